@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Mission {
+  groups: { id: string; title: string; rows: Record<string, string> }[]
+}
+
+/** The part of vitest's JSON report that is read here. */
+export interface TestReport {
+  success: boolean
+  testResults: {
+    name: string
+    status: string
+    message?: string
+    assertionResults: { title: string; status: string }[]
+  }[]
+}
+
+export interface RowState {
+  id: string
+  description: string
+  state: 'proved' | 'failing' | 'unproved'
+}
+
+export interface MissionCount {
+  groups: { id: string; title: string; rows: RowState[] }[]
+  warnings: string[]
+}
+
+/** Which rows of the mission table have a passing test and no failing one. */
+export function countRows(mission: Mission, report: TestReport): MissionCount {
+  const known = new Set(mission.groups.flatMap((group) => Object.keys(group.rows)))
+  const passed = new Set<string>()
+  const failed = new Set<string>()
+  const warnings = failuresOutsideTests(report)
+
+  for (const file of report.testResults) {
+    for (const test of file.assertionResults) {
+      const ids = idsFromTitle(test.title)
+      if (ids.length > MAX_IDS) {
+        warnings.push(`more than ${MAX_IDS} row ids, none counted: ${test.title}`)
+        continue
+      }
+      for (const id of ids) {
+        if (!known.has(id)) warnings.push(`unknown row id ${id}: ${test.title}`)
+        else if (test.status === 'passed') passed.add(id)
+        else if (test.status === 'failed') failed.add(id)
+      }
+    }
+  }
+
+  const stateOf = (id: string) => (failed.has(id) ? 'failing' : passed.has(id) ? 'proved' : 'unproved')
+  const groups = mission.groups.map(({ id, title, rows }) => ({
+    id,
+    title,
+    rows: Object.entries(rows).map(([id, description]): RowState => ({ id, description, state: stateOf(id) })),
+  }))
+  return { groups, warnings }
+}
+
+/** The row ids a test title begins with, in order; ids further on in the title are mere mentions. */
+export function idsFromTitle(title: string): string[] {
+  const run = /^(?:[A-Z]\d{3}(?![\w-])[\s,]*)+/.exec(title)
+  return run?.[0].match(/[A-Z]\d{3}/g) ?? []
+}
+
+export function formatCount({ groups, warnings }: MissionCount): string {
+  const width = Math.max(...groups.map((group) => group.title.length))
+  const table = groups.map(({ id, title, rows }) => {
+    const proved = rows.filter((row) => row.state === 'proved').length
+    return `${id}  ${title.padEnd(width)}  ${String(proved).padStart(3)} / ${rows.length}`
+  })
+
+  const rows = groups.flatMap((group) => group.rows)
+  const open = rows.filter((row) => row.state !== 'proved')
+  const unproved = open.map((row) => `${row.id}  ${row.description}${row.state === 'failing' ? '  [failing]' : ''}`)
+
+  return [
+    ...table,
+    ...section('warnings:', warnings),
+    ...section('not proved:', unproved),
+    '',
+    `mission: ${rows.length - open.length} of ${rows.length} rows proved`,
+  ].join('\n')
+}
+
+const MAX_IDS = 3
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+function section(title: string, lines: string[]): string[] {
+  if (lines.length === 0) return []
+  return ['', title, ...lines.map((line) => `  ${line}`)]
+}
+
+/** Such failures leave tests unrun or hide behind passed ones, so the count alone would not show them. */
+function failuresOutsideTests({ success, testResults }: TestReport): string[] {
+  const failed = testResults.filter((file) => file.status === 'failed')
+  if (failed.length === 0) return success ? [] : ['vitest failed although no test file did (unhandled error?)']
+
+  return failed
+    .filter((file) => !file.assertionResults.some((test) => test.status === 'failed'))
+    .map((file) => `${file.name} failed outside its tests: ${firstLine(file.message) || 'in a hook?'}`)
+}
+
+function firstLine(text = ''): string {
+  return text.trim().split('\n', 1)[0]!
+}
+
+async function main(): Promise<void> {
+  const mission: Mission = JSON.parse(await readFile(join(ROOT, 'test/mission.json'), 'utf8'))
+  const folder = await mkdtemp(join(tmpdir(), 'libero-mission-'))
+  try {
+    const report = await runTests(join(folder, 'report.json'))
+    console.log(formatCount(countRows(mission, report)))
+  } catch (error) {
+    console.error(`mission: ${error instanceof Error ? error.message : error}`)
+    process.exitCode = 1
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function runTests(outputFile: string): Promise<TestReport> {
+  const start = Date.now()
+  process.stderr.write('mission: running the test suite ...')
+  const { ending, output } = await runVitest(['run', '--reporter=json', `--outputFile=${outputFile}`])
+  process.stderr.write(` ${((Date.now() - start) / 1000).toFixed(1)} s\n`)
+
+  try {
+    return JSON.parse(await readFile(outputFile, 'utf8'))
+  } catch {
+    throw new Error(`vitest ${ending} without a readable report\n${output}`)
+  }
+}
+
+function runVitest(args: string[]): Promise<{ ending: string; output: string }> {
+  return new Promise((resolve) => {
+    // Through our own node, because the script's shebang may find an older one on the PATH.
+    const child = spawn(process.execPath, [join(ROOT, 'node_modules/.bin/vitest'), ...args], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    const keepTail = (chunk: string) => {
+      output = (output + chunk).slice(-4000)
+    }
+    child.stdout.setEncoding('utf8').on('data', keepTail)
+    child.stderr.setEncoding('utf8').on('data', keepTail)
+    child.on('error', (error) => resolve({ ending: 'could not be started', output: error.message }))
+    child.on('close', (code, signal) =>
+      resolve({ ending: signal ? `died of ${signal}` : `exited with ${code}`, output }),
+    )
+  })
+}
+
+if (import.meta.main) await main()

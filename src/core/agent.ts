@@ -1,0 +1,320 @@
+import { type Behavior, resolveBehavior } from './behavior.ts'
+import { type Clock, createIds, systemClock } from './clock.ts'
+import { AgentAbortedError } from './errors.ts'
+import type { ExecutionContext, ExecutionHandle } from './execution.ts'
+import { type ChildPreset, forkAgent, type Lineage } from './fork.ts'
+import { type AgentHookMap, hookNames } from './hook-map.ts'
+import { Hooks, scopeOf, tier } from './hooks.ts'
+import { Inbox } from './inbox.ts'
+import type { Interact } from './interaction.ts'
+import { type EntryBody, Log, type RunStatus } from './log.ts'
+import { runLoop } from './loop.ts'
+import { readPrompt } from './prompt.ts'
+import type { Provider } from './provider.ts'
+import type { AgentHandlers, Extension, Run, RunOptions } from './run.ts'
+import { checkRunOptions } from './run-options.ts'
+import { statsOf } from './run-stats.ts'
+import { tellTurns, userTurn } from './say.ts'
+import { askAside } from './side-call.ts'
+import { follow, Stop } from './stop.ts'
+import type { Session } from './store.ts'
+import { SystemPrompt } from './system-prompt.ts'
+import type { ToolDef } from './tool.ts'
+import { skippedText } from './tool-batch.ts'
+import { ToolCounts } from './tool-counts.ts'
+import { readTools, Toolbox } from './toolbox.ts'
+import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
+import { type AgentStats, noUsage } from './usage.ts'
+
+/** What an agent is put together from. `createAgent` makes these out of friendlier options. */
+export interface AgentParts {
+  readonly provider: Provider
+  readonly name?: string
+  readonly system?: string
+  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly behavior?: Behavior
+  readonly session?: Session
+  readonly extensions?: readonly Extension[]
+  readonly hooks?: AgentHandlers
+  readonly execution?: ExecutionContext
+  readonly eager?: boolean
+  readonly interact?: Interact
+  readonly clock?: Clock
+  readonly newId?: () => string
+  /** What a child is made of, when it is to differ from its parent. */
+  readonly childParts?: (preset: ChildPreset) => Partial<AgentParts>
+  readonly lineage?: Lineage
+  /** The extensions belong to a parent, who warms them up and disposes of them. */
+  readonly borrowsExtensions?: boolean
+}
+
+/** The handle an embedder holds. */
+export interface Agent {
+  readonly name: string | undefined
+  readonly meta: Provider['meta']
+  readonly hooks: Hooks<AgentHookMap>
+  readonly log: Log
+  readonly session: Session | undefined
+  readonly turns: readonly SessionTurn[]
+  readonly isRunning: boolean
+  readonly execution: ExecutionContext | undefined
+  /** Where tools run; there from the first run on. */
+  readonly handle: ExecutionHandle | undefined
+  /** Resolves when there is nothing left to do, rejects with an `AgentError` where a caller would act on it. */
+  run(options?: RunOptions): Promise<AgentStats>
+  abort(): void
+  /** Delivered between two tool calls. Resolves once the message cannot be lost any more. */
+  steer(message: string | readonly PromptPart[], options?: { clientKey?: string }): Promise<void>
+  /** Delivered when the model is done. */
+  followUp(message: string | readonly PromptPart[], options?: { clientKey?: string }): Promise<void>
+  /** Forgets turns and queues. A session keeps its raw history. */
+  reset(): Promise<void>
+  warmup(): Promise<void>
+  waitForIdle(): Promise<void>
+  /** Stops a run under way and lets go of everything. Doing it twice is harmless. */
+  destroy(): Promise<void>
+}
+
+export function assembleAgent(parts: AgentParts): Agent {
+  const { provider, session, execution, extensions = [], clock = systemClock, newId = createIds(), lineage } = parts
+  const tools = readTools(parts.tools, 'tools')
+  const hooks: Hooks<AgentHookMap> = new Hooks(
+    hookNames,
+    reportTo(() => hooks),
+  )
+  const log = session?.log ?? new Log({ clock, newId })
+  const inbox = new Inbox(log, session)
+  scopeOf(hooks, tier.agent).hookAll(parts.hooks)
+
+  let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
+  let handle: Promise<ExecutionHandle> | undefined = lineage?.run.handle && Promise.resolve(lineage.run.handle)
+  let ready: ExecutionHandle | undefined = lineage?.run.handle
+  let warming: Promise<void> | undefined
+  let destroyed: Promise<void> | undefined
+
+  async function run(options: RunOptions = {}): Promise<AgentStats> {
+    if (destroyed) throw new Error('This agent was destroyed; create another one')
+    if (active) throw new Error('This agent is already running; use steer(), followUp() or waitForIdle()')
+    checkRunOptions(options)
+    const prompt = readPrompt(options.prompt, options.images)
+    const stop = new Stop()
+    const unfollow = follow(options.signal, stop)
+    const work = begin(options, prompt, stop)
+    active = { stop, idle: work.catch(() => {}) }
+    try {
+      return await work
+    } finally {
+      unfollow()
+      active = undefined
+    }
+  }
+
+  /** Everything slow that comes before the first word is logged. */
+  async function begin(
+    options: RunOptions,
+    prompt: SessionContentBlock[] | undefined,
+    stop: Stop,
+  ): Promise<AgentStats> {
+    if (execution) ready = await (handle ??= execution.spawn())
+    await warmup()
+    await session?.open()
+    const listening = new AbortController()
+    try {
+      const { transcript } = log
+      const isKnown = options.clientKey !== undefined && transcript.hasClientKey(options.clientKey)
+      if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
+        throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
+      const listener = session?.listen(listening.signal)
+      listener?.catch((error) => stop.stop(error))
+      return await conduct(makeRun(options, stop), isKnown ? undefined : prompt)
+    } finally {
+      listening.abort()
+      await session?.release()
+    }
+  }
+
+  /** The run itself, with every ending it can have. */
+  async function conduct(run: Run, prompt: SessionContentBlock[] | undefined): Promise<AgentStats> {
+    const { transcript } = log
+    const startedAt = clock.now()
+    const from = transcript.settledTurns.length
+    const ours = scopeOf(hooks, tier.run)
+    const framework = scopeOf(hooks, tier.framework)
+    let status: RunStatus = 'error'
+    let stopReason = 'error'
+    let failure: unknown
+    transcript.isLive = true
+    try {
+      ours.hookAll(run.options.hooks)
+      for (const extension of extensions) await extension.start?.(run, framework)
+      await open(run, prompt)
+      ;({ status, stopReason } = await runLoop(run))
+    } catch (error) {
+      failure = error
+      if (error instanceof AgentAbortedError) status = stopReason = 'aborted'
+    }
+    try {
+      if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
+      const error = failure !== undefined && { error: String(failure) }
+      const output = run.output !== undefined && { output: run.output }
+      await log.append({ type: 'run_ended', runId: run.id, status, stop: stopReason, ...error, ...output })
+    } catch (error) {
+      failure ??= error // a log that cannot be written cannot be told so
+      status = 'error'
+    }
+    transcript.isLive = false
+    const stats = statsOf(run, stopReason, startedAt)
+    if (failure instanceof AgentAbortedError) failure.stats = stats
+    await hooks.tell('agent:done', stats)
+    const turnRange = [from, transcript.settledTurns.length] as const
+    await hooks.tell('session:end', { ...idOf(session), runId: run.id, status, stopReason, turnRange })
+    ours.dispose()
+    framework.dispose()
+    if (failure !== undefined) throw failure
+    return stats
+  }
+
+  /** The first entries of a run. A prompt that comes while calls are open answers them: the user went on without them. */
+  async function open(run: Run, prompt: SessionContentBlock[] | undefined): Promise<void> {
+    const { clientKey, model: _, system } = run.options
+    const parent = lineage && { parent: lineage.parent }
+    const entries: EntryBody[] = [{ type: 'run_started', runId: run.id, model: run.model, ...parent }]
+    const turn = prompt && userTurn(run, prompt)
+    if (turn) {
+      for (const call of log.transcript.openCalls)
+        entries.push({ type: 'call_result', callId: call.id, output: skippedText, isError: true, outcome: 'skipped' })
+      entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
+    }
+    await log.append(...entries)
+    await hooks.tell('session:start', { ...idOf(session), runId: run.id })
+    if (turn) await tellTurns(run, turn)
+    if (system === undefined) return
+    const before = { system, runId: run.id }
+    await hooks.ask('system:before', before)
+    run.system.set('run', before.system)
+  }
+
+  function makeRun(options: RunOptions, stop: Stop): Run {
+    const depth = lineage?.depth ?? 0
+    const system = new SystemPrompt()
+    system.set('agent', parts.system ?? '')
+    const run: Run = {
+      id: newId(),
+      options,
+      model: options.model ?? provider.meta.defaultModel,
+      behavior: resolveBehavior(parts.behavior, options.behavior),
+      tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : tools, depth),
+      counts: new ToolCounts(),
+      ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
+      handle: ready,
+      interact: parts.interact,
+      askAside: (call) => askAside(run, call),
+      fork: (callId, stop, options) => forkAgent({ run, callId, stop, options, make: makeChild }),
+      turn: 0,
+      usage: noUsage,
+      turnUsage: [],
+      children: [],
+      firstTokenAt: undefined,
+      stopReason: 'end',
+      output: undefined,
+    }
+    return run
+  }
+
+  /** Children share the extensions and the place where tools run; hooks they do not: their events bubble. */
+  function makeChild(lineage: Lineage, childSession: Session | undefined, preset: ChildPreset | undefined): Agent {
+    const { session: _, hooks: __, eager: ___, ...inherited } = parts
+    const own = preset && (parts.childParts?.(preset) ?? preset)
+    const borrowsExtensions = !own?.extensions
+    return assembleAgent({
+      ...inherited,
+      ...own,
+      ...(childSession && { session: childSession }),
+      lineage,
+      borrowsExtensions,
+    })
+  }
+
+  async function warmExtensions(): Promise<void> {
+    if (parts.borrowsExtensions) return
+    await Promise.all(extensions.map((extension) => extension.warmup?.({ hooks, clock })))
+  }
+
+  async function warmup(): Promise<void> {
+    warming ??= warmExtensions()
+    try {
+      await warming
+    } catch (error) {
+      warming = undefined // the next one tries again
+      throw error
+    }
+  }
+
+  async function post(
+    mode: 'steer' | 'followUp',
+    message: string | readonly PromptPart[],
+    clientKey: string,
+  ): Promise<void> {
+    await inbox.post(mode, readPrompt(message) ?? [], clientKey)
+  }
+
+  const agent: Agent = {
+    name: parts.name,
+    meta: provider.meta,
+    hooks,
+    log,
+    session,
+    execution,
+    get turns() {
+      return log.transcript.settledTurns
+    },
+    get isRunning() {
+      return active !== undefined
+    },
+    get handle() {
+      return ready
+    },
+    run,
+    abort: () => active?.stop.stop(new Error('abort() was called')),
+    steer: (message, { clientKey = newId() } = {}) => unlessForgotten(post('steer', message, clientKey)),
+    followUp: (message, { clientKey = newId() } = {}) => unlessForgotten(post('followUp', message, clientKey)),
+    async reset() {
+      if (active) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
+      await session?.open()
+      await log.append({ type: 'rewind', toSeq: 0 })
+      await session?.release()
+    },
+    warmup,
+    async waitForIdle() {
+      await active?.idle
+    },
+    destroy() {
+      destroyed ??= (async () => {
+        active?.stop.stop(new Error('destroy() was called'))
+        await active?.idle
+        if (!parts.borrowsExtensions) await Promise.allSettled(extensions.map((extension) => extension.dispose?.()))
+        if (execution && handle && !lineage) await execution.destroy(await handle)
+      })()
+      return destroyed
+    },
+  }
+  // A failure shows on the next warmup() or run(), which joins this very promise.
+  if (parts.eager) warming = unlessForgotten(warmExtensions())
+  return agent
+}
+
+/** A failing handler must be seen, and a failing `hook:error` handler must not go round in circles. */
+function reportTo(hooks: () => Hooks<AgentHookMap>): (hook: string, error: unknown) => void {
+  return (hook, error) => {
+    if (hook !== 'hook:error' && hooks().has('hook:error')) void hooks().tell('hook:error', { hook, error })
+    else console.error(`libero: a handler of "${hook}" failed:`, error)
+  }
+}
+
+const idOf = (session: Session | undefined): { sessionId: string } | undefined => session && { sessionId: session.id }
+
+/** For promises that a caller may ignore: a failure still reaches whoever awaits, but is no unhandled rejection. */
+function unlessForgotten(promise: Promise<void>): Promise<void> {
+  promise.catch(() => {})
+  return promise
+}

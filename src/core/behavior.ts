@@ -1,0 +1,166 @@
+import { didYouMean } from './nearest.ts'
+import type { JsonSchema } from './tool.ts'
+
+/** How an agent behaves. Each field is taken from the run, else the agent, else the default. */
+export interface Behavior {
+  readonly maxTurns?: number
+  readonly maxTokens?: number
+  readonly maxConcurrentTools?: number
+  readonly thinkingBudget?: number
+  readonly thinkingDecay?: ThinkingDecay
+  readonly cache?: boolean
+  readonly toolOutputBudget?: number
+  readonly toolBudgets?: Readonly<Record<string, ToolBudget>>
+  readonly dedupReads?: boolean
+  readonly dedupTools?: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => unknown>>
+  readonly requireReadBeforeEdit?: boolean
+  readonly readLineNumbers?: boolean
+  readonly elideStaleReads?: boolean
+  readonly compactStrategy?: 'off' | 'tail'
+  readonly compactThreshold?: number
+  readonly compactKeepTurns?: number
+  readonly toolDisclosure?: 'eager' | 'lazy'
+  readonly toolSearch?: { readonly tool?: boolean; readonly limit?: number }
+  readonly persistThreshold?: number
+  readonly persistDir?: string
+  readonly persistExcludeTools?: readonly string[]
+  readonly schema?: JsonSchema
+}
+
+export type ThinkingDecay =
+  | { readonly afterTurn: number; readonly factor: number; readonly floor: number }
+  | ((turn: number, base: number) => number)
+
+export interface ToolBudget {
+  readonly max: number
+  readonly onExceed: 'block' | 'steer' | ((ctx: ExceededBudget) => { mode: 'block' | 'steer'; message: string })
+}
+
+export interface ExceededBudget {
+  readonly tool: string
+  readonly count: number
+  readonly max: number
+}
+
+type Defaulted =
+  | 'maxTurns'
+  | 'maxTokens'
+  | 'maxConcurrentTools'
+  | 'cache'
+  | 'dedupReads'
+  | 'requireReadBeforeEdit'
+  | 'readLineNumbers'
+  | 'elideStaleReads'
+  | 'compactStrategy'
+  | 'compactThreshold'
+  | 'compactKeepTurns'
+  | 'toolDisclosure'
+  | 'persistExcludeTools'
+
+export type ResolvedBehavior = Behavior & Required<Pick<Behavior, Defaulted>>
+
+export const defaultBehavior = {
+  maxTurns: Number.POSITIVE_INFINITY,
+  maxTokens: 16_384,
+  maxConcurrentTools: 10,
+  cache: true,
+  dedupReads: true,
+  requireReadBeforeEdit: false,
+  readLineNumbers: true,
+  elideStaleReads: false,
+  compactStrategy: 'off',
+  compactThreshold: 131_072,
+  compactKeepTurns: 4,
+  toolDisclosure: 'eager',
+  persistExcludeTools: [],
+} satisfies ResolvedBehavior
+
+/** Later layers win, field by field; `undefined` says nothing. */
+export function resolveBehavior(...layers: (Behavior | undefined)[]): ResolvedBehavior {
+  const resolved: Record<string, unknown> = { ...defaultBehavior }
+  for (const layer of layers)
+    for (const [field, value] of Object.entries(layer ?? {})) if (value !== undefined) resolved[field] = value
+  return resolved as unknown as ResolvedBehavior
+}
+
+/** Throws on a field that does not exist or cannot mean anything, with the value and what would be right. */
+export function checkBehavior(behavior: unknown, where: string): void {
+  if (behavior === undefined) return
+  if (!isRecord(behavior)) throw new TypeError(`${where} must be an object, got ${show(behavior)}`)
+  for (const [field, value] of Object.entries(behavior)) {
+    if (!Object.hasOwn(fields, field))
+      throw new TypeError(`${where}.${field} does not exist${didYouMean(field, Object.keys(fields))}`)
+    const [isRight, wanted] = fields[field as keyof Behavior]
+    if (value !== undefined && !isRight(value))
+      throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
+  }
+}
+
+type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const atLeast = (least: number): Rule => [
+  (value) => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && (value as number) >= least),
+  `a whole number of at least ${least}`,
+]
+const flag: Rule = [(value) => typeof value === 'boolean', 'true or false']
+const oneOf = (...words: string[]): Rule => [
+  (value) => words.includes(value as string),
+  words.map((word) => `"${word}"`).join(' or '),
+]
+
+const isDecay = (value: unknown): boolean =>
+  isFunction(value) ||
+  (isRecord(value) && [value.afterTurn, value.factor, value.floor].every((part) => Number.isFinite(part)))
+
+const isBudget = (value: unknown): boolean =>
+  isRecord(value) &&
+  Number.isInteger(value.max) &&
+  (value.max as number) >= 0 &&
+  (value.onExceed === 'block' || value.onExceed === 'steer' || isFunction(value.onExceed))
+
+const fields: Record<keyof Behavior, Rule> = {
+  maxTurns: atLeast(1),
+  maxTokens: atLeast(1),
+  maxConcurrentTools: atLeast(1),
+  thinkingBudget: atLeast(0),
+  thinkingDecay: [isDecay, '{ afterTurn, factor, floor } with numbers, or a function (turn, base) => number'],
+  cache: flag,
+  toolOutputBudget: atLeast(0),
+  toolBudgets: [
+    (value) => isRecord(value) && Object.values(value).every(isBudget),
+    'a record of tool name → { max: whole number, onExceed: "block" | "steer" | function }',
+  ],
+  dedupReads: flag,
+  dedupTools: [
+    (value) => isRecord(value) && Object.values(value).every(isFunction),
+    'a record of tool name → function (input) => key',
+  ],
+  requireReadBeforeEdit: flag,
+  readLineNumbers: flag,
+  elideStaleReads: flag,
+  compactStrategy: oneOf('off', 'tail'),
+  compactThreshold: atLeast(0),
+  compactKeepTurns: atLeast(0),
+  toolDisclosure: oneOf('eager', 'lazy'),
+  toolSearch: [isRecord, 'an object { tool?, limit? }'],
+  persistThreshold: atLeast(0),
+  persistDir: [(value) => typeof value === 'string' && value !== '', 'the path of a folder'],
+  persistExcludeTools: [
+    (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+    'a list of tool names',
+  ],
+  schema: [isRecord, 'a JSON Schema object'],
+}
+
+/** A value as an error message shows it. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return `"${value.length > 60 ? `${value.slice(0, 57)}…` : value}"`
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null)
+    return `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no keys'}`
+  return String(value)
+}

@@ -1,0 +1,44 @@
+import type { AgentStats } from './usage.ts'
+
+/** Base of what leaves `run()` on purpose. Match on the subclass, never on the message. */
+export class AgentError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = new.target.name
+  }
+}
+
+/** The run was stopped by `abort()` or its signal. `stats` holds what was done until then. */
+export class AgentAbortedError extends AgentError {
+  stats?: AgentStats
+}
+
+/** The model's side failed. `retryable` absent means: do not retry. */
+export class AgentProviderError extends AgentError {
+  readonly provider: string
+  readonly providerCode?: string
+  readonly retryable?: boolean
+  constructor(
+    message: string,
+    options: ErrorOptions & { provider: string; providerCode?: string; retryable?: boolean },
+  ) {
+    super(message, options)
+    this.provider = options.provider
+    if (options.providerCode !== undefined) this.providerCode = options.providerCode
+    if (options.retryable !== undefined) this.retryable = options.retryable
+  }
+}
+
+/** The request does not fit into the model's context; prune or compact, then run again. */
+export class AgentContextExceededError extends AgentProviderError {}
+
+/** Somebody else writes this session right now. */
+export class SessionBusyError extends AgentError {}
+
+/** Somebody else took this session over; nothing more of ours can be written to it. */
+export class LeaseLostError extends AgentError {}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof Error) return error.message || error.name
+  return typeof error === 'string' ? error : `a thrown ${error === null ? 'null' : typeof error}`
+}

@@ -1,0 +1,111 @@
+import type { Behavior } from './behavior.ts'
+import { type AgentHookMap, bubbled } from './hook-map.ts'
+import { type Hooks, tier } from './hooks.ts'
+import type { ParentCall } from './log.ts'
+import type { Run, RunOptions } from './run.ts'
+import type { Stop } from './stop.ts'
+import type { Session } from './store.ts'
+import type { ToolDef } from './tool.ts'
+import type { AgentStats } from './usage.ts'
+
+/** What a child may get instead of its parent's; more fields pass through to whoever builds the child. */
+export interface ChildPreset {
+  readonly name?: string
+  readonly system?: string
+  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly behavior?: Behavior
+  readonly [field: string]: unknown
+}
+
+export interface ForkOptions {
+  readonly preset?: ChildPreset
+  /** For people: what the child is there for. */
+  readonly task?: string
+}
+
+/** A child agent. Its events bubble to the parent's hooks as `child:*`, and its stats into the parent's. */
+export interface Child {
+  readonly id: string
+  readonly depth: number
+  readonly session: Session | undefined
+  /** Whether it was begun before a crash; then run it without a prompt. */
+  readonly hasBegun: boolean
+  /** Once. */
+  run(options: RunOptions): Promise<AgentStats>
+}
+
+/** Who a child works for. */
+export interface Lineage {
+  readonly depth: number
+  readonly parent: ParentCall
+  readonly run: Run
+}
+
+interface ForkedAgent {
+  readonly hooks: Hooks<AgentHookMap>
+  readonly turns: readonly unknown[]
+  run(options: RunOptions): Promise<AgentStats>
+  destroy(): Promise<void>
+}
+
+export interface Forking {
+  readonly run: Run
+  readonly callId: string
+  readonly stop: Stop
+  readonly options: ForkOptions | undefined
+  readonly make: (lineage: Lineage, session: Session | undefined, preset: ChildPreset | undefined) => ForkedAgent
+}
+
+/** Makes a child for one call. Named after the call, so that the same call finds the same child again after a crash. */
+export async function forkAgent({ run, callId, stop, options = {}, make }: Forking): Promise<Child> {
+  const { task, preset } = options
+  const depth = run.depth + 1
+  const session = await run.session?.child(callId)
+  const id = session?.id ?? `${run.id}/${callId}`
+  const about = { childId: id, depth, callId }
+  const parent: ParentCall = { ...(run.session && { session: run.session.id }), runId: run.id, callId }
+  const agent = make({ depth, parent, run }, session, preset)
+  bubble(agent.hooks, run.hooks, about)
+  agent.hooks.hook(
+    'agent:done',
+    (stats) => void run.children.push({ ...stats, childId: id, depth, ...(task && { task }) }),
+  )
+  await run.hooks.tell('spawn:before', { ...about, ...(task && { task }) })
+
+  return {
+    id,
+    depth,
+    session,
+    hasBegun: agent.turns.length > 0,
+    async run(options) {
+      try {
+        const stats = await agent.run({ ...options, signal: stop.signal })
+        await run.hooks.tell('spawn:complete', { ...about, stats })
+        return stats
+      } catch (error) {
+        await run.hooks.tell('spawn:error', { ...about, error })
+        throw error
+      } finally {
+        await agent.destroy()
+      }
+    },
+  }
+}
+
+/** The ctx itself is handed up, so that a parent's gate decides on the very object the child waits for. */
+function bubble(
+  from: Hooks<AgentHookMap>,
+  to: Hooks<AgentHookMap>,
+  { childId, depth }: { childId: string; depth: number },
+): void {
+  for (const name of bubbled) {
+    const up = `child:${name}` as const
+    const verb = name.endsWith(':gate') || name === 'tool:error' ? 'ask' : 'tell'
+    from.hook(name, (ctx) => pass(up, Object.assign(ctx, { childId, depth }) as AgentHookMap[typeof up]), tier.run)
+    from.hook(up, (ctx) => pass(up, ctx), tier.run)
+
+    function pass(to_: typeof up, ctx: AgentHookMap[typeof up]): Promise<void> | void {
+      if (to.has(to_)) return to[verb](to_, ctx as never)
+    }
+  }
+}

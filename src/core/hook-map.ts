@@ -1,0 +1,276 @@
+import type { Effect } from './authority.ts'
+import type { RunStatus } from './log.ts'
+import type { ModelRequest, StopReason } from './provider.ts'
+import type { Session } from './store.ts'
+import type { JsonSchema, ToolSpec } from './tool.ts'
+import type { Coercion } from './tool-input.ts'
+import type { Message, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
+import type { AgentStats, TurnRange } from './usage.ts'
+
+type Counts = Readonly<Record<string, number>>
+
+interface OfTurn {
+  readonly turnId: string
+}
+
+/** What every tool hook knows. `name` is the canonical name, `displayName` the one the model used. */
+export interface ToolHookContext extends OfTurn {
+  readonly callId: string
+  readonly name: string
+  readonly displayName: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+export interface McpToolHookContext extends ToolHookContext {
+  readonly server: string
+  readonly tool: string
+}
+
+interface Gate {
+  block: boolean
+  reason: string
+  /** Stands in for the tool's own result. `block` beats it. */
+  result?: ToolOutput
+}
+
+interface OfChild {
+  readonly childId: string
+  readonly depth: number
+}
+
+interface McpServer {
+  readonly name: string
+  readonly transport: string
+}
+
+/** Every moment, in firing order. `readonly` fields are not read back; the others are the question that is asked. */
+export interface AgentHookMap {
+  // A run begins
+  'session:start': { readonly sessionId?: string; readonly runId: string }
+  /** The turns that were just written. */
+  'session:turns': { readonly turns: readonly SessionTurn[]; readonly runId: string }
+  /** Only when `run({ system })` was given. */
+  'system:before': { system: string; readonly runId: string }
+
+  // A turn
+  /** The framework's own: before a consumer sees the messages. */
+  'request:prepare': OfTurn & {
+    readonly turn: number
+    messages: readonly Message[]
+    tools: readonly ToolSpec[]
+    thinkingBudget?: number
+  }
+  'context:transform': OfTurn & { messages: Message[] }
+  'system:transform': OfTurn & { readonly turn: number; system: string; readonly session?: Session }
+  'turn:before': OfTurn & { readonly turn: number; readonly options: ModelRequest }
+  'oauth:refresh': OfTurn & { readonly provider: string; readonly expires?: number }
+  /** The service accepted the request. */
+  'stream:start': OfTurn & { readonly attempt: number }
+  /** What was streamed so far is void. */
+  'stream:retry': OfTurn & { readonly attempt: number; readonly reason: string; readonly delayMs?: number }
+  'stream:thinking': OfTurn & { readonly delta: string; readonly text: string; readonly attempt: number }
+  'stream:text': OfTurn & { readonly delta: string; readonly text: string; readonly attempt: number }
+  'stream:tool:start': OfTurn & { readonly callId: string; readonly name: string; readonly displayName: string }
+  'stream:tool:args': OfTurn & { readonly callId: string; readonly delta: string }
+  'stream:tool:end': OfTurn & { readonly callId: string }
+  /** Only when there was text. */
+  'stream:end': OfTurn & { readonly text: string }
+  /** Always, with zero usage when the call failed. */
+  'turn:after': OfTurn & {
+    readonly turn: number
+    readonly usage: TurnUsage
+    readonly stop: StopReason | 'error' | 'aborted'
+    readonly message?: Message
+    readonly sessionTurn?: SessionTurn
+    readonly toolCounts: Counts
+    readonly error?: Error
+    /** What had been streamed when it failed; absent when nothing had come at all. */
+    readonly partial?: string
+  }
+  usage: OfTurn & { readonly turn: number; readonly usage: TurnUsage; readonly totals: TurnUsage }
+
+  // A call
+  'tool:gate': ToolHookContext &
+    Gate & {
+      readonly runToolCounts: Counts
+      readonly effects: readonly Effect[]
+      /** Ends the run before this call and its neighbours start; they stay open. */
+      halt?: { readonly reason: string; readonly detail?: unknown }
+    }
+  'tool:unknown': ToolHookContext & { result?: ToolOutput; suppressError: boolean }
+  'validation:reject': ToolHookContext & { readonly error: string }
+  'validation:coerce': ToolHookContext & { readonly coercions: readonly Coercion[] }
+  'tool:before': ToolHookContext & {
+    readonly runToolCounts: Counts
+    /** Absent when nothing had to be mended. */
+    readonly coercions?: readonly Coercion[]
+    /** What a file held before it is overwritten. */
+    readonly priorContent?: string
+  }
+  'mcp:tool:gate': McpToolHookContext & Gate
+  'mcp:tool:before': McpToolHookContext
+  'mcp:tool:transform': McpToolHookContext & { result: ToolOutput; isError: boolean; readonly outputBytes: number }
+  'mcp:tool:after': McpToolHookContext & {
+    readonly result: ToolOutput
+    readonly isError: boolean
+    readonly outputBytes: number
+  }
+  'tool:progress': ToolHookContext & { readonly text: string }
+  'tool:error': ToolHookContext & { readonly error: unknown; result?: ToolOutput }
+  /** `outputBytes` is the size before any handler changed something. */
+  'tool:transform': ToolHookContext & { result: ToolOutput; isError: boolean; readonly outputBytes: number }
+  /** `outputBytes` is the size of what the model will see. */
+  'tool:after': ToolHookContext & {
+    readonly result: ToolOutput
+    readonly isError: boolean
+    readonly outputBytes: number
+    readonly runToolCounts: Counts
+    readonly details?: unknown
+  }
+
+  // The end of a turn
+  'tool-results:after': OfTurn & { readonly assistantTurn: SessionTurn; readonly resultTurn: SessionTurn }
+  'budget:exceeded': OfTurn & { readonly turn: number; readonly bytes: number; readonly budget: number }
+  'tool-budget:exceeded': OfTurn & {
+    readonly tool: string
+    readonly count: number
+    readonly max: number
+    readonly mode: 'block' | 'steer'
+  }
+  output: { readonly output: unknown; readonly schema: JsonSchema }
+  /** What now? Extensions have the last word: change `stop`, speak to the model through `add`, or end it all with `error`. */
+  'turn:next': OfTurn & { readonly turn: number; stop: boolean; readonly add: string[]; error?: unknown }
+  'steer:inject': { readonly message: string; readonly mode: 'steer' | 'followUp' }
+
+  // Children
+  'spawn:before': OfChild & { readonly callId: string; readonly task?: string }
+  'spawn:complete': OfChild & { readonly callId: string; readonly stats: AgentStats }
+  'spawn:error': OfChild & { readonly callId: string; readonly error: unknown }
+  'child:stream:text': AgentHookMap['stream:text'] & OfChild
+  'child:stream:thinking': AgentHookMap['stream:thinking'] & OfChild
+  'child:stream:end': AgentHookMap['stream:end'] & OfChild
+  /** The very object the child waits on: blocking it here blocks the child's call. */
+  'child:tool:gate': AgentHookMap['tool:gate'] & OfChild
+  'child:mcp:tool:gate': AgentHookMap['mcp:tool:gate'] & OfChild
+  'child:tool:before': AgentHookMap['tool:before'] & OfChild
+  'child:tool:after': AgentHookMap['tool:after'] & OfChild
+  'child:tool:error': AgentHookMap['tool:error'] & OfChild
+  'child:turn:after': AgentHookMap['turn:after'] & OfChild
+
+  // The run ends
+  'agent:abort': { readonly runId: string }
+  'agent:done': AgentStats
+  'session:end': {
+    readonly sessionId?: string
+    readonly runId: string
+    readonly status: RunStatus
+    readonly stopReason: string
+    readonly turnRange: TurnRange
+  }
+
+  // Once per agent, when it warms up
+  'mcp:bootstrap:start': McpServer
+  'mcp:bootstrap:end': McpServer & {
+    readonly durationMs: number
+    readonly ok: boolean
+    readonly toolCount?: number
+    readonly error?: unknown
+  }
+  'mcp:connect': McpServer
+  'mcp:error': McpServer & { readonly error: unknown }
+  'mcp:auth:required': { readonly name: string }
+  'mcp:auth:url': { readonly name: string; readonly url: string }
+  'mcp:auth:success': { readonly name: string }
+  'mcp:auth:error': { readonly name: string; readonly error: unknown }
+  'skills:resolve': { readonly skills: readonly unknown[] }
+  'skills:catalog': { catalog: string }
+  'skills:activate': { readonly skill: unknown; readonly via: 'model' | 'explicit' | 'resume' }
+  'skills:deactivate': { readonly skill: unknown; readonly reason: 'run-end' | 'explicit' | 'reset' }
+
+  /** A handler of another hook failed. Without a handler here it goes to the console. */
+  'hook:error': { readonly hook: string; readonly error: unknown }
+}
+
+/** What a child's parent hears of it. */
+export const bubbled = [
+  'stream:text',
+  'stream:thinking',
+  'stream:end',
+  'tool:gate',
+  'mcp:tool:gate',
+  'tool:before',
+  'tool:after',
+  'tool:error',
+  'turn:after',
+] as const satisfies readonly (keyof AgentHookMap)[]
+
+const names: Record<keyof AgentHookMap, true> = {
+  'session:start': true,
+  'session:turns': true,
+  'system:before': true,
+  'request:prepare': true,
+  'context:transform': true,
+  'system:transform': true,
+  'turn:before': true,
+  'oauth:refresh': true,
+  'stream:start': true,
+  'stream:retry': true,
+  'stream:thinking': true,
+  'stream:text': true,
+  'stream:tool:start': true,
+  'stream:tool:args': true,
+  'stream:tool:end': true,
+  'stream:end': true,
+  'turn:after': true,
+  usage: true,
+  'tool:gate': true,
+  'tool:unknown': true,
+  'validation:reject': true,
+  'validation:coerce': true,
+  'tool:before': true,
+  'mcp:tool:gate': true,
+  'mcp:tool:before': true,
+  'mcp:tool:transform': true,
+  'mcp:tool:after': true,
+  'tool:progress': true,
+  'tool:error': true,
+  'tool:transform': true,
+  'tool:after': true,
+  'tool-results:after': true,
+  'budget:exceeded': true,
+  'tool-budget:exceeded': true,
+  output: true,
+  'turn:next': true,
+  'steer:inject': true,
+  'spawn:before': true,
+  'spawn:complete': true,
+  'spawn:error': true,
+  'child:stream:text': true,
+  'child:stream:thinking': true,
+  'child:stream:end': true,
+  'child:tool:gate': true,
+  'child:mcp:tool:gate': true,
+  'child:tool:before': true,
+  'child:tool:after': true,
+  'child:tool:error': true,
+  'child:turn:after': true,
+  'agent:abort': true,
+  'agent:done': true,
+  'session:end': true,
+  'mcp:bootstrap:start': true,
+  'mcp:bootstrap:end': true,
+  'mcp:connect': true,
+  'mcp:error': true,
+  'mcp:auth:required': true,
+  'mcp:auth:url': true,
+  'mcp:auth:success': true,
+  'mcp:auth:error': true,
+  'skills:resolve': true,
+  'skills:catalog': true,
+  'skills:activate': true,
+  'skills:deactivate': true,
+  'hook:error': true,
+}
+
+/** For the typo guard: every name there is. */
+export const hookNames = Object.keys(names) as (keyof AgentHookMap)[]

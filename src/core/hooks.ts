@@ -1,0 +1,164 @@
+import { messageOf } from './errors.ts'
+import { didYouMean } from './nearest.ts'
+
+export type Handler<Ctx> = (ctx: Ctx) => void | Promise<void>
+/** Handlers by name, one or several each: what `hooks` options take. */
+export type HandlerMap<HookMap> = {
+  [Name in keyof HookMap]?: Handler<HookMap[Name]> | readonly Handler<HookMap[Name]>[]
+}
+export type Unhook = () => void
+
+/** Who speaks first at a moment: the agent's handlers, then the run's, then the framework's own. */
+export const tier = { agent: 0, run: 1, framework: 2 } as const
+export type Tier = (typeof tier)[keyof typeof tier]
+
+// biome-ignore lint/suspicious/noExplicitAny: the map's types are checked where handlers are added and moments fired
+type AnyHandler = Handler<any>
+interface Entry {
+  readonly handler: AnyHandler
+  readonly tier: Tier
+}
+type Report = (hook: string, error: unknown) => void
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Mend = (ctx: any, before: object | undefined, error: unknown) => void
+
+/**
+ * Named moments. Lists are copied when they change, never when they fire; a moment without handlers, or whose handlers
+ * answer at once, costs no promise.
+ */
+export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
+  readonly #entries: Map<keyof HookMap, readonly Entry[]>
+  readonly #report: Report
+
+  constructor(names: readonly (keyof HookMap)[], report: Report) {
+    this.#entries = new Map(names.map((name) => [name, none]))
+    this.#report = report
+  }
+
+  /** Returns how to take the handler back. Throws on a name that no moment has. */
+  hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>, at: Tier = tier.agent): Unhook {
+    this.#check(name, handler)
+    const entry: Entry = { handler, tier: at }
+    const list = this.#of(name)
+    const later = list.findIndex((other) => other.tier > at)
+    this.#entries.set(name, list.toSpliced(later < 0 ? list.length : later, 0, entry))
+    return () => {
+      this.#entries.set(
+        name,
+        this.#of(name).filter((other) => other !== entry),
+      )
+    }
+  }
+
+  has(name: keyof HookMap): boolean {
+    return this.#of(name).length > 0
+  }
+
+  /** Gives notice. A handler that fails is reported and stops nothing. */
+  tell<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): Promise<void> | void {
+    const list = this.#of(name)
+    if (list.length > 0) return this.#fire(name, list, 0, ctx, undefined)
+  }
+
+  /**
+   * Puts a question; the answer is what handlers wrote into `ctx`. A failing handler of a gate blocks, of a tool
+   * transform withholds the output; of anything else its own changes are taken back.
+   */
+  ask<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): Promise<void> | void {
+    const list = this.#of(name)
+    if (list.length > 0) return this.#fire(name, list, 0, ctx, mendOf(String(name)))
+  }
+
+  #fire(name: keyof HookMap, list: readonly Entry[], from: number, ctx: object, mend?: Mend): Promise<void> | void {
+    for (let i = from; i < list.length; i++) {
+      const before = mend === restore ? snapshot(ctx) : undefined
+      try {
+        const wait = list[i]!.handler(ctx)
+        if (wait)
+          return Promise.resolve(wait)
+            .catch((error) => this.#failed(name, error, ctx, before, mend))
+            .then(() => this.#fire(name, list, i + 1, ctx, mend))
+      } catch (error) {
+        this.#failed(name, error, ctx, before, mend)
+      }
+    }
+  }
+
+  #failed(name: keyof HookMap, error: unknown, ctx: object, before: object | undefined, mend: Mend | undefined): void {
+    mend?.(ctx, before, error)
+    this.#report(String(name), error)
+  }
+
+  #of(name: keyof HookMap): readonly Entry[] {
+    return this.#entries.get(name) ?? none
+  }
+
+  #check(name: keyof HookMap, handler: unknown): void {
+    if (!this.#entries.has(name))
+      throw new TypeError(`Unknown hook "${String(name)}"${didYouMean(String(name), this.#names())}`)
+    if (typeof handler !== 'function')
+      throw new TypeError(`The handler of hook "${String(name)}" must be a function, got ${typeof handler}`)
+  }
+
+  #names(): string[] {
+    return [...this.#entries.keys()].map(String)
+  }
+}
+
+const none: readonly Entry[] = []
+
+function mendOf(name: string): Mend {
+  if (name.endsWith(':gate')) return failClosed
+  return name.endsWith('tool:transform') ? withhold : restore
+}
+
+/** Lists are copied too: a handler may have spliced one before it failed. */
+function snapshot(ctx: object): object {
+  const copy: Record<string, unknown> = { ...ctx }
+  for (const key in copy) if (Array.isArray(copy[key])) copy[key] = [...copy[key]]
+  return copy
+}
+
+const restore: Mend = (ctx, before) => void Object.assign(ctx, before)
+
+const failClosed: Mend = (ctx, _, error) => {
+  ctx.block = true
+  ctx.reason = `a gate failed: ${messageOf(error)}`
+}
+
+/** The handler may have been the one that takes secrets out, so what it did not finish must not be shown. */
+const withhold: Mend = (ctx, _, error) => {
+  ctx.result = `Tool error: the output was withheld because a handler failed on it: ${messageOf(error)}`
+  ctx.isError = true
+}
+
+/** The same moments seen from one tier; `dispose` takes back everything that was added through this view. */
+export interface HookScope<HookMap> {
+  hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>): Unhook
+  hookAll(handlers: HandlerMap<HookMap> | undefined): void
+  dispose(): void
+}
+
+export function scopeOf<HookMap extends { [Name in keyof HookMap]: object }>(
+  hooks: Hooks<HookMap>,
+  at: Tier,
+): HookScope<HookMap> {
+  const unhooks: Unhook[] = []
+  const scope: HookScope<HookMap> = {
+    hook(name, handler) {
+      const unhook = hooks.hook(name, handler, at)
+      unhooks.push(unhook)
+      return unhook
+    },
+    hookAll(handlers = {}) {
+      for (const name of Object.keys(handlers) as (keyof HookMap)[]) {
+        const given = handlers[name] as AnyHandler | readonly AnyHandler[] | undefined
+        if (given !== undefined) for (const handler of [given].flat()) scope.hook(name, handler)
+      }
+    },
+    dispose() {
+      for (const unhook of unhooks.splice(0)) unhook()
+    },
+  }
+  return scope
+}

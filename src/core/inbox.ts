@@ -1,0 +1,37 @@
+import type { EntryOf, Log } from './log.ts'
+import type { Session } from './store.ts'
+import type { SessionContentBlock } from './turn.ts'
+
+type Letter = EntryOf<'input'>
+
+/** Messages that wait for a safe moment. They are log entries: an accepted one survives a crash. */
+export class Inbox {
+  readonly #log: Log
+  readonly #session: Session | undefined
+
+  constructor(log: Log, session: Session | undefined) {
+    this.#log = log
+    this.#session = session
+  }
+
+  /** Resolves once the message cannot be lost any more. The same `clientKey` again changes nothing. */
+  async post(mode: 'steer' | 'followUp', content: readonly SessionContentBlock[], clientKey: string): Promise<void> {
+    if (this.#log.transcript.hasClientKey(clientKey)) return
+    const item = { mode, clientKey, content }
+    await (this.#session ? this.#session.send(item) : this.#log.append({ type: 'input', ...item }))
+  }
+
+  get hasSteering(): boolean {
+    const waiting = this.#log.transcript.inbox
+    return waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')
+  }
+
+  /** All steering, or else, when the model is done, the oldest follow-up. */
+  next(isDone: boolean): readonly Letter[] {
+    const waiting = this.#log.transcript.inbox
+    if (waiting.length === 0) return waiting
+    const steering = waiting.filter((letter) => letter.mode === 'steer')
+    if (steering.length > 0 || !isDone) return steering
+    return waiting.filter((letter) => letter.mode === 'followUp' || letter.mode === 'prompt').slice(0, 1)
+  }
+}

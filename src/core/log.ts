@@ -1,0 +1,208 @@
+import { type Clock, createIds, systemClock } from './clock.ts'
+import type { StopReason } from './provider.ts'
+import type { ReplayClass } from './tool.ts'
+import { Transcript } from './transcript.ts'
+import { deepFreeze, type SessionContentBlock, type SessionTurn, type ToolOutput, type TurnUsage } from './turn.ts'
+
+/** What a session remembers, in the order in which it became true. `seq` is dense and starts at 1. */
+export type LogEntry = { readonly seq: number; readonly id: string; readonly at: number } & EntryBody
+
+/** Entries of unknown types are kept and passed over. */
+export type EntryBody =
+  | { readonly type: 'run_started'; readonly runId: string; readonly model: string; readonly parent?: ParentCall }
+  /** A message taken out of the inbox; a later `turn` says when it was delivered. */
+  | {
+      readonly type: 'input'
+      readonly mode: InputMode
+      readonly clientKey: string
+      readonly content: readonly SessionContentBlock[]
+    }
+  | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
+  | {
+      readonly type: 'turn'
+      readonly turn: SessionTurn
+      readonly stop?: StopReason
+      /** Ids of the `input` entries that this turn delivers. */
+      readonly consumed?: readonly string[]
+      readonly clientKey?: string
+    }
+  | {
+      readonly type: 'call_started'
+      readonly callId: string
+      readonly key: string
+      readonly attempt: number
+      readonly replay: ReplayClass
+    }
+  | {
+      readonly type: 'call_result'
+      readonly callId: string
+      readonly output: ToolOutput
+      readonly isError?: true
+      readonly outcome: CallOutcome
+      readonly details?: unknown
+    }
+  | { readonly type: 'approval_requested'; readonly callId: string; readonly digest: string; readonly request: unknown }
+  | {
+      readonly type: 'approval_answered'
+      readonly callId: string
+      readonly digest: string
+      readonly decision: 'allow' | 'deny' | 'expired'
+      readonly by: string
+      readonly mac?: string
+    }
+  /** A model call that left no turn: a summary, a title, a structured answer. */
+  | { readonly type: 'usage'; readonly runId: string; readonly cause: string; readonly usage: TurnUsage }
+  /** What an extension wants to find again; the latest of an owner counts. */
+  | { readonly type: 'state'; readonly owner: string; readonly value: unknown }
+  /** For the model, everything up to `toSeq` is replaced by `summary`. */
+  | { readonly type: 'compaction'; readonly toSeq: number; readonly summary: readonly SessionContentBlock[] }
+  /** For the model, one block is replaced, or hidden where `replacement` is absent; for one provider only if named. */
+  | {
+      readonly type: 'context_edit'
+      readonly turnId: string
+      readonly block: number
+      readonly replacement?: SessionContentBlock
+      readonly provider?: string
+    }
+  /** Turns after `toSeq` are no longer part of the conversation. */
+  | { readonly type: 'rewind'; readonly toSeq: number }
+  | { readonly type: 'checkpoint'; readonly ref: string }
+  | { readonly type: 'label'; readonly text: string }
+  | { readonly type: 'parked'; readonly reason: string }
+  | {
+      readonly type: 'run_ended'
+      readonly runId: string
+      readonly status: RunStatus
+      readonly stop: string
+      readonly error?: string
+      readonly output?: unknown
+    }
+
+export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer'
+export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended'
+export type CallOutcome =
+  | 'done'
+  | 'error'
+  | 'timeout'
+  | 'substituted'
+  | 'blocked'
+  | 'unknown_tool'
+  | 'invalid'
+  | 'aborted'
+  | 'skipped'
+  | 'cancelled'
+  | 'unknown'
+
+/** The call that a child agent works for. */
+export interface ParentCall {
+  readonly session?: string
+  readonly runId: string
+  readonly callId: string
+}
+
+export type EntryOf<Type extends EntryBody['type']> = Extract<LogEntry, { type: Type }>
+
+/** Makes entries durable, all or none; `undefined` where nothing has to be waited for. */
+export type Commit = (entries: readonly LogEntry[]) => Promise<void>
+
+export interface LogOptions {
+  readonly commit?: Commit
+  readonly history?: readonly LogEntry[]
+  readonly clock?: Clock
+  readonly newId?: () => string
+}
+
+interface Append {
+  readonly entries: readonly LogEntry[]
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/**
+ * The one place where something becomes fact. `append` is all or nothing and comes back only after the commit; appends
+ * made while a commit is under way share the next one, so that parallel calls do not queue for the disk one by one.
+ */
+export class Log {
+  readonly transcript = new Transcript()
+  #head = 0
+  #waiting: Append[] = []
+  #writing: Promise<void> | undefined
+  #broken: { readonly error: unknown } | undefined
+  readonly #listeners = new Set<(entry: LogEntry) => void>()
+  readonly #commit: Commit | undefined
+  readonly #clock: Clock
+  readonly #newId: () => string
+
+  constructor({ commit, history = [], clock = systemClock, newId = createIds() }: LogOptions = {}) {
+    this.#commit = commit
+    this.#clock = clock
+    this.#newId = newId
+    this.absorb(history)
+  }
+
+  get head(): number {
+    return this.#head
+  }
+
+  /** Rejects when it cannot be written; whoever relies on the entry must then stop. */
+  append(...bodies: EntryBody[]): Promise<void> | void {
+    const at = this.#clock.now()
+    if (!this.#commit) {
+      for (const body of bodies) this.#apply({ seq: this.#head + 1, id: this.#newId(), at, ...body })
+      return
+    }
+    const entries = bodies.map((body) => ({ seq: 0, id: this.#newId(), at, ...body }))
+    return new Promise((done, failed) => {
+      this.#waiting.push({ entries, done, failed })
+      this.#writing ??= this.#write(this.#commit!)
+    })
+  }
+
+  /** Entries that were committed elsewhere: history read from a store, or what another writer added since. */
+  absorb(entries: readonly LogEntry[]): void {
+    for (const entry of entries) {
+      if (entry.seq !== this.#head + 1)
+        throw new Error(`The log has a gap: entry ${entry.seq} came after ${this.#head}; read it from its store again`)
+      this.#apply(entry)
+    }
+  }
+
+  /** Resolves once nothing is waiting to be written any more. */
+  async settled(): Promise<void> {
+    await this.#writing
+  }
+
+  /** Called with each committed entry. Listeners must not throw and are not awaited. */
+  subscribe(listener: (entry: LogEntry) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async #write(commit: Commit): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting
+      this.#waiting = []
+      try {
+        if (this.#broken) throw this.#broken.error
+        let seq = this.#head
+        const entries = group.flatMap((append) => append.entries.map((entry) => ({ ...entry, seq: ++seq })))
+        await commit(entries)
+        for (const entry of entries) this.#apply(entry)
+      } catch (error) {
+        // The outcome is unknown: only a fresh read of the store may go on from here.
+        this.#broken = { error }
+        for (const append of group) append.failed(error)
+        continue
+      }
+      for (const append of group) append.done()
+    }
+    this.#writing = undefined
+  }
+
+  #apply(entry: LogEntry): void {
+    deepFreeze(entry)
+    this.#head = entry.seq
+    this.transcript.apply(entry)
+    for (const listener of this.#listeners) listener(entry)
+  }
+}

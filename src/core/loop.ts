@@ -1,0 +1,86 @@
+import { AgentAbortedError } from './errors.ts'
+import type { AgentHookMap } from './hook-map.ts'
+import { askModel } from './model-call.ts'
+import type { Run } from './run.ts'
+import { say, tellTurns } from './say.ts'
+import { runToolBatch } from './tool-batch.ts'
+import { type SessionContentBlock, textOf, toolCallsOf } from './turn.ts'
+
+/** How a loop came to its end by itself. */
+export interface Ending {
+  readonly status: 'completed' | 'suspended'
+  readonly stopReason: string
+}
+
+/**
+ * Takes turns until there is nothing left to do. What comes next is read from the log and never remembered here, so a
+ * run that goes on after a crash or a suspension is a run like any other.
+ */
+export async function runLoop(run: Run): Promise<Ending> {
+  const { transcript } = run.log
+  if (transcript.isAnswered && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
+  let turn: Turn
+  do {
+    stopIfAborted(run)
+    if (!transcript.openTurn && run.turn >= run.behavior.maxTurns)
+      return { status: 'completed', stopReason: 'max_turns' }
+    turn = await takeTurn(run)
+    if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
+    stopIfAborted(run)
+  } while (await whatNow(run, turn))
+  return completed(run)
+}
+
+interface Turn {
+  readonly turnId: string
+  /** The model asked for nothing more. */
+  readonly isDone: boolean
+  readonly suspended?: string
+}
+
+/** One turn: what the model says, and an answer to every call it makes. */
+async function takeTurn(run: Run): Promise<Turn> {
+  const turn = run.log.transcript.openTurn ?? (await askModel(run))
+  const turnId = turn.id
+  if (toolCallsOf(turn).length === 0) return { turnId, isDone: true }
+
+  const suspended = await runToolBatch(run, turn)
+  if (suspended !== undefined) return { turnId, isDone: false, suspended }
+
+  const resultTurn = run.log.transcript.turns.at(-1)!
+  if (run.hooks.has('tool-results:after')) {
+    await run.hooks.tell('tool-results:after', { turnId, assistantTurn: turn, resultTurn })
+  }
+  await tellTurns(run, resultTurn)
+  return { turnId, isDone: false }
+}
+
+/** Steering first, then the model's own end, then follow-ups; extensions have the last word. True: take another turn. */
+async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
+  // A message whose write is still under way was accepted: wait for it rather than end without it.
+  if (isDone) await run.log.settled()
+  const letters = run.inbox.next(isDone)
+  const next: AgentHookMap['turn:next'] = { turnId, turn: run.turn, stop: isDone && letters.length === 0, add: [] }
+  if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
+  if (next.error !== undefined) throw next.error
+  if (letters.length === 0 && next.add.length === 0) return !next.stop
+
+  const content = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
+  const added = next.add.map((text): SessionContentBlock => ({ type: 'text', text }))
+  await say(
+    run,
+    [...content, ...added],
+    letters.map((letter) => letter.id),
+  )
+  for (const { mode, content } of letters) {
+    const message = textOf({ role: 'user', content })
+    await run.hooks.tell('steer:inject', { message, mode: mode === 'steer' ? 'steer' : 'followUp' })
+  }
+  return true
+}
+
+const completed = (run: Run): Ending => ({ status: 'completed', stopReason: run.stopReason })
+
+function stopIfAborted(run: Run): void {
+  if (run.stop.stopped) throw new AgentAbortedError('The run was aborted', { cause: run.stop.reason })
+}

@@ -1,0 +1,239 @@
+import { show } from './behavior.ts'
+import { AgentAbortedError, AgentContextExceededError, AgentProviderError, messageOf } from './errors.ts'
+import { pairUp } from './pairing.ts'
+import type { ModelEvent, ModelReply, ModelRequest } from './provider.ts'
+import { admitReply, CallIds, type Reply } from './reply.ts'
+import type { Run } from './run.ts'
+import { tellTurns } from './say.ts'
+import { orStopped } from './stop.ts'
+import { resolveThinking } from './thinking.ts'
+import type { Message, SessionTurn } from './turn.ts'
+import { addUsage, noUsage } from './usage.ts'
+
+/** One model call. Comes back only after the reply, with all its calls, is in the log. */
+export async function askModel(run: Run): Promise<SessionTurn> {
+  const { hooks } = run
+  const turnId = run.newId()
+  const turn = ++run.turn
+  const request = await buildRequest(run, turnId)
+  if (hooks.has('turn:before')) {
+    await hooks.tell('turn:before', { turnId, turn, options: { ...request, messages: [...request.messages] } })
+  }
+
+  const draft = new Draft(run, turnId)
+  let reply: Reply
+  try {
+    reply = await replyOf(run, request, draft)
+  } catch (cause) {
+    const error = nameFailure(run, cause)
+    const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
+    const partial = draft.isStarted && { partial: draft.text }
+    await hooks.tell('turn:after', {
+      turnId,
+      turn,
+      usage: noUsage,
+      stop,
+      error,
+      ...partial,
+      toolCounts: run.counts.snapshot,
+    })
+    throw error
+  }
+
+  const { content, usage, stop } = reply
+  const now = run.clock.now()
+  const sessionTurn: SessionTurn = {
+    id: turnId,
+    runId: run.id,
+    role: 'assistant',
+    content,
+    createdAt: now,
+    usage,
+    model: request.model,
+  }
+  await run.log.append({ type: 'turn', turn: sessionTurn, stop })
+  run.usage = addUsage(run.usage, usage)
+  run.turnUsage.push(usage)
+  run.stopReason = stop
+
+  if (draft.text !== '' && hooks.has('stream:end')) await hooks.tell('stream:end', { turnId, text: draft.text })
+  if (hooks.has('turn:after')) {
+    await hooks.tell('turn:after', {
+      turnId,
+      turn,
+      usage,
+      stop,
+      message: sessionTurn,
+      sessionTurn,
+      toolCounts: run.counts.snapshot,
+    })
+  }
+  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.usage })
+  await tellTurns(run, sessionTurn)
+  return sessionTurn
+}
+
+/** The session's own list goes out as it is, unless somebody asks to change it: a turn costs what it adds. */
+async function buildRequest(run: Run, turnId: string): Promise<ModelRequest> {
+  const { hooks, behavior, provider, turn, model } = run
+  const { thinking, thinkingBudget, maxTokens } = resolveThinking({
+    maxTokens: behavior.maxTokens,
+    ...(run.options.thinking && { level: run.options.thinking }),
+    ...(behavior.thinkingBudget !== undefined && { budget: behavior.thinkingBudget }),
+    ...(provider.meta.capabilities && { capabilities: provider.meta.capabilities }),
+  })
+  let messages: readonly Message[] = run.log.transcript.messagesFor(provider.meta.name)
+  let tools = run.tools.specs
+  let budget = thinkingBudget
+  if (hooks.has('request:prepare')) {
+    const prepared = { turnId, turn, messages, tools, ...(budget !== undefined && { thinkingBudget: budget }) }
+    await hooks.ask('request:prepare', prepared)
+    ;({ messages, tools, thinkingBudget: budget } = prepared as typeof prepared & { thinkingBudget?: number })
+  }
+  if (hooks.has('context:transform')) {
+    const context = { turnId, messages: [...messages] }
+    await hooks.ask('context:transform', context)
+    messages = pairUp(context.messages, messages)
+  }
+  let system = run.system.text
+  if (hooks.has('system:transform')) {
+    const prompt = { turnId, turn, system, ...(run.session && { session: run.session }) }
+    await hooks.ask('system:transform', prompt)
+    system = prompt.system
+  }
+  return {
+    model,
+    system,
+    messages,
+    tools,
+    maxTokens,
+    thinking,
+    ...(budget !== undefined && { thinkingBudget: budget }),
+    cache: behavior.cache,
+    ...(run.session && { sessionId: run.session.id }),
+  }
+}
+
+/** A service that says nothing at all is asked once more, then given up on. */
+async function replyOf(run: Run, request: ModelRequest, draft: Draft): Promise<Reply> {
+  for (const isLast of [false, true]) {
+    if (run.stop.stopped) throw run.stop.reason
+    const stream = streamReply(run, request, draft)
+    const reply = await admitReply(await orStopped(stream, run.stop), request.model, draft.ids)
+    if (reply.content.length > 0) return reply
+    if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
+    if (!isLast) await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
+  }
+  throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
+}
+
+/** What was streamed so far; shown, never stored. */
+class Draft {
+  text = ''
+  thinking = ''
+  attempt = 1
+  isStarted = false
+  readonly turnId: string
+  readonly ids: CallIds
+  readonly #run: Run
+
+  constructor(run: Run, turnId: string) {
+    this.#run = run
+    this.turnId = turnId
+    this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
+  }
+
+  retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {
+    this.text = ''
+    this.thinking = ''
+    this.attempt = attempt
+    this.ids.clear()
+    const more = delayMs !== undefined && { delayMs }
+    return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })
+  }
+}
+
+async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promise<ModelReply> {
+  for await (const event of run.provider.stream(request, run.stop.signal)) {
+    if (run.stop.stopped) break
+    if (event?.type === 'reply') {
+      run.firstTokenAt ??= run.clock.now()
+      return event
+    }
+    const wait = tellEvent(run, event, draft)
+    if (wait) await wait // most deltas have no listener, or one that answers at once
+  }
+  throw new Error('the stream ended before the reply was complete')
+}
+
+function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draft): Promise<void> | void {
+  const { hooks } = run
+  const { turnId, attempt } = draft
+  switch (event?.type) {
+    case 'text':
+      run.firstTokenAt ??= run.clock.now()
+      draft.isStarted = true
+      draft.text += deltaOf(event)
+      if (!hooks.has('stream:text')) return
+      return hooks.tell('stream:text', { turnId, delta: event.delta, text: draft.text, attempt })
+    case 'thinking':
+      run.firstTokenAt ??= run.clock.now()
+      draft.isStarted = true
+      draft.thinking += deltaOf(event)
+      if (!hooks.has('stream:thinking')) return
+      return hooks.tell('stream:thinking', { turnId, delta: event.delta, text: draft.thinking, attempt })
+    case 'tool_args':
+      if (!hooks.has('stream:tool:args')) return
+      return hooks.tell('stream:tool:args', { turnId, callId: draft.ids.of(event.id), delta: deltaOf(event) })
+    case 'tool_start': {
+      run.firstTokenAt ??= run.clock.now()
+      draft.isStarted = true
+      const callId = draft.ids.begin(event.id)
+      if (!hooks.has('stream:tool:start')) return
+      const displayName = run.provider.displayName?.(event.name) ?? event.name
+      return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName })
+    }
+    case 'tool_end':
+      if (!hooks.has('stream:tool:end')) return
+      return hooks.tell('stream:tool:end', { turnId, callId: draft.ids.of(event.id) })
+    case 'start':
+      draft.isStarted = true
+      return hooks.tell('stream:start', { turnId, attempt })
+    case 'retry':
+      return draft.retry(event)
+    case 'oauth_refresh': {
+      const expires = event.expires !== undefined && { expires: event.expires }
+      return hooks.tell('oauth:refresh', { turnId, provider: run.provider.meta.name, ...expires })
+    }
+    default:
+      throw new TypeError(`it yielded ${show(event)}, which is no ModelEvent such as { type: 'text', delta }`)
+  }
+}
+
+function deltaOf({ type, delta }: { type: string; delta: unknown }): string {
+  if (typeof delta !== 'string') throw new TypeError(`it yielded a ${type} event whose delta is ${show(delta)}`)
+  return delta
+}
+
+/** Gives an error the class a caller can act on. */
+export function nameFailure(run: Run, cause: unknown): AgentAbortedError | AgentProviderError {
+  if (run.stop.stopped) return new AgentAbortedError('The run was aborted', { cause })
+  if (cause instanceof AgentProviderError) return cause
+  const known = run.provider.classifyError?.(cause)
+  const message = known?.message ?? messageOf(cause)
+  if (known?.kind === 'aborted') return new AgentAbortedError(message, { cause })
+  return failure(run, message, { cause, ...known })
+}
+
+function failure(
+  run: Run,
+  why: string,
+  known: ErrorOptions & { kind?: string; providerCode?: string; retryable?: boolean },
+): AgentProviderError {
+  const provider = run.provider.meta.name
+  const { kind, providerCode, retryable, cause } = known
+  const Kind = kind === 'context_exceeded' ? AgentContextExceededError : AgentProviderError
+  const code = providerCode !== undefined && { providerCode }
+  const again = retryable !== undefined && { retryable }
+  return new Kind(`Provider "${provider}" failed: ${why}`, { provider, ...code, ...again, cause })
+}

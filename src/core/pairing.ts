@@ -1,0 +1,51 @@
+import { type Message, type SessionContentBlock, toolCallsOf } from './turn.ts'
+
+/**
+ * Mends what a hook cut apart: no provider accepts a call without its result or a result without its call. Messages
+ * that are whole keep their identity; an untouched list is given back as it was.
+ */
+export function pairUp(messages: readonly Message[], before: readonly Message[]): readonly Message[] {
+  const isUntouched = messages.length === before.length && messages.every((message, i) => message === before[i])
+  return isUntouched ? before : repair(messages)
+}
+
+function repair(messages: readonly Message[]): Message[] {
+  const whole: Message[] = []
+  let asked: readonly string[] = []
+  for (const message of messages) {
+    if (message.role === 'user') {
+      const mended = withResultsOf(message, asked)
+      if (mended.content.length > 0) whole.push(mended)
+      asked = []
+      continue
+    }
+    if (asked.length > 0) whole.push({ role: 'user', content: asked.map(removed) })
+    whole.push(message)
+    asked = toolCallsOf(message).map((call) => call.id)
+  }
+  if (asked.length > 0) whole.push({ role: 'user', content: asked.map(removed) })
+  return whole
+}
+
+/** The message with exactly one result for each call that was asked. */
+function withResultsOf(message: Message, asked: readonly string[]): Message {
+  const answered = message.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : []))
+  const missing = asked.filter((id) => !answered.includes(id))
+  const isWhole = missing.length === 0 && answered.length === asked.length
+  if (isWhole) return message
+  const seen = new Set<string>()
+  const kept = message.content.filter((block) => {
+    if (block.type !== 'tool_result') return true
+    const isFirst = asked.includes(block.callId) && !seen.has(block.callId)
+    seen.add(block.callId)
+    return isFirst
+  })
+  return { ...message, content: [...missing.map(removed), ...kept] }
+}
+
+const removed = (callId: string): SessionContentBlock => ({
+  type: 'tool_result',
+  callId,
+  output: 'Removed: this result is no longer part of the context',
+  isError: true,
+})

@@ -1,0 +1,108 @@
+import { show } from './behavior.ts'
+import type { ModelReply, ReplyToolCall, StopReason } from './provider.ts'
+import { readArguments } from './tool-arguments.ts'
+import { wellFormed } from './tool-output.ts'
+import { copyJson, type SessionContentBlock, type ToolCallBlock, type TurnUsage } from './turn.ts'
+import { readUsage } from './usage.ts'
+
+export interface Reply {
+  readonly content: readonly SessionContentBlock[]
+  readonly usage: TurnUsage
+  readonly stop: StopReason
+}
+
+/** A reply made fit for the log, whatever the provider sent. Throws on what is no reply at all. */
+export async function admitReply(reply: ModelReply, model: string, ids: CallIds): Promise<Reply> {
+  if (!Array.isArray(reply.content)) throw new TypeError(`its reply has no content list, got ${show(reply.content)}`)
+  const stop = stops.has(reply.stop) ? reply.stop : 'other'
+  const calls = reply.content.filter((block) => block?.type === 'tool_call').length
+  const content: SessionContentBlock[] = []
+  let call = 0
+  for (const [i, block] of reply.content.entries()) {
+    if (block?.type !== 'tool_call') {
+      const admitted = admitBlock(block, i)
+      if (admitted) content.push(admitted)
+      continue
+    }
+    const wasCut = stop === 'length' && i === reply.content.length - 1
+    content.push(await admitCall(block, ids.final(block.id, call++, calls), wasCut))
+  }
+  return { content, usage: readUsage(reply.usage, model), stop }
+}
+
+const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])
+
+/** Empty text says nothing, and some services refuse to be sent it back. */
+function admitBlock(block: ModelReply['content'][number], i: number): SessionContentBlock | undefined {
+  if (typeof block !== 'object' || block === null) throw new TypeError(`block ${i} of its reply is ${show(block)}`)
+  switch (block.type) {
+    case 'text':
+    case 'thinking':
+      if (typeof block.text !== 'string') throw new TypeError(`block ${i} of its reply has no text`)
+      if (block.text === '' && !('signature' in block)) return undefined
+      return block.text.isWellFormed() ? block : { ...block, text: wellFormed(block.text) }
+    case 'image':
+    case 'document':
+      return block
+    default:
+      throw new TypeError(`block ${i} of its reply has the unknown type ${show(block.type)}`)
+  }
+}
+
+async function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): Promise<ToolCallBlock> {
+  const { name, input } = block
+  const read = readArguments(typeof input === 'string' ? input : copyJson(input), wasCut)
+  return {
+    type: 'tool_call',
+    id,
+    name: typeof name === 'string' ? name : '',
+    ...(read instanceof Promise ? await read : read),
+  }
+}
+
+/**
+ * Ids of calls, made unique over the whole session: some services number them anew in every reply, or repeat or forget
+ * them, and a result must find its one call. Streamed and final ids agree.
+ */
+export class CallIds {
+  readonly #isTaken: (id: string) => boolean
+  readonly #newId: () => string
+  readonly #streamed: string[] = []
+  readonly #used = new Set<string>()
+  readonly #latest = new Map<string, string>()
+
+  constructor(isTaken: (id: string) => boolean, newId: () => string) {
+    this.#isTaken = isTaken
+    this.#newId = newId
+  }
+
+  begin(given: string): string {
+    const id = this.#unique(given)
+    this.#latest.set(given, id)
+    this.#streamed.push(id)
+    return id
+  }
+
+  /** For the deltas of a call that has begun. */
+  of(given: string): string {
+    return this.#latest.get(given) ?? given
+  }
+
+  final(given: unknown, index: number, total: number): string {
+    return total === this.#streamed.length ? this.#streamed[index]! : this.#unique(given)
+  }
+
+  /** What was streamed so far is void. */
+  clear(): void {
+    this.#streamed.length = 0
+    this.#used.clear()
+    this.#latest.clear()
+  }
+
+  #unique(given: unknown): string {
+    const isGood = typeof given === 'string' && given !== '' && !this.#used.has(given) && !this.#isTaken(given)
+    const id = isGood ? given : this.#newId()
+    this.#used.add(id)
+    return id
+  }
+}

@@ -1,0 +1,94 @@
+import type { Behavior, ResolvedBehavior } from './behavior.ts'
+import type { Clock } from './clock.ts'
+import type { ExecutionContext, ExecutionHandle } from './execution.ts'
+import type { Child, ForkOptions } from './fork.ts'
+import type { AgentHookMap } from './hook-map.ts'
+import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
+import type { Inbox } from './inbox.ts'
+import type { Interact } from './interaction.ts'
+import type { Log } from './log.ts'
+import type { Provider } from './provider.ts'
+import type { SideCall, SideReply } from './side-call.ts'
+import type { Stop } from './stop.ts'
+import type { Session } from './store.ts'
+import type { SystemPrompt } from './system-prompt.ts'
+import type { ThinkingLevel } from './thinking.ts'
+import type { ToolDef } from './tool.ts'
+import type { ToolCounts } from './tool-counts.ts'
+import type { Toolbox } from './toolbox.ts'
+import type { ImageBlock, PromptPart, TurnUsage } from './turn.ts'
+import type { ChildRunStats } from './usage.ts'
+
+export type AgentHandlers = HandlerMap<AgentHookMap>
+
+/** What `agent.run()` takes. Everything is optional where a session has something to answer. */
+export interface RunOptions {
+  readonly prompt?: string | readonly PromptPart[]
+  readonly model?: string
+  /** Added to the agent's own system prompt, for this run. */
+  readonly system?: string
+  readonly thinking?: ThinkingLevel
+  readonly behavior?: Behavior
+  /** Replaces the whole tool set; `{}` means no tools. */
+  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly images?: readonly (ImageBlock | Omit<ImageBlock, 'type'>)[]
+  readonly signal?: AbortSignal
+  readonly hooks?: AgentHandlers
+  /** Makes sending the same prompt twice harmless: the second time the run goes on where the first one stands. */
+  readonly clientKey?: string
+}
+
+/** Everything one `agent.run()` knows; the only object that the loop and the extensions share. */
+export interface Run {
+  readonly id: string
+  readonly options: RunOptions
+  readonly model: string
+  readonly behavior: ResolvedBehavior
+  readonly provider: Provider
+  readonly hooks: Hooks<AgentHookMap>
+  /** The only way to make something fact. Rejects when it cannot be written; then the run is over. */
+  readonly log: Log
+  readonly inbox: Inbox
+  readonly stop: Stop
+  readonly tools: Toolbox
+  readonly counts: ToolCounts
+  readonly system: SystemPrompt
+  readonly session: Session | undefined
+  readonly execution: ExecutionContext | undefined
+  readonly handle: ExecutionHandle | undefined
+  readonly interact: Interact | undefined
+  /** 0, or how many spawns lie above this run. */
+  readonly depth: number
+  readonly clock: Clock
+  readonly newId: () => string
+  /** Asks the model something that does not enter the conversation. Its cost is counted and logged under `cause`. */
+  askAside(call: SideCall): Promise<SideReply>
+  fork(callId: string, stop: Stop, options: ForkOptions | undefined): Promise<Child>
+
+  // What changes as it goes
+  /** Model calls so far, the present one included. */
+  turn: number
+  usage: TurnUsage
+  readonly turnUsage: TurnUsage[]
+  readonly children: ChildRunStats[]
+  firstTokenAt: number | undefined
+  stopReason: string
+  output: unknown
+}
+
+/**
+ * A feature. One instance serves an agent and its children, so what belongs to a run is kept in the closure of `start`;
+ * everything hooked through `hooks` is undone when the run ends.
+ */
+export interface Extension {
+  readonly name: string
+  /** Slow preparations, once per agent, side by side with those of the others. */
+  warmup?(host: ExtensionHost): Promise<void>
+  start?(run: Run, hooks: HookScope<AgentHookMap>): void | Promise<void>
+  dispose?(): Promise<void>
+}
+
+export interface ExtensionHost {
+  readonly hooks: Hooks<AgentHookMap>
+  readonly clock: Clock
+}

@@ -1,0 +1,45 @@
+import { AgentProviderError } from './errors.ts'
+import { nameFailure } from './model-call.ts'
+import type { ModelRequest } from './provider.ts'
+import { admitReply, CallIds, type Reply } from './reply.ts'
+import type { Run } from './run.ts'
+import { orStopped } from './stop.ts'
+import { addUsage } from './usage.ts'
+
+export interface SideCall extends Partial<Omit<ModelRequest, 'messages'>>, Pick<ModelRequest, 'messages'> {
+  /** What the money is spent on; the log and the stats name it. */
+  readonly cause: string
+}
+
+export type SideReply = Reply
+
+/** A model call that leaves no turn: no hooks of a turn fire, but its usage is logged and counted. */
+export async function askAside(run: Run, { cause, ...call }: SideCall): Promise<SideReply> {
+  const { behavior } = run
+  const defaults = {
+    model: run.model,
+    system: run.system.text,
+    tools: [],
+    maxTokens: behavior.maxTokens,
+    thinking: 'off',
+    cache: behavior.cache,
+  } as const
+  const request: ModelRequest = { ...defaults, ...call }
+  let reply: Reply
+  try {
+    reply = await orStopped(lastEvent(run, request), run.stop)
+  } catch (error) {
+    throw nameFailure(run, error)
+  }
+  await run.log.append({ type: 'usage', runId: run.id, cause, usage: reply.usage })
+  run.usage = addUsage(run.usage, reply.usage)
+  run.turnUsage.push(reply.usage)
+  return reply
+}
+
+async function lastEvent(run: Run, request: ModelRequest): Promise<Reply> {
+  for await (const event of run.provider.stream(request, run.stop.signal)) {
+    if (event.type === 'reply') return admitReply(event, request.model, new CallIds(() => false, run.newId))
+  }
+  throw new AgentProviderError('the stream ended before the reply was complete', { provider: run.provider.meta.name })
+}

@@ -1,0 +1,94 @@
+import type { InputMode, Log, LogEntry } from './log.ts'
+import type { RunRecord } from './transcript.ts'
+import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
+
+/** A log that outlives the process, as an agent uses it. */
+export interface Session {
+  readonly id: string
+  readonly log: Log
+  readonly turns: readonly SessionTurn[]
+  /** Every run there ever was, oldest first. */
+  readonly runs: readonly RunRecord[]
+  /** Adds turns outside a run, for instance a user's message that a later run without a prompt answers. */
+  addTurns(messages: readonly Message[]): Promise<void>
+  /** Resolves once everything said so far is durable. Turns are written as they happen, so this only waits. */
+  save(): Promise<void>
+  /** Takes the right to write, catches up with what others wrote, settles what a crash left behind. */
+  open(): Promise<void>
+  /** Leaves a message for the run that writes this session, here or elsewhere. Resolves once it cannot be lost. */
+  send(item: InboxItem): Promise<void>
+  /** Moves messages that other processes sent into the log, until `signal` says stop. */
+  listen(signal: AbortSignal): Promise<void>
+  /** Gives the right to write back. Doing it twice is harmless. */
+  release(): Promise<void>
+  startRun(run: { runId: string; model: string }): Promise<void>
+  completeRun(runId: string, stop?: string): Promise<void>
+  abortRun(runId: string): Promise<void>
+  /** The session of a child agent, guarded by this session's right to write. */
+  child(name: string): Promise<Session>
+}
+
+/** Where logs are kept. The contract suite in `libero/testing` says what each method must do. */
+export interface SessionStore {
+  /**
+   * All or nothing, after `fence.head`, by the holder of `fence.epoch`. Repeating an append that did happen succeeds.
+   * An `input` entry takes the message of the same `clientKey` out of the inbox, in the same stroke.
+   */
+  append(sessionId: string, entries: readonly LogEntry[], fence: Fence): Promise<void>
+  read(sessionId: string, after?: number): Promise<readonly LogEntry[]>
+  list(): Promise<readonly SessionInfo[]>
+  /** With its children, inbox and blobs. */
+  delete(sessionId: string): Promise<void>
+  /** Takes (no `epoch`), renews or gives back (`ttlMs` 0) the right to write. Taking raises the epoch. */
+  lease(sessionId: string, request: LeaseRequest): Promise<Lease>
+  /** Leaves a message for whoever writes the session. Needs no lease; the same `clientKey` again changes nothing. */
+  send(sessionId: string, item: InboxItem): Promise<void>
+  /** What was appended after `after`, and what waits in the inbox: first what is there, then whatever comes. */
+  watch(sessionId: string, options: { after?: number; signal: AbortSignal }): AsyncIterable<StoreChange>
+  /** Large outputs, written before the entry that names them. */
+  blobs(sessionId: string): BlobStore
+}
+
+export interface Fence {
+  readonly epoch: number
+  readonly head: number
+  /** Whose lease guards the write, when it is a child's. */
+  readonly holder?: string
+}
+
+export interface LeaseRequest {
+  readonly owner: string
+  readonly ttlMs: number
+  readonly epoch?: number
+  readonly takeOver?: boolean
+}
+
+export interface Lease {
+  readonly epoch: number
+  readonly head: number
+  /** What waits to be moved into the log. */
+  readonly inbox: readonly InboxItem[]
+}
+
+export interface InboxItem {
+  readonly clientKey: string
+  readonly mode: InputMode
+  readonly content: readonly SessionContentBlock[]
+}
+
+export interface StoreChange {
+  readonly entries: readonly LogEntry[]
+  readonly inbox: readonly InboxItem[]
+}
+
+export interface BlobStore {
+  /** Returns the name to find it again by. */
+  put(bytes: Uint8Array): Promise<string>
+  get(name: string): Promise<Uint8Array | undefined>
+}
+
+export interface SessionInfo {
+  readonly id: string
+  readonly head: number
+  readonly parent?: string
+}

@@ -1,0 +1,27 @@
+/** Calls per tool in one run. Counted when a call passes its gate, so that caps hold inside a wave. */
+export class ToolCounts {
+  readonly #counts = new Map<string, number>()
+  #snapshot: Readonly<Record<string, number>> = Object.freeze({})
+  #isStale = false
+
+  /** What hooks see: the counts from before the present batch. */
+  get snapshot(): Readonly<Record<string, number>> {
+    return this.#snapshot
+  }
+
+  /** What the framework's own gates see. */
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0
+  }
+
+  add(name: string): void {
+    this.#counts.set(name, this.of(name) + 1)
+    this.#isStale = true
+  }
+
+  refresh(): void {
+    if (!this.#isStale) return
+    this.#snapshot = Object.freeze(Object.fromEntries(this.#counts))
+    this.#isStale = false
+  }
+}

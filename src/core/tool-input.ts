@@ -1,0 +1,140 @@
+import type { JsonSchema } from './tool.ts'
+import { copyJson, setOwn } from './turn.ts'
+
+/** One value that was not of the declared type and could be read as it. */
+export interface Coercion {
+  readonly property: string
+  readonly from: string
+  readonly to: string
+}
+
+/** `input` is what to run with; the very object that was given when nothing had to be mended. */
+export type ValidationResult =
+  | { readonly valid: true; readonly input: Record<string, unknown>; readonly coercions?: readonly Coercion[] }
+  | { readonly valid: false; readonly error: string }
+
+/** Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input. */
+export function validateToolArgs(input: Record<string, unknown>, schema: JsonSchema): ValidationResult {
+  const properties = (schema.properties ?? {}) as Record<string, unknown>
+  const required = (schema.required ?? []) as readonly string[]
+  const errors = required.filter((key) => isMissing(input, key)).map((key) => `missing required property "${key}"`)
+  const coercions: Coercion[] = []
+  let mended: Record<string, unknown> | undefined
+
+  for (const property of Object.keys(input)) {
+    const types = Object.hasOwn(properties, property) ? declaredTypes(properties[property]) : []
+    const value = input[property]
+    if (types.length === 0 || types.some((type) => isOfType(value, type))) continue
+    const from = typeName(value)
+    if (value === null) {
+      if (required.includes(property)) continue
+      // Models write null for "not given"; a tool expects such a property to be absent.
+      mended ??= copyJson(input)
+      delete mended[property]
+      coercions.push({ property, from, to: 'absent' })
+      continue
+    }
+    const read = readAs(value, types)
+    if (!read) {
+      errors.push(`"${property}" must be ${types.join(' or ')}, got ${from}${excerpt(value)}`)
+      continue
+    }
+    mended ??= copyJson(input)
+    setOwn(mended, property, read.value)
+    coercions.push({ property, from, to: read.type })
+  }
+
+  if (errors.length > 0) return { valid: false, error: errors.join('; ') }
+  return { valid: true, input: mended ?? input, ...(coercions.length > 0 && { coercions }) }
+}
+
+const isMissing = (input: Record<string, unknown>, key: string): boolean =>
+  !Object.hasOwn(input, key) || input[key] === undefined || input[key] === null
+
+function declaredTypes(property: unknown): readonly string[] {
+  if (typeof property !== 'object' || property === null) return []
+  const { type } = property as { type?: unknown }
+  if (typeof type === 'string') return [type]
+  return Array.isArray(type) ? type.filter((one) => typeof one === 'string') : []
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case 'string':
+    case 'boolean':
+      return typeof value === type
+    case 'number':
+      return typeof value === 'number'
+    case 'integer':
+      return Number.isInteger(value)
+    case 'array':
+      return Array.isArray(value)
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value)
+    case 'null':
+      return value === null
+    default:
+      return true
+  }
+}
+
+/** Tries the declared types in their order. */
+function readAs(value: unknown, types: readonly string[]): { type: string; value: unknown } | undefined {
+  for (const type of types) {
+    const read = coerce(value, type)
+    if (read !== undefined) return { type, value: read }
+  }
+  return undefined
+}
+
+function coerce(value: unknown, type: string): unknown {
+  if (type === 'string') return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+  if (typeof value !== 'string') return undefined
+  switch (type) {
+    case 'boolean':
+      return readBoolean(value)
+    case 'number':
+      return readNumber(value)
+    case 'integer': {
+      const number = readNumber(value)
+      return Number.isInteger(number) ? number : undefined
+    }
+    case 'array':
+    case 'object':
+      return readJson(value, type)
+    default:
+      return undefined
+  }
+}
+
+const booleans: Record<string, boolean> = { true: true, yes: true, 1: true, false: false, no: false, 0: false }
+
+function readBoolean(text: string): boolean | undefined {
+  const word = text.trim().toLowerCase()
+  return Object.hasOwn(booleans, word) ? booleans[word] : undefined
+}
+
+function readNumber(text: string): number | undefined {
+  const number = Number(text)
+  return text.trim() !== '' && Number.isFinite(number) ? number : undefined
+}
+
+function readJson(text: string, type: 'array' | 'object'): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isOfType(value, type) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function excerpt(value: unknown): string {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return ''
+  const text = JSON.stringify(value)
+  return ` ${text.length > 60 ? `${text.slice(0, 57).toWellFormed()}…` : text}`
+}

@@ -1,0 +1,129 @@
+import type { ToolResult } from './tool.ts'
+import { copyJson, type ImageBlock, type ToolOutput, type ToolResultContent } from './turn.ts'
+
+/** Bytes on the wire: UTF-8 length of text, base64 length of images. The same number as `outputBytes` in hooks. */
+export function toolOutputByteLength(output: ToolOutput): number {
+  if (typeof output === 'string') return utf8Length(output)
+  let sum = 0
+  for (const part of output) sum += part.type === 'text' ? utf8Length(part.text) : part.data.length
+  return sum
+}
+
+/** One text out of any tool output, for logs and for models that read nothing else. */
+export function toolResultToText(output: ToolOutput): string {
+  if (typeof output === 'string') return output
+  return output.map((part) => (part.type === 'text' ? part.text : imageMarker(part))).join('\n')
+}
+
+/** The same output for a model that cannot see; untouched, and the same object, where there is no image. */
+export function withoutImages(output: ToolOutput): ToolOutput {
+  if (typeof output === 'string' || !output.some((part) => part.type === 'image')) return output
+  return output.map((part) => (part.type === 'text' ? part : { type: 'text', text: imageMarker(part) }))
+}
+
+export const imageMarker = ({ mediaType, data }: ImageBlock): string =>
+  `[image: ${mediaType}, ${Math.floor((data.length * 3) / 4)} bytes, not shown because this model cannot see images]`
+
+export interface Outcome {
+  readonly output: ToolOutput
+  readonly isError: boolean
+  readonly details?: unknown
+}
+
+/** What a tool returned, as a result that can be stored, sent and frozen. Throws when there is no way to show it. */
+export function readToolResult(value: unknown): Outcome {
+  if (typeof value === 'string') return { output: wellFormed(value), isError: false }
+  if (Array.isArray(value)) return { output: readParts(value), isError: false }
+  if (isResultObject(value)) {
+    const inner = readToolResult(value.output)
+    const { isError = false, details } = value
+    return { ...inner, isError: Boolean(isError), ...(details !== undefined && { details: plainData(details) }) }
+  }
+  return { output: wellFormed(shownAsText(value)), isError: false }
+}
+
+function isResultObject(value: unknown): value is Exclude<ToolResult, ToolOutput> {
+  return typeof value === 'object' && value !== null && 'output' in value && isOutput(value.output)
+}
+
+const isOutput = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value)
+
+/** Blocks are copied, so that freezing them later does not freeze the tool's own objects. */
+function readParts(parts: readonly unknown[]): ToolOutput {
+  if (parts.every(isPart)) return parts.map(copyPart)
+  return wellFormed(shownAsText(parts))
+}
+
+function copyPart(part: ToolResultContent): ToolResultContent {
+  if (part.type === 'text') return { type: 'text', text: wellFormed(part.text) }
+  return { type: 'image', mediaType: part.mediaType, data: part.data }
+}
+
+function isPart(part: unknown): part is ToolResultContent {
+  if (typeof part !== 'object' || part === null || !('type' in part)) return false
+  if (part.type === 'text') return 'text' in part && typeof part.text === 'string'
+  return (
+    part.type === 'image' &&
+    'data' in part &&
+    typeof part.data === 'string' &&
+    'mediaType' in part &&
+    typeof part.mediaType === 'string'
+  )
+}
+
+function shownAsText(value: unknown): string {
+  if (value === undefined || value === null) return '(no output)'
+  if (typeof value === 'object') return JSON.stringify(value)
+  if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`it returned a ${typeof value}`)
+  return String(value)
+}
+
+/** Details are kept in the log: data only, and a copy. What cannot be copied is left out rather than failing the call. */
+function plainData(details: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(details)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Half a surrogate pair is refused by every provider, for ever after; mend it before it is stored. */
+export const wellFormed = (text: string): string => (text.isWellFormed() ? text : text.toWellFormed())
+
+/** The same for every string inside a JSON value; the very same value where nothing had to change. */
+export function wellFormedJson<T>(value: T): T {
+  return isWellFormedJson(value) ? value : (mapStrings(copyJson(value)) as T)
+}
+
+function isWellFormedJson(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  for (const key in value) {
+    if (!key.isWellFormed() || !isWellFormedJson((value as Record<string, unknown>)[key])) return false
+  }
+  return true
+}
+
+function mapStrings(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(mapStrings)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), mapStrings(inner)]))
+}
+
+/** Counted rather than encoded: an output may be megabytes, and only its length is wanted. */
+function utf8Length(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x80) continue
+    if (code < 0x800) bytes += 1
+    else if (code >= 0xd800 && code < 0xdc00 && isLowSurrogate(text.charCodeAt(i + 1))) {
+      bytes += 2
+      i++
+    } else bytes += 2
+  }
+  return bytes
+}
+
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code < 0xe000

@@ -1,0 +1,131 @@
+import type { Effect } from './authority.ts'
+import type { ExecutionContext, ExecutionHandle } from './execution.ts'
+import type { Child, ForkOptions } from './fork.ts'
+import type { Interact } from './interaction.ts'
+import type { Session } from './store.ts'
+import type { ToolOutput } from './turn.ts'
+
+/** A JSON Schema, as data. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/** What a model is told about a tool. */
+export interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: JsonSchema
+}
+
+/** What may happen to a call that was running when its process died: run again, run again under the same key, or never. */
+export type ReplayClass = 'pure' | 'keyed' | 'opaque'
+
+/** Something the model may ask us to do. `Input` is what `execute` expects after checking. */
+// biome-ignore lint/suspicious/noExplicitAny: a list of tools holds tools of many inputs; `defineTool` gives each its own
+export interface ToolDef<Input = any> {
+  readonly spec: ToolSpec
+  /** A thrown error becomes a result that the model reads. */
+  execute(input: Input, ctx: ToolContext): ToolResult | Promise<ToolResult>
+  /** May run beside its neighbours. Default false: it runs alone. */
+  readonly isConcurrencySafe?: boolean | ((input: Input) => boolean)
+  /** Default `opaque`: never run again. */
+  readonly replay?: ReplayClass
+  readonly effects?: readonly Effect[] | ((input: Input) => readonly Effect[])
+  /** Default true: the authority, where there is one, decides on each call. */
+  readonly gated?: boolean
+  /** What an approval of this call is remembered under; must not depend on anything but the input. */
+  readonly deriveApprovalKey?: (input: Input) => string
+  /** Default 30,000; 0 means no limit. */
+  readonly timeoutMs?: number
+  /** Told to the model only; output is not checked. */
+  readonly outputSchema?: JsonSchema
+  /** A failure makes the calls beside it pointless, as with shell commands. */
+  readonly cancelsSiblings?: boolean
+  /** Not offered to agents this many levels down, or deeper. */
+  readonly maxDepth?: number
+  /** Where a proxied tool really lives. */
+  readonly mcp?: { readonly server: string; readonly tool: string }
+  /** Adds fields to `tool:before`, for instance what a file held before it is overwritten. */
+  before?(input: Input, ctx: ToolContext): Promise<Readonly<Record<string, unknown>>>
+}
+
+/** Text or blocks for the model; `details` are for screens and never sent to it. */
+export type ToolResult =
+  | ToolOutput
+  | { readonly output: ToolOutput; readonly details?: unknown; readonly isError?: boolean }
+
+/** What a running call may use. */
+export interface ToolContext {
+  readonly callId: string
+  readonly turnId: string
+  readonly runId: string
+  /** Aborted when the run is, when the time limit is over, or when a sibling's failure cancels this call. */
+  readonly signal: AbortSignal
+  /** The same over retries and restarts of one call. */
+  readonly idempotencyKey: string
+  /** 1, or more when the call runs again after a crash. */
+  readonly attempt: number
+  readonly execution: ExecutionContext
+  readonly handle: ExecutionHandle
+  readonly session: Session | undefined
+  /** 0 for an agent that nobody spawned. */
+  readonly depth: number
+  /** Absent when nobody can be asked. */
+  readonly interact?: Interact
+  progress(text: string): void
+  /** Runs another tool through the same gates and hooks. */
+  call(name: string, input: Readonly<Record<string, unknown>>): Promise<{ output: ToolOutput; isError: boolean }>
+  /** A child agent with everything this one has, unless told otherwise. */
+  fork(options?: ForkOptions): Promise<Child>
+  /** Leaves this call open and ends the run; a later run without a prompt starts the call anew. Never returns. */
+  suspend(reason: string): never
+}
+
+export const defaultTimeoutMs = 30_000
+
+/** Any schema library that speaks Standard Schema: zod 4, arktype, valibot. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly jsonSchema?: { readonly input: (options: { target: string }) => Record<string, unknown> }
+    readonly types?: { readonly output: Output } | undefined
+  }
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
+
+export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec'> {
+  readonly name: string
+  readonly description: string
+  readonly input: StandardSchema<Output>
+  /** Needed only for schema libraries that cannot describe themselves as JSON Schema. */
+  readonly inputSchema?: JsonSchema
+}
+
+/** A tool whose input type is inferred from a schema. */
+export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
+  const { name, description, input, inputSchema, execute, ...declared } = tool
+  const { validate, jsonSchema } = input['~standard']
+  const schema = inputSchema ?? jsonSchema?.input({ target: 'draft-2020-12' })
+  if (!schema)
+    throw new TypeError(`Tool "${name}": its schema library gives no JSON Schema; pass one as \`inputSchema\` too`)
+  const { $schema: _, ...plain } = schema
+  return {
+    ...declared,
+    spec: { name, description, inputSchema: plain },
+    async execute(raw, ctx) {
+      const checked = await validate(raw)
+      if (checked.issues) return { output: `Validation error: ${issuesOf(checked.issues)}`, isError: true }
+      return execute(checked.value, ctx)
+    },
+  }
+}
+
+function issuesOf(issues: readonly { message: string; path?: readonly unknown[] | undefined }[]): string {
+  return issues
+    .map(({ message, path }) => (path?.length ? `${path.map(keyOf).join('.')}: ${message}` : message))
+    .join('; ')
+}
+
+const keyOf = (part: unknown): string =>
+  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)

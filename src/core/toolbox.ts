@@ -1,0 +1,86 @@
+import { show } from './behavior.ts'
+import type { ToolDef, ToolSpec } from './tool.ts'
+
+/** The tools of one run, by their canonical names. */
+export class Toolbox {
+  readonly #tools = new Map<string, ToolDef>()
+  readonly #depth: number
+  #specs: readonly ToolSpec[] | undefined
+
+  constructor(tools: Iterable<ToolDef>, depth: number) {
+    this.#depth = depth
+    for (const tool of tools) this.add(tool)
+  }
+
+  add(tool: ToolDef): void {
+    const { name } = tool.spec
+    if (this.#tools.has(name)) throw new TypeError(`Two tools are named "${name}"; give one of them another spec.name`)
+    if (this.#depth >= (tool.maxDepth ?? Number.POSITIVE_INFINITY)) return
+    this.#tools.set(name, tool)
+    this.#specs = undefined
+  }
+
+  get(name: string): ToolDef | undefined {
+    return this.#tools.get(name)
+  }
+
+  names(): Iterable<string> {
+    return this.#tools.keys()
+  }
+
+  /** What the model is offered; the same list for as long as nothing is added, so that providers can cache it. */
+  get specs(): readonly ToolSpec[] {
+    this.#specs ??= Object.freeze([...this.#tools.values()].map((tool) => tool.spec))
+    return this.#specs
+  }
+}
+
+/** The tools of a `tools` option, checked. Its keys do not matter: a tool is known by its own name. */
+export function readTools(tools: unknown, where: string): ToolDef[] {
+  if (tools === undefined) return []
+  if (typeof tools !== 'object' || tools === null || Array.isArray(tools))
+    throw new TypeError(`${where} must be a record of tools such as { lookup }, got ${show(tools)}`)
+  const seen = new Map<string, string>()
+  return Object.entries(tools).map(([key, tool]) => {
+    checkTool(tool, `${where}.${key}`)
+    const { name } = tool.spec
+    const other = seen.get(name)
+    if (other !== undefined)
+      throw new TypeError(`${where}.${other} and ${where}.${key} are both named "${name}"; give one another spec.name`)
+    seen.set(name, key)
+    return tool
+  })
+}
+
+function checkTool(tool: unknown, where: string): asserts tool is ToolDef {
+  const { spec, execute } = (tool ?? {}) as Partial<ToolDef>
+  if (typeof spec !== 'object' || spec === null)
+    throw new TypeError(`${where} must be a tool { spec, execute }, got ${show(tool)}`)
+  if (typeof spec.name !== 'string' || spec.name.trim() === '')
+    throw new TypeError(`${where}.spec.name must be a name, got ${show(spec.name)}`)
+  if (typeof spec.description !== 'string')
+    throw new TypeError(`${where}.spec.description must be a text for the model, got ${show(spec.description)}`)
+  if (typeof execute !== 'function') throw new TypeError(`${where}.execute must be a function, got ${show(execute)}`)
+  checkSchema(spec.inputSchema, `${where}.spec.inputSchema`)
+}
+
+function checkSchema(schema: unknown, where: string): void {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    throw new TypeError(
+      `${where} must be a JSON Schema such as { type: 'object', properties: {} }, got ${show(schema)}`,
+    )
+  if ('~standard' in schema)
+    throw new TypeError(
+      `${where} is a Standard Schema; use defineTool({ input: schema }), which turns it into JSON Schema`,
+    )
+  const { type, properties = {}, required = [] } = schema as Record<string, unknown>
+  if (type !== undefined && type !== 'object')
+    throw new TypeError(`${where}.type must be "object" because a tool's input is one, got ${show(type)}`)
+  if (typeof properties !== 'object' || properties === null || Array.isArray(properties))
+    throw new TypeError(`${where}.properties must be a record of JSON Schemas, got ${show(properties)}`)
+  for (const [name, property] of Object.entries(properties))
+    if (typeof property !== 'boolean' && (typeof property !== 'object' || property === null))
+      throw new TypeError(`${where}.properties.${name} must be a JSON Schema, got ${show(property)}`)
+  if (!Array.isArray(required) || !required.every((name) => typeof name === 'string'))
+    throw new TypeError(`${where}.required must be a list of property names, got ${show(required)}`)
+}

@@ -1,0 +1,217 @@
+import type { EntryOf, LogEntry } from './log.ts'
+import {
+  deepFreeze,
+  type Message,
+  type SessionContentBlock,
+  type SessionTurn,
+  type ToolCallBlock,
+  type ToolResultBlock,
+  toolCallsOf,
+} from './turn.ts'
+
+type ContextEdit = EntryOf<'context_edit'>
+
+/** The conversation a log amounts to. Fed entry by entry, live and on replay alike, so that both give the same turns. */
+export class Transcript {
+  /** Grows and is never edited in place; a rewind puts another list here. */
+  turns: readonly SessionTurn[] = []
+  /** Accepted messages that were not delivered yet. */
+  inbox: readonly EntryOf<'input'>[] = []
+  /** The last word on each call that needed permission. */
+  readonly approvals = new Map<string, EntryOf<'approval_requested'> | EntryOf<'approval_answered'>>()
+  /** What each extension wrote last. */
+  readonly states = new Map<string, unknown>()
+  readonly runs: RunRecord[] = []
+  /** Whether a run of this process is under way. */
+  isLive = false
+  #seqs: number[] = []
+  #open: OpenTurn | undefined
+  readonly #callIds = new Set<string>()
+  readonly #clientKeys = new Set<string>()
+  #compaction: EntryOf<'compaction'> | undefined
+  #edits: ContextEdit[] = []
+  #views = new Map<string, View>()
+
+  /** The assistant turn that still waits for results. */
+  get openTurn(): SessionTurn | undefined {
+    return this.#open?.turn
+  }
+
+  get openCalls(): readonly ToolCallBlock[] {
+    const open = this.#open
+    return open ? open.calls.filter((call) => !open.results.has(call.id)) : []
+  }
+
+  /** The model has had its say and nobody has spoken since. */
+  get isAnswered(): boolean {
+    return !this.#open && this.turns.at(-1)?.role === 'assistant'
+  }
+
+  /** The run that has begun and not ended; after a crash, the one that never will. */
+  get activeRun(): RunRecord | undefined {
+    const last = this.runs.at(-1)
+    return last && last.status === undefined ? last : undefined
+  }
+
+  /** What a reader outside a run sees: a turn that still waits for results is not history yet. */
+  get settledTurns(): readonly SessionTurn[] {
+    return this.#open && !this.isLive ? this.turns.slice(0, -1) : this.turns
+  }
+
+  startOf(callId: string): EntryOf<'call_started'> | undefined {
+    return this.#open?.starts.get(callId)
+  }
+
+  hasCall(id: string): boolean {
+    return this.#callIds.has(id)
+  }
+
+  hasClientKey(key: string): boolean {
+    return this.#clientKeys.has(key)
+  }
+
+  /** What a model is shown. The turns themselves, the very same list, unless something was compacted or edited. */
+  messagesFor(provider: string): readonly Message[] {
+    if (!this.#compaction && this.#edits.length === 0) return this.turns
+    let view = this.#views.get(provider)
+    if (!view) this.#views.set(provider, (view = this.#newView(provider)))
+    for (; view.next < this.turns.length; view.next++) view.messages.push(edited(this.turns[view.next]!, view.edits))
+    return view.messages
+  }
+
+  apply(entry: LogEntry): void {
+    switch (entry.type) {
+      case 'run_started':
+        this.runs.push({ id: entry.runId, model: entry.model, startedAt: entry.at, firstTurn: this.turns.length })
+        break
+      case 'run_ended':
+        this.#endRun(entry)
+        break
+      case 'input':
+        this.#clientKeys.add(entry.clientKey)
+        this.inbox = [...this.inbox, entry]
+        break
+      case 'turn':
+        this.#addTurn(entry)
+        break
+      case 'call_started':
+        this.#open?.starts.set(entry.callId, entry)
+        break
+      case 'call_result':
+        this.#addResult(entry)
+        break
+      case 'approval_requested':
+      case 'approval_answered':
+        this.approvals.set(entry.callId, entry)
+        break
+      case 'state':
+        this.states.set(entry.owner, entry.value)
+        break
+      case 'compaction':
+        this.#compaction = entry
+        this.#views.clear()
+        break
+      case 'context_edit':
+        this.#edits.push(entry)
+        this.#views.clear()
+        break
+      case 'rewind':
+        this.#rewind(entry.toSeq)
+        break
+    }
+  }
+
+  #push(turn: SessionTurn, seq: number): void {
+    ;(this.turns as SessionTurn[]).push(turn)
+    this.#seqs.push(seq)
+  }
+
+  #addTurn({ turn, consumed, clientKey, seq }: EntryOf<'turn'>): void {
+    this.#push(turn, seq)
+    if (clientKey !== undefined) this.#clientKeys.add(clientKey)
+    if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
+    if (turn.role !== 'assistant') return
+    const calls = toolCallsOf(turn)
+    for (const call of calls) this.#callIds.add(call.id)
+    if (calls.length > 0) this.#open = { turn, calls, results: new Map(), starts: new Map() }
+  }
+
+  /** Results arrive as they settle; the turn they form is in the order in which the model asked. */
+  #addResult(entry: EntryOf<'call_result'>): void {
+    const open = this.#open
+    if (!open || open.results.has(entry.callId) || !open.calls.some((call) => call.id === entry.callId)) return
+    const { callId, output, isError } = entry
+    open.results.set(callId, { type: 'tool_result', callId, output, ...(isError && { isError }) })
+    if (open.results.size < open.calls.length) return
+    this.#open = undefined
+    const content = open.calls.map((call) => open.results.get(call.id)!)
+    const { id, runId } = open.turn
+    this.#push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: entry.at }), entry.seq)
+  }
+
+  #endRun(entry: EntryOf<'run_ended'>): void {
+    const run = this.runs.findLast((one) => one.id === entry.runId)
+    if (run) Object.assign(run, { status: entry.status, stop: entry.stop, endedAt: entry.at, turns: this.turns.length })
+    // A run that was stopped on purpose takes its queue with it; what arrived before a failure waits for the next run.
+    if (entry.status === 'aborted' || entry.stop === 'max_turns') this.inbox = []
+  }
+
+  #rewind(toSeq: number): void {
+    const keep = this.#seqs.filter((seq) => seq <= toSeq).length
+    this.turns = this.turns.slice(0, keep)
+    this.#seqs = this.#seqs.slice(0, keep)
+    this.inbox = this.inbox.filter((item) => item.seq <= toSeq)
+    this.#open = undefined
+    this.#edits = this.#edits.filter((edit) => edit.seq <= toSeq)
+    if (this.#compaction && this.#compaction.seq > toSeq) this.#compaction = undefined
+    this.#views.clear()
+  }
+
+  #newView(provider: string): View {
+    const edits = Map.groupBy(
+      this.#edits.filter((edit) => edit.provider === undefined || edit.provider === provider),
+      (edit) => edit.turnId,
+    )
+    if (!this.#compaction) return { messages: [], next: 0, edits }
+    const { toSeq, summary } = this.#compaction
+    return {
+      messages: [{ role: 'user', content: summary }],
+      next: this.#seqs.filter((seq) => seq <= toSeq).length,
+      edits,
+    }
+  }
+}
+
+export interface RunRecord {
+  readonly id: string
+  readonly model: string
+  readonly startedAt: number
+  readonly firstTurn: number
+  endedAt?: number
+  /** Absent while it runs. */
+  status?: EntryOf<'run_ended'>['status']
+  stop?: string
+  /** Number of turns when it ended. */
+  turns?: number
+}
+
+interface OpenTurn {
+  readonly turn: SessionTurn
+  readonly calls: readonly ToolCallBlock[]
+  readonly results: Map<string, ToolResultBlock>
+  readonly starts: Map<string, EntryOf<'call_started'>>
+}
+
+interface View {
+  readonly messages: Message[]
+  next: number
+  readonly edits: Map<string, ContextEdit[]>
+}
+
+function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {
+  const mine = edits.get(turn.id)
+  if (!mine) return turn
+  const content: (SessionContentBlock | undefined)[] = [...turn.content]
+  for (const { block, replacement } of mine) if (block < content.length) content[block] = replacement
+  return { role: turn.role, content: content.filter((block) => block !== undefined) }
+}

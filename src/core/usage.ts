@@ -1,0 +1,96 @@
+import type { TurnUsage } from './turn.ts'
+
+/** What a run did and cost. Totals include children, children's children and so on; `turns` and `turnUsage` do not. */
+export interface AgentStats {
+  readonly runId: string
+  /** What the model said last. */
+  readonly text: string
+  readonly stopReason: string
+  readonly totalIn: number
+  readonly totalOut: number
+  /** Dollars; absent when no call had a known price. */
+  readonly cost?: number
+  readonly turns: number
+  readonly turnUsage: readonly TurnUsage[]
+  /** In the order in which they finished. */
+  readonly children: readonly ChildRunStats[]
+  readonly timeTillFirstTokenMs?: number
+  readonly elapsed: number
+  /** The structured answer, when `behavior.schema` asked for one. */
+  readonly output?: unknown
+}
+
+export interface ChildRunStats extends AgentStats {
+  readonly childId: string
+  readonly depth: number
+  readonly task?: string
+}
+
+/** Every model call in the tree, depth first, parents before their children. */
+export function flattenTurns(stats: AgentStats): TurnUsage[] {
+  return [...stats.turnUsage, ...stats.children.flatMap(flattenTurns)]
+}
+
+export interface ModelTotals {
+  input: number
+  output: number
+  cost: number
+  cacheRead: number
+  cacheCreation: number
+  turns: number
+}
+
+/** The whole tree's usage, by model. */
+export function statsByModel(stats: AgentStats): Map<string, ModelTotals> {
+  const byModel = new Map<string, ModelTotals>()
+  for (const usage of flattenTurns(stats)) {
+    const model = usage.model ?? 'unknown'
+    const totals = byModel.get(model) ?? { input: 0, output: 0, cost: 0, cacheRead: 0, cacheCreation: 0, turns: 0 }
+    totals.input += usage.input
+    totals.output += usage.output
+    totals.cost += usage.cost ?? 0
+    totals.cacheRead += usage.cacheRead ?? 0
+    totals.cacheCreation += usage.cacheCreation ?? 0
+    totals.turns++
+    byModel.set(model, totals)
+  }
+  return byModel
+}
+
+export const noUsage: TurnUsage = Object.freeze({ input: 0, output: 0 })
+
+export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    ...sum('cacheRead', a, b),
+    ...sum('cacheCreation', a, b),
+    ...sum('cost', a, b),
+  }
+}
+
+function sum(key: 'cacheRead' | 'cacheCreation' | 'cost', a: TurnUsage, b: TurnUsage): Partial<TurnUsage> | undefined {
+  if (a[key] === undefined && b[key] === undefined) return undefined
+  return { [key]: (a[key] ?? 0) + (b[key] ?? 0) }
+}
+
+/** Usage as a service reported it, with whatever is no count taken out: a total must never become NaN. */
+export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | undefined, model: string): TurnUsage {
+  return {
+    input: count(reported?.input) ?? 0,
+    output: count(reported?.output) ?? 0,
+    ...optional('cacheRead', count(reported?.cacheRead)),
+    ...optional('cacheCreation', count(reported?.cacheCreation)),
+    ...optional('cost', count(reported?.cost)),
+    model,
+  }
+}
+
+const count = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+const optional = (key: keyof TurnUsage, value: number | undefined): Partial<TurnUsage> | undefined =>
+  value === undefined ? undefined : { [key]: value }
+
+/** The index range `[from, to)` of a run's turns, for hosts that clean up after one. */
+export type TurnRange = readonly [from: number, to: number]

@@ -1,0 +1,106 @@
+import { type Agent, type AgentParts, assembleAgent } from './core/agent.ts'
+import { checkBehavior, show } from './core/behavior.ts'
+import type { ChildPreset } from './core/fork.ts'
+import { didYouMean } from './core/nearest.ts'
+import { createProcessContext } from './execution/process.ts'
+import { mcpTools } from './mcp/extension.ts'
+import type { AgentOptions, Preset } from './presets/preset.ts'
+import { standardExtensions } from './presets/standard.ts'
+import { withAliases } from './providers/aliases.ts'
+import { withoutVision } from './providers/without-vision.ts'
+
+/** Puts an agent together. Synchronous: nothing is connected or started before it is needed. */
+export function createAgent(options: AgentOptions): Agent {
+  checkOptions(options)
+  return assembleAgent({ ...partsOf(options), ...(options.eager !== undefined && { eager: options.eager }) })
+}
+
+function partsOf(options: AgentOptions): AgentParts {
+  const {
+    toolAliases = {},
+    mcpServers = [],
+    mcpConnector,
+    extensions = [],
+    execution = createProcessContext(),
+    eager: _,
+    ...same
+  } = options
+  return {
+    ...same,
+    execution,
+    provider: withAliases(withoutVision(options.provider), toolAliases),
+    extensions: [
+      ...standardExtensions(),
+      ...(mcpServers.length > 0 ? [mcpTools(mcpServers, mcpConnector!)] : []),
+      ...extensions,
+    ],
+    childParts: (preset) => childParts(options, preset),
+  }
+}
+
+/** A child differs from its parent in what its preset says; only what has to is built anew. */
+function childParts(options: AgentOptions, preset: ChildPreset): Partial<AgentParts> {
+  const own = preset as Preset
+  const merged: AgentOptions = { ...options, ...own }
+  checkOptions(merged)
+  const { provider, extensions, childParts } = partsOf(merged)
+  const { name, system, tools, behavior, hooks } = own
+  const needsOwn = own.mcpServers !== undefined || own.extensions !== undefined
+  return {
+    provider,
+    ...(childParts && { childParts }),
+    ...(needsOwn && extensions && { extensions }),
+    ...(name !== undefined && { name }),
+    ...(system !== undefined && { system }),
+    ...(tools && { tools }),
+    ...(behavior && { behavior }),
+    ...(hooks && { hooks }),
+  }
+}
+
+const known: Record<keyof AgentOptions, 'object' | 'string' | 'boolean' | 'function' | 'list'> = {
+  provider: 'object',
+  name: 'string',
+  system: 'string',
+  tools: 'object',
+  toolAliases: 'object',
+  session: 'object',
+  behavior: 'object',
+  execution: 'object',
+  mcpServers: 'list',
+  mcpConnector: 'function',
+  eager: 'boolean',
+  hooks: 'object',
+  extensions: 'list',
+  clock: 'object',
+  newId: 'function',
+}
+
+function checkOptions(options: unknown): asserts options is AgentOptions {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`createAgent takes an object such as { provider }, got ${show(options)}`)
+  for (const [name, value] of Object.entries(options)) {
+    const wanted = Object.hasOwn(known, name) ? known[name as keyof AgentOptions] : undefined
+    if (wanted === undefined)
+      throw new TypeError(`createAgent has no option "${name}"${didYouMean(name, Object.keys(known))}`)
+    if (value !== undefined && kindOf(value) !== wanted)
+      throw new TypeError(
+        `createAgent option "${name}" must be ${wanted === 'object' ? 'an object' : `a ${wanted}`}, got ${show(value)}`,
+      )
+  }
+  const { provider, session, behavior, mcpServers = [], mcpConnector } = options as Partial<AgentOptions>
+  if (typeof provider?.stream !== 'function' || typeof provider.meta?.defaultModel !== 'string')
+    throw new TypeError(`createAgent needs a provider with meta.defaultModel and stream(), got ${show(provider)}`)
+  if (session && !session.log)
+    throw new TypeError(
+      'createAgent option "session" must come from createSession or loadSession; did you forget to await it?',
+    )
+  if (mcpServers.length > 0 && !mcpConnector)
+    throw new TypeError('mcpServers need an mcpConnector: this version has no MCP client of its own')
+  checkBehavior(behavior, 'behavior')
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'list' : typeof value
+}

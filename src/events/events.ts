@@ -1,0 +1,78 @@
+import type { Agent } from '../core/agent.ts'
+import type { LogEntry } from '../core/log.ts'
+
+/** The version of this stream's shape; it changes when a reader of the old shape could misunderstand the new one. */
+export const eventVersion = 1
+
+/**
+ * What a screen or a wire hears. A durable event is a log entry and carries its number: replay equals live. A
+ * provisional one is shown and never replayed; it comes after log entry `after`, as number `n` of this listener.
+ */
+export type AgentEvent = DurableEvent | ProvisionalEvent
+
+export interface DurableEvent {
+  readonly durable: true
+  readonly seq: number
+  readonly entry: LogEntry
+}
+
+export type ProvisionalEvent = { readonly durable: false; readonly after: number; readonly n: number } & Provisional
+
+export type Provisional =
+  | { readonly type: 'turn_started'; readonly turnId: string; readonly step: number }
+  | { readonly type: 'stream_started'; readonly turnId: string; readonly attempt: number }
+  /** What was streamed for this turn so far is void. */
+  | { readonly type: 'stream_void'; readonly turnId: string; readonly attempt: number; readonly reason: string }
+  | { readonly type: 'text'; readonly turnId: string; readonly attempt: number; readonly delta: string }
+  | { readonly type: 'thinking'; readonly turnId: string; readonly attempt: number; readonly delta: string }
+  | {
+      readonly type: 'tool_start'
+      readonly turnId: string
+      readonly callId: string
+      readonly name: string
+      readonly displayName: string
+    }
+  | { readonly type: 'tool_args'; readonly turnId: string; readonly callId: string; readonly delta: string }
+  | { readonly type: 'tool_end'; readonly turnId: string; readonly callId: string }
+  | { readonly type: 'tool_progress'; readonly turnId: string; readonly callId: string; readonly text: string }
+  | {
+      readonly type: 'turn_failed'
+      readonly turnId: string
+      readonly stop: 'error' | 'aborted'
+      readonly error: string
+      /** What had been streamed; absent when nothing had come. */
+      readonly partial?: string
+    }
+
+/** Follows an agent from now on. Durable events come from its log, so only what the log never sees comes from hooks. */
+export function followEvents(agent: Pick<Agent, 'log' | 'hooks'>, emit: (event: AgentEvent) => void): () => void {
+  const { log, hooks } = agent
+  let n = 0
+  const show = (event: Provisional): void => emit({ durable: false, after: log.head, n: ++n, ...event })
+  const stops = [
+    log.subscribe((entry) => emit(durable(entry))),
+    hooks.hook('turn:before', ({ turnId, turn }) => show({ type: 'turn_started', turnId, step: turn })),
+    hooks.hook('stream:start', ({ turnId, attempt }) => show({ type: 'stream_started', turnId, attempt })),
+    hooks.hook('stream:retry', ({ turnId, attempt, reason }) => show({ type: 'stream_void', turnId, attempt, reason })),
+    hooks.hook('stream:text', ({ turnId, attempt, delta }) => show({ type: 'text', turnId, attempt, delta })),
+    hooks.hook('stream:thinking', ({ turnId, attempt, delta }) => show({ type: 'thinking', turnId, attempt, delta })),
+    hooks.hook('stream:tool:start', ({ turnId, callId, name, displayName }) =>
+      show({ type: 'tool_start', turnId, callId, name, displayName }),
+    ),
+    hooks.hook('stream:tool:args', ({ turnId, callId, delta }) => show({ type: 'tool_args', turnId, callId, delta })),
+    hooks.hook('stream:tool:end', ({ turnId, callId }) => show({ type: 'tool_end', turnId, callId })),
+    hooks.hook('tool:progress', ({ turnId, callId, text }) => show({ type: 'tool_progress', turnId, callId, text })),
+    hooks.hook('turn:after', ({ turnId, stop, error, partial }) => {
+      if (!error || (stop !== 'error' && stop !== 'aborted')) return
+      show({ type: 'turn_failed', turnId, stop, error: error.message, ...(partial !== undefined && { partial }) })
+    }),
+  ]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+/** A log entry as the event it is; what a reader gets who was not there. */
+export function durable(entry: LogEntry): DurableEvent {
+  return { durable: true, seq: entry.seq, entry }
+}

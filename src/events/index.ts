@@ -1,0 +1,9 @@
+export {
+  type AgentEvent,
+  type DurableEvent,
+  durable,
+  eventVersion,
+  followEvents,
+  type Provisional,
+  type ProvisionalEvent,
+} from './events.ts'

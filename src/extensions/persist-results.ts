@@ -1,0 +1,44 @@
+import type { Extension } from '../core/run.ts'
+import { toolOutputByteLength, toolResultToText } from '../core/tool-output.ts'
+
+const previewBytes = 2048
+
+/**
+ * `behavior.persistThreshold` and `persistDir`: a result that is too big goes to a file, and a stub with the beginning
+ * of it takes its place, in the session too, so that the prefix a provider caches stays the same.
+ */
+export function persistResults(): Extension {
+  return {
+    name: 'persist-results',
+    start(run, hooks) {
+      const { persistThreshold, persistDir, persistExcludeTools } = run.behavior
+      const { execution, handle } = run
+      if (persistThreshold === undefined || !persistDir || !execution?.capabilities.filesystem || !handle) return
+      hooks.hook('tool:transform', async (ctx) => {
+        const bytes = toolOutputByteLength(ctx.result)
+        if (bytes <= persistThreshold || persistExcludeTools.includes(ctx.name)) return
+        const text = toolResultToText(ctx.result)
+        const path = `${persistDir.replace(/[/\\]$/, '')}/${fileName(run.id, ctx.callId)}`
+        await execution.writeFile(handle, path, text)
+        ctx.result = [
+          `<persisted-output tool="${attribute(ctx.name)}" bytes="${bytes}" path="${attribute(path)}">`,
+          firstBytes(text, previewBytes),
+          '</persisted-output>',
+        ].join('\n')
+      })
+    },
+  }
+}
+
+/** Call ids come from a service and may hold anything. */
+const fileName = (runId: string, callId: string): string =>
+  `${`${runId}-${callId}`.replace(/[^\w-]/g, '_').slice(0, 120)}.txt`
+
+const attribute = (text: string): string => text.replace(/[&"<>]/g, (char) => `&#${char.charCodeAt(0)};`)
+
+/** Never cuts through a character. */
+function firstBytes(text: string, most: number): string {
+  const head = text.slice(0, most)
+  const bytes = new TextEncoder().encode(head).subarray(0, most)
+  return new TextDecoder().decode(bytes).replace(/\uFFFD+$/, '')
+}

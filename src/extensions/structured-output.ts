@@ -1,0 +1,90 @@
+import { AgentProviderError } from '../core/errors.ts'
+import type { Extension, Run } from '../core/run.ts'
+import type { JsonSchema } from '../core/tool.ts'
+import { validateToolArgs } from '../core/tool-input.ts'
+import type { Message, SessionContentBlock } from '../core/turn.ts'
+
+const toolName = '__output__'
+const request = `Give the final answer now by calling ${toolName}, and nothing else.`
+
+/** `behavior.schema`: when the model is done, one more call that must answer in the given shape, retried once. */
+export function structuredOutput(): Extension {
+  return {
+    name: 'structured-output',
+    start(run, hooks) {
+      const { schema } = run.behavior
+      if (!schema) return
+      hooks.hook('turn:next', async (next) => {
+        if (!next.stop || next.add.length > 0) return
+        try {
+          run.output = await answerIn(run, schema)
+        } catch (error) {
+          next.error = error
+          return
+        }
+        await run.hooks.tell('output', { output: run.output, schema })
+      })
+    },
+  }
+}
+
+async function answerIn(run: Run, schema: JsonSchema): Promise<unknown> {
+  const { inputSchema, unwrap } = asToolInput(schema)
+  const tools = [{ name: toolName, description: 'Gives the final answer.', inputSchema }]
+  const messages: Message[] = [...run.log.transcript.messagesFor(run.provider.meta.name), said(request)]
+  let problem = ''
+  for (let tries = 0; tries < 2; tries++) {
+    const { content } = await run.askAside({
+      cause: 'structured output',
+      messages,
+      tools,
+      toolChoice: { name: toolName },
+      outputSchema: schema,
+    })
+    const call = content.find((block) => block.type === 'tool_call' && block.name === toolName)
+    if (call?.type !== 'tool_call') problem = `the reply did not call ${toolName}`
+    else {
+      const checked = await check(call.input, inputSchema, call.unreadable)
+      if (checked.valid) return unwrap(checked.input)
+      problem = checked.error
+    }
+    messages.push(said(`That answer does not fit: ${problem}. ${request}`))
+  }
+  const options = { provider: run.provider.meta.name, providerCode: 'output_invalid' }
+  throw new AgentProviderError(`The model did not answer in the wanted shape, even when told why: ${problem}`, options)
+}
+
+/** A tool's input is always an object; any other shape travels inside one. */
+function asToolInput(schema: JsonSchema): {
+  inputSchema: JsonSchema
+  unwrap: (input: Record<string, unknown>) => unknown
+} {
+  if (schema.type === 'object' || schema.properties) return { inputSchema: schema, unwrap: (input) => input }
+  return {
+    inputSchema: { type: 'object', properties: { value: schema }, required: ['value'] },
+    unwrap: (input) => input.value,
+  }
+}
+
+type Checked = { valid: true; input: Record<string, unknown> } | { valid: false; error: string }
+
+/** The same mending as for tools, then the whole schema. */
+async function check(
+  input: Record<string, unknown>,
+  schema: JsonSchema,
+  unreadable: string | undefined,
+): Promise<Checked> {
+  if (unreadable !== undefined) return { valid: false, error: unreadable }
+  const mended = validateToolArgs(input, schema)
+  if (!mended.valid) return mended
+  const { Validator } = await import('@cfworker/json-schema')
+  const { valid, errors } = new Validator(schema as object, '2020-12', false).validate(mended.input)
+  if (valid) return mended
+  const [worst] = errors.toReversed()
+  return { valid: false, error: worst ? `${worst.instanceLocation} ${worst.error}` : 'it does not match the schema' }
+}
+
+function said(text: string): Message {
+  const content: SessionContentBlock[] = [{ type: 'text', text }]
+  return { role: 'user', content }
+}

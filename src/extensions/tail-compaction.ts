@@ -1,0 +1,50 @@
+import { keep } from '../core/keep.ts'
+import type { Extension } from '../core/run.ts'
+import { toolOutputByteLength } from '../core/tool-output.ts'
+import type { Message } from '../core/turn.ts'
+
+/**
+ * `behavior.compactStrategy: 'tail'`: once all tool results together are too big, those of older turns become stubs in
+ * the request. Text, images given by the user, and the session stay as they are.
+ */
+export function tailCompaction(): Extension {
+  return {
+    name: 'tail-compaction',
+    start(run, hooks) {
+      const { compactStrategy, compactThreshold, compactKeepTurns } = run.behavior
+      if (compactStrategy !== 'tail') return
+      hooks.hook('request:prepare', (request) => {
+        const { messages } = request
+        const bytes = messages.reduce((sum, message) => sum + resultBytes(message), 0)
+        if (bytes <= compactThreshold) return
+        const firstKept = indexOfNewestTurns(messages, compactKeepTurns)
+        request.messages = messages.map((message, i) => (i < firstKept ? stubbed(message) : message))
+      })
+    },
+  }
+}
+
+const resultBytes = keep((message: Message): number => {
+  let bytes = 0
+  for (const block of message.content) if (block.type === 'tool_result') bytes += toolOutputByteLength(block.output)
+  return bytes
+})
+
+/** A turn is what the model said and the results it asked for: it begins with an assistant message. */
+function indexOfNewestTurns(messages: readonly Message[], turns: number): number {
+  if (turns === 0) return messages.length
+  let left = turns
+  for (let i = messages.length - 1; i >= 0; i--) if (messages[i]!.role === 'assistant' && --left === 0) return i
+  return 0
+}
+
+/** The same stub for the same message every time, so that the prefix a provider caches stays the same. */
+const stubbed = keep((message: Message): Message => {
+  if (resultBytes(message) === 0) return message
+  const content = message.content.map((block) => {
+    if (block.type !== 'tool_result') return block
+    const stub = `[Result left out to save space: ${toolOutputByteLength(block.output)} bytes. Call the tool again if you need it.]`
+    return toolOutputByteLength(block.output) > stub.length ? { ...block, output: stub } : block
+  })
+  return { role: message.role, content }
+})

@@ -1,0 +1,33 @@
+import type { ThinkingDecay } from '../core/behavior.ts'
+import type { Extension } from '../core/run.ts'
+
+/** `behavior.thinkingDecay`: less thinking in later turns. No effect without `thinkingBudget`. */
+export function thinkingDecay(): Extension {
+  return {
+    name: 'thinking-decay',
+    start(run, hooks) {
+      const { thinkingDecay: decay, thinkingBudget } = run.behavior
+      if (!decay || thinkingBudget === undefined) return
+      hooks.hook('request:prepare', (request) => {
+        if (request.thinkingBudget === undefined) return
+        request.thinkingBudget = applyThinkingDecay(request.thinkingBudget, decay, request.turn)
+      })
+    },
+  }
+}
+
+/** The budget of a turn, counted from 1 in each run; never more than `base`, never less than 0. */
+export function applyThinkingDecay(base: number, decay: ThinkingDecay, turn: number): number {
+  const wanted = typeof decay === 'function' ? decay(turn, base) : taper(base, decay, turn)
+  if (!Number.isFinite(wanted)) return base
+  return Math.floor(Math.min(Math.max(wanted, 0), base))
+}
+
+function taper(
+  base: number,
+  { afterTurn, factor, floor }: Exclude<ThinkingDecay, (...args: never) => unknown>,
+  turn: number,
+): number {
+  if (turn <= afterTurn) return base
+  return Math.max(base * factor ** (turn - afterTurn), floor)
+}

@@ -1,0 +1,28 @@
+export type { Agent } from './core/agent.ts'
+export type { Behavior, ToolBudget } from './core/behavior.ts'
+export {
+  AgentAbortedError,
+  AgentContextExceededError,
+  AgentError,
+  AgentProviderError,
+  LeaseLostError,
+  SessionBusyError,
+} from './core/errors.ts'
+export type { AgentHookMap, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
+export { zodToJsonSchema } from './core/json-schema.ts'
+export type { AgentHandlers, Extension, Run, RunOptions } from './core/run.ts'
+export { defineTool, type ToolContext, type ToolDef, type ToolResult } from './core/tool.ts'
+export { type ValidationResult, validateToolArgs } from './core/tool-input.ts'
+export { toolOutputByteLength, toolResultToText } from './core/tool-output.ts'
+export type { PromptPart, SessionContentBlock, SessionTurn, ToolResultContent, TurnUsage } from './core/turn.ts'
+export { type AgentStats, flattenTurns, statsByModel } from './core/usage.ts'
+export { createAgent } from './create-agent.ts'
+export { createProcessContext } from './execution/process.ts'
+export { type AgentOptions, composePresets, definePreset, type Preset } from './presets/preset.ts'
+export { fromAnthropic, toAnthropic } from './sessions/interop/anthropic.ts'
+export { autoDetectAndConvert } from './sessions/interop/detect.ts'
+export { fromOpenAI, toOpenAI } from './sessions/interop/openai.ts'
+export { createMemoryStore } from './sessions/memory-store.ts'
+export { createSession, loadSession } from './sessions/session.ts'
+export { createInteractionTool } from './tools/interaction.ts'
+export { createSpawnTool, spawn } from './tools/spawn.ts'

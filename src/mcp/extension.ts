@@ -1,0 +1,57 @@
+import type { Extension } from '../core/run.ts'
+import type { ToolDef } from '../core/tool.ts'
+import { withMcpHooks } from './tool-hooks.ts'
+
+export interface McpServerConfig {
+  readonly name: string
+  readonly transport: 'stdio' | 'streamable-http' | 'sse'
+  readonly command?: string
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  readonly url?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly bootstrapTimeout?: number
+  readonly disclosure?: 'eager' | 'lazy'
+  readonly auth?: 'oauth'
+}
+
+/** What a connector gives: the tools of all servers, and a way to let go of them. */
+export interface McpConnections {
+  readonly tools: Readonly<Record<string, ToolDef>>
+  close(): Promise<void>
+}
+
+export type McpConnector = (configs: readonly McpServerConfig[]) => Promise<McpConnections>
+
+/** The tools of MCP servers, connected once per agent, on first need. */
+export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnector): Extension {
+  let connecting: Promise<McpConnections> | undefined
+  let connections: McpConnections | undefined
+  return {
+    name: 'mcp',
+    async warmup() {
+      connecting ??= connect(configs)
+      try {
+        connections = await connecting
+      } catch (error) {
+        connecting = undefined
+        throw error
+      }
+    },
+    start(run) {
+      if (run.options.tools) return // a run's own tool set is the whole set
+      for (const tool of Object.values(connections?.tools ?? {}))
+        run.tools.add(withMcpHooks(tool, serverOf(tool, configs), run))
+    },
+    async dispose() {
+      await connecting?.then((connected) => connected.close())
+    },
+  }
+}
+
+/** Where a tool comes from, by its own word or by its name `mcp_{server}_{tool}`. */
+function serverOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): { server: string; tool: string } {
+  if (mcp) return mcp
+  const server = configs.find(({ name }) => spec.name.startsWith(`mcp_${name}_`))?.name ?? ''
+  return { server, tool: spec.name.slice(`mcp_${server}_`.length) }
+}

@@ -1,0 +1,1 @@
+export type { McpConnections, McpConnector, McpServerConfig } from './extension.ts'

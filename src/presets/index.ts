@@ -1,0 +1,1 @@
+export { composePresets, definePreset, type Preset } from './preset.ts'

@@ -1,0 +1,73 @@
+import type { Behavior } from '../core/behavior.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ExecutionContext } from '../core/execution.ts'
+import type { Provider } from '../core/provider.ts'
+import type { AgentHandlers, Extension } from '../core/run.ts'
+import type { Session } from '../core/store.ts'
+import type { ToolDef } from '../core/tool.ts'
+import type { McpConnector, McpServerConfig } from '../mcp/extension.ts'
+
+/** What `createAgent` takes. Only `provider` is required. */
+export interface AgentOptions {
+  readonly provider: Provider
+  /** For traces and logs. */
+  readonly name?: string
+  readonly system?: string
+  /** A tool is known by its `spec.name`; the keys do not matter. */
+  readonly tools?: Readonly<Record<string, ToolDef>>
+  /** Canonical name → the name the model sees. */
+  readonly toolAliases?: Readonly<Record<string, string>>
+  readonly session?: Session
+  readonly behavior?: Behavior
+  /** Where tools run. Default: this process and its working directory. */
+  readonly execution?: ExecutionContext
+  readonly mcpServers?: readonly McpServerConfig[]
+  readonly mcpConnector?: McpConnector
+  /** Warm up in the background, at once. */
+  readonly eager?: boolean
+  /** For the life of the agent. */
+  readonly hooks?: AgentHandlers
+  /** Features of your own; they come after the built-in ones. */
+  readonly extensions?: readonly Extension[]
+  readonly clock?: Clock
+  readonly newId?: () => string
+}
+
+/** A reusable slice of options: everything but what a single agent is tied to. */
+export type Preset = Partial<
+  Omit<AgentOptions, 'provider' | 'execution' | 'session' | 'mcpConnector' | 'clock' | 'newId'>
+>
+
+/** Says of an object that it is a preset, and lets TypeScript check it. */
+export function definePreset<const P extends Preset>(preset: P): P {
+  return preset
+}
+
+/** One preset out of several. Spreading would lose hooks; this keeps every handler, in the presets' order. */
+export function composePresets(...presets: readonly Preset[]): Preset {
+  const composed: { -readonly [Field in keyof Preset]: Preset[Field] } = {}
+  for (const preset of presets) {
+    const { tools, toolAliases, behavior, mcpServers, hooks, extensions, ...lastWins } = preset
+    for (const [field, value] of Object.entries(lastWins))
+      if (value !== undefined) Object.assign(composed, { [field]: value })
+    if (tools) composed.tools = { ...composed.tools, ...tools }
+    if (toolAliases) composed.toolAliases = { ...composed.toolAliases, ...toolAliases }
+    if (behavior) composed.behavior = { ...composed.behavior, ...behavior }
+    if (extensions) composed.extensions = [...(composed.extensions ?? []), ...extensions]
+    if (mcpServers) composed.mcpServers = mergeServers(composed.mcpServers ?? [], mcpServers)
+    if (hooks) composed.hooks = mergeHooks(composed.hooks ?? {}, hooks)
+  }
+  return composed
+}
+
+function mergeServers(earlier: readonly McpServerConfig[], later: readonly McpServerConfig[]): McpServerConfig[] {
+  return [...earlier.filter(({ name }) => !later.some((server) => server.name === name)), ...later]
+}
+
+function mergeHooks(earlier: AgentHandlers, later: AgentHandlers): AgentHandlers {
+  const merged: Record<string, unknown[]> = {}
+  for (const handlers of [earlier, later])
+    for (const [name, handler] of Object.entries(handlers))
+      merged[name] = [...(merged[name] ?? []), ...[handler].flat()]
+  return merged as AgentHandlers
+}

@@ -1,0 +1,60 @@
+import { keep, keepList } from '../core/keep.ts'
+import type { ModelEvent, ModelRequest, Provider } from '../core/provider.ts'
+import type { ToolSpec } from '../core/tool.ts'
+import type { Message } from '../core/turn.ts'
+
+/** Shows tools to the model under other names. Inside, every name stays canonical, so a session survives another map. */
+export function withAliases(provider: Provider, aliases: Readonly<Record<string, string>>): Provider {
+  const toWire = new Map(Object.entries(aliases))
+  const toCanonical = new Map<string, string>()
+  for (const [canonical, wire] of toWire) {
+    if (typeof wire !== 'string' || wire === '')
+      throw new TypeError(`toolAliases.${canonical} must be a name, got ${String(wire)}`)
+    const other = toCanonical.get(wire)
+    if (other !== undefined)
+      throw new TypeError(`toolAliases: "${other}" and "${canonical}" cannot both be shown as "${wire}"`)
+    toCanonical.set(wire, canonical)
+  }
+  if (toWire.size === 0) return provider
+
+  const wireName = (name: string): string => toWire.get(name) ?? name
+  const canonicalName = (name: string): string => toCanonical.get(name) ?? name
+
+  const specs = keep((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
+    const renamed = tools.map((tool) => (toWire.has(tool.name) ? { ...tool, name: wireName(tool.name) } : tool))
+    const names = renamed.map(({ name }) => name)
+    const twice = names.find((name, i) => names.indexOf(name) !== i)
+    if (twice !== undefined) throw new TypeError(`toolAliases show two tools as "${twice}"; choose another alias`)
+    return renamed
+  })
+  const messages = keepList((message: Message): Message => {
+    const isNamed = message.content.some((block) => block.type === 'tool_call' && toWire.has(block.name))
+    if (!isNamed) return message
+    const content = message.content.map((block) =>
+      block.type === 'tool_call' ? { ...block, name: wireName(block.name) } : block,
+    )
+    return { role: message.role, content }
+  })
+
+  function outbound(request: ModelRequest): ModelRequest {
+    const choice = request.toolChoice && { toolChoice: { name: wireName(request.toolChoice.name) } }
+    return { ...request, messages: messages(request.messages), tools: specs(request.tools), ...choice }
+  }
+
+  function inbound(event: ModelEvent): ModelEvent {
+    if (event.type === 'tool_start') return { ...event, name: canonicalName(event.name) }
+    if (event.type !== 'reply') return event
+    const content = event.content.map((block) =>
+      block.type === 'tool_call' ? { ...block, name: canonicalName(block.name) } : block,
+    )
+    return { ...event, content }
+  }
+
+  return {
+    ...provider,
+    displayName: (name) => (toWire.has(name) ? wireName(name) : (provider.displayName?.(name) ?? name)),
+    async *stream(request, signal) {
+      for await (const event of provider.stream(outbound(request), signal)) yield inbound(event)
+    },
+  }
+}

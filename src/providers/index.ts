@@ -1,0 +1,2 @@
+export { withAliases } from './aliases.ts'
+export { withoutVision } from './without-vision.ts'

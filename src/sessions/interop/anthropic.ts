@@ -1,0 +1,265 @@
+import { inspect } from 'node:util'
+import type {
+  DocumentBlock,
+  Message,
+  PromptPart,
+  SessionContentBlock,
+  ThinkingBlock,
+  ToolOutput,
+  ToolResultBlock,
+  ToolResultContent,
+} from '../../core/turn.ts'
+import { copyJson } from '../../core/turn.ts'
+
+/**
+ * Reads the `messages` of an Anthropic request. Left behind, for want of a counterpart: `cache_control`, `citations`
+ * and a document's `context`. What is remote (a url source) becomes a text that names it.
+ */
+export function fromAnthropic(messages: readonly AnthropicMessage[]): Message[] {
+  requireMessages(messages, canonicalRoles)
+  return messages.map(({ role, content }, i) => ({ role, content: readContent(content, `messages[${i}].content`) }))
+}
+
+/**
+ * Writes canonical messages as the `messages` of an Anthropic request, always with blocks. Left behind: `raw` and
+ * `unreadable`, so an unreadable call goes out with its empty input. Thinking without a signature is written as it
+ * is, though the API refuses it: a sender drops it, an archive wants it.
+ */
+export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
+  requireMessages(messages, canonicalRoles)
+  return messages.map(({ role, content }, i) => {
+    const at = `messages[${i}].content`
+    requireList(content, at, 'an array of blocks')
+    return { role, content: content.map((block, j) => writeBlock(block, `${at}[${j}]`)) }
+  })
+}
+
+/** One entry of the `messages` array of the Anthropic Messages API. */
+export interface AnthropicMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string | readonly AnthropicBlock[]
+}
+
+/** The content blocks of the Anthropic Messages API that a transcript can hold. */
+export type AnthropicBlock =
+  | AnthropicPart
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature?: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | { readonly type: 'tool_use'; readonly id: string; readonly name: string; readonly input: unknown }
+  | AnthropicToolResult
+
+/** What a user says or a tool answers in the Anthropic shape. */
+export type AnthropicPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly source: AnthropicSource }
+  | { readonly type: 'document'; readonly source: AnthropicSource; readonly title?: string | null }
+
+/** A tool's answer in the Anthropic shape. */
+export interface AnthropicToolResult {
+  readonly type: 'tool_result'
+  readonly tool_use_id: string
+  readonly content?: string | readonly AnthropicPart[]
+  readonly is_error?: boolean
+}
+
+/** Where an image or a document comes from. `data` is base64, or the text itself when the type is `text`. */
+export type AnthropicSource =
+  | { readonly type: 'base64' | 'text'; readonly media_type: string; readonly data: string }
+  | { readonly type: 'url'; readonly url: string }
+
+/**
+ * Begins the signature of a canonical thinking block that was `redacted_thinking`: empty thinking with a signature is
+ * valid too, and no real signature holds a colon.
+ */
+export const redactedPrefix = 'redacted_thinking:'
+
+function readContent(content: unknown, at: string): SessionContentBlock[] {
+  // Empty text stands for nothing said, and the API refuses a text block without text.
+  if (content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  const moved: DocumentBlock[] = []
+  const blocks = requireList(content, at, 'a string or an array of blocks').map((block, i) => {
+    const inside = `${at}[${i}]`
+    const fields = requireObject(block, inside)
+    return fields.type === 'tool_result' ? readResult(fields, inside, moved) : readBlock(fields, inside)
+  })
+  return [...blocks, ...moved]
+}
+
+/** Canonical results hold text and images only, so documents move behind all results and leave their name in place. */
+function readResult(result: Fields, at: string, moved: DocumentBlock[]): ToolResultBlock {
+  const { content = '', is_error: isError } = result
+  const callId = requireText(result, 'tool_use_id', at)
+  const flag = typeof isError === 'boolean' ? { isError } : {}
+  if (typeof content === 'string') return { type: 'tool_result', callId, output: content, ...flag }
+  const parts = requireList(content, `${at}.content`, 'a string or an array of blocks')
+  const output = parts.map((part, i): ToolResultContent => {
+    const inside = `${at}.content[${i}]`
+    const block = readPart(requireObject(part, inside), inside, 'text, image or document in a tool_result')
+    if (block.type !== 'document') return block
+    moved.push(block)
+    return { type: 'text', text: `[document: ${block.name ?? block.mediaType}]` }
+  })
+  return { type: 'tool_result', callId, output, ...flag }
+}
+
+function readBlock(block: Fields, at: string): SessionContentBlock {
+  switch (block.type) {
+    case 'thinking': {
+      const signature = optionalText(block, 'signature', 'signature', at)
+      return { type: 'thinking', text: requireText(block, 'thinking', at), ...signature }
+    }
+    case 'redacted_thinking':
+      return { type: 'thinking', text: '', signature: redactedPrefix + requireText(block, 'data', at) }
+    case 'tool_use': {
+      const named = { id: requireText(block, 'id', at), name: requireText(block, 'name', at) }
+      return { type: 'tool_call', ...named, input: copyJson(requireInput(block.input, `${at}.input`)) }
+    }
+    default:
+      return readPart(block, at, anthropicTypes)
+  }
+}
+
+function readPart(part: Fields, at: string, accepted: string): PromptPart {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: requireText(part, 'text', at) }
+    case 'image':
+      return readSource(part, at, (mediaType, data) => ({ type: 'image', mediaType, data }))
+    case 'document': {
+      const name = optionalText(part, 'title', 'name', at)
+      return readSource(part, at, (mediaType, data) => ({ type: 'document', mediaType, data, ...name }))
+    }
+    default:
+      return fail(`${at}.type`, part.type, accepted)
+  }
+}
+
+function readSource(block: Fields, at: string, make: (mediaType: string, data: string) => PromptPart): PromptPart {
+  const inside = `${at}.source`
+  const source = requireObject(block.source, inside)
+  if (source.type === 'url') return { type: 'text', text: `[${block.type}: ${requireText(source, 'url', inside)}]` }
+  if (source.type !== 'base64' && source.type !== 'text') {
+    return fail(`${inside}.type`, source.type, "'base64', 'text' or 'url'")
+  }
+  const data = requireText(source, 'data', inside)
+  return make(requireText(source, 'media_type', inside), source.type === 'text' ? toBase64(data) : data)
+}
+
+function toBase64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}
+
+function writeBlock(block: SessionContentBlock, at: string): AnthropicBlock {
+  switch (block?.type) {
+    case 'text':
+    case 'image':
+      return writePart(block, at)
+    case 'document': {
+      const title = block.name === undefined ? {} : { title: block.name }
+      return { type: 'document', source: documentSource(block), ...title }
+    }
+    case 'thinking':
+      return writeThinking(block)
+    case 'tool_call':
+      return { type: 'tool_use', id: block.id, name: block.name, input: copyJson(block.input) }
+    case 'tool_result': {
+      const flag = block.isError === undefined ? {} : { is_error: block.isError }
+      return { type: 'tool_result', tool_use_id: block.callId, content: writeOutput(block.output, at), ...flag }
+    }
+    default:
+      return fail(at, block, `a block of type ${canonicalTypes}`)
+  }
+}
+
+function writeOutput(output: ToolOutput, at: string): string | AnthropicPart[] {
+  if (typeof output === 'string') return output
+  requireList(output, `${at}.output`, 'a string or an array of blocks')
+  return output.map((part, i) => writePart(part, `${at}.output[${i}]`))
+}
+
+function writePart(part: ToolResultContent, at: string): AnthropicPart {
+  if (part?.type === 'text') return { type: 'text', text: part.text }
+  if (part?.type !== 'image') return fail(at, part, 'a block of type text or image')
+  return { type: 'image', source: { type: 'base64', media_type: part.mediaType, data: part.data } }
+}
+
+/** The API takes plain text only as a text source; bytes that are not UTF-8 would change on that way and stay base64. */
+function documentSource({ mediaType, data }: DocumentBlock): AnthropicSource {
+  const text = mediaType === 'text/plain' ? Buffer.from(data, 'base64').toString('utf8') : undefined
+  if (text === undefined || toBase64(text) !== data) return { type: 'base64', media_type: mediaType, data }
+  return { type: 'text', media_type: mediaType, data: text }
+}
+
+function writeThinking({ text, signature }: ThinkingBlock): AnthropicBlock {
+  if (signature === undefined) return { type: 'thinking', thinking: text }
+  if (text !== '' || !signature.startsWith(redactedPrefix)) return { type: 'thinking', thinking: text, signature }
+  return { type: 'redacted_thinking', data: signature.slice(redactedPrefix.length) }
+}
+
+/** An object of outside data whose fields nobody has looked at yet. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** The roles a canonical or an Anthropic message may have. */
+export const canonicalRoles: readonly string[] = ['user', 'assistant']
+
+/** The canonical block types, for error messages. */
+export const canonicalTypes = 'text, image, document, thinking, tool_call or tool_result'
+
+/** The Anthropic block types, for error messages. */
+export const anthropicTypes = 'text, image, document, thinking, redacted_thinking, tool_use or tool_result'
+
+/** Refuses what is no list of messages with known roles, before anything relies on it. */
+export function requireMessages(messages: unknown, roles: readonly string[]): void {
+  for (const [i, message] of requireList(messages, 'messages', 'an array of messages').entries()) {
+    const { role } = requireObject(message, `messages[${i}]`)
+    if (!roles.some((known) => known === role)) fail(`messages[${i}].role`, role, roles.join(', '))
+  }
+}
+
+/** The value as a list, or a TypeError that says where it stands. */
+export function requireList(value: unknown, at: string, accepted: string): readonly unknown[] {
+  return Array.isArray(value) ? value : fail(at, value, accepted)
+}
+
+/** The value as an object, or a TypeError that says where it stands. */
+export function requireObject(value: unknown, at: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(at, value, 'an object')
+  return value as Fields
+}
+
+/** A field that must be a string. */
+export function requireText(fields: Fields, key: string, at: string): string {
+  const value = fields[key]
+  return typeof value === 'string' ? value : fail(`${at}.${key}`, value, 'a string')
+}
+
+/** A field that may be missing or null, under its new name. */
+export function optionalText<K extends string>(
+  fields: Fields,
+  key: string,
+  name: K,
+  at: string,
+): { [name in K]?: string } {
+  if (fields[key] === undefined || fields[key] === null) return {}
+  return { [name]: requireText(fields, key, at) } as { [name in K]?: string }
+}
+
+/** Tool arguments: a JSON object, no deeper than what recursive readers like `copyJson` survive. */
+export function requireInput(value: unknown, at: string): Record<string, unknown> {
+  const input = requireObject(value, at)
+  return isDeeper(input, maxDepth) ? fail(at, input, `an object nested at most ${maxDepth} deep`) : input
+}
+
+const maxDepth = 500
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((inner) => isDeeper(inner, depth - 1))
+}
+
+/** Says where in the input something stands, what was found and what would have been accepted. */
+export function fail(at: string, found: unknown, accepted: string): never {
+  const shown = inspect(found, { depth: 1, breakLength: Infinity, maxStringLength: 60, customInspect: false })
+  throw new TypeError(`${at}: found ${shown.slice(0, 200)}, accepted: ${accepted}`)
+}

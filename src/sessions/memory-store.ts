@@ -1,0 +1,146 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
+import type { LogEntry } from '../core/log.ts'
+import type { InboxItem, SessionStore, StoreChange } from '../core/store.ts'
+
+interface Kept {
+  readonly entries: LogEntry[]
+  readonly inbox: InboxItem[]
+  /** Every key that was ever sent, so that sending again stays harmless after delivery. */
+  readonly sent: Set<string>
+  readonly blobs: Map<string, Uint8Array>
+  readonly watchers: Set<() => void>
+  epoch: number
+  owner: string
+  expires: number
+  parent?: string
+}
+
+/** Sessions for the life of the process. Entries are kept by reference: committed entries are frozen. */
+export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {}): SessionStore {
+  const sessions = new Map<string, Kept>()
+
+  function keptOf(id: string): Kept {
+    let kept = sessions.get(id)
+    if (!kept) {
+      kept = {
+        entries: [],
+        inbox: [],
+        sent: new Set(),
+        blobs: new Map(),
+        watchers: new Set(),
+        epoch: 0,
+        owner: '',
+        expires: 0,
+      }
+      sessions.set(id, kept)
+    }
+    return kept
+  }
+
+  return {
+    async append(id, entries, { epoch, head, holder }) {
+      if (keptOf(holder ?? id).epoch !== epoch)
+        throw new LeaseLostError(`Session ${holder ?? id} was taken over by another writer`)
+      const kept = keptOf(id)
+      if (holder !== undefined) kept.parent = holder
+      if (kept.entries.length !== head) {
+        if (entries.every((entry, i) => kept.entries[head + i]?.id === entry.id)) return
+        throw new LeaseLostError(`Session ${id} has moved on to entry ${kept.entries.length}, expected ${head}`)
+      }
+      kept.entries.push(...entries)
+      for (const entry of entries) if (entry.type === 'input') take(kept, entry.clientKey)
+      wake(kept)
+    },
+
+    async read(id, after = 0) {
+      return sessions.get(id)?.entries.slice(after) ?? []
+    },
+
+    async list() {
+      return [...sessions].map(([id, { entries, parent }]) => ({
+        id,
+        head: entries.length,
+        ...(parent !== undefined && { parent }),
+      }))
+    },
+
+    async delete(id) {
+      sessions.delete(id)
+      for (const [other, { parent }] of [...sessions]) if (parent === id) await this.delete(other)
+    },
+
+    async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
+      const kept = keptOf(id)
+      if (epoch !== undefined) {
+        if (kept.epoch !== epoch) throw new LeaseLostError(`Session ${id} was taken over by ${kept.owner}`)
+      } else {
+        const isHeld = kept.expires > clock.now() && kept.owner !== owner
+        if (isHeld && !takeOver)
+          throw new SessionBusyError(`Session ${id} is being written by ${kept.owner}; wait for it, or take it over`)
+        kept.epoch++
+        kept.owner = owner
+      }
+      kept.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
+      return { epoch: kept.epoch, head: kept.entries.length, inbox: [...kept.inbox] }
+    },
+
+    async send(id, item) {
+      const kept = keptOf(id)
+      if (kept.sent.has(item.clientKey)) return
+      kept.sent.add(item.clientKey)
+      kept.inbox.push(item)
+      wake(kept)
+    },
+
+    async *watch(id, { after = 0, signal }) {
+      const kept = keptOf(id)
+      const shown = new Set<string>()
+      let seen = after
+      while (!signal.aborted) {
+        const change: StoreChange = {
+          entries: kept.entries.slice(seen),
+          inbox: kept.inbox.filter((item) => !shown.has(item.clientKey)),
+        }
+        seen += change.entries.length
+        for (const item of change.inbox) shown.add(item.clientKey)
+        if (change.entries.length > 0 || change.inbox.length > 0) yield change
+        else await changeOf(kept, signal)
+      }
+    },
+
+    blobs(id) {
+      const { blobs } = keptOf(id)
+      return {
+        async put(bytes) {
+          const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(bytes))
+          const name = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+          blobs.set(name, new Uint8Array(bytes))
+          return name
+        },
+        get: async (name) => blobs.get(name),
+      }
+    },
+  }
+}
+
+function take({ inbox }: Kept, clientKey: string): void {
+  const i = inbox.findIndex((item) => item.clientKey === clientKey)
+  if (i >= 0) inbox.splice(i, 1)
+}
+
+function wake({ watchers }: Kept): void {
+  for (const watcher of [...watchers]) watcher()
+}
+
+function changeOf({ watchers }: Kept, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      watchers.delete(done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    watchers.add(done)
+    signal.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,225 @@
+import { type Clock, createIds, systemClock } from '../core/clock.ts'
+import { type EntryBody, Log, type LogEntry } from '../core/log.ts'
+import type { Fence, InboxItem, Session, SessionStore } from '../core/store.ts'
+import type { Message } from '../core/turn.ts'
+import { createMemoryStore } from './memory-store.ts'
+
+export interface SessionOptions {
+  readonly clock?: Clock
+  readonly newId?: () => string
+  /** Who writes, as others are told when they find the session busy. */
+  readonly owner?: string
+  /** How long a writer that went silent keeps its right to write. */
+  readonly leaseMs?: number
+}
+
+/** A new session. Without a store it lives as long as the process. */
+export async function createSession({
+  store = createMemoryStore(),
+  id = crypto.randomUUID(),
+  ...options
+}: SessionOptions & { store?: SessionStore; id?: string } = {}): Promise<Session> {
+  if ((await store.read(id)).length > 0)
+    throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
+  return new StoredSession(store, id, [], options)
+}
+
+/** A session that was begun before, with all its turns and runs. */
+export async function loadSession(store: SessionStore, id: string, options: SessionOptions = {}): Promise<Session> {
+  const history = await store.read(id)
+  if (history.length === 0) throw new Error(`There is no session "${id}" in this store; list() names those it has`)
+  return new StoredSession(store, id, history, options)
+}
+
+/**
+ * A log kept in a store. The right to write is held only while something is written: during a run, or for the moment of
+ * a single addition, so that a session at rest can be opened anywhere.
+ */
+class StoredSession implements Session {
+  readonly id: string
+  readonly log: Log
+  readonly #store: SessionStore
+  readonly #options: SessionOptions
+  readonly #clock: Clock
+  readonly #owner: string
+  readonly #leaseMs: number
+  readonly #parent: StoredSession | undefined
+  #epoch: number | undefined
+  #head = 0
+  #stopRenewing: (() => void) | undefined
+
+  constructor(
+    store: SessionStore,
+    id: string,
+    history: readonly LogEntry[],
+    options: SessionOptions,
+    parent?: StoredSession,
+  ) {
+    const { clock = systemClock, newId = createIds(), owner = `libero-${newId()}`, leaseMs = 30_000 } = options
+    this.id = id
+    this.#store = store
+    this.#options = { ...options, newId, owner }
+    this.#clock = clock
+    this.#owner = owner
+    this.#leaseMs = leaseMs
+    this.#parent = parent
+    this.#head = history.length
+    this.log = new Log({ clock, newId, history, commit: (entries) => this.#commit(entries) })
+  }
+
+  get turns() {
+    return this.log.transcript.settledTurns
+  }
+
+  get runs() {
+    return this.log.transcript.runs
+  }
+
+  async open(): Promise<void> {
+    if (this.#parent || this.#epoch !== undefined) return
+    const { epoch, inbox } = await this.#store.lease(this.id, { owner: this.#owner, ttlMs: this.#leaseMs })
+    this.#epoch = epoch
+    this.#renewLater()
+    try {
+      this.#absorb(await this.#store.read(this.id, this.#head))
+      await this.#settle()
+      for (const item of inbox) await this.#admit(item)
+    } catch (error) {
+      await this.release()
+      throw error
+    }
+  }
+
+  async release(): Promise<void> {
+    this.#stopRenewing?.()
+    this.#stopRenewing = undefined
+    if (this.#epoch === undefined) return
+    const epoch = this.#epoch
+    this.#epoch = undefined
+    // Whoever took the session over meanwhile has nothing to be told.
+    await this.#store.lease(this.id, { owner: this.#owner, ttlMs: 0, epoch }).catch(() => {})
+  }
+
+  async listen(signal: AbortSignal): Promise<void> {
+    for await (const { inbox } of this.#store.watch(this.id, { after: this.#head, signal })) {
+      if (signal.aborted) return
+      for (const item of inbox) await this.#admit(item)
+    }
+  }
+
+  async send(item: InboxItem): Promise<void> {
+    if (this.#canWrite()) await this.#admit(item)
+    else await this.#store.send(this.id, item)
+  }
+
+  async addTurns(messages: readonly Message[]): Promise<void> {
+    const turns = messages.map(({ role, content }): EntryBody => {
+      const turn = {
+        id: this.#options.newId!(),
+        runId: '',
+        role,
+        content: structuredClone(content),
+        createdAt: this.#clock.now(),
+      }
+      return { type: 'turn', turn }
+    })
+    await this.#whileOpen(() => this.log.append(...turns))
+  }
+
+  async save(): Promise<void> {
+    await this.log.settled()
+  }
+
+  startRun({ runId, model }: { runId: string; model: string }): Promise<void> {
+    return this.#whileOpen(() => this.log.append({ type: 'run_started', runId, model }))
+  }
+
+  completeRun(runId: string, stop = 'end'): Promise<void> {
+    return this.#whileOpen(() => this.log.append({ type: 'run_ended', runId, status: 'completed', stop }))
+  }
+
+  abortRun(runId: string): Promise<void> {
+    return this.#whileOpen(() => this.log.append({ type: 'run_ended', runId, status: 'aborted', stop: 'aborted' }))
+  }
+
+  async child(name: string): Promise<Session> {
+    const id = `${this.id}/${name}`
+    const child = new StoredSession(this.#store, id, await this.#store.read(id), this.#options, this)
+    await child.#settle()
+    return child
+  }
+
+  #canWrite(): boolean {
+    return this.#parent ? this.#parent.#canWrite() : this.#epoch !== undefined
+  }
+
+  async #whileOpen(work: () => Promise<void> | void): Promise<void> {
+    if (this.#canWrite()) return work()
+    await this.open()
+    try {
+      await work()
+    } finally {
+      await this.release()
+    }
+  }
+
+  async #commit(entries: readonly LogEntry[]): Promise<void> {
+    await this.#store.append(this.id, entries, this.#fence())
+    this.#head += entries.length
+  }
+
+  #fence(): Fence {
+    if (this.#parent) {
+      const { epoch, holder = this.#parent.id } = this.#parent.#fence()
+      return { epoch, head: this.#head, holder }
+    }
+    if (this.#epoch === undefined) throw new Error(`Session ${this.id} is not open for writing; call open() first`)
+    return { epoch: this.#epoch, head: this.#head }
+  }
+
+  #absorb(entries: readonly LogEntry[]): void {
+    this.log.absorb(entries)
+    this.#head += entries.length
+  }
+
+  /**
+   * What a process left behind when it died. Of a call that had begun we cannot know what it did, and say so; pure and
+   * keyed calls stay open and run again, as do those that never began.
+   */
+  async #settle(): Promise<void> {
+    const { transcript } = this.log
+    const run = transcript.activeRun
+    if (!run) return
+    const lost = transcript.openCalls.filter((call) => transcript.startOf(call.id)?.replay === 'opaque')
+    const results = lost.map(
+      (call): EntryBody => ({
+        type: 'call_result',
+        callId: call.id,
+        output: unknownText,
+        isError: true,
+        outcome: 'unknown',
+      }),
+    )
+    await this.log.append(...results, { type: 'run_ended', runId: run.id, status: 'error', stop: 'crashed' })
+  }
+
+  async #admit({ mode, clientKey, content }: InboxItem): Promise<void> {
+    if (this.log.transcript.hasClientKey(clientKey)) return
+    await this.log.append({ type: 'input', mode, clientKey, content })
+  }
+
+  #renewLater(): void {
+    this.#stopRenewing = this.#clock.timer(this.#leaseMs / 3, () => {
+      const epoch = this.#epoch
+      if (epoch === undefined) return
+      // A lease that is lost shows at the next append, which the store refuses.
+      this.#store.lease(this.id, { owner: this.#owner, ttlMs: this.#leaseMs, epoch }).then(
+        () => this.#epoch === epoch && this.#renewLater(),
+        () => {},
+      )
+    })
+  }
+}
+
+const unknownText =
+  'Interrupted: the process stopped while this call ran. Its effects may or may not have happened; check before repeating it.'

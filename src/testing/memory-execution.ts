@@ -1,0 +1,61 @@
+import type { ExecResult, ExecutionContext } from '../core/execution.ts'
+
+export interface MemoryExecution extends ExecutionContext {
+  /** The whole file system, by absolute path. */
+  readonly files: Map<string, string>
+  /** How often each verb was used. */
+  readonly counts: { spawn: number; destroy: number }
+}
+
+export interface MemoryExecutionOptions {
+  readonly files?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** Answers commands; without it every command fails as unknown. */
+  readonly exec?: (command: string) => Partial<ExecResult> | Promise<Partial<ExecResult>>
+}
+
+/** An execution context that touches nothing: files in a Map, commands answered by a function. */
+export function memoryExecution({ files = {}, cwd = '/work', exec }: MemoryExecutionOptions = {}): MemoryExecution {
+  const tree = new Map(Object.entries(files).map(([path, content]) => [resolve(cwd, path), content]))
+  const counts = { spawn: 0, destroy: 0 }
+  return {
+    type: 'memory',
+    capabilities: { shell: exec !== undefined, filesystem: true, network: false, gpu: false },
+    files: tree,
+    counts,
+    async spawn(config = {}) {
+      return { id: `memory-${++counts.spawn}`, type: 'memory', cwd: config.cwd ?? cwd }
+    },
+    async exec(_, command, { signal } = {}) {
+      signal?.throwIfAborted()
+      const unknown = { stderr: `${command}: command not found`, exitCode: 127 }
+      return { stdout: '', stderr: '', exitCode: 0, ...(await (exec?.(command) ?? unknown)) }
+    },
+    async readFile(handle, path) {
+      const content = tree.get(resolve(handle.cwd, path))
+      if (content === undefined) throw Object.assign(new Error(`ENOENT: no such file: ${path}`), { code: 'ENOENT' })
+      return content
+    },
+    async writeFile(handle, path, content) {
+      tree.set(resolve(handle.cwd, path), content)
+    },
+    async listFiles(handle, path) {
+      const folder = `${resolve(handle.cwd, path)}/`.replace('//', '/')
+      const inside = [...tree.keys()].filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length))
+      if (inside.length === 0) throw Object.assign(new Error(`ENOENT: no such folder: ${path}`), { code: 'ENOENT' })
+      return [...new Set(inside.map((name) => name.replace(/\/.*/, '/')))].sort()
+    },
+    async destroy() {
+      counts.destroy++
+    },
+  }
+}
+
+function resolve(cwd: string, path: string): string {
+  const parts: string[] = []
+  for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}

@@ -1,0 +1,23 @@
+import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+
+export interface InteractionToolOptions<Input> {
+  readonly name: string
+  readonly description?: string
+  /** What the model has to fill in. */
+  readonly schema: JsonSchema
+  /** The agent waits for it as long as it takes. A text or an object goes back to the model. */
+  readonly onRequest: (input: Input, ctx: ToolContext) => unknown
+}
+
+/** A tool with which the model asks a person, or whoever answers for one. */
+export function createInteractionTool<Input = Record<string, unknown>>(
+  options: InteractionToolOptions<Input>,
+): ToolDef<Input> {
+  const { name, description = 'Asks the user and waits for the answer.', schema, onRequest } = options
+  return {
+    spec: { name, description, inputSchema: schema },
+    effects: ['ask'],
+    timeoutMs: 0,
+    execute: async (input, ctx) => (await onRequest(input, ctx)) as ToolResult,
+  }
+}

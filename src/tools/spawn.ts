@@ -1,0 +1,107 @@
+import type { ChildPreset } from '../core/fork.ts'
+import type { ThinkingLevel } from '../core/thinking.ts'
+import type { ToolDef } from '../core/tool.ts'
+
+const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
+It sees nothing of this conversation: say in the task everything it needs to know.
+Several spawns in one message work side by side.`
+
+export interface SpawnOptions {
+  /** How many children may work at the same time; more wait. Default 5. */
+  readonly maxConcurrent?: number
+  readonly model?: string
+  readonly thinking?: ThinkingLevel
+  /** What children get instead of the parent's own. */
+  readonly preset?: ChildPreset
+  /** Presets that the model may choose from by name. */
+  readonly presets?: Readonly<Record<string, ChildPreset>>
+  /** Levels of spawning; the tool is not offered below. Default 3. */
+  readonly maxDepth?: number
+}
+
+interface SpawnInput {
+  readonly task: string
+  readonly context?: string
+  readonly preset?: string
+}
+
+/** A tool that runs a child agent with everything its parent has, unless told otherwise. */
+export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput> {
+  const { maxConcurrent = 5, model, thinking, presets = {}, maxDepth = 3 } = options
+  const names = Object.keys(presets)
+  const seat = seats(maxConcurrent)
+  return {
+    spec: { name: 'spawn', description, inputSchema: inputSchema(names) },
+    isConcurrencySafe: true,
+    replay: 'keyed', // the child is named after the call: the same call finds the same child again
+    effects: ['spawn'],
+    timeoutMs: 0,
+    maxDepth,
+    async execute({ task, context, preset }, ctx) {
+      if (preset !== undefined && !names.includes(preset))
+        throw new Error(`there is no preset "${preset}"; choose ${names.join(', ') || 'none'}`)
+      const leave = await seat(ctx.signal)
+      try {
+        const chosen = preset === undefined ? options.preset : presets[preset]
+        const child = await ctx.fork({ task, ...(chosen && { preset: chosen }) })
+        const prompt = context ? `${task}\n\n${context}` : task
+        const stats = await child.run({
+          ...(!child.hasBegun && { prompt }),
+          ...(model && { model }),
+          ...(thinking && { thinking }),
+        })
+        const { turns, totalIn, totalOut, cost, elapsed } = stats
+        return {
+          output: stats.text || '(the sub-agent said nothing)',
+          details: { childId: child.id, turns, totalIn, totalOut, cost, elapsed },
+        }
+      } finally {
+        leave()
+      }
+    },
+  }
+}
+
+export const spawn: ToolDef = createSpawnTool()
+
+function inputSchema(presets: readonly string[]): Record<string, unknown> {
+  return {
+    type: 'object',
+    properties: {
+      task: { type: 'string', description: 'What to do, complete in itself.' },
+      context: { type: 'string', description: 'Facts the sub-agent needs beside the task.' },
+      ...(presets.length > 0 && { preset: { type: 'string', enum: presets, description: 'Which kind of sub-agent.' } }),
+    },
+    required: ['task'],
+  }
+}
+
+/** Lets so many in at a time; returns how to leave. Waiting ends when the signal says so. */
+function seats(count: number): (signal: AbortSignal) => Promise<() => void> {
+  let free = count
+  const waiting: (() => void)[] = []
+  const leave = (): void => {
+    const next = waiting.shift()
+    if (next) next()
+    else free++
+  }
+  return async (signal) => {
+    if (free > 0) {
+      free--
+      return leave
+    }
+    await new Promise<void>((resolve, reject) => {
+      const enter = (): void => {
+        signal.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      const giveUp = (): void => {
+        waiting.splice(waiting.indexOf(enter), 1)
+        reject(signal.reason)
+      }
+      waiting.push(enter)
+      signal.addEventListener('abort', giveUp, { once: true })
+    })
+    return leave
+  }
+}
