@@ -118,17 +118,16 @@ export function assembleAgent(parts: AgentParts): Agent {
     if (execution) ready = await (handle ??= execution.spawn())
     await warmup()
     await session?.open()
-    const listening = new AbortController()
+    const listening = new Stop()
     try {
       const { transcript } = log
       const isKnown = options.clientKey !== undefined && transcript.hasClientKey(options.clientKey)
       if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
         throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
-      const listener = session?.listen(listening.signal)
-      listener?.catch((error) => stop.stop(error))
+      session?.listen(listening.signal).catch((error) => stop.stop(error))
       return await conduct(makeRun(options, stop), isKnown ? undefined : prompt)
     } finally {
-      listening.abort()
+      listening.stop()
       await session?.release()
     }
   }
@@ -146,7 +145,10 @@ export function assembleAgent(parts: AgentParts): Agent {
     transcript.isLive = true
     try {
       ours.hookAll(run.options.hooks)
-      for (const extension of extensions) await extension.start?.(run, framework)
+      for (const extension of extensions) {
+        const starting = extension.start?.(run, framework)
+        if (starting) await starting
+      }
       await open(run, prompt)
       ;({ status, stopReason } = await runLoop(run))
     } catch (error) {

@@ -273,4 +273,4 @@ const names: Record<keyof AgentHookMap, true> = {
 }
 
 /** For the typo guard: every name there is. */
-export const hookNames = Object.keys(names) as (keyof AgentHookMap)[]
+export const hookNames: ReadonlySet<keyof AgentHookMap> = new Set(Object.keys(names) as (keyof AgentHookMap)[])

@@ -27,11 +27,12 @@ type Mend = (ctx: any, before: object | undefined, error: unknown) => void
  * answer at once, costs no promise.
  */
 export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
-  readonly #entries: Map<keyof HookMap, readonly Entry[]>
+  readonly #entries = new Map<keyof HookMap, readonly Entry[]>()
+  readonly #names: ReadonlySet<keyof HookMap>
   readonly #report: Report
 
-  constructor(names: readonly (keyof HookMap)[], report: Report) {
-    this.#entries = new Map(names.map((name) => [name, none]))
+  constructor(names: ReadonlySet<keyof HookMap>, report: Report) {
+    this.#names = names
     this.#report = report
   }
 
@@ -94,14 +95,10 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   }
 
   #check(name: keyof HookMap, handler: unknown): void {
-    if (!this.#entries.has(name))
-      throw new TypeError(`Unknown hook "${String(name)}"${didYouMean(String(name), this.#names())}`)
+    if (!this.#names.has(name))
+      throw new TypeError(`Unknown hook "${String(name)}"${didYouMean(String(name), [...this.#names].map(String))}`)
     if (typeof handler !== 'function')
       throw new TypeError(`The handler of hook "${String(name)}" must be a function, got ${typeof handler}`)
-  }
-
-  #names(): string[] {
-    return [...this.#entries.keys()].map(String)
   }
 }
 

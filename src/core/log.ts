@@ -148,10 +148,10 @@ export class Log {
   append(...bodies: EntryBody[]): Promise<void> | void {
     const at = this.#clock.now()
     if (!this.#commit) {
-      for (const body of bodies) this.#apply({ seq: this.#head + 1, id: this.#newId(), at, ...body })
+      for (const body of bodies) this.#apply({ ...body, seq: this.#head + 1, id: this.#newId(), at })
       return
     }
-    const entries = bodies.map((body) => ({ seq: 0, id: this.#newId(), at, ...body }))
+    const entries = bodies.map((body) => ({ ...body, seq: 0, id: this.#newId(), at }))
     return new Promise((done, failed) => {
       this.#waiting.push({ entries, done, failed })
       this.#writing ??= this.#write(this.#commit!)

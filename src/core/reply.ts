@@ -1,8 +1,8 @@
 import { show } from './behavior.ts'
-import type { ModelReply, ReplyToolCall, StopReason } from './provider.ts'
+import type { ModelReply, StopReason } from './provider.ts'
 import { readArguments } from './tool-arguments.ts'
 import { wellFormed } from './tool-output.ts'
-import { copyJson, type SessionContentBlock, type ToolCallBlock, type TurnUsage } from './turn.ts'
+import { copyJson, type SessionContentBlock, type TurnUsage } from './turn.ts'
 import { readUsage } from './usage.ts'
 
 export interface Reply {
@@ -18,14 +18,19 @@ export async function admitReply(reply: ModelReply, model: string, ids: CallIds)
   const calls = reply.content.filter((block) => block?.type === 'tool_call').length
   const content: SessionContentBlock[] = []
   let call = 0
-  for (const [i, block] of reply.content.entries()) {
+  for (let i = 0; i < reply.content.length; i++) {
+    const block = reply.content[i]!
     if (block?.type !== 'tool_call') {
       const admitted = admitBlock(block, i)
       if (admitted) content.push(admitted)
       continue
     }
     const wasCut = stop === 'length' && i === reply.content.length - 1
-    content.push(await admitCall(block, ids.final(block.id, call++, calls), wasCut))
+    const id = ids.final(block.id, call++, calls)
+    const { name, input } = block
+    const read = readArguments(typeof input === 'string' ? input : copyJson(input), wasCut)
+    const args = read instanceof Promise ? await read : read
+    content.push({ type: 'tool_call', id, name: typeof name === 'string' ? name : '', ...args })
   }
   return { content, usage: readUsage(reply.usage, model), stop }
 }
@@ -46,17 +51,6 @@ function admitBlock(block: ModelReply['content'][number], i: number): SessionCon
       return block
     default:
       throw new TypeError(`block ${i} of its reply has the unknown type ${show(block.type)}`)
-  }
-}
-
-async function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): Promise<ToolCallBlock> {
-  const { name, input } = block
-  const read = readArguments(typeof input === 'string' ? input : copyJson(input), wasCut)
-  return {
-    type: 'tool_call',
-    id,
-    name: typeof name === 'string' ? name : '',
-    ...(read instanceof Promise ? await read : read),
   }
 }
 

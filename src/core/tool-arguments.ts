@@ -38,8 +38,10 @@ async function repair(text: string, problem: string): Promise<Read> {
 function admit(value: unknown, raw?: string): Read {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return unreadable(raw ?? safeText(value), `expected a JSON object, got ${typeName(value)}`)
-  if (depthOf(value) > deepest) return unreadable(raw ?? '', `nested deeper than ${deepest} levels`)
-  return { input: wellFormedJson(value as Record<string, unknown>) }
+  const flaw = flawOf(value, 1)
+  if (flaw === 'too deep') return unreadable(raw ?? '', `nested deeper than ${deepest} levels`)
+  const input = value as Record<string, unknown>
+  return { input: flaw === 'malformed text' ? wellFormedJson(input) : input }
 }
 
 const unreadable = (raw: string, why: string): Read => ({ input: {}, raw: raw.toWellFormed(), unreadable: why })
@@ -67,15 +69,19 @@ function isCutOff(text: string): boolean {
 /** No honest tool needs more, and everything that walks an input may then do so recursively. */
 const deepest = 100
 
-/** Walks level by level: the input may be deeper than the stack. */
-function depthOf(value: object): number {
-  let level: object[] = [value]
-  for (let depth = 1; ; depth++) {
-    if (depth > deepest) return depth
-    const next: object[] = []
-    for (const one of level)
-      for (const inner of Object.values(one)) if (typeof inner === 'object' && inner !== null) next.push(inner)
-    if (next.length === 0) return depth
-    level = next
+/** What is wrong inside a JSON value; looks no deeper than it may, so that it cannot be made to overflow the stack. */
+function flawOf(value: object, depth: number): 'too deep' | 'malformed text' | undefined {
+  if (depth > deepest) return 'too deep'
+  let flaw: 'malformed text' | undefined
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key]
+    if (typeof inner === 'string') {
+      if (!inner.isWellFormed() || !key.isWellFormed()) flaw = 'malformed text'
+    } else if (typeof inner === 'object' && inner !== null) {
+      const found = flawOf(inner, depth + 1)
+      if (found === 'too deep') return found
+      flaw ??= found
+    }
   }
+  return flaw
 }

@@ -1,7 +1,17 @@
-import { Deadline } from './clock.ts'
+import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
-import { abortedText, answer, gateCall, type PreparedCall, prepareCall, settleCall, type Verdict } from './tool-call.ts'
+import {
+  abortedText,
+  answer,
+  gateCall,
+  type PreparedCall,
+  prepareCall,
+  type Settled,
+  SiblingFailed,
+  settleCall,
+  type Verdict,
+} from './tool-call.ts'
 import type { SessionTurn } from './turn.ts'
 
 /**
@@ -11,70 +21,67 @@ import type { SessionTurn } from './turn.ts'
 export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string | undefined> {
   run.counts.refresh()
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
-  const deadline = new Deadline(run.clock)
+  const lane = new Lane(run.clock, run.stop)
   try {
     for (const wave of wavesOf(calls)) {
-      const suspended = wave.length === 1 ? await runAlone(run, wave[0]!, deadline) : await runWave(run, wave)
+      const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!, lane) : await runWave(run, wave)
       if (suspended !== undefined) return suspended
     }
   } finally {
-    deadline.close()
+    lane.close()
   }
   return undefined
 }
 
-async function runAlone(run: Run, one: PreparedCall, deadline: Deadline): Promise<string | undefined> {
-  const gate = interruption(run) ? undefined : await gateCall(run, one)
-  if (gate?.halt && !gate.block) return gate.halt.reason
-  const reason = interruption(run)
-  if (reason || !gate)
-    return void (await answer(run, one.call, reason?.text ?? abortedText, reason?.outcome ?? 'aborted'))
-  const { suspended } = await settleCall(run, one, gate, { stop: run.stop, deadline, cancelledBy: nobody })
-  return suspended
+function runAlone(run: Run, one: PreparedCall, lane: Lane): Settled | Promise<Settled> {
+  const asked = interruption(run) ? undefined : gateCall(run, one)
+  if (!(asked instanceof Promise)) return settle(run, one, asked, lane)
+  return asked.then((gate) => settle(run, one, gate, lane))
 }
 
-const nobody = (): undefined => undefined
-
 /** Permission is asked in call order before anything starts, because a person answers one question at a time. */
-async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<string | undefined> {
+async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Suspension> {
   const gated: [PreparedCall, Verdict][] = []
   for (const call of calls) {
     const gate = interruption(run) ? undefined : await gateCall(run, call)
-    if (gate?.halt && !gate.block) return gate.halt.reason
+    if (gate?.halt && !gate.block) return { suspended: gate.halt.reason }
     gated.push([call, gate])
   }
 
   const stop = new Stop(run.stop)
-  let culprit: string | undefined
-  let suspended: string | undefined
+  const ended: Suspension = {}
   const waiting = gated.values()
-  const lane = async (): Promise<void> => {
-    const deadline = new Deadline(run.clock)
-    const around = { stop, deadline, cancelledBy: () => (run.stop.stopped ? undefined : culprit) }
+  const work = async (): Promise<void> => {
+    const lane = new Lane(run.clock, stop)
     try {
       for (const [one, gate] of waiting) {
-        const reason = interruption(run) ?? cancellation(culprit)
-        if (reason || !gate) {
-          await answer(run, one.call, reason?.text ?? abortedText, reason?.outcome ?? 'aborted')
-          continue
-        }
-        const settled = await settleCall(run, one, gate, around)
-        suspended ??= settled.suspended
-        if (settled.isError && one.tool?.cancelsSiblings && culprit === undefined) {
-          culprit = one.call.name
-          stop.stop(new Error(`${culprit} failed`))
-        }
+        const { isError, suspended } = await settle(run, one, gate, lane)
+        if (suspended !== undefined) ended.suspended ??= suspended
+        if (isError && one.tool?.cancelsSiblings) stop.stop(new SiblingFailed(one.call.name))
       }
     } finally {
-      deadline.close()
+      lane.close()
     }
   }
   try {
-    await allOrStop(Array.from({ length: Math.min(gated.length, run.behavior.maxConcurrentTools) }, lane), stop)
+    await allOrStop(Array.from({ length: Math.min(gated.length, run.behavior.maxConcurrentTools) }, work), stop)
   } finally {
     stop.release()
   }
-  return suspended
+  return ended
+}
+
+interface Suspension {
+  suspended?: string
+}
+
+/** A call whose gate has spoken. Interruptions are looked for before every start: the user may have changed his mind. */
+function settle(run: Run, one: PreparedCall, gate: Verdict, lane: Lane): Settled | Promise<Settled> {
+  if (gate?.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
+  const reason = interruption(run) ?? cancellation(lane)
+  if (reason) return answer(run, one.call, reason.text, reason.outcome)
+  if (!gate) return answer(run, one.call, abortedText, 'aborted')
+  return settleCall(run, one, gate, lane)
 }
 
 /** If one lane breaks (the log cannot be written) the others are stopped and awaited: no tool outlives its run unseen. */
@@ -84,8 +91,12 @@ async function allOrStop(lanes: readonly Promise<void>[], stop: Stop): Promise<v
   if (broken) throw broken.reason
 }
 
-/** Looked at before every start: the user may have changed his mind. */
-function interruption(run: Run): { outcome: 'aborted' | 'skipped'; text: string } | undefined {
+interface Reason {
+  readonly outcome: 'aborted' | 'skipped' | 'cancelled'
+  readonly text: string
+}
+
+function interruption(run: Run): Reason | undefined {
   if (run.stop.stopped) return { outcome: 'aborted', text: abortedText }
   if (run.inbox.hasSteering) return { outcome: 'skipped', text: skippedText }
   return undefined
@@ -93,8 +104,9 @@ function interruption(run: Run): { outcome: 'aborted' | 'skipped'; text: string 
 
 export const skippedText = 'Skipped: the user sent a new message'
 
-const cancellation = (culprit: string | undefined): { outcome: 'cancelled'; text: string } | undefined =>
-  culprit === undefined ? undefined : { outcome: 'cancelled', text: `Cancelled: ${culprit} failed` }
+function cancellation({ stop }: Lane): Reason | undefined {
+  return stop.reason instanceof SiblingFailed ? { outcome: 'cancelled', text: stop.reason.message } : undefined
+}
 
 function wavesOf(calls: readonly PreparedCall[]): PreparedCall[][] {
   const waves: PreparedCall[][] = []

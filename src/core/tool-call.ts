@@ -1,11 +1,11 @@
 import type { Effect } from './authority.ts'
-import { Deadline } from './clock.ts'
 import { messageOf } from './errors.ts'
 import type { AgentHookMap, ToolHookContext } from './hook-map.ts'
-import type { CallOutcome } from './log.ts'
+import { Lane, TimeLimitError } from './lane.ts'
+import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
 import type { Run } from './run.ts'
-import { orStopped, type Stop } from './stop.ts'
+import { orStopped } from './stop.ts'
 import { defaultTimeoutMs, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
@@ -30,14 +30,6 @@ export interface Settled {
   readonly suspended?: string
 }
 
-/** What a running call depends on beside its run. */
-export interface Surroundings {
-  readonly stop: Stop
-  readonly deadline: Deadline
-  /** The sibling whose failure stopped this call, if that is why. */
-  readonly cancelledBy: () => string | undefined
-}
-
 /** Pure and silent. */
 export function prepareCall(run: Run, turnId: string, call: ToolCallBlock): PreparedCall {
   const tool = run.tools.get(call.name)
@@ -59,18 +51,16 @@ function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult
 const repaired: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
 
 /** GATE. The call is counted here, so that caps hold inside a wave. */
-export async function gateCall(run: Run, { call, tool, about }: PreparedCall): Promise<Verdict> {
-  if (!run.hooks.has('tool:gate')) {
-    run.counts.add(call.name)
-    return open
-  }
-  const gate: AgentHookMap['tool:gate'] = {
-    ...about,
-    runToolCounts: run.counts.snapshot,
-    effects: effectsOf(tool, about.input),
-    block: false,
-    reason: '',
-  }
+export function gateCall(run: Run, prepared: PreparedCall): Verdict | Promise<Verdict> {
+  if (run.hooks.has('tool:gate')) return askGate(run, prepared)
+  run.counts.add(prepared.call.name)
+  return open
+}
+
+async function askGate(run: Run, { call, tool, about }: PreparedCall): Promise<Verdict> {
+  const effects = effectsOf(tool, about.input)
+  const runToolCounts = run.counts.snapshot
+  const gate: AgentHookMap['tool:gate'] = { ...about, runToolCounts, effects, block: false, reason: '' }
   try {
     const asked = run.hooks.ask('tool:gate', gate)
     if (asked) await orStopped(asked, run.stop)
@@ -98,7 +88,7 @@ export async function settleCall(
   run: Run,
   prepared: PreparedCall,
   gate: AgentHookMap['tool:gate'],
-  around: Surroundings,
+  lane: Lane,
 ): Promise<Settled> {
   const { call, tool, checked, about } = prepared
   const { hooks } = run
@@ -112,31 +102,66 @@ export async function settleCall(
   const coercions = checked.coercions && { coercions: checked.coercions }
   if (coercions) await hooks.tell('validation:coerce', { ...about, ...coercions })
 
-  const nested: CallNested = (inner, stop) => settleNested(run, about.turnId, inner, { ...around, stop })
-  const context = new CallContext(run, about, around, await intend(run, call, tool), nested)
+  const start = startOf(run, call)
+  const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
+  // The intent is logged before the world is touched. A pure call leaves no trace, so it needs none.
+  const intent = replay !== 'pure' && run.log.append({ type: 'call_started', callId: call.id, ...start, replay })
+  if (intent) await intent
+  const context = new CallContext(run, about, start, settleNested)
   if (tool.before || hooks.has('tool:before')) {
     const extra = await tool.before?.(copyJson(about.input), context).catch(() => undefined)
     await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.counts.snapshot })
   }
-  const ended = await execute(run, prepared, tool, context, around)
-  context.close()
-  if (ended.outcome) return finish(run, about, ended, ended.outcome)
-  if (ended.suspended !== undefined) return { output: '', isError: false, suspended: ended.suspended }
-  const culprit = around.cancelledBy()
-  if (culprit !== undefined) return answer(run, call, `Cancelled: ${culprit} failed`, 'cancelled')
-  return answer(run, call, abortedText, 'aborted')
+  let done: Outcome
+  try {
+    // Only the tool itself stands in here: a log that cannot be written is not a tool error.
+    const work = tool.execute(copyJson(about.input), context)
+    done = readToolResult(isThenable(work) ? await lane.wait(work, timeoutMs, context) : work)
+  } catch (error) {
+    return settleFailure(run, prepared, error, lane)
+  } finally {
+    context.close()
+  }
+  return finish(run, about, done, 'done')
 }
 
 /** A call made by a tool: the same gates, the same hooks, entries of its own; only no turn of the model waits for it. */
-async function settleNested(run: Run, turnId: string, call: ToolCallBlock, around: Surroundings): Promise<Settled> {
+const settleNested: CallNested = async (run, turnId, call, stop) => {
   const prepared = prepareCall(run, turnId, call)
   const gate = await gateCall(run, prepared)
   if (!gate) return { output: abortedText, isError: true }
   if (gate.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
-  return settleCall(run, prepared, gate, { ...around, deadline: new Deadline(run.clock) })
+  const lane = new Lane(run.clock, stop)
+  try {
+    return await settleCall(run, prepared, gate, lane)
+  } finally {
+    lane.close()
+  }
+}
+
+/** A failing tool is a result that the model reads; an interrupted one is answered for, a suspended one stays open. */
+async function settleFailure(run: Run, { call, about }: PreparedCall, error: unknown, lane: Lane): Promise<Settled> {
+  if (error instanceof Suspended) return { output: '', isError: false, suspended: error.reason }
+  const isLate = error instanceof TimeLimitError
+  if (lane.stop.stopped && !isLate) {
+    const { reason } = lane.stop
+    if (!run.stop.stopped && reason instanceof SiblingFailed) return answer(run, call, reason.message, 'cancelled')
+    return answer(run, call, abortedText, 'aborted')
+  }
+  const failed: AgentHookMap['tool:error'] = { ...about, error }
+  await run.hooks.ask('tool:error', failed)
+  const output = failed.result ?? `Tool error: ${messageOf(error)}`
+  return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
 }
 
 export const abortedText = 'Aborted: the run was stopped'
+
+/** Why the calls beside a failing one were stopped. */
+export class SiblingFailed extends Error {
+  constructor(name: string) {
+    super(`Cancelled: ${name} failed`)
+  }
+}
 
 async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<Settled> {
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, run.tools.names())}`
@@ -148,106 +173,54 @@ async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<S
   return answer(run, call, unknown.result ?? failed.result ?? text, 'unknown_tool')
 }
 
-interface Ended extends Outcome {
-  /** Absent when the call was interrupted or suspended. */
-  readonly outcome?: CallOutcome
-  readonly suspended?: string
-}
-
-const interrupted: Ended = { output: '', isError: true }
-
-/**
- * EXECUTE. Only the tool itself stands inside the `try`: a log that cannot be written is not a tool error.
- * A tool that ignores its signal is left behind; what it returns later is dropped.
- */
-async function execute(
-  run: Run,
-  { call, about }: PreparedCall,
-  tool: ToolDef,
-  context: CallContext,
-  around: Surroundings,
-): Promise<Ended> {
-  const { timeoutMs = defaultTimeoutMs } = tool
-  let isLate = false
-  around.deadline.start(timeoutMs, () => {
-    isLate = true
-    context.stop.stop(new Error(`${call.name} took longer than ${timeoutMs} ms`))
-  })
-  let error: unknown
-  try {
-    const work = tool.execute(copyJson(about.input), context)
-    const value = isThenable(work) ? await orStopped(Promise.resolve(work), context.stop) : work
-    return { ...readToolResult(value), outcome: 'done' }
-  } catch (thrown) {
-    error = thrown
-  } finally {
-    around.deadline.stop()
-  }
-  if (error instanceof Suspended) return { ...interrupted, suspended: error.reason }
-  if (isLate) error = context.stop.reason
-  else if (context.stop.stopped) return interrupted
-  const failed: AgentHookMap['tool:error'] = { ...about, error }
-  await run.hooks.ask('tool:error', failed)
-  const output = failed.result ?? `Tool error: ${messageOf(error)}`
-  return { output, isError: true, outcome: isLate ? 'timeout' : 'error' }
-}
-
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-/** The intent is logged before the world is touched; a call that starts again keeps its key. A pure call leaves no trace, so it needs none. */
-async function intend(
-  run: Run,
-  call: ToolCallBlock,
-  { replay = 'opaque' }: ToolDef,
-): Promise<{ key: string; attempt: number }> {
+/** A call that starts again keeps its key. */
+function startOf(run: Run, call: ToolCallBlock): { key: string; attempt: number } {
   const earlier = run.log.transcript.startOf(call.id)
-  const attempt = (earlier?.attempt ?? 0) + 1
-  const key = earlier?.key ?? `${run.id}/${call.id}`
-  if (replay !== 'pure') await run.log.append({ type: 'call_started', callId: call.id, key, attempt, replay })
-  return { key, attempt }
+  if (!earlier) return { key: `${run.id}/${call.id}`, attempt: 1 }
+  return { key: earlier.key, attempt: earlier.attempt + 1 }
 }
 
 /** TRANSFORM, commit, AFTER. */
-async function finish(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Promise<Settled> {
+function finish(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Settled | Promise<Settled> {
   const { hooks } = run
-  const shown = { ...about, result: done.output, isError: done.isError, outputBytes: 0 }
-  if (hooks.has('tool:transform')) {
-    shown.outputBytes = toolOutputByteLength(done.output)
-    await hooks.ask('tool:transform', shown)
-  }
-  const { result: output, isError } = shown
+  if (hooks.has('tool:transform') || hooks.has('tool:after')) return finishHeard(run, about, done, outcome)
+  return commit(run, about.callId, done, outcome)
+}
+
+async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Promise<Settled> {
+  const { hooks } = run
+  const shown = { ...about, result: done.output, isError: done.isError, outputBytes: toolOutputByteLength(done.output) }
+  await hooks.ask('tool:transform', shown)
+  const { result, isError } = shown
+  const settled = await commit(run, about.callId, { ...done, output: result, isError }, outcome)
   const details = done.details !== undefined && { details: done.details }
-  await run.log.append({
-    type: 'call_result',
-    callId: about.callId,
-    output,
-    ...(isError && { isError }),
-    outcome,
-    ...details,
-  })
-  if (hooks.has('tool:after')) {
-    const outputBytes = toolOutputByteLength(output)
-    await hooks.tell('tool:after', {
-      ...about,
-      result: output,
-      isError,
-      outputBytes,
-      runToolCounts: run.counts.snapshot,
-      ...details,
-    })
-  }
-  return { output, isError }
+  const runToolCounts = run.counts.snapshot
+  const outputBytes = toolOutputByteLength(result)
+  await hooks.tell('tool:after', { ...about, result, isError, outputBytes, runToolCounts, ...details })
+  return settled
 }
 
 /** An answer without TRANSFORM and AFTER, for calls that never ran. */
-export async function answer(
+export function answer(
   run: Run,
   call: ToolCallBlock,
   output: ToolOutput,
   outcome: CallOutcome,
   isError = true,
-): Promise<Settled> {
-  await run.log.append({ type: 'call_result', callId: call.id, output, ...(isError && { isError }), outcome })
-  return { output, isError }
+): Settled | Promise<Settled> {
+  return commit(run, call.id, { output, isError }, outcome)
+}
+
+/** The result becomes fact. */
+function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): Settled | Promise<Settled> {
+  const { output, isError, details } = done
+  const entry: EntryBody = { type: 'call_result', callId, output, outcome }
+  if (isError) Object.assign(entry, { isError })
+  if (details !== undefined) Object.assign(entry, { details })
+  const written = run.log.append(entry)
+  const settled = { output, isError }
+  return written ? written.then(() => settled) : settled
 }

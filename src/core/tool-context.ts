@@ -1,13 +1,12 @@
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { Child, ForkOptions } from './fork.ts'
 import type { ToolHookContext } from './hook-map.ts'
 import type { Interact } from './interaction.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import type { ToolContext } from './tool.ts'
-import type { Settled, Surroundings } from './tool-call.ts'
-import type { ToolCallBlock, ToolOutput } from './turn.ts'
+import type { Settled } from './tool-call.ts'
+import { copyJson, type ToolCallBlock } from './turn.ts'
 
 /** Thrown through a tool to leave its call open and end the run. */
 export class Suspended {
@@ -17,11 +16,10 @@ export class Suspended {
   }
 }
 
-export type CallNested = (call: ToolCallBlock, stop: Stop) => Promise<Settled>
+export type CallNested = (run: Run, turnId: string, call: ToolCallBlock, stop: Stop) => Promise<Settled>
 
-/** What a tool gets. Functions are own properties, so that a tool may take them out by destructuring. */
+/** What a tool gets. */
 export class CallContext implements ToolContext {
-  readonly stop: Stop
   readonly callId: string
   readonly turnId: string
   readonly idempotencyKey: string
@@ -29,20 +27,15 @@ export class CallContext implements ToolContext {
   readonly #run: Run
   readonly #about: ToolHookContext
   readonly #callNested: CallNested
+  #stop: Stop | undefined
+  #cancelled: { readonly reason: unknown } | undefined
   #nested = 0
   #isOver = false
 
-  constructor(
-    run: Run,
-    about: ToolHookContext,
-    around: Surroundings,
-    start: { key: string; attempt: number },
-    callNested: CallNested,
-  ) {
+  constructor(run: Run, about: ToolHookContext, start: { key: string; attempt: number }, callNested: CallNested) {
     this.#run = run
     this.#about = about
     this.#callNested = callNested
-    this.stop = new Stop(around.stop)
     this.callId = about.callId
     this.turnId = about.turnId
     this.idempotencyKey = start.key
@@ -54,6 +47,14 @@ export class CallContext implements ToolContext {
   }
   get signal(): AbortSignal {
     return this.stop.signal
+  }
+  /** Made when somebody asks: most calls end without ever looking. */
+  get stop(): Stop {
+    if (!this.#stop) {
+      this.#stop = new Stop()
+      if (this.#cancelled) this.#stop.stop(this.#cancelled.reason)
+    }
+    return this.#stop
   }
   get depth(): number {
     return this.#run.depth
@@ -71,31 +72,40 @@ export class CallContext implements ToolContext {
     return this.#run.interact as Interact
   }
 
-  readonly progress = (text: string): void => {
-    if (this.#isOver || !this.#run.hooks.has('tool:progress')) return
-    void this.#run.hooks.tell('tool:progress', { ...this.#about, text: String(text) })
+  // Getters give functions that a tool may take out by destructuring, and cost nothing where it does not.
+  get progress(): (text: string) => void {
+    return (text) => {
+      if (this.#isOver || !this.#run.hooks.has('tool:progress')) return
+      void this.#run.hooks.tell('tool:progress', { ...this.#about, text: String(text) })
+    }
+  }
+  get call(): ToolContext['call'] {
+    return async (name, input) => {
+      const id = `${this.callId}.${++this.#nested}`
+      const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
+      const { output, isError, suspended } = await this.#callNested(this.#run, this.turnId, call, this.stop)
+      if (suspended !== undefined) throw new Suspended(suspended)
+      return { output, isError }
+    }
+  }
+  get fork(): ToolContext['fork'] {
+    return (options) => this.#run.fork(this.callId, this.stop, options)
+  }
+  get suspend(): ToolContext['suspend'] {
+    return (reason) => {
+      throw new Suspended(reason)
+    }
   }
 
-  readonly call = async (
-    name: string,
-    input: Readonly<Record<string, unknown>>,
-  ): Promise<{ output: ToolOutput; isError: boolean }> => {
-    const call: ToolCallBlock = { type: 'tool_call', id: `${this.callId}.${++this.#nested}`, name, input: { ...input } }
-    const { output, isError, suspended } = await this.#callNested(call, this.stop)
-    if (suspended !== undefined) throw new Suspended(suspended)
-    return { output, isError }
+  /** Nobody waits for this call any more. */
+  cancel(reason: unknown): void {
+    this.#cancelled = { reason }
+    this.#stop?.stop(reason)
   }
 
-  readonly fork = (options?: ForkOptions): Promise<Child> => this.#run.fork(this.callId, this.stop, options)
-
-  readonly suspend = (reason: string): never => {
-    throw new Suspended(reason)
-  }
-
-  /** After the call has its result nobody listens to it any more. */
+  /** After the call has its result nobody listens to it either. */
   close(): void {
     this.#isOver = true
-    this.stop.release()
   }
 }
 

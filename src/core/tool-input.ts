@@ -15,48 +15,57 @@ export type ValidationResult =
 
 /** Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input. */
 export function validateToolArgs(input: Record<string, unknown>, schema: JsonSchema): ValidationResult {
-  const properties = (schema.properties ?? {}) as Record<string, unknown>
-  const required = (schema.required ?? []) as readonly string[]
-  const errors = required.filter((key) => isMissing(input, key)).map((key) => `missing required property "${key}"`)
-  const coercions: Coercion[] = []
+  const { properties = {}, required = [] } = schema as {
+    properties?: Record<string, unknown>
+    required?: readonly string[]
+  }
+  let errors: string[] | undefined
+  let coercions: Coercion[] | undefined
   let mended: Record<string, unknown> | undefined
 
+  for (const key of required) if (isMissing(input, key)) (errors ??= []).push(`missing required property "${key}"`)
   for (const property of Object.keys(input)) {
-    const types = Object.hasOwn(properties, property) ? declaredTypes(properties[property]) : []
+    const types = Object.hasOwn(properties, property) ? declaredTypes(properties[property]) : undefined
     const value = input[property]
-    if (types.length === 0 || types.some((type) => isOfType(value, type))) continue
+    if (types === undefined || fits(value, types)) continue
     const from = typeName(value)
     if (value === null) {
       if (required.includes(property)) continue
       // Models write null for "not given"; a tool expects such a property to be absent.
       mended ??= copyJson(input)
       delete mended[property]
-      coercions.push({ property, from, to: 'absent' })
+      ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
-    const read = readAs(value, types)
+    const read = readAs(value, typeof types === 'string' ? [types] : types)
     if (!read) {
-      errors.push(`"${property}" must be ${types.join(' or ')}, got ${from}${excerpt(value)}`)
+      const wanted = typeof types === 'string' ? types : types.join(' or ')
+      ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}`)
       continue
     }
     mended ??= copyJson(input)
     setOwn(mended, property, read.value)
-    coercions.push({ property, from, to: read.type })
+    ;(coercions ??= []).push({ property, from, to: read.type })
   }
 
-  if (errors.length > 0) return { valid: false, error: errors.join('; ') }
-  return { valid: true, input: mended ?? input, ...(coercions.length > 0 && { coercions }) }
+  if (errors) return { valid: false, error: errors.join('; ') }
+  return coercions && mended ? { valid: true, input: mended, coercions } : { valid: true, input }
 }
 
 const isMissing = (input: Record<string, unknown>, key: string): boolean =>
   !Object.hasOwn(input, key) || input[key] === undefined || input[key] === null
 
-function declaredTypes(property: unknown): readonly string[] {
-  if (typeof property !== 'object' || property === null) return []
+/** `undefined` where a schema does not restrict the type. */
+function declaredTypes(property: unknown): string | readonly string[] | undefined {
+  if (typeof property !== 'object' || property === null) return undefined
   const { type } = property as { type?: unknown }
-  if (typeof type === 'string') return [type]
-  return Array.isArray(type) ? type.filter((one) => typeof one === 'string') : []
+  if (typeof type === 'string') return type
+  if (!Array.isArray(type) || type.length === 0) return undefined
+  return type.filter((one) => typeof one === 'string')
 }
+
+const fits = (value: unknown, types: string | readonly string[]): boolean =>
+  typeof types === 'string' ? isOfType(value, types) : types.some((type) => isOfType(value, type))
 
 function isOfType(value: unknown, type: string): boolean {
   switch (type) {

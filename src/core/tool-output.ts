@@ -1,5 +1,5 @@
 import type { ToolResult } from './tool.ts'
-import { copyJson, type ImageBlock, type ToolOutput, type ToolResultContent } from './turn.ts'
+import type { ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
 
 /** Bytes on the wire: UTF-8 length of text, base64 length of images. The same number as `outputBytes` in hooks. */
 export function toolOutputByteLength(output: ToolOutput): number {
@@ -90,18 +90,9 @@ function plainData(details: unknown): unknown {
 /** Half a surrogate pair is refused by every provider, for ever after; mend it before it is stored. */
 export const wellFormed = (text: string): string => (text.isWellFormed() ? text : text.toWellFormed())
 
-/** The same for every string inside a JSON value; the very same value where nothing had to change. */
+/** The same for every string inside a JSON value, in a copy. */
 export function wellFormedJson<T>(value: T): T {
-  return isWellFormedJson(value) ? value : (mapStrings(copyJson(value)) as T)
-}
-
-function isWellFormedJson(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
-  if (typeof value !== 'object' || value === null) return true
-  for (const key in value) {
-    if (!key.isWellFormed() || !isWellFormedJson((value as Record<string, unknown>)[key])) return false
-  }
-  return true
+  return mapStrings(value) as T
 }
 
 function mapStrings(value: unknown): unknown {

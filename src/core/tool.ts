@@ -70,13 +70,16 @@ export interface ToolContext {
   readonly depth: number
   /** Absent when nobody can be asked. */
   readonly interact?: Interact
-  progress(text: string): void
+  readonly progress: (text: string) => void
   /** Runs another tool through the same gates and hooks. */
-  call(name: string, input: Readonly<Record<string, unknown>>): Promise<{ output: ToolOutput; isError: boolean }>
+  readonly call: (
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+  ) => Promise<{ output: ToolOutput; isError: boolean }>
   /** A child agent with everything this one has, unless told otherwise. */
-  fork(options?: ForkOptions): Promise<Child>
+  readonly fork: (options?: ForkOptions) => Promise<Child>
   /** Leaves this call open and ends the run; a later run without a prompt starts the call anew. Never returns. */
-  suspend(reason: string): never
+  readonly suspend: (reason: string) => never
 }
 
 export const defaultTimeoutMs = 30_000

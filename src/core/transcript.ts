@@ -39,7 +39,7 @@ export class Transcript {
 
   get openCalls(): readonly ToolCallBlock[] {
     const open = this.#open
-    return open ? open.calls.filter((call) => !open.results.has(call.id)) : []
+    return open ? open.calls.filter((call) => open.waiting.has(call.id)) : []
   }
 
   /** The model has had its say and nobody has spoken since. */
@@ -132,17 +132,19 @@ export class Transcript {
     if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
     if (turn.role !== 'assistant') return
     const calls = toolCallsOf(turn)
-    for (const call of calls) this.#callIds.add(call.id)
-    if (calls.length > 0) this.#open = { turn, calls, results: new Map(), starts: new Map() }
+    if (calls.length === 0) return
+    const waiting = new Set(calls.map((call) => call.id))
+    for (const id of waiting) this.#callIds.add(id)
+    this.#open = { turn, calls, waiting, results: new Map(), starts: new Map() }
   }
 
   /** Results arrive as they settle; the turn they form is in the order in which the model asked. */
   #addResult(entry: EntryOf<'call_result'>): void {
     const open = this.#open
-    if (!open || open.results.has(entry.callId) || !open.calls.some((call) => call.id === entry.callId)) return
+    if (!open?.waiting.delete(entry.callId)) return
     const { callId, output, isError } = entry
     open.results.set(callId, { type: 'tool_result', callId, output, ...(isError && { isError }) })
-    if (open.results.size < open.calls.length) return
+    if (open.waiting.size > 0) return
     this.#open = undefined
     const content = open.calls.map((call) => open.results.get(call.id)!)
     const { id, runId } = open.turn
@@ -198,6 +200,7 @@ export interface RunRecord {
 interface OpenTurn {
   readonly turn: SessionTurn
   readonly calls: readonly ToolCallBlock[]
+  readonly waiting: Set<string>
   readonly results: Map<string, ToolResultBlock>
   readonly starts: Map<string, EntryOf<'call_started'>>
 }

@@ -6,6 +6,7 @@ import type { Message } from '../core/turn.ts'
 /** Shows tools to the model under other names. Inside, every name stays canonical, so a session survives another map. */
 export function withAliases(provider: Provider, aliases: Readonly<Record<string, string>>): Provider {
   const toWire = new Map(Object.entries(aliases))
+  if (toWire.size === 0) return provider
   const toCanonical = new Map<string, string>()
   for (const [canonical, wire] of toWire) {
     if (typeof wire !== 'string' || wire === '')
@@ -15,7 +16,6 @@ export function withAliases(provider: Provider, aliases: Readonly<Record<string,
       throw new TypeError(`toolAliases: "${other}" and "${canonical}" cannot both be shown as "${wire}"`)
     toCanonical.set(wire, canonical)
   }
-  if (toWire.size === 0) return provider
 
   const wireName = (name: string): string => toWire.get(name) ?? name
   const canonicalName = (name: string): string => toCanonical.get(name) ?? name

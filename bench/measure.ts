@@ -1,0 +1,60 @@
+/** One thing measured: how much CPU it took, as a multiple of a hand-written floor, and what we promise. */
+export interface Result {
+  readonly name: string
+  readonly value: number
+  readonly goal: number
+  readonly ok: boolean
+}
+
+export interface Contender {
+  readonly label: string
+  run(): Promise<void>
+}
+
+const rounds = 7
+
+/**
+ * Microseconds of CPU per unit for each contender: interleaved, so that a noisy machine disturbs all of them alike, and
+ * the median of several rounds, each long enough for the clock.
+ */
+export async function measure(contenders: readonly Contender[], units: number, roundMs = 150): Promise<number[]> {
+  const repeats: number[] = []
+  for (const { run } of contenders) repeats.push(await warmUp(run, roundMs))
+  const samples = contenders.map((): number[] => [])
+  for (let round = 0; round < rounds; round++) {
+    for (const [i, { run }] of contenders.entries()) {
+      const before = process.cpuUsage()
+      for (let n = 0; n < repeats[i]!; n++) await run()
+      const { user, system } = process.cpuUsage(before)
+      samples[i]!.push((user + system) / (repeats[i]! * units))
+    }
+  }
+  return samples.map(median)
+}
+
+/** Runs until the compiler has settled; returns how many repetitions fill a round. */
+async function warmUp(run: () => Promise<void>, roundMs: number): Promise<number> {
+  let times = 0
+  const until = performance.now() + roundMs * 2
+  while (performance.now() < until || times < 3) {
+    await run()
+    times++
+  }
+  return Math.max(1, Math.ceil(times / 2))
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[sorted.length >> 1]!
+}
+
+/** Prints a comparison and gives it back as a result. */
+export function compare(name: string, ours: number, floor: number, goal: number, unit: string): Result {
+  const value = Number((ours / floor).toFixed(2))
+  const result = { name, value, goal, ok: value <= goal }
+  const mark = result.ok ? 'ok  ' : 'MISS'
+  console.log(
+    `${mark} ${name.padEnd(52)} ${value.toFixed(2).padStart(6)}x (goal ${goal}x)  ${ours.toFixed(2)} against ${floor.toFixed(2)} µs per ${unit}`,
+  )
+  return result
+}
