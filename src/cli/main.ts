@@ -1,0 +1,3 @@
+import { demo } from './demo.ts'
+
+await demo(process.stdout)
