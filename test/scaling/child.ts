@@ -1,0 +1,52 @@
+import { echo, freeProvider, type Shape } from '../../bench/floor.ts'
+import { type AgentOptions, createAgent } from '../../src/index.ts'
+import { countBlocks } from './count-blocks.ts'
+
+/** Runs shapes in a process of its own and prints how much work the engine did for each. */
+const blocks = countBlocks()
+
+async function workOf(shape: Shape, hooks: AgentOptions['hooks'] = {}): Promise<number> {
+  const agent = createAgent({ provider: freeProvider(shape), tools: { echo }, hooks })
+  blocks.read()
+  await agent.run({ prompt: 'go' })
+  return blocks.read()
+}
+
+/** Work for one more unit, between two sizes: what does not grow with the size falls out. */
+async function perUnit(small: Shape, large: Shape, units: number, hooks?: AgentOptions['hooks']): Promise<number> {
+  return ((await workOf(large, hooks)) - (await workOf(small, hooks))) / units
+}
+
+const one = { turns: 1, deltas: 0, calls: 0 }
+const heard = { 'stream:text': () => {} }
+const two = { turns: 2, deltas: 0, calls: 0 }
+
+async function perTurnOf(turns: number): Promise<{ early: number; late: number }> {
+  const readings = new Map<number, number>()
+  const agent = createAgent({ provider: freeProvider({ turns, deltas: 5, calls: 1 }), tools: { echo } })
+  agent.hooks.hook('turn:after', ({ turn }) => {
+    readings.set(turn, blocks.read())
+  })
+  await agent.run({ prompt: 'go' })
+  return { early: readings.get(50)!, late: readings.get(turns - 1)! }
+}
+
+await workOf({ turns: 3, deltas: 3, calls: 3 }) // everything is loaded and compiled now
+console.log(
+  JSON.stringify({
+    delta: [
+      await perUnit(one, { ...one, deltas: 2000 }, 2000),
+      await perUnit({ ...one, deltas: 2000 }, { ...one, deltas: 20_000 }, 18_000),
+    ],
+    heardDelta: [
+      await perUnit(one, { ...one, deltas: 2000 }, 2000, heard),
+      await perUnit({ ...one, deltas: 2000 }, { ...one, deltas: 20_000 }, 18_000, heard),
+    ],
+    call: [
+      await perUnit({ ...two, calls: 1 }, { ...two, calls: 5 }, 4),
+      await perUnit({ ...two, calls: 5 }, { ...two, calls: 50 }, 45),
+    ],
+    turn: Object.values(await perTurnOf(800)),
+  }),
+)
+blocks.stop()
