@@ -9,9 +9,8 @@ export {
   SessionBusyError,
 } from './core/errors.ts'
 export type { AgentHookMap, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
-export { zodToJsonSchema } from './core/json-schema.ts'
 export type { AgentHandlers, Extension, Run, RunOptions } from './core/run.ts'
-export { defineTool, type ToolContext, type ToolDef, type ToolResult } from './core/tool.ts'
+export { defineTool, type ToolContext, type ToolDef, type ToolResult, zodToJsonSchema } from './core/tool.ts'
 export { type ValidationResult, validateToolArgs } from './core/tool-input.ts'
 export { toolOutputByteLength, toolResultToText } from './core/tool-output.ts'
 export type { PromptPart, SessionContentBlock, SessionTurn, ToolResultContent, TurnUsage } from './core/turn.ts'

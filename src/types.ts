@@ -15,7 +15,7 @@ export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
 export type { AgentHookMap, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
 export type { Handler, HandlerMap, Unhook } from './core/hooks.ts'
 export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
-export type { CallOutcome, EntryBody, EntryOf, Log, LogEntry, RunStatus } from './core/log.ts'
+export type { CallOutcome, EntryBody, EntryOf, InboxItem, Log, LogEntry, RunStatus } from './core/log.ts'
 export type {
   ClassifiedError,
   ModelEvent,
@@ -30,7 +30,6 @@ export type { AgentHandlers, Extension, ExtensionHost, Run, RunOptions } from '.
 export type {
   BlobStore,
   Fence,
-  InboxItem,
   Lease,
   LeaseRequest,
   Session,

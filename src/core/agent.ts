@@ -9,22 +9,20 @@ import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import { type EntryBody, Log, type RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
-import { readPrompt } from './prompt.ts'
 import type { Provider } from './provider.ts'
 import type { AgentHandlers, Extension, Run, RunOptions } from './run.ts'
-import { checkRunOptions } from './run-options.ts'
-import { statsOf } from './run-stats.ts'
+import { checkRunOptions, readPrompt } from './run-options.ts'
 import { tellTurns, userTurn } from './say.ts'
 import { askAside } from './side-call.ts'
-import { follow, Stop } from './stop.ts'
+import { follow, orStopped, Stop, stoppedWaiting } from './stop.ts'
 import type { Session } from './store.ts'
+import { syntheticResult } from './synthetic-result.ts'
 import { SystemPrompt } from './system-prompt.ts'
 import type { ToolDef } from './tool.ts'
-import { skippedText } from './tool-batch.ts'
 import { ToolCounts } from './tool-counts.ts'
 import { readTools, Toolbox } from './toolbox.ts'
 import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
-import { type AgentStats, noUsage } from './usage.ts'
+import { type AgentStats, noUsage, statsOf } from './usage.ts'
 
 /** What an agent is put together from. `createAgent` makes these out of friendlier options. */
 export interface AgentParts {
@@ -78,16 +76,14 @@ export interface Agent {
 export function assembleAgent(parts: AgentParts): Agent {
   const { provider, session, execution, extensions = [], clock = systemClock, newId = createIds(), lineage } = parts
   const tools = readTools(parts.tools, 'tools')
-  const hooks: Hooks<AgentHookMap> = new Hooks(
-    hookNames,
-    reportTo(() => hooks),
-  )
+  const report = reportTo(() => hooks)
+  const hooks: Hooks<AgentHookMap> = new Hooks(hookNames, report)
   const log = session?.log ?? new Log({ clock, newId })
   const inbox = new Inbox(log, session)
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
 
   let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
-  let handle: Promise<ExecutionHandle> | undefined = lineage?.run.handle && Promise.resolve(lineage.run.handle)
+  let spawning: Promise<ExecutionHandle> | undefined
   let ready: ExecutionHandle | undefined = lineage?.run.handle
   let warming: Promise<void> | undefined
   let destroyed: Promise<void> | undefined
@@ -115,20 +111,52 @@ export function assembleAgent(parts: AgentParts): Agent {
     prompt: SessionContentBlock[] | undefined,
     stop: Stop,
   ): Promise<AgentStats> {
-    if (execution) ready = await (handle ??= execution.spawn())
-    await warmup()
-    await session?.open()
+    await readyUnless(stop)
     const listening = new Stop()
+    let listener: Promise<void> | undefined
     try {
       const { transcript } = log
       const isKnown = options.clientKey !== undefined && transcript.hasClientKey(options.clientKey)
       if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
         throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
-      session?.listen(listening.signal).catch((error) => stop.stop(error))
+      // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
+      listener = session?.listen(listening.signal).catch((error) => report('session:listen', error))
       return await conduct(makeRun(options, stop), isKnown ? undefined : prompt)
     } finally {
       listening.stop()
+      await listener
       await session?.release()
+    }
+  }
+
+  async function readyUnless(stop: Stop): Promise<void> {
+    const preparing = prepare()
+    if (stop.stopped) return preparing // the run begins, to end at once in good order
+    try {
+      await orStopped(preparing, stop)
+    } catch (error) {
+      if (error !== stoppedWaiting) throw error
+      preparing.then(
+        () => session?.release(),
+        () => {},
+      )
+      throw new AgentAbortedError('The run was aborted before it began', { cause: stop.reason })
+    }
+  }
+
+  async function prepare(): Promise<void> {
+    if (execution && !ready) ready = await spawnOnce(execution)
+    await warmup()
+    await session?.open()
+  }
+
+  async function spawnOnce(execution: ExecutionContext): Promise<ExecutionHandle> {
+    spawning ??= execution.spawn()
+    try {
+      return await spawning
+    } catch (error) {
+      spawning = undefined // the next run tries again
+      throw error
     }
   }
 
@@ -155,6 +183,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       failure = error
       if (error instanceof AgentAbortedError) status = stopReason = 'aborted'
     }
+    await Promise.allSettled(run.working)
     try {
       if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
       const error = failure !== undefined && { error: String(failure) }
@@ -183,8 +212,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     const entries: EntryBody[] = [{ type: 'run_started', runId: run.id, model: run.model, ...parent }]
     const turn = prompt && userTurn(run, prompt)
     if (turn) {
-      for (const call of log.transcript.openCalls)
-        entries.push({ type: 'call_result', callId: call.id, output: skippedText, isError: true, outcome: 'skipped' })
+      for (const call of log.transcript.openCalls) entries.push(syntheticResult(call.id, 'skipped'))
       entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
     }
     await log.append(...entries)
@@ -216,6 +244,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       usage: noUsage,
       turnUsage: [],
       children: [],
+      working: new Set(),
       firstTokenAt: undefined,
       stopReason: 'end',
       output: undefined,
@@ -227,9 +256,11 @@ export function assembleAgent(parts: AgentParts): Agent {
   function makeChild(lineage: Lineage, childSession: Session | undefined, preset: ChildPreset | undefined): Agent {
     const { session: _, hooks: __, eager: ___, ...inherited } = parts
     const own = preset && (parts.childParts?.(preset) ?? preset)
+    const { tools } = lineage.run.options // what a run may not use, its children may not either
     const borrowsExtensions = !own?.extensions
     return assembleAgent({
       ...inherited,
+      ...(tools && { tools }),
       ...own,
       ...(childSession && { session: childSession }),
       lineage,
@@ -283,8 +314,11 @@ export function assembleAgent(parts: AgentParts): Agent {
     async reset() {
       if (active) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
       await session?.open()
-      await log.append({ type: 'rewind', toSeq: 0 })
-      await session?.release()
+      try {
+        await log.append({ type: 'rewind', toSeq: 0 })
+      } finally {
+        await session?.release()
+      }
     },
     warmup,
     async waitForIdle() {
@@ -295,7 +329,7 @@ export function assembleAgent(parts: AgentParts): Agent {
         active?.stop.stop(new Error('destroy() was called'))
         await active?.idle
         if (!parts.borrowsExtensions) await Promise.allSettled(extensions.map((extension) => extension.dispose?.()))
-        if (execution && handle && !lineage) await execution.destroy(await handle)
+        if (execution && ready && !lineage) await execution.destroy(ready)
       })()
       return destroyed
     },

@@ -77,18 +77,26 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
     depth,
     session,
     hasBegun: agent.turns.length > 0,
-    async run(options) {
-      try {
-        const stats = await agent.run({ ...options, signal: stop.signal })
-        await run.hooks.tell('spawn:complete', { ...about, stats })
-        return stats
-      } catch (error) {
-        await run.hooks.tell('spawn:error', { ...about, error })
-        throw error
-      } finally {
-        await agent.destroy()
-      }
+    run(options) {
+      const work = runChild({ model: run.model, ...options, signal: stop.signal })
+      run.working.add(work)
+      const done = (): boolean => run.working.delete(work)
+      work.then(done, done)
+      return work
     },
+  }
+
+  async function runChild(options: RunOptions): Promise<AgentStats> {
+    try {
+      const stats = await agent.run(options)
+      await run.hooks.tell('spawn:complete', { ...about, stats })
+      return stats
+    } catch (error) {
+      await run.hooks.tell('spawn:error', { ...about, error })
+      throw error
+    } finally {
+      await agent.destroy()
+    }
   }
 }
 

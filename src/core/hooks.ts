@@ -116,15 +116,20 @@ function snapshot(ctx: object): object {
   return copy
 }
 
-const restore: Mend = (ctx, before) => void Object.assign(ctx, before)
+const restore: Mend = (ctx, before = {}) => {
+  for (const key of Object.keys(ctx)) if (!Object.hasOwn(before, key)) delete ctx[key]
+  Object.assign(ctx, before)
+}
 
+/** Closed for good: no later handler can know what the failed one would have said. */
 const failClosed: Mend = (ctx, _, error) => {
-  ctx.block = true
+  Object.defineProperty(ctx, 'block', { get: () => true, set() {}, enumerable: true, configurable: false })
   ctx.reason = `a gate failed: ${messageOf(error)}`
 }
 
 /** The handler may have been the one that takes secrets out, so what it did not finish must not be shown. */
 const withhold: Mend = (ctx, _, error) => {
+  Object.defineProperty(ctx, 'isWithheld', { value: true })
   ctx.result = `Tool error: the output was withheld because a handler failed on it: ${messageOf(error)}`
   ctx.isError = true
 }

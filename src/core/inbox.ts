@@ -16,9 +16,8 @@ export class Inbox {
 
   /** Resolves once the message cannot be lost any more. The same `clientKey` again changes nothing. */
   async post(mode: 'steer' | 'followUp', content: readonly SessionContentBlock[], clientKey: string): Promise<void> {
-    if (this.#log.transcript.hasClientKey(clientKey)) return
     const item = { mode, clientKey, content }
-    await (this.#session ? this.#session.send(item) : this.#log.append({ type: 'input', ...item }))
+    await (this.#session ? this.#session.send(item) : this.#log.admit(item))
   }
 
   get hasSteering(): boolean {

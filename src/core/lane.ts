@@ -40,9 +40,9 @@ export class Lane {
         waiting.cancel(error === stoppedWaiting ? this.stop.reason : error)
         reject(error)
       }
-      if (this.stop.stopped) return this.#giveUp(stoppedWaiting)
-      if (limitMs > 0) this.#limitTo(limitMs)
       const mine = this.#giveUp
+      if (this.stop.stopped) mine(stoppedWaiting)
+      else if (limitMs > 0) this.#limitTo(limitMs)
       work.then(
         (value) => {
           if (this.#giveUp === mine) this.#end()

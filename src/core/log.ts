@@ -79,6 +79,13 @@ export type EntryBody =
     }
 
 export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer'
+
+/** A message on its way into the log. The same `clientKey` again is the same message. */
+export interface InboxItem {
+  readonly clientKey: string
+  readonly mode: InputMode
+  readonly content: readonly SessionContentBlock[]
+}
 export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended'
 export type CallOutcome =
   | 'done'
@@ -129,6 +136,7 @@ export class Log {
   #writing: Promise<void> | undefined
   #broken: { readonly error: unknown } | undefined
   readonly #listeners = new Set<(entry: LogEntry) => void>()
+  readonly #admitting = new Map<string, Promise<void>>()
   readonly #commit: Commit | undefined
   readonly #clock: Clock
   readonly #newId: () => string
@@ -158,6 +166,19 @@ export class Log {
     })
   }
 
+  /** Takes a message in, once: a key that is known, or being written, changes nothing. */
+  admit({ clientKey, mode, content }: InboxItem): Promise<void> | void {
+    if (this.transcript.hasClientKey(clientKey)) return
+    const known = this.#admitting.get(clientKey)
+    if (known) return known
+    const writing = this.append({ type: 'input', mode, clientKey, content })
+    if (!writing) return
+    const forget = (): boolean => this.#admitting.delete(clientKey)
+    this.#admitting.set(clientKey, writing)
+    writing.then(forget, forget)
+    return writing
+  }
+
   /** Entries that were committed elsewhere: history read from a store, or what another writer added since. */
   absorb(entries: readonly LogEntry[]): void {
     for (const entry of entries) {
@@ -167,9 +188,13 @@ export class Log {
     }
   }
 
+  get isWriting(): boolean {
+    return this.#writing !== undefined
+  }
+
   /** Resolves once nothing is waiting to be written any more. */
   async settled(): Promise<void> {
-    await this.#writing
+    while (this.#writing) await this.#writing
   }
 
   /** Called with each committed entry. Listeners must not throw and are not awaited. */
@@ -179,6 +204,7 @@ export class Log {
   }
 
   async #write(commit: Commit): Promise<void> {
+    await null // what is appended in the same breath shares the first write
     while (this.#waiting.length > 0) {
       const group = this.#waiting
       this.#waiting = []

@@ -18,7 +18,8 @@ export interface Ending {
  */
 export async function runLoop(run: Run): Promise<Ending> {
   const { transcript } = run.log
-  if (transcript.isAnswered && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
+  const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
+  if (hasNothingToAnswer && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
   let turn: Turn
   do {
     stopIfAborted(run)
@@ -28,6 +29,7 @@ export async function runLoop(run: Run): Promise<Ending> {
     if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
     stopIfAborted(run)
   } while (await whatNow(run, turn))
+  stopIfAborted(run)
   return completed(run)
 }
 

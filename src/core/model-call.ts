@@ -1,7 +1,7 @@
 import { show } from './behavior.ts'
 import { AgentAbortedError, AgentContextExceededError, AgentProviderError, messageOf } from './errors.ts'
 import { pairUp } from './pairing.ts'
-import type { ModelEvent, ModelReply, ModelRequest } from './provider.ts'
+import type { ClassifiedError, ModelEvent, ModelReply, ModelRequest } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { tellTurns } from './say.ts'
@@ -28,6 +28,7 @@ export async function askModel(run: Run): Promise<SessionTurn> {
     const error = nameFailure(run, cause)
     const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
     const partial = draft.isStarted && { partial: draft.text }
+    run.counts.refresh()
     await hooks.tell('turn:after', {
       turnId,
       turn,
@@ -58,6 +59,7 @@ export async function askModel(run: Run): Promise<SessionTurn> {
 
   if (draft.text !== '' && hooks.has('stream:end')) await hooks.tell('stream:end', { turnId, text: draft.text })
   if (hooks.has('turn:after')) {
+    run.counts.refresh()
     await hooks.tell('turn:after', {
       turnId,
       turn,
@@ -82,19 +84,29 @@ async function buildRequest(run: Run, turnId: string): Promise<ModelRequest> {
     ...(behavior.thinkingBudget !== undefined && { budget: behavior.thinkingBudget }),
     ...(provider.meta.capabilities && { capabilities: provider.meta.capabilities }),
   })
-  let messages: readonly Message[] = run.log.transcript.messagesFor(provider.meta.name)
+  const stored = run.log.transcript.messagesFor(provider.meta.name)
+  const shown = provider.view?.(stored) ?? stored
+  let messages: readonly Message[] = shown
   let tools = run.tools.specs
   let budget = thinkingBudget
   if (hooks.has('request:prepare')) {
-    const prepared = { turnId, turn, messages, tools, ...(budget !== undefined && { thinkingBudget: budget }) }
+    const prepared = {
+      turnId,
+      turn,
+      messages: [...messages],
+      tools,
+      ...(budget !== undefined && { thinkingBudget: budget }),
+    }
     await hooks.ask('request:prepare', prepared)
     ;({ messages, tools, thinkingBudget: budget } = prepared as typeof prepared & { thinkingBudget?: number })
   }
   if (hooks.has('context:transform')) {
     const context = { turnId, messages: [...messages] }
     await hooks.ask('context:transform', context)
-    messages = pairUp(context.messages, messages)
+    messages = context.messages
   }
+  // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
+  if (messages !== shown || stored !== run.log.transcript.turns) messages = pairUp(messages, shown)
   let system = run.system.text
   if (hooks.has('system:transform')) {
     const prompt = { turnId, turn, system, ...(run.session && { session: run.session }) }
@@ -219,10 +231,19 @@ function deltaOf({ type, delta }: { type: string; delta: unknown }): string {
 export function nameFailure(run: Run, cause: unknown): AgentAbortedError | AgentProviderError {
   if (run.stop.stopped) return new AgentAbortedError('The run was aborted', { cause })
   if (cause instanceof AgentProviderError) return cause
-  const known = run.provider.classifyError?.(cause)
+  const known = classify(run, cause)
   const message = known?.message ?? messageOf(cause)
   if (known?.kind === 'aborted') return new AgentAbortedError(message, { cause })
   return failure(run, message, { cause, ...known })
+}
+
+/** A provider that fails at explaining its failure has still failed. */
+function classify({ provider }: Run, cause: unknown): ClassifiedError | null | undefined {
+  try {
+    return provider.classifyError?.(cause)
+  } catch {
+    return null
+  }
 }
 
 function failure(

@@ -5,15 +5,22 @@ import { type Message, type SessionContentBlock, toolCallsOf } from './turn.ts'
  * that are whole keep their identity; an untouched list is given back as it was.
  */
 export function pairUp(messages: readonly Message[], before: readonly Message[]): readonly Message[] {
-  const isUntouched = messages.length === before.length && messages.every((message, i) => message === before[i])
-  return isUntouched ? before : repair(messages)
+  const repaired = repairPairs(messages)
+  const isUntouched = repaired.length === before.length && repaired.every((message, i) => message === before[i])
+  return isUntouched ? before : repaired
 }
 
-function repair(messages: readonly Message[]): Message[] {
+/** A list in which every call has exactly one result, in the message after it, and every result its call. */
+export function repairPairs(messages: readonly Message[]): Message[] {
   const whole: Message[] = []
   let asked: readonly string[] = []
   for (const message of messages) {
     if (message.role === 'user') {
+      if (asked.length > 0 && !message.content.some((block) => block.type === 'tool_result')) {
+        whole.push({ role: 'user', content: asked.map(removed) }, message)
+        asked = []
+        continue
+      }
       const mended = withResultsOf(message, asked)
       if (mended.content.length > 0) whole.push(mended)
       asked = []

@@ -9,6 +9,8 @@ export interface Provider {
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>
   /** Says what a failure of `stream` means; `null` when it cannot tell. */
   classifyError?(error: unknown): ClassifiedError | null
+  /** What this model can be shown of a conversation; asked before anybody else sees the messages of a request. */
+  view?(messages: readonly Message[]): readonly Message[]
   /** The name a model knows a tool by; hooks show it beside the canonical one. */
   displayName?(toolName: string): string
 }

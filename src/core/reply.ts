@@ -1,8 +1,8 @@
 import { show } from './behavior.ts'
+import { wellFormed } from './plain-json.ts'
 import type { ModelReply, StopReason } from './provider.ts'
 import { readArguments } from './tool-arguments.ts'
-import { wellFormed } from './tool-output.ts'
-import { copyJson, type SessionContentBlock, type TurnUsage } from './turn.ts'
+import type { SessionContentBlock, TurnUsage } from './turn.ts'
 import { readUsage } from './usage.ts'
 
 export interface Reply {
@@ -28,7 +28,7 @@ export async function admitReply(reply: ModelReply, model: string, ids: CallIds)
     const wasCut = stop === 'length' && i === reply.content.length - 1
     const id = ids.final(block.id, call++, calls)
     const { name, input } = block
-    const read = readArguments(typeof input === 'string' ? input : copyJson(input), wasCut)
+    const read = readArguments(input, wasCut)
     const args = read instanceof Promise ? await read : read
     content.push({ type: 'tool_call', id, name: typeof name === 'string' ? name : '', ...args })
   }

@@ -71,6 +71,8 @@ export interface Run {
   usage: TurnUsage
   readonly turnUsage: TurnUsage[]
   readonly children: ChildRunStats[]
+  /** Children at work; a run does not end before they do. */
+  readonly working: Set<Promise<unknown>>
   firstTokenAt: number | undefined
   stopReason: string
   output: unknown

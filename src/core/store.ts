@@ -1,6 +1,6 @@
-import type { InputMode, Log, LogEntry } from './log.ts'
+import type { InboxItem, Log, LogEntry } from './log.ts'
 import type { RunRecord } from './transcript.ts'
-import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
+import type { Message, SessionTurn } from './turn.ts'
 
 /** A log that outlives the process, as an agent uses it. */
 export interface Session {
@@ -52,8 +52,10 @@ export interface SessionStore {
 export interface Fence {
   readonly epoch: number
   readonly head: number
-  /** Whose lease guards the write, when it is a child's. */
+  /** Whose lease guards the write, when it is a child's: the session at the top. */
   readonly holder?: string
+  /** The session whose child this is. */
+  readonly parent?: string
 }
 
 export interface LeaseRequest {
@@ -68,12 +70,6 @@ export interface Lease {
   readonly head: number
   /** What waits to be moved into the log. */
   readonly inbox: readonly InboxItem[]
-}
-
-export interface InboxItem {
-  readonly clientKey: string
-  readonly mode: InputMode
-  readonly content: readonly SessionContentBlock[]
 }
 
 export interface StoreChange {

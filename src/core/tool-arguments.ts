@@ -1,14 +1,14 @@
 import { messageOf } from './errors.ts'
+import { deepest, flawOf, wellFormedJson } from './plain-json.ts'
 import { typeName } from './tool-input.ts'
-import { wellFormedJson } from './tool-output.ts'
-import type { ToolCallBlock } from './turn.ts'
+import { copyJson, type ToolCallBlock } from './turn.ts'
 
 type Read = Pick<ToolCallBlock, 'input' | 'raw' | 'unreadable'>
 
 /** The arguments of a call, out of whatever a wire handed over. A cut-off or unreadable text never becomes an input. */
 export function readArguments(given: unknown, wasCut: boolean): Read | Promise<Read> {
-  if (typeof given !== 'string') return admit(given)
   if (wasCut) return unreadable(given, 'the reply hit the output limit before the arguments were complete')
+  if (typeof given !== 'string') return admit(given, given)
   if (given.trim() === '') return { input: {} }
   let parsed: unknown
   try {
@@ -20,68 +20,61 @@ export function readArguments(given: unknown, wasCut: boolean): Read | Promise<R
 }
 
 /**
- * Mends the small slips of JSON (a trailing comma, single quotes, a code fence around it). A text that stops in the
- * middle of a string or an object is not mended: half a command is another command.
+ * Mends the small slips of JSON (a trailing comma, single quotes, a code fence around it). A text that may stop in the
+ * middle of something is not mended: half a command is another command.
  */
 async function repair(text: string, problem: string): Promise<Read> {
-  const bare = text.trim().replace(/^```[a-z]*\s*|\s*```$/g, '')
-  if (isCutOff(bare)) return unreadable(text, `${problem}; it looks cut off`)
+  const bare = text.trim().replace(/^```[a-z]*\s*|\s*```$/gi, '')
+  if (!isWhole(bare)) return unreadable(text, `${problem}; it looks cut off`)
   try {
     const { jsonrepair } = await import('jsonrepair')
-    const { input, unreadable: why } = admit(JSON.parse(jsonrepair(bare)))
-    return why ? unreadable(text, problem) : { input, raw: text }
+    const read = admit(JSON.parse(jsonrepair(bare)), text)
+    return read.unreadable ? unreadable(text, problem) : { ...read, raw: text.toWellFormed() }
   } catch {
     return unreadable(text, problem)
   }
 }
 
-function admit(value: unknown, raw?: string): Read {
+function admit(value: unknown, given: unknown): Read {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return unreadable(raw ?? safeText(value), `expected a JSON object, got ${typeName(value)}`)
-  const flaw = flawOf(value, 1)
-  if (flaw === 'too deep') return unreadable(raw ?? '', `nested deeper than ${deepest} levels`)
+    return unreadable(given, `expected a JSON object, got ${typeName(value)}`)
+  const flaw = flawOf(value)
+  if (flaw === 'too deep') return unreadable(given, `nested deeper than ${deepest} levels`)
+  if (flaw === 'no number') return unreadable(given, 'it holds a number too large to be one')
   const input = value as Record<string, unknown>
-  return { input: flaw === 'malformed text' ? wellFormedJson(input) : input }
+  if (flaw) return { input: wellFormedJson(input) }
+  return { input: typeof given === 'string' ? input : copyJson(input) }
 }
 
-const unreadable = (raw: string, why: string): Read => ({ input: {}, raw: raw.toWellFormed(), unreadable: why })
-
-function safeText(value: unknown): string {
-  return JSON.stringify(value) ?? String(value)
+function unreadable(given: unknown, why: string): Read {
+  return { input: {}, raw: (typeof given === 'string' ? given : textOf(given)).toWellFormed(), unreadable: why }
 }
 
-/** Whether a text ends inside a string, an object or an array. */
-function isCutOff(text: string): boolean {
+/** For the record only; a value too deep to be written down is left out. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    return ''
+  }
+}
+
+/** Pairs of quotes that a repair takes for quotes. */
+const quotes: Record<string, string> = { '"': '"', "'": "'", '`': '`', '“': '”', '‘': '’', '´': '´' }
+
+/** Whether every string, object and list is closed, and nothing stands for something left out. When in doubt: no. */
+function isWhole(text: string): boolean {
   let depth = 0
-  let quote = ''
   for (let i = 0; i < text.length; i++) {
     const char = text[i]!
-    if (char === '\\') i++
-    else if (quote !== '') {
-      if (char === quote) quote = ''
-    } else if (char === '"') quote = char
-    else if (char === '{' || char === '[') depth++
-    else if (char === '}' || char === ']') depth--
+    if (char === '\\' || text.startsWith('...', i) || char === '…') return false
+    if (char === '/' && (text[i + 1] === '*' || text[i + 1] === '/')) return false
+    if (char === '{' || char === '[') depth++
+    if (char === '}' || char === ']') depth--
+    const close = quotes[char]
+    if (close === undefined) continue
+    for (i++; i < text.length && text[i] !== close; i++) if (text[i] === '\\') i++
+    if (i >= text.length || !/^\s*([:,}\]]|$)/.test(text.slice(i + 1, i + 200))) return false
   }
-  return quote !== '' || depth > 0
-}
-
-/** No honest tool needs more, and everything that walks an input may then do so recursively. */
-const deepest = 100
-
-/** What is wrong inside a JSON value; looks no deeper than it may, so that it cannot be made to overflow the stack. */
-function flawOf(value: object, depth: number): 'too deep' | 'malformed text' | undefined {
-  if (depth > deepest) return 'too deep'
-  let flaw: 'malformed text' | undefined
-  for (const key in value) {
-    const inner = (value as Record<string, unknown>)[key]
-    if (typeof inner === 'string') {
-      if (!inner.isWellFormed() || !key.isWellFormed()) flaw = 'malformed text'
-    } else if (typeof inner === 'object' && inner !== null) {
-      const found = flawOf(inner, depth + 1)
-      if (found === 'too deep') return found
-      flaw ??= found
-    }
-  }
-  return flaw
+  return depth === 0
 }

@@ -1,8 +1,8 @@
 import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
+import { syntheticResult, syntheticText } from './synthetic-result.ts'
 import {
-  abortedText,
   answer,
   gateCall,
   type PreparedCall,
@@ -19,18 +19,25 @@ import type { SessionTurn } from './turn.ts'
  * its own. Comes back with a reason when the run has to be suspended; the calls without an answer then stay open.
  */
 export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string | undefined> {
-  run.counts.refresh()
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
   const lane = new Lane(run.clock, run.stop)
   try {
     for (const wave of wavesOf(calls)) {
+      refreshCounts(run)
       const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!, lane) : await runWave(run, wave)
-      if (suspended !== undefined) return suspended
+      if (suspended !== undefined && !run.stop.stopped) return suspended
     }
+    // An abort beats a suspension: what it left open is answered too.
+    for (const call of run.log.transcript.openCalls) await run.log.append(syntheticResult(call.id, 'aborted'))
   } finally {
     lane.close()
   }
   return undefined
+}
+
+/** What hooks see are the counts from before a wave; nobody counts for those who do not look. */
+function refreshCounts({ hooks, counts }: Run): void {
+  if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) counts.refresh()
 }
 
 function runAlone(run: Run, one: PreparedCall, lane: Lane): Settled | Promise<Settled> {
@@ -55,9 +62,9 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Suspen
     const lane = new Lane(run.clock, stop)
     try {
       for (const [one, gate] of waiting) {
-        const { isError, suspended } = await settle(run, one, gate, lane)
+        const { hasFailed, suspended } = await settle(run, one, gate, lane)
         if (suspended !== undefined) ended.suspended ??= suspended
-        if (isError && one.tool?.cancelsSiblings) stop.stop(new SiblingFailed(one.call.name))
+        if (hasFailed && one.tool?.cancelsSiblings) stop.stop(new SiblingFailed(one.about.displayName))
       }
     } finally {
       lane.close()
@@ -80,7 +87,7 @@ function settle(run: Run, one: PreparedCall, gate: Verdict, lane: Lane): Settled
   if (gate?.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
   const reason = interruption(run) ?? cancellation(lane)
   if (reason) return answer(run, one.call, reason.text, reason.outcome)
-  if (!gate) return answer(run, one.call, abortedText, 'aborted')
+  if (!gate) return answer(run, one.call, syntheticText.aborted, 'aborted')
   return settleCall(run, one, gate, lane)
 }
 
@@ -97,12 +104,10 @@ interface Reason {
 }
 
 function interruption(run: Run): Reason | undefined {
-  if (run.stop.stopped) return { outcome: 'aborted', text: abortedText }
-  if (run.inbox.hasSteering) return { outcome: 'skipped', text: skippedText }
+  if (run.stop.stopped) return { outcome: 'aborted', text: syntheticText.aborted }
+  if (run.inbox.hasSteering) return { outcome: 'skipped', text: syntheticText.skipped }
   return undefined
 }
-
-export const skippedText = 'Skipped: the user sent a new message'
 
 function cancellation({ stop }: Lane): Reason | undefined {
   return stop.reason instanceof SiblingFailed ? { outcome: 'cancelled', text: stop.reason.message } : undefined

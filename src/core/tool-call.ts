@@ -5,7 +5,8 @@ import { Lane, TimeLimitError } from './lane.ts'
 import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
 import type { Run } from './run.ts'
-import { orStopped } from './stop.ts'
+import { orStopped, type Stop, stoppedWaiting } from './stop.ts'
+import { syntheticText } from './synthetic-result.ts'
 import { defaultTimeoutMs, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
@@ -27,6 +28,8 @@ export type Verdict = AgentHookMap['tool:gate'] | undefined
 export interface Settled {
   readonly output: ToolOutput
   readonly isError: boolean
+  /** It ran and failed; a call that was refused or never began has not. */
+  readonly hasFailed?: boolean
   readonly suspended?: string
 }
 
@@ -51,19 +54,19 @@ function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult
 const repaired: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
 
 /** GATE. The call is counted here, so that caps hold inside a wave. */
-export function gateCall(run: Run, prepared: PreparedCall): Verdict | Promise<Verdict> {
-  if (run.hooks.has('tool:gate')) return askGate(run, prepared)
+export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Verdict | Promise<Verdict> {
+  if (run.hooks.has('tool:gate')) return askGate(run, prepared, stop)
   run.counts.add(prepared.call.name)
   return open
 }
 
-async function askGate(run: Run, { call, tool, about }: PreparedCall): Promise<Verdict> {
+async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop): Promise<Verdict> {
   const effects = effectsOf(tool, about.input)
   const runToolCounts = run.counts.snapshot
   const gate: AgentHookMap['tool:gate'] = { ...about, runToolCounts, effects, block: false, reason: '' }
   try {
     const asked = run.hooks.ask('tool:gate', gate)
-    if (asked) await orStopped(asked, run.stop)
+    if (asked) await orStopped(asked, stop)
   } catch {
     return undefined
   }
@@ -93,7 +96,7 @@ export async function settleCall(
   const { call, tool, checked, about } = prepared
   const { hooks } = run
   if (gate.block) return answer(run, call, `Blocked: ${gate.reason || 'this call is not allowed'}`, 'blocked')
-  if (gate.result !== undefined) return finish(run, about, readToolResult(gate.result), 'substituted')
+  if (gate.result !== undefined) return finish(run, about, readAnswer(gate.result), 'substituted')
   if (!tool) return answerUnknown(run, prepared)
   if (!checked.valid) {
     await hooks.tell('validation:reject', { ...about, error: checked.error })
@@ -109,9 +112,10 @@ export async function settleCall(
   if (intent) await intent
   const context = new CallContext(run, about, start, settleNested)
   if (tool.before || hooks.has('tool:before')) {
-    const extra = await tool.before?.(copyJson(about.input), context).catch(() => undefined)
+    const extra = await factsBefore(tool, about, context)
     await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.counts.snapshot })
   }
+  if (lane.stop.stopped) return settleFailure(run, prepared, stoppedWaiting, lane)
   let done: Outcome
   try {
     // Only the tool itself stands in here: a log that cannot be written is not a tool error.
@@ -125,11 +129,24 @@ export async function settleCall(
   return finish(run, about, done, 'done')
 }
 
+/** Extra facts for whoever watches; a tool that cannot give them still runs. */
+async function factsBefore(
+  tool: ToolDef,
+  { input }: ToolHookContext,
+  context: CallContext,
+): Promise<object | undefined> {
+  try {
+    return await tool.before?.(copyJson(input), context)
+  } catch {
+    return undefined
+  }
+}
+
 /** A call made by a tool: the same gates, the same hooks, entries of its own; only no turn of the model waits for it. */
 const settleNested: CallNested = async (run, turnId, call, stop) => {
   const prepared = prepareCall(run, turnId, call)
-  const gate = await gateCall(run, prepared)
-  if (!gate) return { output: abortedText, isError: true }
+  const gate = await gateCall(run, prepared, stop)
+  if (!gate) return { output: syntheticText.aborted, isError: true }
   if (gate.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
   const lane = new Lane(run.clock, stop)
   try {
@@ -146,15 +163,13 @@ async function settleFailure(run: Run, { call, about }: PreparedCall, error: unk
   if (lane.stop.stopped && !isLate) {
     const { reason } = lane.stop
     if (!run.stop.stopped && reason instanceof SiblingFailed) return answer(run, call, reason.message, 'cancelled')
-    return answer(run, call, abortedText, 'aborted')
+    return answer(run, call, syntheticText.aborted, 'aborted')
   }
   const failed: AgentHookMap['tool:error'] = { ...about, error }
   await run.hooks.ask('tool:error', failed)
-  const output = failed.result ?? `Tool error: ${messageOf(error)}`
+  const output = failed.result === undefined ? `Tool error: ${messageOf(error)}` : readAnswer(failed.result).output
   return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
 }
-
-export const abortedText = 'Aborted: the run was stopped'
 
 /** Why the calls beside a failing one were stopped. */
 export class SiblingFailed extends Error {
@@ -164,13 +179,15 @@ export class SiblingFailed extends Error {
 }
 
 async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<Settled> {
-  const text = `Unknown tool: ${call.name}${didYouMean(call.name, run.tools.names())}`
+  const { provider } = run
+  const shown = [...run.tools.names()].map((name) => provider.displayName?.(name) ?? name)
+  const text = `Unknown tool: ${call.name}${didYouMean(call.name, shown)}`
   const unknown: AgentHookMap['tool:unknown'] = { ...about, suppressError: false }
   await run.hooks.ask('tool:unknown', unknown)
-  if (unknown.suppressError) return answer(run, call, unknown.result ?? text, 'unknown_tool', false)
+  if (unknown.suppressError) return answer(run, call, readAnswer(unknown.result ?? text).output, 'unknown_tool', false)
   const failed: AgentHookMap['tool:error'] = { ...about, error: new Error(text) }
   await run.hooks.ask('tool:error', failed)
-  return answer(run, call, unknown.result ?? failed.result ?? text, 'unknown_tool')
+  return answer(run, call, readAnswer(unknown.result ?? failed.result ?? text).output, 'unknown_tool')
 }
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
@@ -194,13 +211,25 @@ async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outc
   const { hooks } = run
   const shown = { ...about, result: done.output, isError: done.isError, outputBytes: toolOutputByteLength(done.output) }
   await hooks.ask('tool:transform', shown)
-  const { result, isError } = shown
-  const settled = await commit(run, about.callId, { ...done, output: result, isError }, outcome)
-  const details = done.details !== undefined && { details: done.details }
+  const changed = shown.result === done.output ? done : readAnswer(shown.result)
+  const result = changed.output
+  const isError = Boolean(shown.isError) || (changed !== done && changed.isError)
+  const isWithheld = 'isWithheld' in shown
+  const details = done.details !== undefined && !isWithheld && { details: done.details }
+  const settled = await commit(run, about.callId, { output: result, isError, ...details }, outcome)
   const runToolCounts = run.counts.snapshot
   const outputBytes = toolOutputByteLength(result)
   await hooks.tell('tool:after', { ...about, result, isError, outputBytes, runToolCounts, ...details })
   return settled
+}
+
+/** What a handler gave in place of a result. Handlers may come from anywhere, and nonsense must not reach the log. */
+function readAnswer(value: unknown): Outcome {
+  try {
+    return readToolResult(value)
+  } catch (error) {
+    return { output: `Tool error: a handler's answer could not be used: ${messageOf(error)}`, isError: true }
+  }
 }
 
 /** An answer without TRANSFORM and AFTER, for calls that never ran. */
@@ -221,6 +250,8 @@ function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): 
   if (isError) Object.assign(entry, { isError })
   if (details !== undefined) Object.assign(entry, { details })
   const written = run.log.append(entry)
-  const settled = { output, isError }
+  const settled = isError && hasRun.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
   return written ? written.then(() => settled) : settled
 }
+
+const hasRun: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])

@@ -1,6 +1,7 @@
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { ToolHookContext } from './hook-map.ts'
 import type { Interact } from './interaction.ts'
+import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
 import type { Session } from './store.ts'
@@ -81,7 +82,9 @@ export class CallContext implements ToolContext {
   }
   get call(): ToolContext['call'] {
     return async (name, input) => {
-      const id = `${this.callId}.${++this.#nested}`
+      if (this.#isOver || this.stop.stopped)
+        throw new Error(`${this.#about.name} is over and can call nothing any more`)
+      const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
       const { output, isError, suspended } = await this.#callNested(this.#run, this.turnId, call, this.stop)
       if (suspended !== undefined) throw new Suspended(suspended)
@@ -94,6 +97,24 @@ export class CallContext implements ToolContext {
   get suspend(): ToolContext['suspend'] {
     return (reason) => {
       throw new Suspended(reason)
+    }
+  }
+
+  /** Counted, so that a call which runs again gives its inner calls the same keys; never the name of a model's call. */
+  #nestedId(): string {
+    for (;;) {
+      const id = `${this.callId}.${++this.#nested}`
+      if (!this.#run.log.transcript.hasCall(id)) return id
+    }
+  }
+
+  /** Part of this call under a time limit of its own; for calls that also have to wait for people. */
+  async within<T>(limitMs: number, work: PromiseLike<T>): Promise<T> {
+    const lane = new Lane(this.#run.clock, this.stop)
+    try {
+      return (await lane.wait(work, limitMs, this)) as T
+    } finally {
+      lane.close()
     }
   }
 

@@ -4,7 +4,7 @@ export class ToolCounts {
   #snapshot: Readonly<Record<string, number>> = Object.freeze({})
   #isStale = false
 
-  /** What hooks see: the counts from before the present batch. */
+  /** What hooks see: the counts as of the last `refresh`. */
   get snapshot(): Readonly<Record<string, number>> {
     return this.#snapshot
   }

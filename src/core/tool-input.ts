@@ -1,3 +1,4 @@
+import { flawOf } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
 import { copyJson, setOwn } from './turn.ts'
 
@@ -15,19 +16,18 @@ export type ValidationResult =
 
 /** Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input. */
 export function validateToolArgs(input: Record<string, unknown>, schema: JsonSchema): ValidationResult {
-  const { properties = {}, required = [] } = schema as {
-    properties?: Record<string, unknown>
-    required?: readonly string[]
-  }
+  const properties = recordOf(schema.properties)
+  const required = Array.isArray(schema.required) ? (schema.required as readonly string[]) : []
   let errors: string[] | undefined
   let coercions: Coercion[] | undefined
   let mended: Record<string, unknown> | undefined
 
-  for (const key of required) if (isMissing(input, key)) (errors ??= []).push(`missing required property "${key}"`)
+  for (const key of required)
+    if (isMissing(input, key, properties)) (errors ??= []).push(`missing required property "${key}"`)
   for (const property of Object.keys(input)) {
     const types = Object.hasOwn(properties, property) ? declaredTypes(properties[property]) : undefined
     const value = input[property]
-    if (types === undefined || fits(value, types)) continue
+    if (types === undefined || value === undefined || fits(value, types)) continue
     const from = typeName(value)
     if (value === null) {
       if (required.includes(property)) continue
@@ -52,8 +52,21 @@ export function validateToolArgs(input: Record<string, unknown>, schema: JsonSch
   return coercions && mended ? { valid: true, input: mended, coercions } : { valid: true, input }
 }
 
-const isMissing = (input: Record<string, unknown>, key: string): boolean =>
-  !Object.hasOwn(input, key) || input[key] === undefined || input[key] === null
+const recordOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+
+function isMissing(input: Record<string, unknown>, key: string, properties: Record<string, unknown>): boolean {
+  if (!Object.hasOwn(input, key) || input[key] === undefined) return true
+  return input[key] === null && !(Object.hasOwn(properties, key) && allowsNull(properties[key]))
+}
+
+/** Whether null is an answer rather than the absence of one. */
+function allowsNull(property: unknown): boolean {
+  const { type, anyOf, oneOf, enum: values, const: value } = recordOf(property)
+  if (type !== undefined) return [type].flat().includes('null')
+  if (Array.isArray(anyOf) || Array.isArray(oneOf)) return [anyOf ?? [], oneOf ?? []].flat().some(allowsNull)
+  return value === null || (Array.isArray(values) && values.includes(null))
+}
 
 /** `undefined` where a schema does not restrict the type. */
 function declaredTypes(property: unknown): string | readonly string[] | undefined {
@@ -131,7 +144,7 @@ function readNumber(text: string): number | undefined {
 function readJson(text: string, type: 'array' | 'object'): unknown {
   try {
     const value: unknown = JSON.parse(text)
-    return isOfType(value, type) ? value : undefined
+    return isOfType(value, type) && !flawOf(value as object) ? value : undefined
   } catch {
     return undefined
   }

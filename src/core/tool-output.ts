@@ -1,3 +1,4 @@
+import { wellFormed } from './plain-json.ts'
 import type { ToolResult } from './tool.ts'
 import type { ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
 
@@ -85,21 +86,6 @@ function plainData(details: unknown): unknown {
   } catch {
     return undefined
   }
-}
-
-/** Half a surrogate pair is refused by every provider, for ever after; mend it before it is stored. */
-export const wellFormed = (text: string): string => (text.isWellFormed() ? text : text.toWellFormed())
-
-/** The same for every string inside a JSON value, in a copy. */
-export function wellFormedJson<T>(value: T): T {
-  return mapStrings(value) as T
-}
-
-function mapStrings(value: unknown): unknown {
-  if (typeof value === 'string') return value.toWellFormed()
-  if (Array.isArray(value)) return value.map(mapStrings)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), mapStrings(inner)]))
 }
 
 /** Counted rather than encoded: an output may be megabytes, and only its length is wanted. */

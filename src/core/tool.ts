@@ -112,10 +112,9 @@ export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   const schema = inputSchema ?? jsonSchema?.input({ target: 'draft-2020-12' })
   if (!schema)
     throw new TypeError(`Tool "${name}": its schema library gives no JSON Schema; pass one as \`inputSchema\` too`)
-  const { $schema: _, ...plain } = schema
   return {
     ...declared,
-    spec: { name, description, inputSchema: plain },
+    spec: { name, description, inputSchema: zodToJsonSchema(schema) },
     async execute(raw, ctx) {
       const checked = await validate(raw)
       if (checked.issues) return { output: `Validation error: ${issuesOf(checked.issues)}`, isError: true }
@@ -132,3 +131,9 @@ function issuesOf(issues: readonly { message: string; path?: readonly unknown[] 
 
 const keyOf = (part: unknown): string =>
   String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
+
+/** A schema that `z.toJSONSchema` made, without the `$schema` field that some providers refuse. */
+export function zodToJsonSchema<Schema extends object>(schema: Schema): Omit<Schema, '$schema'> {
+  const { $schema: _, ...plain } = schema as Schema & { $schema?: unknown }
+  return plain
+}

@@ -52,7 +52,8 @@ export function readTools(tools: unknown, where: string): ToolDef[] {
   })
 }
 
-function checkTool(tool: unknown, where: string): asserts tool is ToolDef {
+/** Throws on what is no tool, naming what is wrong with it. */
+export function checkTool(tool: unknown, where: string): asserts tool is ToolDef {
   const { spec, execute } = (tool ?? {}) as Partial<ToolDef>
   if (typeof spec !== 'object' || spec === null)
     throw new TypeError(`${where} must be a tool { spec, execute }, got ${show(tool)}`)

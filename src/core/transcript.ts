@@ -130,7 +130,10 @@ export class Transcript {
     this.#push(turn, seq)
     if (clientKey !== undefined) this.#clientKeys.add(clientKey)
     if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
-    if (turn.role !== 'assistant') return
+    if (turn.role === 'user') {
+      if (this.#open && answersAll(turn, this.#open.waiting)) this.#open = undefined
+      return
+    }
     const calls = toolCallsOf(turn)
     if (calls.length === 0) return
     const waiting = new Set(calls.map((call) => call.id))
@@ -159,7 +162,9 @@ export class Transcript {
   }
 
   #rewind(toSeq: number): void {
-    const keep = this.#seqs.filter((seq) => seq <= toSeq).length
+    let keep = this.#seqs.filter((seq) => seq <= toSeq).length
+    // Going back to the moment between a call and its results takes the call away too.
+    if (keep > 0 && toolCallsOf(this.turns[keep - 1]!).length > 0) keep--
     this.turns = this.turns.slice(0, keep)
     this.#seqs = this.#seqs.slice(0, keep)
     this.inbox = this.inbox.filter((item) => item.seq <= toSeq)
@@ -209,6 +214,12 @@ interface View {
   readonly messages: Message[]
   next: number
   readonly edits: Map<string, ContextEdit[]>
+}
+
+/** Turns that came from elsewhere bring their results along. */
+function answersAll(turn: SessionTurn, waiting: ReadonlySet<string>): boolean {
+  const answered = new Set(turn.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : [])))
+  return [...waiting].every((id) => answered.has(id))
 }
 
 function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {

@@ -97,12 +97,15 @@ export function deepFreeze<T>(value: T): T {
   return value
 }
 
-/** A mutable copy of a JSON value. `__proto__` stays an ordinary key. */
+/** A mutable copy of a JSON value: `__proto__` stays an ordinary key, and what is undefined is not there. */
 export function copyJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(copyJson) as T
   const copy: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) setOwn(copy, key, copyJson((value as Record<string, unknown>)[key]))
+  for (const key of Object.keys(value)) {
+    const inner = (value as Record<string, unknown>)[key]
+    if (inner !== undefined) setOwn(copy, key, copyJson(inner))
+  }
   return copy as T
 }
 

@@ -1,4 +1,5 @@
-import type { TurnUsage } from './turn.ts'
+import type { Run } from './run.ts'
+import { type TurnUsage, textOf } from './turn.ts'
 
 /** What a run did and cost. Totals include children, children's children and so on; `turns` and `turnUsage` do not. */
 export interface AgentStats {
@@ -24,6 +25,27 @@ export interface ChildRunStats extends AgentStats {
   readonly childId: string
   readonly depth: number
   readonly task?: string
+}
+
+/** What a run did so far, its children included. */
+export function statsOf(run: Run, stopReason: string, startedAt: number): AgentStats {
+  const { children, usage, clock, firstTokenAt, log } = run
+  const costs = [usage, ...children].flatMap(({ cost }) => (cost === undefined ? [] : [cost]))
+  const last = log.transcript.turns.findLast((turn) => turn.role === 'assistant')
+  return {
+    runId: run.id,
+    text: last ? textOf(last) : '',
+    stopReason,
+    totalIn: children.reduce((sum, child) => sum + child.totalIn, usage.input),
+    totalOut: children.reduce((sum, child) => sum + child.totalOut, usage.output),
+    ...(costs.length > 0 && { cost: costs.reduce((sum, cost) => sum + cost, 0) }),
+    turns: run.turn,
+    turnUsage: run.turnUsage,
+    children,
+    ...(firstTokenAt !== undefined && { timeTillFirstTokenMs: firstTokenAt - startedAt }),
+    elapsed: clock.now() - startedAt,
+    ...(run.output !== undefined && { output: run.output }),
+  }
 }
 
 /** Every model call in the tree, depth first, parents before their children. */

@@ -45,9 +45,18 @@ export type Provisional =
     }
 
 /** Follows an agent from now on. Durable events come from its log, so only what the log never sees comes from hooks. */
-export function followEvents(agent: Pick<Agent, 'log' | 'hooks'>, emit: (event: AgentEvent) => void): () => void {
+export function followEvents(agent: Pick<Agent, 'log' | 'hooks'>, listener: (event: AgentEvent) => void): () => void {
   const { log, hooks } = agent
   let n = 0
+  /** A screen that fails must not take the run down with it. */
+  const emit = (event: AgentEvent): void => {
+    try {
+      listener(event)
+    } catch (error) {
+      if (hooks.has('hook:error')) void hooks.tell('hook:error', { hook: 'events', error })
+      else console.error('libero: a listener for events failed:', error)
+    }
+  }
   const show = (event: Provisional): void => emit({ durable: false, after: log.head, n: ++n, ...event })
   const stops = [
     log.subscribe((entry) => emit(durable(entry))),

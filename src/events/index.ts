@@ -7,3 +7,4 @@ export {
   type Provisional,
   type ProvisionalEvent,
 } from './events.ts'
+export { eventSchema } from './schema.ts'

@@ -11,20 +11,31 @@ const mostOutput = 10 * 1024 * 1024
 
 /** Tools run on this machine, as this user. It isolates nothing. */
 export function createProcessContext({ cwd, env }: ProcessContextOptions = {}): ExecutionContext {
-  const running = new Map<string, Set<() => void>>()
+  const places = new Map<string, Place>()
   let n = 0
+
+  function placeOf({ id }: ExecutionHandle): Place {
+    const place = places.get(id)
+    if (!place) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
+    return place
+  }
+
   return {
     type: 'process',
     capabilities: { shell: true, filesystem: true, network: true, gpu: false },
 
     async spawn(config = {}) {
       const handle = { id: `process-${++n}`, type: 'process', cwd: config.cwd ?? cwd ?? process.cwd() }
-      running.set(handle.id, new Set())
+      places.set(handle.id, { env: { ...env, ...config.env }, running: new Set() })
       return handle
     },
 
-    exec: (handle, command, options = {}) =>
-      execCommand(command, { cwd: handle.cwd, ...options, env: { ...env, ...options.env } }, running.get(handle.id)),
+    async exec(handle, command, options = {}) {
+      const { spawn } = await import('node:child_process')
+      const place = placeOf(handle)
+      const at = options.cwd === undefined ? handle.cwd : await absolute(handle, options.cwd)
+      return execCommand(spawn, command, { ...options, cwd: at, env: { ...place.env, ...options.env } }, place.running)
+    },
 
     async readFile(handle, path) {
       const { readFile } = await import('node:fs/promises')
@@ -46,10 +57,16 @@ export function createProcessContext({ cwd, env }: ProcessContextOptions = {}): 
     },
 
     async destroy(handle) {
-      for (const kill of running.get(handle.id) ?? []) kill()
-      running.delete(handle.id)
+      for (const kill of places.get(handle.id)?.running ?? []) kill()
+      places.delete(handle.id)
     },
   }
+}
+
+interface Place {
+  readonly env: Readonly<Record<string, string>>
+  /** How to end what runs there. */
+  readonly running: Set<() => void>
 }
 
 async function absolute({ cwd }: ExecutionHandle, path: string): Promise<string> {
@@ -57,13 +74,18 @@ async function absolute({ cwd }: ExecutionHandle, path: string): Promise<string>
   return resolve(cwd, path)
 }
 
+/** Longer than any timer can run means no limit. */
+const longestTimer = 2 ** 31 - 1
+/** How long after its end we listen to a pipe that something left behind still holds. */
+const lingerMs = 200
+
 /** Runs in a process group of its own, so that ending it ends everything it started. */
-async function execCommand(
+function execCommand(
+  spawn: typeof import('node:child_process').spawn,
   command: string,
   options: ExecOptions,
-  running: Set<() => void> | undefined,
+  running: Set<() => void>,
 ): Promise<ExecResult> {
-  const { spawn } = await import('node:child_process')
   const { cwd, env, timeout = defaultTimeoutMs, signal } = options
   signal?.throwIfAborted()
   return new Promise((resolve, reject) => {
@@ -83,22 +105,30 @@ async function execCommand(
         // it is gone already
       }
     }
-    const timer = timeout > 0 ? setTimeout(kill, timeout) : undefined
+    const limit = timeout > 0 && timeout <= longestTimer ? setTimeout(kill, timeout) : undefined
+    let linger: NodeJS.Timeout | undefined
     const tidy = (): void => {
-      clearTimeout(timer)
+      clearTimeout(limit)
+      clearTimeout(linger)
       signal?.removeEventListener('abort', kill)
-      running?.delete(kill)
+      running.delete(kill)
     }
-    running?.add(kill)
+    const finish = (exitCode: number | null): void => {
+      tidy()
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve({ stdout: stdout(), stderr: stderr(), exitCode })
+    }
+    running.add(kill)
     signal?.addEventListener('abort', kill)
     child.once('error', (error) => {
       tidy()
       reject(error)
     })
-    child.once('close', (exitCode) => {
-      tidy()
-      resolve({ stdout: stdout(), stderr: stderr(), exitCode })
+    child.once('exit', (exitCode) => {
+      linger = setTimeout(finish, lingerMs, exitCode)
     })
+    child.once('close', finish)
   })
 }
 

@@ -19,7 +19,12 @@ export function persistResults(): Extension {
         if (bytes <= persistThreshold || persistExcludeTools.includes(ctx.name)) return
         const text = toolResultToText(ctx.result)
         const path = `${persistDir.replace(/[/\\]$/, '')}/${fileName(run.id, ctx.callId)}`
-        await execution.writeFile(handle, path, text)
+        try {
+          await execution.writeFile(handle, path, text)
+        } catch (error) {
+          // The call has done its work: a full disk must not take its result away.
+          return run.hooks.tell('hook:error', { hook: 'persist-results', error })
+        }
         ctx.result = [
           `<persisted-output tool="${attribute(ctx.name)}" bytes="${bytes}" path="${attribute(path)}">`,
           firstBytes(text, previewBytes),

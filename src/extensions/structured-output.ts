@@ -1,4 +1,4 @@
-import { AgentProviderError } from '../core/errors.ts'
+import { AgentProviderError, messageOf } from '../core/errors.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
@@ -60,10 +60,23 @@ function asToolInput(schema: JsonSchema): {
   unwrap: (input: Record<string, unknown>) => unknown
 } {
   if (schema.type === 'object' || schema.properties) return { inputSchema: schema, unwrap: (input) => input }
+  const { $defs, definitions, ...value } = schema
+  const shared = { ...($defs ? { $defs } : {}), ...(definitions ? { definitions } : {}) }
   return {
-    inputSchema: { type: 'object', properties: { value: schema }, required: ['value'] },
+    inputSchema: { type: 'object', properties: { value: rerooted(value) }, required: ['value'], ...rerooted(shared) },
     unwrap: (input) => input.value,
   }
+}
+
+/** A schema that refers to itself as a whole finds itself one level down. */
+function rerooted<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(rerooted) as T
+  if (typeof schema !== 'object' || schema === null) return schema
+  const entries = Object.entries(schema).map(([key, value]) => [
+    key,
+    key === '$ref' && value === '#' ? '#/properties/value' : rerooted(value),
+  ])
+  return Object.fromEntries(entries) as T
 }
 
 type Checked = { valid: true; input: Record<string, unknown> } | { valid: false; error: string }
@@ -78,10 +91,19 @@ async function check(
   const mended = validateToolArgs(input, schema)
   if (!mended.valid) return mended
   const { Validator } = await import('@cfworker/json-schema')
-  const { valid, errors } = new Validator(schema as object, '2020-12', false).validate(mended.input)
+  const { valid, errors } = validate(() => new Validator(schema as object, '2020-12', false).validate(mended.input))
   if (valid) return mended
   const [worst] = errors.toReversed()
   return { valid: false, error: worst ? `${worst.instanceLocation} ${worst.error}` : 'it does not match the schema' }
+}
+
+/** A schema that cannot be checked is the caller's mistake, not the model's. */
+function validate<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw new TypeError(`behavior.schema cannot be used: ${messageOf(error)}`, { cause: error })
+  }
 }
 
 function said(text: string): Message {

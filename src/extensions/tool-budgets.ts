@@ -15,7 +15,7 @@ export function toolBudgets(): Extension {
         const budget = Object.hasOwn(budgets, tool) ? budgets[tool] : undefined
         const count = run.counts.of(tool)
         if (!budget || gate.block || gate.result !== undefined || count < budget.max) return
-        const { mode, message } = verdictOf(budget, tool, count)
+        const { mode, message } = verdictOf(budget, tool, count, gate.displayName)
         if (mode === 'block') {
           gate.block = true
           gate.reason = message
@@ -35,9 +35,10 @@ function verdictOf(
   { max, onExceed }: ToolBudget,
   tool: string,
   count: number,
+  shown: string,
 ): { mode: 'block' | 'steer'; message: string } {
   if (typeof onExceed === 'function') return onExceed({ tool, count, max })
-  const limit = `${tool} may be called ${max} ${max === 1 ? 'time' : 'times'} per run`
+  const limit = `${shown} may be called ${max} ${max === 1 ? 'time' : 'times'} per run`
   if (onExceed === 'block') return { mode: onExceed, message: `${limit}, and that is used up` }
   return { mode: onExceed, message: `[${limit}, and that is used up. Finish with what you know now.]` }
 }

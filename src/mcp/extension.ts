@@ -1,5 +1,6 @@
 import type { Extension } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
+import { checkTool } from '../core/toolbox.ts'
 import { withMcpHooks } from './tool-hooks.ts'
 
 export interface McpServerConfig {
@@ -40,18 +41,29 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
     },
     start(run) {
       if (run.options.tools) return // a run's own tool set is the whole set
-      for (const tool of Object.values(connections?.tools ?? {}))
-        run.tools.add(withMcpHooks(tool, serverOf(tool, configs), run))
+      for (const [key, tool] of Object.entries(connections?.tools ?? {})) {
+        const at = serverOf(tool, configs)
+        try {
+          checkTool(tool, key)
+          run.tools.add(withMcpHooks(tool, at, run))
+        } catch (error) {
+          // One bad tool of a server must not stop a run.
+          const transport = configs.find(({ name }) => name === at.server)?.transport ?? 'stdio'
+          void run.hooks.tell('mcp:error', { name: at.server, transport, error })
+        }
+      }
     },
     async dispose() {
-      await connecting?.then((connected) => connected.close())
+      // A server that never answers must not hold up the end; if it comes after all, it is let go at once.
+      if (!connections) void connecting?.then((late) => late.close()).catch(() => {})
+      await connections?.close()
     },
   }
 }
 
 /** Where a tool comes from, by its own word or by its name `mcp_{server}_{tool}`. */
 function serverOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): { server: string; tool: string } {
-  if (mcp) return mcp
+  if (mcp) return { server: mcp.server, tool: mcp.tool }
   const server = configs.find(({ name }) => spec.name.startsWith(`mcp_${name}_`))?.name ?? ''
   return { server, tool: spec.name.slice(`mcp_${server}_`.length) }
 }

@@ -1,41 +1,49 @@
 import type { AgentHookMap, McpToolHookContext } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
-import type { ToolDef } from '../core/tool.ts'
+import { defaultTimeoutMs, type ToolDef } from '../core/tool.ts'
+import type { CallContext } from '../core/tool-context.ts'
 import { readToolResult, toolOutputByteLength } from '../core/tool-output.ts'
+import { copyJson, deepFreeze } from '../core/turn.ts'
 
 /** The four `mcp:tool:*` moments around a remote call; to the pipeline outside they are part of EXECUTE. */
 export function withMcpHooks(tool: ToolDef, at: { server: string; tool: string }, run: Run): ToolDef {
   const { hooks } = run
+  const { timeoutMs = defaultTimeoutMs } = tool
   return {
     ...tool,
     mcp: at,
+    timeoutMs: 0, // people at the gate take their time; the limit holds for the remote call alone
     async execute(input, ctx) {
       const { name } = tool.spec
       const displayName = run.provider.displayName?.(name) ?? name
+      const shown = deepFreeze(copyJson(input)) // what was judged is what is sent
       const about: McpToolHookContext = {
         turnId: ctx.turnId,
         callId: ctx.callId,
         name,
         displayName,
-        input,
-        server: at.server,
-        tool: at.tool,
+        input: shown,
+        ...at,
       }
       const gate: AgentHookMap['mcp:tool:gate'] = { ...about, block: false, reason: '' }
       await hooks.ask('mcp:tool:gate', gate)
+      ctx.signal.throwIfAborted()
       if (gate.block) return { output: `Blocked: ${gate.reason || 'this call is not allowed'}`, isError: true }
       if (gate.result === undefined) await hooks.tell('mcp:tool:before', about)
-      const done = readToolResult(gate.result ?? (await tool.execute(input, ctx)))
-      const shown = {
+      ctx.signal.throwIfAborted()
+      const remote = async () => gate.result ?? (await tool.execute(input, ctx))
+      const done = readToolResult(await (ctx as CallContext).within(timeoutMs, remote()))
+      const outputBytes = toolOutputByteLength(done.output)
+      const result = { ...about, result: done.output, isError: done.isError, outputBytes }
+      await hooks.ask('mcp:tool:transform', result)
+      const { output, isError } = readToolResult({ output: result.result, isError: result.isError })
+      await hooks.tell('mcp:tool:after', {
         ...about,
-        result: done.output,
-        isError: done.isError,
-        outputBytes: toolOutputByteLength(done.output),
-      }
-      await hooks.ask('mcp:tool:transform', shown)
-      const { result, isError } = shown
-      await hooks.tell('mcp:tool:after', { ...about, result, isError, outputBytes: toolOutputByteLength(result) })
-      return { ...done, output: result, isError }
+        result: output,
+        isError,
+        outputBytes: toolOutputByteLength(output),
+      })
+      return { ...done, output, isError }
     },
   }
 }

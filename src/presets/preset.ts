@@ -68,6 +68,6 @@ function mergeHooks(earlier: AgentHandlers, later: AgentHandlers): AgentHandlers
   const merged: Record<string, unknown[]> = {}
   for (const handlers of [earlier, later])
     for (const [name, handler] of Object.entries(handlers))
-      merged[name] = [...(merged[name] ?? []), ...[handler].flat()]
+      if (handler !== undefined) merged[name] = [...(merged[name] ?? []), ...[handler].flat()]
   return merged as AgentHandlers
 }

@@ -1,27 +1,60 @@
-import type { Extension } from '../core/run.ts'
-import { dedupTools } from '../extensions/dedup-tools.ts'
-import { outputBudget } from '../extensions/output-budget.ts'
-import { persistResults } from '../extensions/persist-results.ts'
-import { stripImages } from '../extensions/strip-images.ts'
-import { structuredOutput } from '../extensions/structured-output.ts'
-import { tailCompaction } from '../extensions/tail-compaction.ts'
-import { thinkingDecay } from '../extensions/thinking-decay.ts'
-import { toolBudgets } from '../extensions/tool-budgets.ts'
+import type { Extension, Run } from '../core/run.ts'
 
-/** Every built-in feature, in the order in which it has its say at a moment. Each sleeps until its option is set. */
+/**
+ * Every built-in feature, in the order in which it has its say at a moment. Each sleeps until its option is set: its
+ * code is not even loaded before.
+ */
 export function standardExtensions(): Extension[] {
   return [
-    // tool:gate, after the consumers' own: an exhausted budget beats a replayed result
-    toolBudgets(),
-    dedupTools(),
     // request:prepare
-    tailCompaction(),
-    thinkingDecay(),
+    when(
+      (run) => run.behavior.compactStrategy === 'tail',
+      async () => (await import('../extensions/tail-compaction.ts')).tailCompaction(),
+    ),
+    when(
+      (run) => run.behavior.thinkingDecay !== undefined,
+      async () => (await import('../extensions/thinking-decay.ts')).thinkingDecay(),
+    ),
     // tool:transform, after the consumers' own: first the file, then what is shown
-    persistResults(),
-    stripImages(),
+    when(
+      (run) => run.behavior.persistThreshold !== undefined,
+      async () => (await import('../extensions/persist-results.ts')).persistResults(),
+    ),
+    when(
+      (run) => run.provider.meta.capabilities?.vision === false,
+      async () => (await import('../extensions/strip-images.ts')).stripImages(),
+    ),
+    // tool:gate, after the consumers' own: an exhausted budget beats a replayed result
+    when(
+      (run) => run.behavior.toolBudgets !== undefined,
+      async () => (await import('../extensions/tool-budgets.ts')).toolBudgets(),
+    ),
+    when(
+      (run) => run.behavior.dedupTools !== undefined,
+      async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
+    ),
     // turn:next: notes to the model first; the final answer only when nobody has anything to add
-    outputBudget(),
-    structuredOutput(),
+    when(
+      (run) => run.behavior.toolOutputBudget !== undefined,
+      async () => (await import('../extensions/output-budget.ts')).outputBudget(),
+    ),
+    when(
+      (run) => run.behavior.schema !== undefined,
+      async () => (await import('../extensions/structured-output.ts')).structuredOutput(),
+    ),
   ]
+}
+
+/** An extension that is loaded by the first run that wants it. */
+function when(isWanted: (run: Run) => boolean, load: () => Promise<Extension>): Extension {
+  let loading: Promise<Extension> | undefined
+  return {
+    name: 'sleeping',
+    start(run, hooks) {
+      if (!isWanted(run)) return
+      loading ??= load()
+      return loading.then((extension) => extension.start?.(run, hooks))
+    },
+    dispose: async () => (await loading)?.dispose?.(),
+  }
 }

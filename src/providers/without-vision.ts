@@ -8,6 +8,7 @@ export function withoutVision(provider: Provider): Provider {
   if (provider.meta.capabilities?.vision !== false) return provider
   return {
     ...provider,
+    view: (messages) => blind(provider.view?.(messages) ?? messages),
     stream: (request, signal) => provider.stream({ ...request, messages: blind(request.messages) }, signal),
   }
 }

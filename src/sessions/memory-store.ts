@@ -1,12 +1,14 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
-import type { LogEntry } from '../core/log.ts'
-import type { InboxItem, SessionStore, StoreChange } from '../core/store.ts'
+import type { InboxItem, LogEntry } from '../core/log.ts'
+import type { SessionStore, StoreChange } from '../core/store.ts'
 
 interface Kept {
+  /** Watching a session does not bring it into being. */
+  exists: boolean
   readonly entries: LogEntry[]
   readonly inbox: InboxItem[]
-  /** Every key that was ever sent, so that sending again stays harmless after delivery. */
+  /** Every key that was ever sent or written, so that sending again stays harmless after delivery. */
   readonly sent: Set<string>
   readonly blobs: Map<string, Uint8Array>
   readonly watchers: Set<() => void>
@@ -19,11 +21,13 @@ interface Kept {
 /** Sessions for the life of the process. Entries are kept by reference: committed entries are frozen. */
 export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {}): SessionStore {
   const sessions = new Map<string, Kept>()
+  let epochs = 0 // over all sessions, so that one deleted and made anew fences off its old writer
 
   function keptOf(id: string): Kept {
     let kept = sessions.get(id)
     if (!kept) {
       kept = {
+        exists: false,
         entries: [],
         inbox: [],
         sent: new Set(),
@@ -38,18 +42,25 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     return kept
   }
 
+  function remove(id: string): void {
+    sessions.delete(id)
+    for (const [child, { parent }] of [...sessions]) if (parent === id) remove(child)
+  }
+
   return {
-    async append(id, entries, { epoch, head, holder }) {
-      if (keptOf(holder ?? id).epoch !== epoch)
+    async append(id, entries, { epoch, head, holder, parent }) {
+      const guard = sessions.get(holder ?? id)
+      if (!guard?.epoch || guard.epoch !== epoch)
         throw new LeaseLostError(`Session ${holder ?? id} was taken over by another writer`)
       const kept = keptOf(id)
-      if (holder !== undefined) kept.parent = holder
       if (kept.entries.length !== head) {
         if (entries.every((entry, i) => kept.entries[head + i]?.id === entry.id)) return
         throw new LeaseLostError(`Session ${id} has moved on to entry ${kept.entries.length}, expected ${head}`)
       }
+      kept.exists = true
+      if (parent !== undefined) kept.parent = parent
       kept.entries.push(...entries)
-      for (const entry of entries) if (entry.type === 'input') take(kept, entry.clientKey)
+      for (const entry of entries) if ('clientKey' in entry && entry.clientKey) take(kept, entry.clientKey)
       wake(kept)
     },
 
@@ -58,16 +69,13 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     },
 
     async list() {
-      return [...sessions].map(([id, { entries, parent }]) => ({
-        id,
-        head: entries.length,
-        ...(parent !== undefined && { parent }),
-      }))
+      return [...sessions].flatMap(([id, { exists, entries, parent }]) =>
+        exists ? [{ id, head: entries.length, ...(parent !== undefined && { parent }) }] : [],
+      )
     },
 
     async delete(id) {
-      sessions.delete(id)
-      for (const [other, { parent }] of [...sessions]) if (parent === id) await this.delete(other)
+      remove(id)
     },
 
     async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
@@ -78,7 +86,8 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
         const isHeld = kept.expires > clock.now() && kept.owner !== owner
         if (isHeld && !takeOver)
           throw new SessionBusyError(`Session ${id} is being written by ${kept.owner}; wait for it, or take it over`)
-        kept.epoch++
+        kept.epoch = ++epochs
+        kept.exists = true
         kept.owner = owner
       }
       kept.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
@@ -88,6 +97,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     async send(id, item) {
       const kept = keptOf(id)
       if (kept.sent.has(item.clientKey)) return
+      kept.exists = true
       kept.sent.add(item.clientKey)
       kept.inbox.push(item)
       wake(kept)
@@ -118,13 +128,17 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
           blobs.set(name, new Uint8Array(bytes))
           return name
         },
-        get: async (name) => blobs.get(name),
+        async get(name) {
+          const bytes = blobs.get(name)
+          return bytes && new Uint8Array(bytes)
+        },
       }
     },
   }
 }
 
-function take({ inbox }: Kept, clientKey: string): void {
+function take({ inbox, sent }: Kept, clientKey: string): void {
+  sent.add(clientKey)
   const i = inbox.findIndex((item) => item.clientKey === clientKey)
   if (i >= 0) inbox.splice(i, 1)
 }

@@ -1,6 +1,8 @@
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
-import { type EntryBody, Log, type LogEntry } from '../core/log.ts'
-import type { Fence, InboxItem, Session, SessionStore } from '../core/store.ts'
+import { type EntryBody, type InboxItem, Log, type LogEntry } from '../core/log.ts'
+import { repairPairs } from '../core/pairing.ts'
+import type { Fence, Session, SessionStore } from '../core/store.ts'
+import { syntheticResult } from '../core/synthetic-result.ts'
 import type { Message } from '../core/turn.ts'
 import { createMemoryStore } from './memory-store.ts'
 
@@ -45,6 +47,9 @@ class StoredSession implements Session {
   readonly #leaseMs: number
   readonly #parent: StoredSession | undefined
   #epoch: number | undefined
+  #opening: Promise<void> | undefined
+  /** Whether all that others wrote is known; before that nothing may be added. */
+  #isReady = false
   #head = 0
   #stopRenewing: (() => void) | undefined
 
@@ -76,14 +81,22 @@ class StoredSession implements Session {
   }
 
   async open(): Promise<void> {
-    if (this.#parent || this.#epoch !== undefined) return
+    if (this.#parent || this.#isReady) return
+    this.#opening ??= this.#take().finally(() => {
+      this.#opening = undefined
+    })
+    await this.#opening
+  }
+
+  async #take(): Promise<void> {
     const { epoch, inbox } = await this.#store.lease(this.id, { owner: this.#owner, ttlMs: this.#leaseMs })
     this.#epoch = epoch
     this.#renewLater()
     try {
       this.#absorb(await this.#store.read(this.id, this.#head))
+      this.#isReady = true
       await this.#settle()
-      for (const item of inbox) await this.#admit(item)
+      for (const item of inbox) await this.log.admit(item)
     } catch (error) {
       await this.release()
       throw error
@@ -91,6 +104,8 @@ class StoredSession implements Session {
   }
 
   async release(): Promise<void> {
+    while (this.log.isWriting) await this.log.settled() // what was accepted is written first
+    this.#isReady = false
     this.#stopRenewing?.()
     this.#stopRenewing = undefined
     if (this.#epoch === undefined) return
@@ -103,27 +118,26 @@ class StoredSession implements Session {
   async listen(signal: AbortSignal): Promise<void> {
     for await (const { inbox } of this.#store.watch(this.id, { after: this.#head, signal })) {
       if (signal.aborted) return
-      for (const item of inbox) await this.#admit(item)
+      for (const item of inbox) await this.log.admit(item)
     }
   }
 
   async send(item: InboxItem): Promise<void> {
-    if (this.#canWrite()) await this.#admit(item)
+    if (this.#canWrite()) await this.log.admit(item)
     else await this.#store.send(this.id, item)
   }
 
   async addTurns(messages: readonly Message[]): Promise<void> {
-    const turns = messages.map(({ role, content }): EntryBody => {
-      const turn = {
-        id: this.#options.newId!(),
-        runId: '',
-        role,
-        content: structuredClone(content),
-        createdAt: this.#clock.now(),
-      }
-      return { type: 'turn', turn }
+    const { transcript } = this.log
+    if (transcript.isLive) throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
+    const turns = repairPairs(messages).map(({ role, content }): EntryBody => {
+      const about = { id: this.#options.newId!(), runId: '', createdAt: this.#clock.now() }
+      return { type: 'turn', turn: { ...about, role, content: structuredClone(content) } }
     })
-    await this.#whileOpen(() => this.log.append(...turns))
+    await this.#whileOpen(() => {
+      const skipped = transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
+      return this.log.append(...skipped, ...turns)
+    })
   }
 
   async save(): Promise<void> {
@@ -150,7 +164,7 @@ class StoredSession implements Session {
   }
 
   #canWrite(): boolean {
-    return this.#parent ? this.#parent.#canWrite() : this.#epoch !== undefined
+    return this.#parent ? this.#parent.#canWrite() : this.#isReady
   }
 
   async #whileOpen(work: () => Promise<void> | void): Promise<void> {
@@ -171,7 +185,7 @@ class StoredSession implements Session {
   #fence(): Fence {
     if (this.#parent) {
       const { epoch, holder = this.#parent.id } = this.#parent.#fence()
-      return { epoch, head: this.#head, holder }
+      return { epoch, head: this.#head, holder, parent: this.#parent.id }
     }
     if (this.#epoch === undefined) throw new Error(`Session ${this.id} is not open for writing; call open() first`)
     return { epoch: this.#epoch, head: this.#head }
@@ -191,21 +205,8 @@ class StoredSession implements Session {
     const run = transcript.activeRun
     if (!run) return
     const lost = transcript.openCalls.filter((call) => transcript.startOf(call.id)?.replay === 'opaque')
-    const results = lost.map(
-      (call): EntryBody => ({
-        type: 'call_result',
-        callId: call.id,
-        output: unknownText,
-        isError: true,
-        outcome: 'unknown',
-      }),
-    )
+    const results = lost.map((call) => syntheticResult(call.id, 'unknown'))
     await this.log.append(...results, { type: 'run_ended', runId: run.id, status: 'error', stop: 'crashed' })
-  }
-
-  async #admit({ mode, clientKey, content }: InboxItem): Promise<void> {
-    if (this.log.transcript.hasClientKey(clientKey)) return
-    await this.log.append({ type: 'input', mode, clientKey, content })
   }
 
   #renewLater(): void {
@@ -220,6 +221,3 @@ class StoredSession implements Session {
     })
   }
 }
-
-const unknownText =
-  'Interrupted: the process stopped while this call ran. Its effects may or may not have happened; check before repeating it.'

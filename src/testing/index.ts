@@ -1,5 +1,8 @@
+export type { ContractCase } from './contract.ts'
+export { executionContract } from './execution-contract.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type MemoryExecution, type MemoryExecutionOptions, memoryExecution } from './memory-execution.ts'
+export { type ContractRequest, type ProviderContractOptions, providerContract } from './provider-contract.ts'
 export {
   call,
   type ScriptedOptions,
@@ -10,3 +13,4 @@ export {
   texts,
   tool,
 } from './scripted.ts'
+export { type StoreContractOptions, storeContract } from './store-contract.ts'

@@ -42,7 +42,8 @@ export function memoryExecution({ files = {}, cwd = '/work', exec }: MemoryExecu
     async listFiles(handle, path) {
       const folder = `${resolve(handle.cwd, path)}/`.replace('//', '/')
       const inside = [...tree.keys()].filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length))
-      if (inside.length === 0) throw Object.assign(new Error(`ENOENT: no such folder: ${path}`), { code: 'ENOENT' })
+      if (inside.length === 0 && resolve(handle.cwd, path) !== handle.cwd)
+        throw Object.assign(new Error(`ENOENT: no such folder: ${path}`), { code: 'ENOENT' })
       return [...new Set(inside.map((name) => name.replace(/\/.*/, '/')))].sort()
     },
     async destroy() {

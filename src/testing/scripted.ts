@@ -53,13 +53,16 @@ export function scripted(...script: (Step | { options: ScriptedOptions })[]): Sc
     push: (...more) => void steps.push(...more),
     async *stream(request, signal) {
       requests.push({ ...request, messages: [...request.messages], tools: [...request.tools] })
+      signal.throwIfAborted()
       let step = steps.shift()
       while (typeof step === 'function') step = await step(request, signal)
       if (step === undefined)
         throw new Error(`the script has no step for request ${requests.length}; add one to scripted(…)`)
       if (step instanceof Error) throw step
-      if (isEvents(step)) yield* step
-      else yield* play(replyOf(step), chunk)
+      for (const event of isEvents(step) ? step : play(replyOf(step), chunk)) {
+        signal.throwIfAborted()
+        yield event
+      }
     },
     ...(classifyError && { classifyError }),
   }

@@ -1,4 +1,4 @@
-import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+import type { JsonSchema, ToolContext, ToolDef } from '../core/tool.ts'
 
 export interface InteractionToolOptions<Input> {
   readonly name: string
@@ -18,6 +18,10 @@ export function createInteractionTool<Input = Record<string, unknown>>(
     spec: { name, description, inputSchema: schema },
     effects: ['ask'],
     timeoutMs: 0,
-    execute: async (input, ctx) => (await onRequest(input, ctx)) as ToolResult,
+    async execute(input, ctx) {
+      const answer = await onRequest(input, ctx)
+      // An object goes back whole, whatever its fields are called.
+      return typeof answer === 'object' && answer !== null ? JSON.stringify(answer) : String(answer ?? '(no answer)')
+    },
   }
 }

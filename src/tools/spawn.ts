@@ -40,7 +40,7 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
     async execute({ task, context, preset }, ctx) {
       if (preset !== undefined && !names.includes(preset))
         throw new Error(`there is no preset "${preset}"; choose ${names.join(', ') || 'none'}`)
-      const leave = await seat(ctx.signal)
+      const leave = await seat(ctx.runId, ctx.signal)
       try {
         const chosen = preset === undefined ? options.preset : presets[preset]
         const child = await ctx.fork({ task, ...(chosen && { preset: chosen }) })
@@ -76,32 +76,34 @@ function inputSchema(presets: readonly string[]): Record<string, unknown> {
   }
 }
 
-/** Lets so many in at a time; returns how to leave. Waiting ends when the signal says so. */
-function seats(count: number): (signal: AbortSignal) => Promise<() => void> {
-  let free = count
-  const waiting: (() => void)[] = []
-  const leave = (): void => {
-    const next = waiting.shift()
-    if (next) next()
-    else free++
-  }
-  return async (signal) => {
-    if (free > 0) {
-      free--
-      return leave
+/** Lets so many children of one run work at a time; returns how to leave. Waiting ends when the signal says so. */
+function seats(count: number): (runId: string, signal: AbortSignal) => Promise<() => void> {
+  const runs = new Map<string, { taken: number; waiting: (() => void)[] }>()
+  return async (runId, signal) => {
+    const room = runs.get(runId) ?? { taken: 0, waiting: [] }
+    runs.set(runId, room)
+    signal.throwIfAborted()
+    if (room.taken < count) room.taken++
+    else await turn(room.waiting, signal)
+    return () => {
+      const next = room.waiting.shift()
+      if (next) return next()
+      if (--room.taken === 0) runs.delete(runId)
     }
-    await new Promise<void>((resolve, reject) => {
-      const enter = (): void => {
-        signal.removeEventListener('abort', giveUp)
-        resolve()
-      }
-      const giveUp = (): void => {
-        waiting.splice(waiting.indexOf(enter), 1)
-        reject(signal.reason)
-      }
-      waiting.push(enter)
-      signal.addEventListener('abort', giveUp, { once: true })
-    })
-    return leave
   }
+}
+
+function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const enter = (): void => {
+      signal.removeEventListener('abort', giveUp)
+      resolve()
+    }
+    const giveUp = (): void => {
+      waiting.splice(waiting.indexOf(enter), 1)
+      reject(signal.reason)
+    }
+    waiting.push(enter)
+    signal.addEventListener('abort', giveUp, { once: true })
+  })
 }

@@ -1,18 +1,17 @@
 import type { Message, SessionContentBlock, ToolResultContent } from '../../core/turn.ts'
 import { copyJson } from '../../core/turn.ts'
-import type { AnthropicMessage, Fields } from './anthropic.ts'
+import { type AnthropicMessage, anthropicTypes, fromAnthropic } from './anthropic.ts'
 import {
-  anthropicTypes,
   canonicalTypes,
+  type Fields,
   fail,
-  fromAnthropic,
   optionalText,
   requireInput,
   requireList,
   requireMessages,
   requireObject,
   requireText,
-} from './anthropic.ts'
+} from './fields.ts'
 import type { OpenAIMessage } from './openai.ts'
 import { fromOpenAI, openAIRoles, openAITypes } from './openai.ts'
 

@@ -270,9 +270,9 @@ describe('OpenAI', () => {
   it.each([
     ['{"path": "a', /JSON/],
     ['not json', /JSON/],
-    ['[1]', 'arguments: found [ 1 ], accepted: an object'],
+    ['[1]', 'arguments: found an array of 1, accepted: an object'],
     ['null', 'arguments: found null, accepted: an object'],
-    ['{"a":'.repeat(20_000) + 1 + '}'.repeat(20_000), /nested at most 500 deep/],
+    ['{"a":'.repeat(20_000) + 1 + '}'.repeat(20_000), /nested at most 100 deep/],
   ])('keeps the unreadable arguments %.20s', (raw, reason) => {
     const messages = [{ role: 'assistant', content: null, tool_calls: [openaiCall(raw)] }] as const
     const [call] = fromOpenAI(messages)[0]!.content as [ToolCallBlock]
@@ -382,46 +382,46 @@ describe('auto-detect', () => {
 
 describe('errors', () => {
   it.each<[string, (input: never) => unknown, unknown, string]>([
-    ['no array', fromAnthropic, 'hi', "messages: found 'hi', accepted: an array of messages"],
+    ['no array', fromAnthropic, 'hi', 'messages: found "hi", accepted: an array of messages'],
     ['no array', fromOpenAI, undefined, 'messages: found undefined, accepted: an array of messages'],
     [
       'no array',
       autoDetectAndConvert,
       { role: 'user' },
-      "messages: found { role: 'user' }, accepted: an array of messages",
+      'messages: found an object with role, accepted: an array of messages',
     ],
     ['no message', toAnthropic, [null], 'messages[0]: found null, accepted: an object'],
     ['no role', fromAnthropic, [{ content: 'hi' }], 'messages[0].role: found undefined, accepted: user, assistant'],
-    ['system', fromAnthropic, [{ role: 'system' }], "messages[0].role: found 'system', accepted: user, assistant"],
+    ['system', fromAnthropic, [{ role: 'system' }], 'messages[0].role: found "system", accepted: user, assistant'],
     [
       'the function role',
       fromOpenAI,
       [...openai, { role: 'function' }],
-      "messages[5].role: found 'function', accepted: system, developer, user, assistant, tool",
+      'messages[5].role: found "function", accepted: system, developer, user, assistant, tool',
     ],
     [
       'the function call',
       fromOpenAI,
       [{ role: 'assistant', content: null, function_call: { name: 'n' } }],
-      "messages[0].function_call: found { name: 'n' }, accepted: tool_calls in its place",
+      'messages[0].function_call: found an object with name, accepted: tool_calls in its place',
     ],
     [
       'an unknown block',
       fromAnthropic,
       [...anthropic, { role: 'user', content: [{ type: 'video' }] }],
-      "messages[4].content[0].type: found 'video', accepted: text, image, document, thinking, redacted_thinking, tool_use or tool_result",
+      'messages[4].content[0].type: found "video", accepted: text, image, document, thinking, redacted_thinking, tool_use or tool_result',
     ],
     [
       'an unknown part',
       fromOpenAI,
       [{ role: 'user', content: [{ type: 'input_audio' }] }],
-      "messages[0].content[0].type: found 'input_audio', accepted: text, image_url, file or refusal",
+      'messages[0].content[0].type: found "input_audio", accepted: text, image_url, file or refusal',
     ],
     [
       'an unknown source',
       fromAnthropic,
       [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }],
-      "messages[0].content[0].source.type: found 'file', accepted: 'base64', 'text' or 'url'",
+      `messages[0].content[0].source.type: found "file", accepted: 'base64', 'text' or 'url'`,
     ],
     [
       'thinking in a result',
@@ -432,31 +432,31 @@ describe('errors', () => {
           content: [{ type: 'tool_result', tool_use_id: 'c', content: [{ type: 'thinking', thinking: '' }] }],
         },
       ],
-      "messages[0].content[0].content[0].type: found 'thinking', accepted: text, image or document in a tool_result",
+      'messages[0].content[0].content[0].type: found "thinking", accepted: text, image or document in a tool_result',
     ],
     [
       'an unknown canonical block',
       toAnthropic,
       [{ role: 'user', content: [{ type: 'tool_use' }] }],
-      "messages[0].content[0]: found { type: 'tool_use' }, accepted: a block of type text, image, document, thinking, tool_call or tool_result",
+      'messages[0].content[0]: found an object with type, accepted: a block of type text, image, document, thinking, tool_call or tool_result',
     ],
     [
       'misplaced thinking',
       toOpenAI,
       [user({ type: 'thinking', text: 't' })],
-      "messages[0].content[0]: found { type: 'thinking', text: 't' }, accepted: a block of type text, image, document or tool_result in a user message",
+      'messages[0].content[0]: found an object with type, text, accepted: a block of type text, image, document or tool_result in a user message',
     ],
     [
       'a block of no shape',
       autoDetectAndConvert,
       [...canonical, { role: 'user', content: [{ type: 'video' }] }],
-      "messages[4].content[0].type: found 'video', accepted: canonical text, image, document, thinking, tool_call or tool_result; Anthropic text, image, document, thinking, redacted_thinking, tool_use or tool_result; OpenAI text, image_url, file or refusal",
+      'messages[4].content[0].type: found "video", accepted: canonical text, image, document, thinking, tool_call or tool_result; Anthropic text, image, document, thinking, redacted_thinking, tool_use or tool_result; OpenAI text, image_url, file or refusal',
     ],
     [
       'an image of no shape',
       autoDetectAndConvert,
       [{ role: 'user', content: [{ type: 'image', url: 'x' }] }],
-      "messages[0].content[0]: found { type: 'image', url: 'x' }, accepted: `mediaType` (canonical) or `source` (Anthropic) in a block of type image",
+      'messages[0].content[0]: found an object with type, url, accepted: `mediaType` (canonical) or `source` (Anthropic) in a block of type image',
     ],
     [
       'content of no shape',
@@ -477,7 +477,7 @@ describe('errors', () => {
   it('refuses an Anthropic tool input that is too deep to copy', () => {
     const input = JSON.parse('{"a":'.repeat(20_000) + 1 + '}'.repeat(20_000))
     const messages = [{ role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'n', input }] }] as const
-    expect(() => fromAnthropic(messages)).toThrow(/^messages\[0\]\.content\[0\]\.input: .*nested at most 500 deep$/)
+    expect(() => fromAnthropic(messages)).toThrow(/^messages\[0\]\.content\[0\]\.input: .*nested at most 100 deep$/)
     expect(() => autoDetectAndConvert(messages)).toThrow(TypeError)
   })
 

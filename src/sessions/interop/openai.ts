@@ -9,7 +9,7 @@ import type {
   ToolOutput,
   ToolResultBlock,
 } from '../../core/turn.ts'
-import type { Fields } from './anthropic.ts'
+import type { Fields } from './fields.ts'
 import {
   canonicalRoles,
   fail,
@@ -19,7 +19,7 @@ import {
   requireMessages,
   requireObject,
   requireText,
-} from './anthropic.ts'
+} from './fields.ts'
 
 /**
  * Reads the `messages` of an OpenAI chat completion. Left behind, for want of a counterpart: `system` and `developer`

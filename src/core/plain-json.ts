@@ -1,0 +1,36 @@
+/** No honest tool needs more, and everything that walks a value may then do so recursively. */
+export const deepest = 100
+
+export type JsonFlaw = 'too deep' | 'malformed text' | 'no number'
+
+/** What is wrong inside a value that came from outside. Looks no deeper than it may: it cannot be made to overflow the stack. */
+export function flawOf(value: object, depth = 1): JsonFlaw | undefined {
+  if (depth > deepest) return 'too deep'
+  let flaw: JsonFlaw | undefined
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key]
+    if (!key.isWellFormed() || (typeof inner === 'string' && !inner.isWellFormed())) flaw ??= 'malformed text'
+    // JSON can spell numbers that become infinite, but not write them again.
+    if (typeof inner === 'number' && !Number.isFinite(inner)) flaw = 'no number'
+    if (typeof inner !== 'object' || inner === null) continue
+    const found = flawOf(inner, depth + 1)
+    if (found === 'too deep') return found
+    if (found === 'no number' || !flaw) flaw = found ?? flaw
+  }
+  return flaw
+}
+
+/** Half a surrogate pair is refused by every provider, for ever after; mend it before it is stored. */
+export const wellFormed = (text: string): string => (text.isWellFormed() ? text : text.toWellFormed())
+
+/** The same for every string inside a value, in a copy. */
+export function wellFormedJson<T>(value: T): T {
+  return mapStrings(value) as T
+}
+
+function mapStrings(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (Array.isArray(value)) return value.map(mapStrings)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), mapStrings(inner)]))
+}

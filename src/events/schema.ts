@@ -1,0 +1,193 @@
+import type { CallOutcome, EntryBody, InputMode, LogEntry, ParentCall, RunStatus } from '../core/log.ts'
+import type { StopReason } from '../core/provider.ts'
+import type { JsonSchema, ReplayClass } from '../core/tool.ts'
+import type {
+  DocumentBlock,
+  ImageBlock,
+  SessionContentBlock,
+  SessionTurn,
+  TextBlock,
+  ThinkingBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  TurnUsage,
+} from '../core/turn.ts'
+import { type DurableEvent, eventVersion, type Provisional, type ProvisionalEvent } from './events.ts'
+
+type Absent = Record<never, never>
+type OptionalKey<T> = { [Key in keyof T]-?: Absent extends Pick<T, Key> ? Key : never }[keyof T]
+type Fields<Keys extends PropertyKey> = { [Key in Keys]: JsonSchema }
+
+/** The compiler checks that a shape names exactly the fields of its type, and knows which of them may be absent. */
+function object<T extends object>(
+  required: Fields<Exclude<keyof T, OptionalKey<T>>>,
+  ...[optional]: [OptionalKey<T>] extends [never] ? [] : [Fields<OptionalKey<T>>]
+): JsonSchema {
+  return { type: 'object', properties: { ...required, ...optional }, required: Object.keys(required) }
+}
+
+const oneOf = <Word extends string>(words: Record<Word, true>): JsonSchema => ({ enum: Object.keys(words) })
+const only = (value: string | boolean): JsonSchema => ({ const: value })
+const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items })
+const ref = (name: string): JsonSchema => ({ $ref: `#/$defs/${name}` })
+const anyOf = (names: readonly string[]): JsonSchema => ({ anyOf: names.map(ref) })
+
+const anything: JsonSchema = {}
+const text: JsonSchema = { type: 'string' }
+const number: JsonSchema = { type: 'number' }
+const count: JsonSchema = { type: 'number', minimum: 0 }
+const index: JsonSchema = { type: 'integer', minimum: 0 }
+const ordinal: JsonSchema = { type: 'integer', minimum: 1 }
+const record: JsonSchema = { type: 'object' }
+const blocks = listOf(ref('block'))
+
+type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Type }>, 'type'>
+
+const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
+  run_started: object<BodyOf<'run_started'>>({ runId: text, model: text }, { parent: ref('parent') }),
+  input: object<BodyOf<'input'>>({ mode: ref('mode'), clientKey: text, content: blocks }),
+  attempt: object<BodyOf<'attempt'>>({ runId: text, turnId: text, attempt: ordinal }),
+  turn: object<BodyOf<'turn'>>({ turn: ref('turn') }, { stop: ref('stop'), consumed: listOf(text), clientKey: text }),
+  call_started: object<BodyOf<'call_started'>>({
+    callId: text,
+    key: text,
+    attempt: ordinal,
+    replay: oneOf<ReplayClass>({ pure: true, keyed: true, opaque: true }),
+  }),
+  call_result: object<BodyOf<'call_result'>>(
+    { callId: text, output: ref('output'), outcome: ref('outcome') },
+    { isError: only(true), details: anything },
+  ),
+  approval_requested: object<BodyOf<'approval_requested'>>({ callId: text, digest: text, request: anything }),
+  approval_answered: object<BodyOf<'approval_answered'>>(
+    { callId: text, digest: text, decision: oneOf({ allow: true, deny: true, expired: true }), by: text },
+    { mac: text },
+  ),
+  usage: object<BodyOf<'usage'>>({ runId: text, cause: text, usage: ref('usage') }),
+  state: object<BodyOf<'state'>>({ owner: text, value: anything }),
+  compaction: object<BodyOf<'compaction'>>({ toSeq: index, summary: blocks }),
+  context_edit: object<BodyOf<'context_edit'>>(
+    { turnId: text, block: index },
+    { replacement: ref('block'), provider: text },
+  ),
+  rewind: object<BodyOf<'rewind'>>({ toSeq: index }),
+  checkpoint: object<BodyOf<'checkpoint'>>({ ref: text }),
+  label: object<BodyOf<'label'>>({ text }),
+  parked: object<BodyOf<'parked'>>({ reason: text }),
+  run_ended: object<BodyOf<'run_ended'>>(
+    { runId: text, status: ref('status'), stop: text },
+    { error: text, output: anything },
+  ),
+}
+
+type ShownOf<Type extends Provisional['type']> = Omit<Extract<Provisional, { type: Type }>, 'type'>
+
+const provisionalFields: { [Type in Provisional['type']]: JsonSchema } = {
+  turn_started: object<ShownOf<'turn_started'>>({ turnId: text, step: ordinal }),
+  stream_started: object<ShownOf<'stream_started'>>({ turnId: text, attempt: ordinal }),
+  stream_void: object<ShownOf<'stream_void'>>({ turnId: text, attempt: ordinal, reason: text }),
+  text: object<ShownOf<'text'>>({ turnId: text, attempt: ordinal, delta: text }),
+  thinking: object<ShownOf<'thinking'>>({ turnId: text, attempt: ordinal, delta: text }),
+  tool_start: object<ShownOf<'tool_start'>>({ turnId: text, callId: text, name: text, displayName: text }),
+  tool_args: object<ShownOf<'tool_args'>>({ turnId: text, callId: text, delta: text }),
+  tool_end: object<ShownOf<'tool_end'>>({ turnId: text, callId: text }),
+  tool_progress: object<ShownOf<'tool_progress'>>({ turnId: text, callId: text, text }),
+  turn_failed: object<ShownOf<'turn_failed'>>(
+    { turnId: text, stop: oneOf({ error: true, aborted: true }), error: text },
+    { partial: text },
+  ),
+}
+
+const blockFields: { [Type in SessionContentBlock['type']]: JsonSchema } = {
+  text: object<Omit<TextBlock, 'type'>>({ text }),
+  image: object<Omit<ImageBlock, 'type'>>({ mediaType: text, data: text }),
+  document: object<Omit<DocumentBlock, 'type'>>({ mediaType: text, data: text }, { name: text }),
+  thinking: object<Omit<ThinkingBlock, 'type'>>({ text }, { signature: text }),
+  tool_call: object<Omit<ToolCallBlock, 'type'>>(
+    { id: text, name: text, input: record },
+    { raw: text, unreadable: text },
+  ),
+  tool_result: object<Omit<ToolResultBlock, 'type'>>(
+    { callId: text, output: ref('output') },
+    { isError: { type: 'boolean' } },
+  ),
+}
+
+const stamp: Fields<Exclude<keyof LogEntry, 'type'>> = { seq: ordinal, id: text, at: number }
+const moment: Fields<Exclude<keyof ProvisionalEvent, 'type' | 'turnId'>> = {
+  durable: only(false),
+  after: index,
+  n: ordinal,
+}
+
+/** The schemas of one union, each under `prefix_type`, with the fields that all of them share in front. */
+function union(prefix: string, shared: Record<string, JsonSchema>, members: Record<string, JsonSchema>) {
+  const defs = Object.entries(members).map(([type, { properties, required }]) => {
+    const all = { ...shared, type: only(type), ...(properties as object) }
+    return [`${prefix}_${type}`, { type: 'object', properties: all, required: requiredOf(shared, required) }] as const
+  })
+  return { names: defs.map(([name]) => name), defs: Object.fromEntries(defs) }
+}
+
+const requiredOf = (shared: Record<string, JsonSchema>, required: unknown): string[] => [
+  ...Object.keys(shared),
+  'type',
+  ...(required as string[]),
+]
+
+const entries = union('entry', stamp, entryFields)
+const provisional = union('provisional', moment, provisionalFields)
+const content = union('block', {}, blockFields)
+
+/**
+ * The shape of an `AgentEvent`, as JSON Schema (draft 2020-12). Fields that it does not name are allowed, and so are
+ * entries of types that it does not know: a later version may add both.
+ */
+export const eventSchema: JsonSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: `urn:libero:event:${eventVersion}`,
+  title: 'Libero event',
+  anyOf: [ref('durable'), ref('provisional')],
+  $defs: {
+    durable: object<DurableEvent>({ durable: only(true), seq: ordinal, entry: ref('entry') }),
+    provisional: anyOf(provisional.names),
+    ...provisional.defs,
+
+    entry: anyOf([...entries.names, 'entry_of_a_later_version']),
+    ...entries.defs,
+    entry_of_a_later_version: {
+      type: 'object',
+      properties: { ...stamp, type: { type: 'string', not: { enum: Object.keys(entryFields) } } },
+      required: [...Object.keys(stamp), 'type'],
+    },
+
+    turn: object<SessionTurn>(
+      { id: text, runId: text, role: oneOf({ user: true, assistant: true }), content: blocks, createdAt: number },
+      { usage: ref('usage'), model: text },
+    ),
+    block: anyOf(content.names),
+    ...content.defs,
+    output: { anyOf: [text, listOf(anyOf(['block_text', 'block_image']))] },
+    usage: object<TurnUsage>(
+      { input: count, output: count },
+      { cacheRead: count, cacheCreation: count, cost: count, model: text },
+    ),
+    parent: object<ParentCall>({ runId: text, callId: text }, { session: text }),
+    mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true }),
+    stop: oneOf<StopReason>({ end: true, tool_use: true, length: true, refusal: true, other: true }),
+    status: oneOf<RunStatus>({ completed: true, aborted: true, error: true, suspended: true }),
+    outcome: oneOf<CallOutcome>({
+      done: true,
+      error: true,
+      timeout: true,
+      substituted: true,
+      blocked: true,
+      unknown_tool: true,
+      invalid: true,
+      aborted: true,
+      skipped: true,
+      cancelled: true,
+      unknown: true,
+    }),
+  },
+}

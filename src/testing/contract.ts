@@ -1,0 +1,63 @@
+/** One promise that every implementation of an interface keeps. Any test runner can run it: `test(one.name, one.run)`. */
+export interface ContractCase {
+  readonly name: string
+  /** Rejects with an Error that says what is wrong. */
+  run(): Promise<void>
+}
+
+/** Throws `what` unless it holds. */
+export function check(holds: unknown, what: string): asserts holds {
+  if (!holds) throw new Error(what)
+}
+
+/** Throws at the first place where two values made of data differ. Prototypes do not matter, the order of keys neither. */
+export function checkEqual(actual: unknown, expected: unknown, what: string): void {
+  const found = difference(actual, expected, '')
+  if (found !== undefined) throw new Error(`${what}: ${found}`)
+}
+
+/** Throws unless the work fails with an error of that class; gives the error. */
+export async function checkRejects(
+  work: Promise<unknown>,
+  Kind: abstract new (...args: never[]) => Error,
+  what: string,
+): Promise<Error> {
+  const [outcome] = await Promise.allSettled([work])
+  check(outcome.status === 'rejected', `${what}: it must fail with ${Kind.name} and did not fail`)
+  const { reason } = outcome
+  check(reason instanceof Kind, `${what}: it must fail with ${Kind.name} and failed with ${String(reason)}`)
+  return reason
+}
+
+/** The work's outcome, or an error when it hangs. The limit is there to end a test, not to measure. */
+export async function within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: nothing happened for ${ms} ms`)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function difference(actual: unknown, expected: unknown, path: string): string | undefined {
+  if (Object.is(actual, expected)) return undefined
+  if (!isObject(actual) || !isObject(expected) || Array.isArray(actual) !== Array.isArray(expected))
+    return `${path || 'it'} is ${shown(actual)}, expected ${shown(expected)}`
+  for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+    if (!Object.hasOwn(actual, key)) return `${path}.${key} is missing, expected ${shown(expected[key])}`
+    if (!Object.hasOwn(expected, key)) return `${path}.${key} is ${shown(actual[key])}, expected none`
+    const inner = difference(actual[key], expected[key], `${path}.${key}`)
+    if (inner !== undefined) return inner
+  }
+  return undefined
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
+function shown(value: unknown): string {
+  const text = isObject(value) || typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 200 ? `${text.slice(0, 197)}…` : text
+}

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  exports: Record<string, string | { types: string; default: string }>
+}
+const targets = Object.entries(exports).flatMap(([subpath, target]) =>
+  typeof target === 'string' ? [] : [{ specifier: `libero${subpath.slice(1)}`, ...target }],
+)
+
+let folder: string
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'libero-build-')))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+describe('the build', () => {
+  beforeAll(async () => {
+    const { code, output } = await node(root, 'scripts/build.ts')
+    expect({ code, output }).toEqual({ code: 0, output: '' })
+  }, 20_000)
+
+  test('plain node finds the root and every subpath from inside the checkout', async () => {
+    const script = `
+      const specifiers = ${JSON.stringify(targets.map(({ specifier }) => specifier))}
+      const found = specifiers.map((specifier) => import.meta.resolve(specifier))
+      for (const specifier of specifiers) await import(specifier)
+      console.log(JSON.stringify(found))
+    `
+    const { output } = await node(root, '--input-type=module', '--eval', script)
+    const urls = targets.map((target) => pathToFileURL(join(root, target.default)).href)
+    expect(output).toBe(`${JSON.stringify(urls)}\n`)
+  })
+
+  test('every subpath has its types', () => {
+    expect(targets.map(({ types }) => types).filter((types) => !existsSync(join(root, types)))).toEqual([])
+  })
+
+  test('what was built runs', async () => {
+    const script = `
+      import { createAgent } from 'libero'
+      import { call, scripted, tool } from 'libero/testing'
+      const provider = scripted([call('c', 'echo', {})], 'done')
+      const agent = createAgent({ provider, tools: { echo: tool('echo', () => 'hi') } })
+      const { text } = await agent.run({ prompt: 'go' })
+      console.log(text, agent.turns.length)
+    `
+    expect(await node(root, '--input-type=module', '--eval', script)).toEqual({ code: 0, output: 'done 4\n' })
+  })
+
+  test('a program that depends on it compiles against its types', async () => {
+    const program = join(folder, 'program')
+    await mkdir(join(program, 'node_modules'), { recursive: true })
+    await symlink(root, join(program, 'node_modules/libero'))
+    const imports = targets.map(({ specifier }, i) => `import * as m${i} from '${specifier}'\nexport { m${i} }`)
+    const use = `import { createAgent } from 'libero'
+import { scripted } from 'libero/testing'
+import type { Agent } from 'libero/types'
+export const agent: Agent = createAgent({ provider: scripted('hi') })
+// @ts-expect-error a provider is required, unless the types were lost on the way
+createAgent({})`
+    await writeFile(join(program, 'main.ts'), [...imports, use].join('\n'))
+    await writeFile(join(program, 'package.json'), '{ "type": "module" }')
+    const options = {
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['es2024', 'dom'],
+      strict: true,
+      noEmit: true,
+      types: [],
+    }
+    await writeFile(join(program, 'tsconfig.json'), JSON.stringify({ compilerOptions: options }))
+    expect(await node(program, join(root, 'node_modules/typescript/bin/tsc'))).toEqual({ code: 0, output: '' })
+  })
+
+  test('tests are left out', async () => {
+    const files = await readdir(join(root, 'dist'), { recursive: true })
+    expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([])
+    expect(files).toEqual(expect.arrayContaining(['index.js', 'index.d.ts', join('core', 'loop.js')]))
+  })
+})
+
+test('a build that fails says so and leaves no dist behind', async () => {
+  const project = join(folder, 'broken')
+  await mkdir(join(project, 'scripts'), { recursive: true })
+  await mkdir(join(project, 'src'))
+  await mkdir(join(project, 'dist'))
+  await cp(join(root, 'scripts/build.ts'), join(project, 'scripts/build.ts'))
+  await symlink(join(root, 'node_modules'), join(project, 'node_modules'))
+  await writeFile(join(project, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(project, 'src/index.ts'), 'export const n: number = "text"\n')
+  const compilerOptions = { rootDir: 'src', outDir: 'dist', types: [] }
+  await writeFile(join(project, 'tsconfig.build.json'), JSON.stringify({ compilerOptions, include: ['src'] }))
+  const { code, output } = await node(project, 'scripts/build.ts')
+  expect(code).toBe(1)
+  expect(output).toMatch(/TS2322[\s\S]*build: failed/)
+  expect(existsSync(join(project, 'dist'))).toBe(false)
+})
+
+/** Runs plain node; gives its exit code and everything it printed. */
+function node(cwd: string, ...args: string[]): Promise<{ code: number; output: string }> {
+  const { NODE_OPTIONS: _, ...env } = process.env
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, output: stdout + stderr })
+    })
+  })
+}

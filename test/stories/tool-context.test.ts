@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createAgent, createSession, defineTool } from '../../src/index.ts'
+import { call, fakeClock, memoryExecution, scripted, texts, tool } from '../../src/testing/index.ts'
+
+describe('what a tool may use', () => {
+  test('destructured functions work: progress is heard until the call has its result', async () => {
+    const heard: string[] = []
+    let late: ((text: string) => void) | undefined
+    const talk = tool('talk', async (_, { progress }) => {
+      progress('one')
+      progress('two')
+      late = progress
+      return 'ok'
+    })
+    const agent = createAgent({ provider: scripted([call('7', 'talk')], 'fin'), tools: { talk } })
+    agent.hooks.hook('tool:progress', ({ callId, name, text }) => void heard.push(`${callId} ${name} ${text}`))
+    await agent.run({ prompt: 'go' })
+    late!('three')
+    expect(heard).toEqual(['7 talk one', '7 talk two'])
+  })
+
+  test('execution and handle are the ones of the agent, spawned once', async () => {
+    const execution = memoryExecution({ files: { 'a.txt': 'hello' } })
+    const read = tool('read', (_, ctx) => ctx.execution.readFile(ctx.handle, 'a.txt'))
+    const agent = createAgent({ provider: scripted([call('1', 'read')], 'fin'), execution, tools: { read } })
+    await agent.run({ prompt: 'go' })
+    expect(texts(agent.turns)[2]).toBe('user: ←hello')
+    expect([agent.execution, agent.handle?.cwd, execution.counts.spawn]).toEqual([execution, '/work', 1])
+  })
+
+  test('a call within a call passes the same gates and hooks and leaves entries of its own', async () => {
+    const session = await createSession()
+    const seen: string[] = []
+    const inner = tool('inner', (input) => `inner ${input.n}`)
+    const outer = tool('outer', async (_, ctx) => {
+      const one = await ctx.call('inner', { n: 1 })
+      const two = await ctx.call('inner', { n: 2 })
+      return `${one.output} / ${two.output} ${two.isError}`
+    })
+    const agent = createAgent({ provider: scripted([call('1', 'outer')], 'fin'), session, tools: { inner, outer } })
+    agent.hooks.hook('tool:gate', (ctx) => {
+      seen.push(ctx.callId)
+      if (ctx.input.n === 2) ctx.block = true
+    })
+    await agent.run({ prompt: 'go' })
+    expect(seen).toEqual(['1', '1.1', '1.2'])
+    expect(texts(agent.turns)[2]).toBe('user: ←inner 1 / Blocked: this call is not allowed true')
+    const results: string[] = []
+    const { createMemoryStore: _, ...rest } = await import('../../src/sessions/memory-store.ts')
+    expect(rest).toEqual({})
+    session.log.transcript.runs.forEach((run) => void results.push(run.status!))
+    expect(results).toEqual(['completed'])
+  })
+
+  test('a tool adds what it knows to tool:before', async () => {
+    const write = tool('write', () => 'ok', { before: async (input) => ({ priorContent: `old ${input.path}` }) })
+    const agent = createAgent({ provider: scripted([call('1', 'write', { path: 'a' })], 'fin'), tools: { write } })
+    const seen: unknown[] = []
+    agent.hooks.hook('tool:before', (ctx) => void seen.push(ctx.priorContent))
+    await agent.run({ prompt: 'go' })
+    expect(seen).toEqual(['old a'])
+  })
+
+  test('effects are shown to gates, computed from the input; a throwing function means unknown', async () => {
+    const tools = {
+      plain: tool('plain', () => '', { effects: ['net'] }),
+      computed: tool('computed', () => '', { effects: (input) => (input.write ? ['fs.write'] : ['fs.read']) }),
+      broken: tool('broken', () => '', {
+        effects: () => {
+          throw new Error('x')
+        },
+      }),
+    }
+    const calls = [call('1', 'plain'), call('2', 'computed', { write: true }), call('3', 'broken'), call('4', 'ghost')]
+    const agent = createAgent({ provider: scripted(calls, 'fin'), tools })
+    const seen: unknown[] = []
+    agent.hooks.hook('tool:gate', (ctx) => void seen.push(ctx.effects))
+    await agent.run({ prompt: 'go' })
+    expect(seen).toEqual([['net'], ['fs.write'], ['unknown'], []])
+  })
+})
+
+describe('time limits', () => {
+  const hang = (more = {}) =>
+    tool(
+      'hang',
+      (_, ctx) =>
+        new Promise<string>((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))),
+      more,
+    )
+
+  test.each([
+    ['30 s where a tool says nothing', {}, 30_000],
+    ['what the tool declares', { timeoutMs: 500 }, 500],
+  ])('%s', async (_, more, limit) => {
+    const clock = fakeClock()
+    const agent = createAgent({ provider: scripted([call('1', 'hang')], 'fin'), clock, tools: { hang: hang(more) } })
+    const outcomes: string[] = []
+    agent.log.subscribe((entry) => void (entry.type === 'call_result' && outcomes.push(entry.outcome)))
+    const running = agent.run({ prompt: 'go' })
+    await clock.advance(limit - 1)
+    expect(agent.turns.length).toBe(2)
+    await clock.advance(1)
+    await running
+    expect(texts(agent.turns)[2]).toBe(`user: ←Tool error: it took longer than ${limit} ms`)
+    expect(outcomes).toEqual(['timeout'])
+  })
+
+  test('0 means none', async () => {
+    const clock = fakeClock()
+    const agent = createAgent({
+      provider: scripted([call('1', 'hang')]),
+      clock,
+      tools: { hang: hang({ timeoutMs: 0 }) },
+    })
+    const running = agent.run({ prompt: 'go' })
+    await clock.advance(10_000_000)
+    expect(agent.isRunning).toBe(true)
+    agent.abort()
+    await expect(running).rejects.toThrow('aborted')
+  })
+
+  test('each call of a lane has its own whole time, and what settles late is dropped', async () => {
+    const clock = fakeClock()
+    const wait = tool(
+      'wait',
+      (input) => new Promise((resolve) => clock.timer(input.ms, () => resolve(`${input.ms}`))),
+      { timeoutMs: 100 },
+    )
+    const calls = [
+      call('1', 'wait', { ms: 80 }),
+      call('2', 'wait', { ms: 90 }),
+      call('3', 'wait', { ms: 120 }),
+      call('4', 'wait', { ms: 99 }),
+    ]
+    const agent = createAgent({ provider: scripted(calls, 'fin'), clock, tools: { wait } })
+    const running = agent.run({ prompt: 'go' })
+    await clock.advance(1000)
+    await running
+    expect(texts(agent.turns)[2]).toBe('user: ←80 ←90 ←Tool error: it took longer than 100 ms ←99')
+  })
+})
+
+describe('defineTool', () => {
+  const add = defineTool({
+    name: 'add',
+    description: 'Adds.',
+    input: z.object({ a: z.number(), b: z.number().default(1) }),
+    execute: ({ a, b }) => String(a + b),
+  })
+
+  test('takes the JSON Schema from the schema library, without $schema', () => {
+    expect(add.spec.inputSchema).toMatchObject({
+      type: 'object',
+      properties: { a: { type: 'number' } },
+      required: ['a'],
+    })
+    expect(add.spec.inputSchema).not.toHaveProperty('$schema')
+  })
+
+  test('fills defaults in, and answers what does not fit with a validation error', async () => {
+    const strict = defineTool({
+      name: 'strict',
+      description: '',
+      input: z.object({ word: z.enum(['a', 'b']) }),
+      execute: () => 'ran',
+    })
+    const calls = [call('1', 'add', { a: 2 }), call('2', 'strict', { word: 'c' })]
+    const agent = createAgent({ provider: scripted(calls, 'fin'), tools: { add, strict } })
+    await agent.run({ prompt: 'go' })
+    expect(texts(agent.turns)[2]).toMatch(/^user: ←3 ←Validation error: word: /)
+  })
+
+  test('says what is missing when a library gives no JSON Schema', () => {
+    const input = { '~standard': { validate: (value: unknown) => ({ value }) } }
+    expect(() => defineTool({ name: 'x', description: '', input, execute: () => '' })).toThrow(
+      /pass one as `inputSchema` too/,
+    )
+  })
+})
