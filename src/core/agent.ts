@@ -1,5 +1,6 @@
 import { type Behavior, resolveBehavior } from './behavior.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
+import { conductRun } from './conduct-run.ts'
 import { AgentAbortedError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import { type ChildPreset, forkAgent, type Lineage } from './fork.ts'
@@ -7,22 +8,19 @@ import { type AgentHookMap, hookNames } from './hook-map.ts'
 import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
-import { type EntryBody, Log, type RunStatus } from './log.ts'
-import { runLoop } from './loop.ts'
+import { Log } from './log.ts'
 import type { Provider } from './provider.ts'
 import type { AgentHandlers, Extension, Run, RunOptions } from './run.ts'
 import { checkRunOptions, readPrompt } from './run-options.ts'
-import { tellTurns, userTurn } from './say.ts'
 import { askAside } from './side-call.ts'
 import { follow, orStopped, Stop, stoppedWaiting } from './stop.ts'
 import type { Session } from './store.ts'
-import { syntheticResult } from './synthetic-result.ts'
 import { SystemPrompt } from './system-prompt.ts'
 import type { ToolDef } from './tool.ts'
 import { ToolCounts } from './tool-counts.ts'
 import { readTools, Toolbox } from './toolbox.ts'
 import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
-import { type AgentStats, noUsage, statsOf } from './usage.ts'
+import { type AgentStats, noUsage } from './usage.ts'
 
 /** What an agent is put together from. `createAgent` makes these out of friendlier options. */
 export interface AgentParts {
@@ -94,12 +92,15 @@ export function assembleAgent(parts: AgentParts): Agent {
     checkRunOptions(options)
     const prompt = readPrompt(options.prompt, options.images)
     const stop = new Stop()
+    const ours = scopeOf(hooks, tier.run)
     const unfollow = follow(options.signal, stop)
-    const work = begin(options, prompt, stop)
-    active = { stop, idle: work.catch(() => {}) }
     try {
+      ours.hookAll(options.hooks)
+      const work = begin(options, prompt, stop)
+      active = { stop, idle: work.catch(() => {}) }
       return await work
     } finally {
+      ours.dispose()
       unfollow()
       active = undefined
     }
@@ -121,7 +122,8 @@ export function assembleAgent(parts: AgentParts): Agent {
         throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
       // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
       listener = session?.listen(listening.signal).catch((error) => report('session:listen', error))
-      return await conduct(makeRun(options, stop), isKnown ? undefined : prompt)
+      const plan = { prompt: isKnown ? undefined : prompt, extensions, ...(lineage && { parent: lineage.parent }) }
+      return await conductRun(makeRun(options, stop), plan)
     } finally {
       listening.stop()
       await listener
@@ -158,70 +160,6 @@ export function assembleAgent(parts: AgentParts): Agent {
       spawning = undefined // the next run tries again
       throw error
     }
-  }
-
-  /** The run itself, with every ending it can have. */
-  async function conduct(run: Run, prompt: SessionContentBlock[] | undefined): Promise<AgentStats> {
-    const { transcript } = log
-    const startedAt = clock.now()
-    const from = transcript.settledTurns.length
-    const ours = scopeOf(hooks, tier.run)
-    const framework = scopeOf(hooks, tier.framework)
-    let status: RunStatus = 'error'
-    let stopReason = 'error'
-    let failure: unknown
-    transcript.isLive = true
-    try {
-      ours.hookAll(run.options.hooks)
-      for (const extension of extensions) {
-        const starting = extension.start?.(run, framework)
-        if (starting) await starting
-      }
-      await open(run, prompt)
-      ;({ status, stopReason } = await runLoop(run))
-    } catch (error) {
-      failure = error
-      if (error instanceof AgentAbortedError) status = stopReason = 'aborted'
-    }
-    await Promise.allSettled(run.working)
-    try {
-      if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-      const error = failure !== undefined && { error: String(failure) }
-      const output = run.output !== undefined && { output: run.output }
-      await log.append({ type: 'run_ended', runId: run.id, status, stop: stopReason, ...error, ...output })
-    } catch (error) {
-      failure ??= error // a log that cannot be written cannot be told so
-      status = 'error'
-    }
-    transcript.isLive = false
-    const stats = statsOf(run, stopReason, startedAt)
-    if (failure instanceof AgentAbortedError) failure.stats = stats
-    await hooks.tell('agent:done', stats)
-    const turnRange = [from, transcript.settledTurns.length] as const
-    await hooks.tell('session:end', { ...idOf(session), runId: run.id, status, stopReason, turnRange })
-    ours.dispose()
-    framework.dispose()
-    if (failure !== undefined) throw failure
-    return stats
-  }
-
-  /** The first entries of a run. A prompt that comes while calls are open answers them: the user went on without them. */
-  async function open(run: Run, prompt: SessionContentBlock[] | undefined): Promise<void> {
-    const { clientKey, model: _, system } = run.options
-    const parent = lineage && { parent: lineage.parent }
-    const entries: EntryBody[] = [{ type: 'run_started', runId: run.id, model: run.model, ...parent }]
-    const turn = prompt && userTurn(run, prompt)
-    if (turn) {
-      for (const call of log.transcript.openCalls) entries.push(syntheticResult(call.id, 'skipped'))
-      entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
-    }
-    await log.append(...entries)
-    await hooks.tell('session:start', { ...idOf(session), runId: run.id })
-    if (turn) await tellTurns(run, turn)
-    if (system === undefined) return
-    const before = { system, runId: run.id }
-    await hooks.ask('system:before', before)
-    run.system.set('run', before.system)
   }
 
   function makeRun(options: RunOptions, stop: Stop): Run {
@@ -346,8 +284,6 @@ function reportTo(hooks: () => Hooks<AgentHookMap>): (hook: string, error: unkno
     else console.error(`libero: a handler of "${hook}" failed:`, error)
   }
 }
-
-const idOf = (session: Session | undefined): { sessionId: string } | undefined => session && { sessionId: session.id }
 
 /** For promises that a caller may ignore: a failure still reaches whoever awaits, but is no unhandled rejection. */
 function unlessForgotten(promise: Promise<void>): Promise<void> {
