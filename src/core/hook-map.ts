@@ -95,7 +95,7 @@ export interface AgentHookMap {
       readonly runToolCounts: Counts
       readonly effects: readonly Effect[]
       /** Ends the run before this call and its neighbours start; they stay open. */
-      halt?: { readonly reason: string; readonly detail?: unknown }
+      halt?: { readonly reason: string }
     }
   'tool:unknown': ToolHookContext & { result?: ToolOutput; suppressError: boolean }
   'validation:reject': ToolHookContext & { readonly error: string }

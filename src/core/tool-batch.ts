@@ -2,16 +2,8 @@ import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
 import { syntheticResult, syntheticText } from './synthetic-result.ts'
-import {
-  answer,
-  gateCall,
-  type PreparedCall,
-  prepareCall,
-  type Settled,
-  SiblingFailed,
-  settleCall,
-  type Verdict,
-} from './tool-call.ts'
+import { answer, type Settled, SiblingFailed, settleCall } from './tool-call.ts'
+import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
 import type { SessionTurn } from './turn.ts'
 
 /**
