@@ -172,6 +172,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       model: options.model ?? provider.meta.defaultModel,
       behavior: resolveBehavior(parts.behavior, options.behavior),
       tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : tools, depth),
+      hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
       counts: new ToolCounts(),
       ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
       handle: ready,

@@ -113,6 +113,8 @@ export type EntryOf<Type extends EntryBody['type']> = Extract<LogEntry, { type: 
 export type Commit = (entries: readonly LogEntry[]) => Promise<void>
 
 export interface LogOptions {
+  /** The session's; calls are named after it in the world outside. */
+  readonly id?: string
   readonly commit?: Commit
   readonly history?: readonly LogEntry[]
   readonly clock?: Clock
@@ -130,6 +132,7 @@ interface Append {
  * made while a commit is under way share the next one, so that parallel calls do not queue for the disk one by one.
  */
 export class Log {
+  readonly id: string
   readonly transcript = new Transcript()
   #head = 0
   #waiting: Append[] = []
@@ -141,7 +144,8 @@ export class Log {
   readonly #clock: Clock
   readonly #newId: () => string
 
-  constructor({ commit, history = [], clock = systemClock, newId = createIds() }: LogOptions = {}) {
+  constructor({ commit, history = [], clock = systemClock, newId = createIds(), id = newId() }: LogOptions = {}) {
+    this.id = id
     this.#commit = commit
     this.#clock = clock
     this.#newId = newId

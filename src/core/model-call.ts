@@ -1,13 +1,12 @@
 import { show } from './behavior.ts'
 import { AgentAbortedError, AgentContextExceededError, AgentProviderError, messageOf } from './errors.ts'
-import { pairUp } from './pairing.ts'
+import { buildRequest } from './model-request.ts'
 import type { ClassifiedError, ModelEvent, ModelReply, ModelRequest } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { tellTurns } from './say.ts'
 import { orStopped } from './stop.ts'
-import { resolveThinking } from './thinking.ts'
-import type { Message, SessionTurn } from './turn.ts'
+import type { SessionTurn } from './turn.ts'
 import { addUsage, noUsage } from './usage.ts'
 
 /** One model call. Comes back only after the reply, with all its calls, is in the log. */
@@ -73,57 +72,6 @@ export async function askModel(run: Run): Promise<SessionTurn> {
   if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.usage })
   await tellTurns(run, sessionTurn)
   return sessionTurn
-}
-
-/** The session's own list goes out as it is, unless somebody asks to change it: a turn costs what it adds. */
-async function buildRequest(run: Run, turnId: string): Promise<ModelRequest> {
-  const { hooks, behavior, provider, turn, model } = run
-  const { thinking, thinkingBudget, maxTokens } = resolveThinking({
-    maxTokens: behavior.maxTokens,
-    ...(run.options.thinking && { level: run.options.thinking }),
-    ...(behavior.thinkingBudget !== undefined && { budget: behavior.thinkingBudget }),
-    ...(provider.meta.capabilities && { capabilities: provider.meta.capabilities }),
-  })
-  const stored = run.log.transcript.messagesFor(provider.meta.name)
-  const shown = provider.view?.(stored) ?? stored
-  let messages: readonly Message[] = shown
-  let tools = run.tools.specs
-  let budget = thinkingBudget
-  if (hooks.has('request:prepare')) {
-    const prepared = {
-      turnId,
-      turn,
-      messages: [...messages],
-      tools,
-      ...(budget !== undefined && { thinkingBudget: budget }),
-    }
-    await hooks.ask('request:prepare', prepared)
-    ;({ messages, tools, thinkingBudget: budget } = prepared as typeof prepared & { thinkingBudget?: number })
-  }
-  if (hooks.has('context:transform')) {
-    const context = { turnId, messages: [...messages] }
-    await hooks.ask('context:transform', context)
-    messages = context.messages
-  }
-  // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
-  if (messages !== shown || stored !== run.log.transcript.turns) messages = pairUp(messages, shown)
-  let system = run.system.text
-  if (hooks.has('system:transform')) {
-    const prompt = { turnId, turn, system, ...(run.session && { session: run.session }) }
-    await hooks.ask('system:transform', prompt)
-    system = prompt.system
-  }
-  return {
-    model,
-    system,
-    messages,
-    tools,
-    maxTokens,
-    thinking,
-    ...(budget !== undefined && { thinkingBudget: budget }),
-    cache: behavior.cache,
-    ...(run.session && { sessionId: run.session.id }),
-  }
 }
 
 /** A service that says nothing at all is asked once more, then given up on. */

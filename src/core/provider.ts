@@ -88,3 +88,14 @@ export interface ReplyToolCall {
   readonly name: string
   readonly input: string | Readonly<Record<string, unknown>>
 }
+
+/** The same provider as a plain object, for decorators to spread: an instance of a class would lose its methods. */
+export function plainProvider(provider: Provider): Provider {
+  return {
+    meta: provider.meta,
+    stream: (request, signal) => provider.stream(request, signal),
+    ...(provider.classifyError && { classifyError: (error) => provider.classifyError!(error) }),
+    ...(provider.view && { view: (messages) => provider.view!(messages) }),
+    ...(provider.displayName && { displayName: (name) => provider.displayName!(name) }),
+  }
+}

@@ -51,6 +51,8 @@ export interface Run {
   readonly inbox: Inbox
   readonly stop: Stop
   readonly tools: Toolbox
+  /** The tool set was chosen for this run, or for the run above it: nothing may be added to it. */
+  readonly hasOwnTools: boolean
   readonly counts: ToolCounts
   readonly system: SystemPrompt
   readonly session: Session | undefined

@@ -12,10 +12,10 @@ export interface ThinkingRequest {
 }
 
 export interface ThinkingWish {
-  readonly level?: ThinkingLevel
-  readonly budget?: number
+  readonly level: ThinkingLevel | undefined
+  readonly budget: number | undefined
   readonly maxTokens: number
-  readonly capabilities?: ProviderCapabilities
+  readonly capabilities: ProviderCapabilities | undefined
 }
 
 /** What to ask of a provider. An exact budget beats the level's number, and turns thinking on where no level was given. */

@@ -131,7 +131,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 /** A call that starts again keeps its key. */
 function startOf(run: Run, call: ToolCallBlock): { key: string; attempt: number } {
   const earlier = run.log.transcript.startOf(call.id)
-  if (!earlier) return { key: `${run.id}/${call.id}`, attempt: 1 }
+  if (!earlier) return { key: `${run.log.id}/${call.id}`, attempt: 1 }
   return { key: earlier.key, attempt: earlier.attempt + 1 }
 }
 

@@ -61,7 +61,7 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** The same over retries and restarts of one call. */
   readonly idempotencyKey: string
-  /** 1, or more when the call runs again after a crash. */
+  /** 1, or more when a call that had left its mark runs again after a crash. */
   readonly attempt: number
   readonly execution: ExecutionContext
   readonly handle: ExecutionHandle

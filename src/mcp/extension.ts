@@ -40,7 +40,7 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
       }
     },
     start(run) {
-      if (run.options.tools) return // a run's own tool set is the whole set
+      if (run.hasOwnTools) return
       for (const [key, tool] of Object.entries(connections?.tools ?? {})) {
         const at = serverOf(tool, configs)
         try {

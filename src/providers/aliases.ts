@@ -1,5 +1,5 @@
 import { keep, keepList } from '../core/keep.ts'
-import type { ModelEvent, ModelRequest, Provider } from '../core/provider.ts'
+import { type ModelEvent, type ModelRequest, type Provider, plainProvider } from '../core/provider.ts'
 import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
 
@@ -51,7 +51,7 @@ export function withAliases(provider: Provider, aliases: Readonly<Record<string,
   }
 
   return {
-    ...provider,
+    ...plainProvider(provider),
     displayName: (name) => (toWire.has(name) ? wireName(name) : (provider.displayName?.(name) ?? name)),
     async *stream(request, signal) {
       for await (const event of provider.stream(outbound(request), signal)) yield inbound(event)

@@ -1,5 +1,5 @@
 import { keepList } from '../core/keep.ts'
-import type { Provider } from '../core/provider.ts'
+import { type Provider, plainProvider } from '../core/provider.ts'
 import { imageMarker, withoutImages } from '../core/tool-output.ts'
 import type { Message, SessionContentBlock } from '../core/turn.ts'
 
@@ -7,7 +7,7 @@ import type { Message, SessionContentBlock } from '../core/turn.ts'
 export function withoutVision(provider: Provider): Provider {
   if (provider.meta.capabilities?.vision !== false) return provider
   return {
-    ...provider,
+    ...plainProvider(provider),
     view: (messages) => blind(provider.view?.(messages) ?? messages),
     stream: (request, signal) => provider.stream({ ...request, messages: blind(request.messages) }, signal),
   }

@@ -69,7 +69,7 @@ class StoredSession implements Session {
     this.#leaseMs = leaseMs
     this.#parent = parent
     this.#head = history.length
-    this.log = new Log({ clock, newId, history, commit: (entries) => this.#commit(entries) })
+    this.log = new Log({ id, clock, newId, history, commit: (entries) => this.#commit(entries) })
   }
 
   get turns() {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  AgentContextExceededError,
   type AgentHandlers,
   type AgentOptions,
   composePresets,
@@ -10,6 +11,7 @@ import {
   loadSession,
 } from '../../src/index.ts'
 import { call, type ScriptedProvider, scripted, texts, tool } from '../../src/testing/index.ts'
+import type { Provider } from '../../src/types.ts'
 
 describe('aliases', () => {
   test('A175 the model sees the wire name, the session and the hooks the canonical one', async () => {
@@ -178,3 +180,19 @@ async function work(script: Parameters<typeof scripted>, options: Partial<AgentO
   await agent.run({ prompt: 'go' })
   return { provider, agent }
 }
+
+test('a provider that is an instance of a class keeps its methods behind aliases and blindness', async () => {
+  class Refusing implements Provider {
+    readonly #error = new Error('too long')
+    readonly meta = { name: 'class', defaultModel: 'm', capabilities: { vision: false } }
+    // biome-ignore lint/correctness/useYield: it fails before it has anything to say
+    async *stream(): AsyncGenerator<never> {
+      throw this.#error
+    }
+    classifyError(error: unknown) {
+      return error === this.#error ? ({ kind: 'context_exceeded' } as const) : null
+    }
+  }
+  const agent = createAgent({ provider: new Refusing(), toolAliases: { a: 'b' } })
+  await expect(agent.run({ prompt: 'go' })).rejects.toBeInstanceOf(AgentContextExceededError)
+})

@@ -362,3 +362,21 @@ const tree: AgentStats = {
     { ...leaf, childId: 'b', turnUsage: [{ ...small, input: 20 }], children: [] },
   ],
 }
+
+test('what a run may not use, the children it spawns may not use either', async () => {
+  const spawning = createSpawnTool()
+  const far = tool('mcp_x_far', () => 'far')
+  const provider = scripted([call('1', 'spawn', { task: 'look' })], 'child done', 'fin')
+  const agent = createAgent({
+    provider,
+    tools: { spawning, near: tool('near', () => 'near') },
+    mcpServers: [{ name: 'x', transport: 'stdio', command: 'x' }],
+    mcpConnector: async () => ({ tools: { far }, close: async () => {} }),
+  })
+  await agent.run({ prompt: 'go', tools: { spawning } })
+  expect(provider.requests.map((request) => request.tools.map((spec) => spec.name))).toEqual([
+    ['spawn'],
+    ['spawn'],
+    ['spawn'],
+  ])
+})

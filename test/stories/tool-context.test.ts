@@ -57,6 +57,21 @@ describe('what a tool may use', () => {
     ])
   })
 
+  test.each(['pure', 'keyed'] as const)(
+    'a %s call keeps its key when it runs again after a suspension',
+    async (replay) => {
+      const keys: string[] = []
+      const ask = tool('ask', (_, ctx) => (keys.push(ctx.idempotencyKey) === 1 ? ctx.suspend('waiting') : 'answered'), {
+        replay,
+      })
+      const session = await createSession({ id: 's' })
+      const agent = createAgent({ provider: scripted([call('1', 'ask')], 'fin'), session, tools: { ask } })
+      expect((await agent.run({ prompt: 'go' })).stopReason).toBe('waiting')
+      expect((await agent.run()).text).toBe('fin')
+      expect(keys).toEqual(['s/1', 's/1'])
+    },
+  )
+
   test('a tool adds what it knows to tool:before', async () => {
     const write = tool('write', () => 'ok', { before: async (input) => ({ priorContent: `old ${input.path}` }) })
     const agent = createAgent({ provider: scripted([call('1', 'write', { path: 'a' })], 'fin'), tools: { write } })

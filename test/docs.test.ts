@@ -1,0 +1,220 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defaultBehavior } from '../src/core/behavior.ts'
+import { hookNames } from '../src/core/hook-map.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const docs = filesUnder('docs', '.md')
+
+describe('snippets', () => {
+  const snippets = ['README.md', ...docs].flatMap(snippetsOf)
+  // Inside the package, where `libero` means ourselves, and outside node_modules, where Node strips no types.
+  let folder: string
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  beforeAll(() => {
+    folder = mkdtempSync(join(root, '.docs-snippets-'))
+    for (const { file, code } of snippets) writeFileSync(join(folder, file), code)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ extends: '../tsconfig.json', include: ['*.ts'] }))
+  })
+
+  test('are found in the README and on every page', () => {
+    const without = docs.filter((page) => !page.startsWith('docs/decisions/') && snippetsOf(page).length === 0)
+    expect(without).toEqual([])
+    expect(snippetsOf('README.md')).toHaveLength(1)
+  })
+
+  test('compile as strictly as the source does', { timeout: 60_000 }, async () => {
+    expect(await node(join(root, 'node_modules/typescript/bin/tsc'), '-p', folder)).toEqual(ran(''))
+  })
+
+  test.concurrent.for(snippets)('$page:$line runs and prints what its comments say', async ({ file, code }) => {
+    const printed = await node('--conditions=libero-source', join(folder, file))
+    expect(printed).toEqual(ran(outputSaidIn(code)))
+  })
+})
+
+describe('links', () => {
+  test.for(['README.md', 'ARCHITECTURE.md', 'AGENTS.md', 'CONTRIBUTING.md', ...docs])(
+    'of %s lead somewhere',
+    (page) => {
+      expect(linksOf(page).filter((link) => !leadsSomewhere(page, link))).toEqual([])
+    },
+  )
+
+  test('are looked at', () => {
+    expect(linksOf('README.md')).toContain('docs/tools.md#sub-agents')
+    expect(leadsSomewhere('README.md', 'docs/tools.md#no-such-heading')).toBe(false)
+    expect(leadsSomewhere('docs/hooks.md', 'docs/tools.md')).toBe(false)
+  })
+})
+
+describe('claims', () => {
+  test('the README begins with the two commands that matter', () => {
+    const top = linesOf('README.md').slice(0, 15).join('\n')
+    expect(top).toContain('npm install && npm start')
+    expect(top).toContain('npm install && npm test')
+  })
+
+  test('.ci/run runs the test command of the README and nothing else', () => {
+    const [shebang, ...script] = linesOf('.ci/run').filter((line) => line !== '')
+    expect(shebang).toBe('#!/usr/bin/env bash')
+    expect(script).toEqual(['set -euo pipefail', 'npm install && npm test'])
+  })
+
+  test('the loop is as long as the README says', () => {
+    const said = /\[(\d+) lines\]\(src\/core\/loop\.ts\)/.exec(read('README.md'))?.[1]
+    expect(Number(said)).toBe(linesOf('src/core/loop.ts').length)
+  })
+
+  test('AGENTS.md is short enough to be read', () => {
+    expect(linesOf('AGENTS.md').length).toBeLessThanOrEqual(100)
+  })
+
+  test('docs/hooks.md names every hook, in firing order', () => {
+    const named = rowsOf('docs/hooks.md', '| hook |').map(([hook]) => hook)
+    expect(named).toEqual([...hookNames])
+  })
+
+  test('docs/hooks.md calls reserved what nothing fires', () => {
+    const reserved = rowsOf('docs/hooks.md', '| hook |').flatMap(([hook, when]) => (when === 'reserved' ? [hook] : []))
+    const isFired = (hook: string) => hook.startsWith('child:') || isInSource(`'${hook}'`, 'src/core/hook-map.ts')
+    expect(reserved).toEqual([...hookNames].filter((hook) => !isFired(hook)))
+  })
+
+  test('docs/behavior.md names every field with its default', () => {
+    const said = Object.fromEntries(rowsOf('docs/behavior.md', '| field |').map(([field, value]) => [field, value]))
+    expect(Object.keys(said).sort()).toEqual(behaviorFields().sort())
+    for (const [field, value] of Object.entries(defaultBehavior))
+      expect([field, said[field]]).toEqual([field, shown(value)])
+    const without = Object.keys(said).filter((field) => !Object.hasOwn(defaultBehavior, field))
+    expect(without.filter((field) => said[field] !== '–')).toEqual([])
+  })
+
+  test('docs/behavior.md calls reserved what nothing reads', () => {
+    const rows = rowsOf('docs/behavior.md', '| field |')
+    const reserved = rows.flatMap(([field, , meaning]) => (meaning?.startsWith('Reserved') ? [field] : []))
+    const isRead = (field: string) => isInSource(field, 'src/core/behavior.ts')
+    expect(reserved.sort()).toEqual(
+      behaviorFields()
+        .filter((field) => !isRead(field))
+        .sort(),
+    )
+  })
+})
+
+interface Snippet {
+  readonly page: string
+  readonly line: number
+  readonly file: string
+  readonly code: string
+}
+
+function snippetsOf(page: string): Snippet[] {
+  const text = read(page)
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ 1: code = '', index }) => {
+    const line = text.slice(0, index).split('\n').length
+    return { page, line, file: `${page.replace(/\W+/g, '-')}-${line}.ts`, code }
+  })
+}
+
+/** What follows a `console.log` as a comment: on the same line, or else on the lines below it. */
+function outputSaidIn(code: string): string {
+  const said: string[] = []
+  let isBelow = false
+  for (const line of code.split('\n')) {
+    const [, comment] = /(?:^| )\/\/ (.*)$/.exec(line) ?? []
+    const prints = line.includes('console.log(')
+    isBelow = prints ? comment === undefined : isBelow && line.startsWith('//')
+    if (comment !== undefined && (prints || isBelow)) said.push(`${comment}\n`)
+  }
+  return said.join('')
+}
+
+interface Ended {
+  readonly code: number | string
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const ran = (stdout: string): Ended => ({ code: 0, stdout, stderr: '' })
+
+/** In an environment that forces no colours. */
+function node(...args: string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: root, env: {}, timeout: 60_000 }, (error, stdout, stderr) =>
+      resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }),
+    )
+  })
+}
+
+/** Links that are meant for this repository, outside of code. */
+function linksOf(page: string): string[] {
+  const prose = read(page).replace(/^```.*?^```$/gms, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^[a-z]+:/.test(link))
+}
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', heading] = link.split('#')
+  const target = path === '' ? page : normalize(join(dirname(page), path))
+  if (!existsSync(join(root, target))) return false
+  return heading === undefined || headingsOf(target).includes(heading)
+}
+
+/** As GitHub writes them into an address. */
+function headingsOf(page: string): string[] {
+  const headings = linesOf(page).flatMap((line) => /^#+ (.*)/.exec(line)?.[1] ?? [])
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** The cells of every table that has this head, without backticks. */
+function rowsOf(page: string, head: string): string[][] {
+  const tables = read(page)
+    .split('\n\n')
+    .filter((block) => block.startsWith(head))
+  const rows = tables.flatMap((table) => table.trim().split('\n').slice(2))
+  return rows.map((row) =>
+    row
+      .split(/(?<!\\)\|/)
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll('`', '')),
+  )
+}
+
+function behaviorFields(): string[] {
+  const [, fields = ''] = /export interface Behavior \{(.*?)\n\}/s.exec(read('src/core/behavior.ts')) ?? []
+  return [...fields.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, field = '']) => field)
+}
+
+function shown(value: unknown): string {
+  if (value === Number.POSITIVE_INFINITY) return 'no limit'
+  return JSON.stringify(value)
+}
+
+function isInSource(text: string, except: string): boolean {
+  const word = new RegExp(`(?<!\\w)${text}(?!\\w)`)
+  return filesUnder('src', '.ts').some((file) => file !== except && !file.endsWith('.test.ts') && word.test(read(file)))
+}
+
+function filesUnder(folder: string, ending: string): string[] {
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+  return names
+    .filter((name) => name.endsWith(ending))
+    .map((name) => `${folder}/${name}`)
+    .sort()
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
+
+function linesOf(file: string): string[] {
+  return read(file).trimEnd().split('\n')
+}

@@ -1,0 +1,94 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** What a reader should see, line by line; lines in between may be anything. */
+const expected: Record<string, readonly (string | RegExp)[]> = {
+  '01-hello.ts': [/^It is \d\d:\d\d in UTC\.$/, '2 turns'],
+  '02-own-tool.ts': [
+    /^user .*What do three apples and a kiwi cost\?/,
+    /^assistant .*"count":"3"/,
+    /^user .*"3\.60 euros".*"Tool error: no price for kiwi; known: apple, pear","isError":true/,
+    /^assistant .*Three apples cost 3\.60 euros; kiwis we do not have\./,
+  ],
+  '03-hooks.ts': [
+    'Cleaning up.',
+    '[turn 1: 5 tokens]',
+    'I may not delete anything, and the token is hidden.',
+    '[turn 2: 5 tokens]',
+    '    "output": "Blocked: deleting is not allowed here",',
+    '    "output": "TOKEN=<hidden> HOME=/home/me"',
+  ],
+}
+
+describe('examples', () => {
+  const examples = readdirSync(join(root, 'examples'))
+
+  test('are all known here', () => {
+    expect(examples.sort()).toEqual(Object.keys(expected))
+  })
+
+  test.concurrent.for(examples)('%s runs as it is', async (name) => {
+    const { code, stdout, stderr } = await run(`${scripts.example} examples/${name}`)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(firstMissing(stdout, expected[name]!), stdout).toBeUndefined()
+  })
+
+  test.for(examples)('%s fits on one screen', (name) => {
+    const lines = readFileSync(join(root, 'examples', name), 'utf8')
+      .trimEnd()
+      .split('\n')
+    expect(lines.length).toBeLessThanOrEqual(40)
+  })
+})
+
+describe('npm start', () => {
+  test('shows a whole run, and no escape codes where no terminal is', async () => {
+    const { code, stdout, stderr } = await run(scripts.start)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).not.toContain('\u001b')
+
+    const files = readdirSync(join(root, 'docs/decisions'))
+    const lines: (string | RegExp)[] = [
+      /^libero\b/,
+      /^you +Which decision in docs\/decisions is the longest, and what is it about\?$/,
+      /^model +1 I will look at the folder first\.$/,
+      /^ +✓ list_files\(docs\/decisions\) /,
+      new RegExp(`^model +2 ${files.length} files\\.`),
+      ...files.map(() => /^ +✓ count_words\(docs\/decisions\/.*\.md\) /),
+      /^model +3 The longest one has \d+ words: “.+”\.$/,
+      /^3 turns, 30 tokens in, 15 out, \d+ ms\.$/,
+      `The session holds 6 turns in ${files.length + 7} log entries.`,
+      /^Next: npm run example examples\/01-hello\.ts/,
+    ]
+    expect(firstMissing(stdout, lines), stdout).toBeUndefined()
+  })
+})
+
+/** The first of these lines that does not come after the ones before it. */
+function firstMissing(text: string, wanted: readonly (string | RegExp)[]): string | RegExp | undefined {
+  const lines = text.split('\n')
+  let next = 0
+  return wanted.find((one) => {
+    const isIt = (line: string) => (typeof one === 'string' ? line === one : one.test(line))
+    const found = lines.findIndex((line, i) => i >= next && isIt(line))
+    next = found + 1
+    return found < 0
+  })
+}
+
+/** A script of package.json, with the Node that runs these tests and an environment that forces no colours. */
+function run(command: string): Promise<{ code: number | string; stdout: string; stderr: string }> {
+  const [node, ...args] = command.split(' ')
+  if (node !== 'node') throw new Error(`expected a node command, got ${command}`)
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd: root, env: {}, timeout: 20_000 }, (error, stdout, stderr) =>
+      resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }),
+    )
+  })
+}
