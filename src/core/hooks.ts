@@ -1,7 +1,9 @@
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
+import { isThenable } from './stop.ts'
 
-export type Handler<Ctx> = (ctx: Ctx) => void | Promise<void>
+/** A promise is awaited; any other return value is ignored. */
+export type Handler<Ctx> = (ctx: Ctx) => unknown
 /** Handlers by name, one or several each: what `hooks` options take. */
 export type HandlerMap<HookMap> = {
   [Name in keyof HookMap]?: Handler<HookMap[Name]> | readonly Handler<HookMap[Name]>[]
@@ -75,7 +77,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
       const before = mend === restore ? snapshot(ctx) : undefined
       try {
         const wait = list[i]!.handler(ctx)
-        if (wait)
+        if (isThenable(wait))
           return Promise.resolve(wait)
             .catch((error) => this.#failed(name, error, ctx, before, mend))
             .then(() => this.#fire(name, list, i + 1, ctx, mend))

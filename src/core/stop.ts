@@ -80,6 +80,10 @@ export function orStopped<T>(work: Promise<T>, stop: Stop): Promise<T> {
   })
 }
 
+/** Whether there is something to wait for. */
+export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+
 /** Follows a signal from outside. Returns how to let go of it. */
 export function follow(signal: AbortSignal | undefined, stop: Stop): () => void {
   if (!signal) return nothing

@@ -4,7 +4,7 @@ import { Lane, TimeLimitError } from './lane.ts'
 import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
 import type { Run } from './run.ts'
-import { stoppedWaiting } from './stop.ts'
+import { isThenable, stoppedWaiting } from './stop.ts'
 import { syntheticText } from './synthetic-result.ts'
 import { defaultTimeoutMs, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
@@ -124,9 +124,6 @@ async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<S
   await run.hooks.ask('tool:error', failed)
   return answer(run, call, readAnswer(unknown.result ?? failed.result ?? text).output, 'unknown_tool')
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 /** A call that starts again keeps its key. */
 function startOf(run: Run, call: ToolCallBlock): { key: string; attempt: number } {
