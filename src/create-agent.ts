@@ -1,7 +1,8 @@
 import { type Agent, type AgentParts, assembleAgent } from './core/agent.ts'
-import { checkBehavior, show } from './core/behavior.ts'
+import { checkBehavior, isBehavior, show } from './core/behavior.ts'
 import type { ChildPreset } from './core/fork.ts'
 import { didYouMean } from './core/nearest.ts'
+import { isRunOption } from './core/run-options.ts'
 import { createProcessContext } from './execution/process.ts'
 import { mcpTools } from './mcp/extension.ts'
 import type { AgentOptions, Preset } from './presets/preset.ts'
@@ -21,6 +22,7 @@ function partsOf(options: AgentOptions): AgentParts {
     mcpServers = [],
     mcpConnector,
     extensions = [],
+    skills: __,
     execution = createProcessContext(),
     eager: _,
     ...same
@@ -29,10 +31,11 @@ function partsOf(options: AgentOptions): AgentParts {
     ...same,
     execution,
     provider: withAliases(withoutVision(options.provider), toolAliases),
+    // The framework's own come last, and so have the last word at a gate.
     extensions: [
-      ...standardExtensions(),
       ...(mcpServers.length > 0 ? [mcpTools(mcpServers, mcpConnector!)] : []),
       ...extensions,
+      ...standardExtensions(),
     ],
     childParts: (preset) => childParts(options, preset),
   }
@@ -53,7 +56,7 @@ function childParts(options: AgentOptions, preset: ChildPreset): Partial<AgentPa
     ...(name !== undefined && { name }),
     ...(system !== undefined && { system }),
     ...(tools && { tools }),
-    ...(behavior && { behavior }),
+    ...(behavior && { behavior: { ...options.behavior, ...behavior } }),
     ...(hooks && { hooks }),
   }
 }
@@ -71,6 +74,7 @@ const known: Record<keyof AgentOptions, 'object' | 'string' | 'boolean' | 'funct
   mcpConnector: 'function',
   eager: 'boolean',
   hooks: 'object',
+  skills: 'object',
   extensions: 'list',
   clock: 'object',
   newId: 'function',
@@ -82,22 +86,44 @@ function checkOptions(options: unknown): asserts options is AgentOptions {
   for (const [name, value] of Object.entries(options)) {
     const wanted = Object.hasOwn(known, name) ? known[name as keyof AgentOptions] : undefined
     if (wanted === undefined)
-      throw new TypeError(`createAgent has no option "${name}"${didYouMean(name, Object.keys(known))}`)
+      throw new TypeError(
+        `createAgent has no option "${name}"${elsewhere(name) ?? didYouMean(name, Object.keys(known))}`,
+      )
     if (value !== undefined && kindOf(value) !== wanted)
       throw new TypeError(
         `createAgent option "${name}" must be ${wanted === 'object' ? 'an object' : `a ${wanted}`}, got ${show(value)}`,
       )
   }
-  const { provider, session, behavior, mcpServers = [], mcpConnector } = options as Partial<AgentOptions>
+  const {
+    provider,
+    session,
+    behavior,
+    mcpServers = [],
+    mcpConnector,
+    extensions = [],
+    skills = {},
+  } = options as Partial<AgentOptions>
   if (typeof provider?.stream !== 'function' || typeof provider.meta?.defaultModel !== 'string')
     throw new TypeError(`createAgent needs a provider with meta.defaultModel and stream(), got ${show(provider)}`)
   if (session && !session.log)
     throw new TypeError(
       'createAgent option "session" must come from createSession or loadSession; did you forget to await it?',
     )
+  for (const [i, extension] of extensions.entries())
+    if (typeof extension?.name !== 'string')
+      throw new TypeError(
+        `extensions[${i}] must be an Extension with a name, got ${show(extension)}; if it is a function, call it`,
+      )
+  if (Object.keys(skills).length > 0) throw new TypeError('skills are not part of this version; leave the option out')
   if (mcpServers.length > 0 && !mcpConnector)
     throw new TypeError('mcpServers need an mcpConnector: this version has no MCP client of its own')
   checkBehavior(behavior, 'behavior')
+}
+
+/** Options that exist, only not here. */
+function elsewhere(name: string): string | undefined {
+  if (isBehavior(name)) return `; it is behavior.${name}`
+  return isRunOption(name) ? `; pass it to run({ ${name} })` : undefined
 }
 
 function kindOf(value: unknown): string {

@@ -1,7 +1,7 @@
 /** Every public type in one place, for code that only needs to name them. */
 export type { Agent, AgentParts } from './core/agent.ts'
 export type { Effect } from './core/authority.ts'
-export type { Behavior, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
+export type { Behavior, ExceededBudget, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
 export type { Clock } from './core/clock.ts'
 export type {
   ExecOptions,
@@ -12,10 +12,22 @@ export type {
   SpawnConfig,
 } from './core/execution.ts'
 export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
-export type { AgentHookMap, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
-export type { Handler, HandlerMap, Unhook } from './core/hooks.ts'
+export type { HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
+export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'
+export type { Inbox } from './core/inbox.ts'
 export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
-export type { CallOutcome, EntryBody, EntryOf, InboxItem, Log, LogEntry, RunStatus } from './core/log.ts'
+export type {
+  CallOutcome,
+  EntryBody,
+  EntryOf,
+  InboxItem,
+  InputMode,
+  Log,
+  LogEntry,
+  ParentCall,
+  RunFailure,
+  RunStatus,
+} from './core/log.ts'
 export type {
   ClassifiedError,
   ModelEvent,
@@ -24,9 +36,12 @@ export type {
   Provider,
   ProviderCapabilities,
   ProviderMeta,
+  ReplyToolCall,
   StopReason,
 } from './core/provider.ts'
-export type { AgentHandlers, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
+export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
+export type { SideCall, SideReply } from './core/side-call.ts'
+export type { Stop } from './core/stop.ts'
 export type {
   BlobStore,
   Fence,
@@ -37,24 +52,29 @@ export type {
   SessionStore,
   StoreChange,
 } from './core/store.ts'
+export type { SystemPrompt } from './core/system-prompt.ts'
 export type { ThinkingLevel } from './core/thinking.ts'
 export type {
   JsonSchema,
   ReplayClass,
   StandardSchema,
+  ToolCheck,
   ToolContext,
   ToolDef,
   ToolResult,
   ToolSpec,
   TypedTool,
 } from './core/tool.ts'
+export type { ToolCounts } from './core/tool-counts.ts'
 export type { Coercion, ValidationResult } from './core/tool-input.ts'
-export type { RunRecord } from './core/transcript.ts'
+export type { Toolbox } from './core/toolbox.ts'
+export type { RunRecord, Transcript } from './core/transcript.ts'
 export type {
   DocumentBlock,
   ImageBlock,
   Message,
   PromptPart,
+  ProviderData,
   SessionContentBlock,
   SessionTurn,
   TextBlock,
@@ -68,3 +88,8 @@ export type {
 export type { AgentStats, ChildRunStats, ModelTotals, TurnRange } from './core/usage.ts'
 export type { McpConnections, McpConnector, McpServerConfig } from './mcp/extension.ts'
 export type { AgentOptions, Preset } from './presets/preset.ts'
+export type { AnthropicMessage } from './sessions/interop/anthropic.ts'
+export type { OpenAIMessage } from './sessions/interop/openai.ts'
+export type { SessionOptions } from './sessions/session.ts'
+export type { InteractionToolOptions } from './tools/interaction.ts'
+export type { SpawnOptions } from './tools/spawn.ts'

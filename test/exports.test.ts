@@ -36,6 +36,7 @@ const rootNames = [
   'loadSession',
   'spawn',
   'statsByModel',
+  'systemOf',
   'toAnthropic',
   'toOpenAI',
   'toolOutputByteLength',

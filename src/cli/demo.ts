@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { AgentHandlers } from '../core/run.ts'
+import type { AgentHookMap } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
 import { createAgent } from '../create-agent.ts'
@@ -85,7 +85,7 @@ function resultsIn({ content }: Message): string[] {
 }
 
 /** Everything a person sees comes from hooks. */
-function screen(out: NodeJS.WriteStream, paint: ReturnType<typeof painter>): AgentHandlers {
+function screen(out: NodeJS.WriteStream, paint: ReturnType<typeof painter>): AgentHookMap {
   return {
     'turn:before': ({ turn }) => void out.write(`${paint.green('model')}  ${paint.dim(`${turn}`)} `),
     'stream:text': ({ delta }) => void out.write(delta),

@@ -4,13 +4,13 @@ import { conductRun } from './conduct-run.ts'
 import { AgentAbortedError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import { type ChildPreset, forkAgent, type Lineage } from './fork.ts'
-import { type AgentHookMap, hookNames } from './hook-map.ts'
+import { type HookContexts, hookNames } from './hook-map.ts'
 import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import { Log } from './log.ts'
 import type { Provider } from './provider.ts'
-import type { AgentHandlers, Extension, Run, RunOptions } from './run.ts'
+import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
 import { checkRunOptions, readPrompt } from './run-options.ts'
 import { askAside } from './side-call.ts'
 import { follow, orStopped, Stop, stoppedWaiting } from './stop.ts'
@@ -31,7 +31,7 @@ export interface AgentParts {
   readonly behavior?: Behavior
   readonly session?: Session
   readonly extensions?: readonly Extension[]
-  readonly hooks?: AgentHandlers
+  readonly hooks?: AgentHookMap
   readonly execution?: ExecutionContext
   readonly eager?: boolean
   readonly interact?: Interact
@@ -48,7 +48,7 @@ export interface AgentParts {
 export interface Agent {
   readonly name: string | undefined
   readonly meta: Provider['meta']
-  readonly hooks: Hooks<AgentHookMap>
+  readonly hooks: Hooks<HookContexts>
   readonly log: Log
   readonly session: Session | undefined
   readonly turns: readonly SessionTurn[]
@@ -75,7 +75,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   const { provider, session, execution, extensions = [], clock = systemClock, newId = createIds(), lineage } = parts
   const tools = readTools(parts.tools, 'tools')
   const report = reportTo(() => hooks)
-  const hooks: Hooks<AgentHookMap> = new Hooks(hookNames, report)
+  const hooks: Hooks<HookContexts> = new Hooks(hookNames, report)
   const log = session?.log ?? new Log({ clock, newId })
   const inbox = new Inbox(log, session)
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
@@ -106,28 +106,28 @@ export function assembleAgent(parts: AgentParts): Agent {
     }
   }
 
-  /** Everything slow that comes before the first word is logged. */
   async function begin(
     options: RunOptions,
     prompt: SessionContentBlock[] | undefined,
     stop: Stop,
   ): Promise<AgentStats> {
-    await readyUnless(stop)
     const listening = new Stop()
     let listener: Promise<void> | undefined
     try {
-      const { transcript } = log
-      const isKnown = options.clientKey !== undefined && transcript.hasClientKey(options.clientKey)
-      if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
-        throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
-      // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
-      listener = session?.listen(listening.signal).catch((error) => report('session:listen', error))
-      const plan = { prompt: isKnown ? undefined : prompt, extensions, ...(lineage && { parent: lineage.parent }) }
-      return await conductRun(makeRun(options, stop), plan)
+      return await conductRun(makeRun(options, stop), {
+        prompt,
+        extensions,
+        ...(lineage && { parent: lineage.parent }),
+        async prepare() {
+          await readyUnless(stop)
+          // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
+          listener = session?.listen(listening.signal).catch((error) => report('session:listen', error))
+        },
+      })
     } finally {
       listening.stop()
       await listener
-      await session?.release()
+      if (listener) await session?.release()
     }
   }
 
@@ -146,6 +146,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     }
   }
 
+  /** Everything slow that comes before the first word is logged. */
   async function prepare(): Promise<void> {
     if (execution && !ready) ready = await spawnOnce(execution)
     await warmup()
@@ -175,7 +176,9 @@ export function assembleAgent(parts: AgentParts): Agent {
       hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
       counts: new ToolCounts(),
       ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
-      handle: ready,
+      get handle() {
+        return ready
+      },
       interact: parts.interact,
       askAside: (call) => askAside(run, call),
       fork: (callId, stop, options) => forkAgent({ run, callId, stop, options, make: makeChild }),
@@ -195,12 +198,14 @@ export function assembleAgent(parts: AgentParts): Agent {
   function makeChild(lineage: Lineage, childSession: Session | undefined, preset: ChildPreset | undefined): Agent {
     const { session: _, hooks: __, eager: ___, ...inherited } = parts
     const own = preset && (parts.childParts?.(preset) ?? preset)
-    const { tools } = lineage.run.options // what a run may not use, its children may not either
+    const { tools, behavior } = lineage.run.options // what a run may not use, its children may not either
+    const { schema: _____, ...limits } = { ...parts.behavior, ...behavior } // the answer's shape is the parent's own
     const borrowsExtensions = !own?.extensions
     return assembleAgent({
       ...inherited,
       ...(tools && { tools }),
       ...own,
+      behavior: { ...limits, ...own?.behavior },
       ...(childSession && { session: childSession }),
       lineage,
       borrowsExtensions,
@@ -222,12 +227,25 @@ export function assembleAgent(parts: AgentParts): Agent {
     }
   }
 
+  /** Without a session it is done when the call returns. */
+  async function reset(): Promise<void> {
+    if (active) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
+    if (session) await session.open()
+    try {
+      await log.append({ type: 'rewind', toSeq: 0 })
+    } finally {
+      await session?.release()
+    }
+  }
+
   async function post(
     mode: 'steer' | 'followUp',
     message: string | readonly PromptPart[],
     clientKey: string,
   ): Promise<void> {
-    await inbox.post(mode, readPrompt(message) ?? [], clientKey)
+    const content = readPrompt(message)
+    if (!content) throw new TypeError('There is no message; pass a text or a list of parts')
+    await inbox.post(mode, content, clientKey)
   }
 
   const agent: Agent = {
@@ -250,15 +268,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     abort: () => active?.stop.stop(new Error('abort() was called')),
     steer: (message, { clientKey = newId() } = {}) => unlessForgotten(post('steer', message, clientKey)),
     followUp: (message, { clientKey = newId() } = {}) => unlessForgotten(post('followUp', message, clientKey)),
-    async reset() {
-      if (active) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
-      await session?.open()
-      try {
-        await log.append({ type: 'rewind', toSeq: 0 })
-      } finally {
-        await session?.release()
-      }
-    },
+    reset: () => unlessForgotten(reset()),
     warmup,
     async waitForIdle() {
       await active?.idle
@@ -279,7 +289,7 @@ export function assembleAgent(parts: AgentParts): Agent {
 }
 
 /** A failing handler must be seen, and a failing `hook:error` handler must not go round in circles. */
-function reportTo(hooks: () => Hooks<AgentHookMap>): (hook: string, error: unknown) => void {
+function reportTo(hooks: () => Hooks<HookContexts>): (hook: string, error: unknown) => void {
   return (hook, error) => {
     if (hook !== 'hook:error' && hooks().has('hook:error')) void hooks().tell('hook:error', { hook, error })
     else console.error(`libero: a handler of "${hook}" failed:`, error)

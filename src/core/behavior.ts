@@ -96,6 +96,9 @@ export function checkBehavior(behavior: unknown, where: string): void {
   }
 }
 
+/** Whether there is such a field. */
+export const isBehavior = (name: string): boolean => Object.hasOwn(fields, name)
+
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
@@ -152,7 +155,10 @@ const fields: Record<keyof Behavior, Rule> = {
     (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
     'a list of tool names',
   ],
-  schema: [isRecord, 'a JSON Schema object'],
+  schema: [
+    (value) => isRecord(value) && !('~standard' in value),
+    'a JSON Schema object, such as zodToJsonSchema(z.toJSONSchema(schema))',
+  ],
 }
 
 /** A value as an error message shows it. */

@@ -1,7 +1,7 @@
-import { AgentAbortedError } from './errors.ts'
-import type { AgentHookMap } from './hook-map.ts'
+import { AgentAbortedError, AgentProviderError, messageOf } from './errors.ts'
+import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
-import type { EntryBody, ParentCall, RunStatus } from './log.ts'
+import type { EntryBody, ParentCall, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import type { Extension, Run } from './run.ts'
 import { tellTurns, userTurn } from './say.ts'
@@ -13,6 +13,8 @@ export interface RunPlan {
   /** What the user says; absent where the session has something to answer. */
   readonly prompt: readonly SessionContentBlock[] | undefined
   readonly extensions: readonly Extension[]
+  /** Whatever has to be there before the first entry is logged. */
+  prepare(): Promise<void>
   readonly parent?: ParentCall
 }
 
@@ -20,29 +22,32 @@ export interface RunPlan {
 export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const { hooks, log } = run
   const startedAt = run.clock.now()
-  const from = log.transcript.settledTurns.length
   const framework = scopeOf(hooks, tier.framework)
-  log.transcript.isLive = true
-  let { status, stopReason, failure } = await outcomeOf(run, plan, framework)
+  const begun: Beginning = { isLogged: false, from: 0 }
+  let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun)
   await Promise.allSettled(run.working)
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    const error = failure !== undefined && { error: String(failure) }
-    const output = run.output !== undefined && { output: run.output }
-    await log.append({ type: 'run_ended', runId: run.id, status, stop: stopReason, ...error, ...output })
+    if (begun.isLogged) await log.append(endOf(run, status, stopReason, failure))
   } catch (error) {
     failure ??= error // a log that cannot be written cannot be told so
     status = 'error'
   }
-  log.transcript.isLive = false
-  const stats = statsOf(run, stopReason, startedAt)
+  if (begun.isLogged) log.transcript.isLive = false
+  const stats = statsOf(run, status, stopReason, startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
-  const turnRange = [from, log.transcript.settledTurns.length] as const
+  const turnRange = [begun.from, begun.isLogged ? log.transcript.settledTurns.length : 0] as const
   await hooks.tell('session:end', { ...sessionIdOf(run), runId: run.id, status, stopReason, turnRange })
   framework.dispose()
   if (failure !== undefined) throw failure
   return stats
+}
+
+interface Beginning {
+  isLogged: boolean
+  /** How many turns there were before. */
+  from: number
 }
 
 interface Outcome {
@@ -51,14 +56,22 @@ interface Outcome {
   readonly failure?: unknown
 }
 
-async function outcomeOf(run: Run, plan: RunPlan, framework: HookScope<AgentHookMap>): Promise<Outcome> {
+async function outcomeOf(
+  run: Run,
+  plan: RunPlan,
+  framework: HookScope<HookContexts>,
+  begun: Beginning,
+): Promise<Outcome> {
   try {
-    const turn = await logBeginning(run, plan)
+    await plan.prepare()
+    const turn = await logBeginning(run, plan, begun)
+    await run.hooks.tell('session:start', { ...sessionIdOf(run), runId: run.id })
     for (const extension of plan.extensions) {
       const starting = extension.start?.(run, framework)
       if (starting) await starting
     }
-    await announce(run, turn)
+    if (turn) await tellTurns(run, turn)
+    await readSystem(run)
     return await runLoop(run)
   } catch (failure) {
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
@@ -67,28 +80,49 @@ async function outcomeOf(run: Run, plan: RunPlan, framework: HookScope<AgentHook
 }
 
 /** A prompt that comes while calls are open answers them: the user went on without them. */
-async function logBeginning(run: Run, { prompt, parent }: RunPlan): Promise<SessionTurn | undefined> {
+async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<SessionTurn | undefined> {
   const { log, model, id: runId } = run
+  const { transcript } = log
   const { clientKey } = run.options
-  const started: EntryBody = { type: 'run_started', runId, model, ...(parent && { parent }) }
-  if (!prompt) {
-    await log.append(started)
-    return undefined
+  const isKnown = clientKey !== undefined && transcript.hasClientKey(clientKey)
+  const prompt = isKnown ? undefined : plan.prompt
+  if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
+    throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
+
+  const parent = plan.parent && { parent: plan.parent }
+  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...parent }]
+  const turn = prompt && userTurn(run, prompt)
+  begun.from = transcript.settledTurns.length
+  if (turn) {
+    for (const call of transcript.openCalls) entries.push(syntheticResult(call.id, 'skipped'))
+    entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
   }
-  const turn = userTurn(run, prompt)
-  const skipped = log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
-  await log.append(started, ...skipped, { type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
+  begun.isLogged = true
+  transcript.isLive = true
+  await log.append(...entries)
   return turn
 }
 
-async function announce(run: Run, turn: SessionTurn | undefined): Promise<void> {
-  await run.hooks.tell('session:start', { ...sessionIdOf(run), runId: run.id })
-  if (turn) await tellTurns(run, turn)
+async function readSystem(run: Run): Promise<void> {
   const { system } = run.options
   if (system === undefined) return
   const before = { system, runId: run.id }
   await run.hooks.ask('system:before', before)
   run.system.set('run', before.system)
+}
+
+function endOf(run: Run, status: RunStatus, stop: string, failure: unknown): EntryBody {
+  const error = failure !== undefined && { error: describe(failure) }
+  const output = run.output !== undefined && { output: run.output }
+  return { type: 'run_ended', runId: run.id, status, stop, ...error, ...output }
+}
+
+function describe(failure: unknown): RunFailure {
+  const name = failure instanceof Error ? failure.name : typeof failure
+  if (!(failure instanceof AgentProviderError)) return { name, message: messageOf(failure) }
+  const { providerCode, retryable, message } = failure
+  const code = providerCode !== undefined && { providerCode }
+  return { name, message, ...code, ...(retryable !== undefined && { retryable }) }
 }
 
 const sessionIdOf = ({ session }: Run): { sessionId: string } | undefined => session && { sessionId: session.id }

@@ -1,7 +1,7 @@
 import type { Behavior } from './behavior.ts'
-import { type AgentHookMap, bubbled } from './hook-map.ts'
+import { bubbled, type HookContexts } from './hook-map.ts'
 import { type Hooks, tier } from './hooks.ts'
-import type { ParentCall } from './log.ts'
+import type { Log, ParentCall } from './log.ts'
 import type { Run, RunOptions } from './run.ts'
 import type { Stop } from './stop.ts'
 import type { Session } from './store.ts'
@@ -42,7 +42,8 @@ export interface Lineage {
 }
 
 interface ForkedAgent {
-  readonly hooks: Hooks<AgentHookMap>
+  readonly log: Log
+  readonly hooks: Hooks<HookContexts>
   readonly turns: readonly unknown[]
   run(options: RunOptions): Promise<AgentStats>
   destroy(): Promise<void>
@@ -70,7 +71,7 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
     'agent:done',
     (stats) => void run.children.push({ ...stats, childId: id, depth, ...(task && { task }) }),
   )
-  await run.hooks.tell('spawn:before', { ...about, ...(task && { task }) })
+  await run.hooks.tell('spawn:before', { ...about, ...(task && { task }), log: agent.log, hooks: agent.hooks })
 
   return {
     id,
@@ -102,17 +103,17 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
 
 /** The ctx itself is handed up, so that a parent's gate decides on the very object the child waits for. */
 function bubble(
-  from: Hooks<AgentHookMap>,
-  to: Hooks<AgentHookMap>,
+  from: Hooks<HookContexts>,
+  to: Hooks<HookContexts>,
   { childId, depth }: { childId: string; depth: number },
 ): void {
   for (const name of bubbled) {
     const up = `child:${name}` as const
     const verb = name.endsWith(':gate') || name === 'tool:error' ? 'ask' : 'tell'
-    from.hook(name, (ctx) => pass(up, Object.assign(ctx, { childId, depth }) as AgentHookMap[typeof up]), tier.run)
+    from.hook(name, (ctx) => pass(up, Object.assign(ctx, { childId, depth }) as HookContexts[typeof up]), tier.run)
     from.hook(up, (ctx) => pass(up, ctx), tier.run)
 
-    function pass(to_: typeof up, ctx: AgentHookMap[typeof up]): Promise<void> | void {
+    function pass(to_: typeof up, ctx: HookContexts[typeof up]): Promise<void> | void {
       if (to.has(to_)) return to[verb](to_, ctx as never)
     }
   }

@@ -1,5 +1,6 @@
 import type { Effect } from './authority.ts'
-import type { RunStatus } from './log.ts'
+import type { Hooks } from './hooks.ts'
+import type { Log, RunStatus } from './log.ts'
 import type { ModelRequest, StopReason } from './provider.ts'
 import type { Session } from './store.ts'
 import type { JsonSchema, ToolSpec } from './tool.ts'
@@ -19,6 +20,8 @@ export interface ToolHookContext extends OfTurn {
   readonly name: string
   readonly displayName: string
   readonly input: Readonly<Record<string, unknown>>
+  /** The call of a tool that made this one; absent for the model's own calls. */
+  readonly parentCallId?: string
 }
 
 export interface McpToolHookContext extends ToolHookContext {
@@ -44,7 +47,7 @@ interface McpServer {
 }
 
 /** Every moment, in firing order. `readonly` fields are not read back; the others are the question that is asked. */
-export interface AgentHookMap {
+export interface HookContexts {
   // A run begins
   'session:start': { readonly sessionId?: string; readonly runId: string }
   /** The turns that were just written. */
@@ -56,6 +59,7 @@ export interface AgentHookMap {
   /** The framework's own: before a consumer sees the messages. */
   'request:prepare': OfTurn & {
     readonly turn: number
+    model: string
     messages: readonly Message[]
     tools: readonly ToolSpec[]
     thinkingBudget?: number
@@ -143,19 +147,25 @@ export interface AgentHookMap {
   'steer:inject': { readonly message: string; readonly mode: 'steer' | 'followUp' }
 
   // Children
-  'spawn:before': OfChild & { readonly callId: string; readonly task?: string }
+  /** The child is there and has not begun; its own log and hooks can be followed from here. */
+  'spawn:before': OfChild & {
+    readonly callId: string
+    readonly task?: string
+    readonly log: Log
+    readonly hooks: Hooks<HookContexts>
+  }
   'spawn:complete': OfChild & { readonly callId: string; readonly stats: AgentStats }
   'spawn:error': OfChild & { readonly callId: string; readonly error: unknown }
-  'child:stream:text': AgentHookMap['stream:text'] & OfChild
-  'child:stream:thinking': AgentHookMap['stream:thinking'] & OfChild
-  'child:stream:end': AgentHookMap['stream:end'] & OfChild
+  'child:stream:text': HookContexts['stream:text'] & OfChild
+  'child:stream:thinking': HookContexts['stream:thinking'] & OfChild
+  'child:stream:end': HookContexts['stream:end'] & OfChild
   /** The very object the child waits on: blocking it here blocks the child's call. */
-  'child:tool:gate': AgentHookMap['tool:gate'] & OfChild
-  'child:mcp:tool:gate': AgentHookMap['mcp:tool:gate'] & OfChild
-  'child:tool:before': AgentHookMap['tool:before'] & OfChild
-  'child:tool:after': AgentHookMap['tool:after'] & OfChild
-  'child:tool:error': AgentHookMap['tool:error'] & OfChild
-  'child:turn:after': AgentHookMap['turn:after'] & OfChild
+  'child:tool:gate': HookContexts['tool:gate'] & OfChild
+  'child:mcp:tool:gate': HookContexts['mcp:tool:gate'] & OfChild
+  'child:tool:before': HookContexts['tool:before'] & OfChild
+  'child:tool:after': HookContexts['tool:after'] & OfChild
+  'child:tool:error': HookContexts['tool:error'] & OfChild
+  'child:turn:after': HookContexts['turn:after'] & OfChild
 
   // The run ends
   'agent:abort': { readonly runId: string }
@@ -202,9 +212,9 @@ export const bubbled = [
   'tool:after',
   'tool:error',
   'turn:after',
-] as const satisfies readonly (keyof AgentHookMap)[]
+] as const satisfies readonly (keyof HookContexts)[]
 
-const names: Record<keyof AgentHookMap, true> = {
+const names: Record<keyof HookContexts, true> = {
   'session:start': true,
   'session:turns': true,
   'system:before': true,
@@ -273,4 +283,4 @@ const names: Record<keyof AgentHookMap, true> = {
 }
 
 /** For the typo guard: every name there is. */
-export const hookNames: ReadonlySet<keyof AgentHookMap> = new Set(Object.keys(names) as (keyof AgentHookMap)[])
+export const hookNames: ReadonlySet<keyof HookContexts> = new Set(Object.keys(names) as (keyof HookContexts)[])

@@ -74,6 +74,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
 
   #fire(name: keyof HookMap, list: readonly Entry[], from: number, ctx: object, mend?: Mend): Promise<void> | void {
     for (let i = from; i < list.length; i++) {
+      if (mend === failClosed && list[i]!.tier === tier.framework) seal(ctx)
       const before = mend === restore ? snapshot(ctx) : undefined
       try {
         const wait = list[i]!.handler(ctx)
@@ -123,9 +124,15 @@ const restore: Mend = (ctx, before = {}) => {
   Object.assign(ctx, before)
 }
 
+/** A block stays one: what comes later may tighten, never loosen. */
+function seal(ctx: { block?: boolean }): void {
+  if (ctx.block === true) Object.defineProperty(ctx, 'block', { get: () => true, set() {}, enumerable: true })
+}
+
 /** Closed for good: no later handler can know what the failed one would have said. */
 const failClosed: Mend = (ctx, _, error) => {
-  Object.defineProperty(ctx, 'block', { get: () => true, set() {}, enumerable: true, configurable: false })
+  ctx.block = true
+  seal(ctx)
   ctx.reason = `a gate failed: ${messageOf(error)}`
 }
 

@@ -74,9 +74,17 @@ export type EntryBody =
       readonly runId: string
       readonly status: RunStatus
       readonly stop: string
-      readonly error?: string
+      readonly error?: RunFailure
       readonly output?: unknown
     }
+
+/** Why a run failed, for whoever reads the log later. */
+export interface RunFailure {
+  readonly name: string
+  readonly message: string
+  readonly providerCode?: string
+  readonly retryable?: boolean
+}
 
 export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer'
 
@@ -133,7 +141,7 @@ interface Append {
  */
 export class Log {
   readonly id: string
-  readonly transcript = new Transcript()
+  transcript = new Transcript()
   #head = 0
   #waiting: Append[] = []
   #writing: Promise<void> | undefined
@@ -190,6 +198,19 @@ export class Log {
         throw new Error(`The log has a gap: entry ${entry.seq} came after ${this.#head}; read it from its store again`)
       this.#apply(entry)
     }
+  }
+
+  /** A write failed, so what the store holds is unknown; only `reload` makes this log usable again. */
+  get isBroken(): boolean {
+    return this.#broken !== undefined
+  }
+
+  /** Starts over from what a store really holds. */
+  reload(history: readonly LogEntry[]): void {
+    this.transcript = new Transcript()
+    this.#head = 0
+    this.#broken = undefined
+    this.absorb(history)
   }
 
   get isWriting(): boolean {

@@ -1,5 +1,5 @@
 import { AgentAbortedError } from './errors.ts'
-import type { AgentHookMap } from './hook-map.ts'
+import type { HookContexts } from './hook-map.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
 import { say, tellTurns } from './say.ts'
@@ -62,7 +62,7 @@ async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   // A message whose write is still under way was accepted: wait for it rather than end without it.
   if (isDone) await run.log.settled()
   const letters = run.inbox.next(isDone)
-  const next: AgentHookMap['turn:next'] = { turnId, turn: run.turn, stop: isDone && letters.length === 0, add: [] }
+  const next: HookContexts['turn:next'] = { turnId, turn: run.turn, stop: isDone && letters.length === 0, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
   if (letters.length === 0 && next.add.length === 0) return !next.stop

@@ -50,6 +50,7 @@ export async function askModel(run: Run): Promise<SessionTurn> {
     createdAt: now,
     usage,
     model: request.model,
+    provider: run.provider.meta.name,
   }
   await run.log.append({ type: 'turn', turn: sessionTurn, stop })
   run.usage = addUsage(run.usage, usage)

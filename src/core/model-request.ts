@@ -1,4 +1,4 @@
-import type { AgentHookMap } from './hook-map.ts'
+import type { HookContexts } from './hook-map.ts'
 import { pairUp } from './pairing.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
@@ -7,33 +7,41 @@ import type { Message } from './turn.ts'
 
 /** What to ask the model next. The framework prepares it, then the consumer's hooks see it. */
 export async function buildRequest(run: Run, turnId: string): Promise<ModelRequest> {
-  const { behavior, model, provider, session } = run
+  const { behavior, provider, session } = run
   const { maxTokens, thinkingBudget: budget } = behavior
   const { capabilities } = provider.meta
   const thought = resolveThinking({ level: run.options.thinking, budget, maxTokens, capabilities })
-  const { messages, tools, thinkingBudget } = await prepare(run, turnId, thought.thinkingBudget)
+  const { model, messages, tools, thinkingBudget } = await prepare(run, turnId, thought.thinkingBudget)
+  const hasThoughtEnough = thinkingBudget === 0
   return {
     model,
     system: await systemOf(run, turnId),
     messages,
     tools,
     maxTokens: thought.maxTokens,
-    thinking: thought.thinking,
-    ...(thinkingBudget !== undefined && { thinkingBudget }),
+    thinking: hasThoughtEnough ? 'off' : thought.thinking,
+    ...(thinkingBudget !== undefined && !hasThoughtEnough && { thinkingBudget }),
     cache: behavior.cache,
     ...(session && { sessionId: session.id }),
   }
 }
 
-type Prepared = Pick<AgentHookMap['request:prepare'], 'messages' | 'tools' | 'thinkingBudget'>
+type Prepared = Pick<HookContexts['request:prepare'], 'model' | 'messages' | 'tools' | 'thinkingBudget'>
 
 /** The session's own list goes out as it is, unless somebody asks to change it: a turn costs what it adds. */
 async function prepare(run: Run, turnId: string, thinkingBudget: number | undefined): Promise<Prepared> {
-  const { hooks, log, provider, turn } = run
+  const { hooks, log, model, provider, turn } = run
   const stored = log.transcript.messagesFor(provider.meta.name)
   const shown = provider.view?.(stored) ?? stored
   const budget = thinkingBudget !== undefined && { thinkingBudget }
-  const prepared: AgentHookMap['request:prepare'] = { turnId, turn, messages: shown, tools: run.tools.specs, ...budget }
+  const prepared: HookContexts['request:prepare'] = {
+    turnId,
+    turn,
+    model,
+    messages: shown,
+    tools: run.tools.specs,
+    ...budget,
+  }
   if (hooks.has('request:prepare')) {
     prepared.messages = [...shown]
     await hooks.ask('request:prepare', prepared)
@@ -42,7 +50,7 @@ async function prepare(run: Run, turnId: string, thinkingBudget: number | undefi
   if (hooks.has('context:transform')) {
     const context = { turnId, messages: [...messages] }
     await hooks.ask('context:transform', context)
-    messages = context.messages
+    if (Array.isArray(context.messages)) messages = context.messages
   }
   // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
   const isOwn = messages === shown && stored === log.transcript.turns

@@ -34,3 +34,17 @@ function mapStrings(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), mapStrings(inner)]))
 }
+
+/** Whether a value is an object of plain data and nothing else: no dates, no instances, no functions. */
+export function isPlainJson(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && isPlain(value, 1)
+}
+
+function isPlain(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || value === undefined) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth > deepest) return false
+  const prototype = Object.getPrototypeOf(value) as unknown
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return false
+  return Object.values(value).every((inner) => isPlain(inner, depth + 1))
+}

@@ -1,6 +1,6 @@
 import type { ThinkingLevel } from './thinking.ts'
 import type { JsonSchema, ToolSpec } from './tool.ts'
-import type { Message, SessionContentBlock, ToolCallBlock, TurnUsage } from './turn.ts'
+import type { Message, ProviderData, SessionContentBlock, ToolCallBlock, TurnUsage } from './turn.ts'
 
 /** A model behind an API. */
 export interface Provider {
@@ -45,6 +45,7 @@ export interface ModelRequest {
   readonly system: string
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
+  /** For the whole output. A wire whose service counts thinking into it makes room for `thinkingBudget`. */
   readonly maxTokens: number
   readonly thinking: ThinkingLevel
   readonly thinkingBudget?: number
@@ -87,6 +88,7 @@ export interface ReplyToolCall {
   readonly id: string
   readonly name: string
   readonly input: string | Readonly<Record<string, unknown>>
+  readonly providerData?: ProviderData
 }
 
 /** The same provider as a plain object, for decorators to spread: an instance of a class would lose its methods. */

@@ -27,10 +27,11 @@ export async function admitReply(reply: ModelReply, model: string, ids: CallIds)
     }
     const wasCut = stop === 'length' && i === reply.content.length - 1
     const id = ids.final(block.id, call++, calls)
-    const { name, input } = block
+    const { name, input, providerData } = block
+    const kept = providerData && { providerData }
     const read = readArguments(input, wasCut)
     const args = read instanceof Promise ? await read : read
-    content.push({ type: 'tool_call', id, name: typeof name === 'string' ? name : '', ...args })
+    content.push({ type: 'tool_call', id, name: typeof name === 'string' ? name : '', ...args, ...kept })
   }
   return { content, usage: readUsage(reply.usage, model), stop }
 }

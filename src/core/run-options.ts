@@ -1,4 +1,4 @@
-import { checkBehavior, show } from './behavior.ts'
+import { checkBehavior, isBehavior, show } from './behavior.ts'
 import { didYouMean } from './nearest.ts'
 import { wellFormed } from './plain-json.ts'
 import type { RunOptions } from './run.ts'
@@ -11,13 +11,18 @@ export function checkRunOptions(options: unknown): asserts options is RunOptions
     throw new TypeError(`run() takes an object such as { prompt: '…' }, got ${show(options)}`)
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name))
-      throw new TypeError(`run() has no option "${name}"${didYouMean(name, Object.keys(rules))}`)
+      throw new TypeError(
+        `run() has no option "${name}"${isBehavior(name) ? `; it is behavior.${name}` : didYouMean(name, Object.keys(rules))}`,
+      )
     const rule = rules[name as keyof RunOptions]
     if (value !== undefined && rule && !rule[0](value))
       throw new TypeError(`run() option "${name}" must be ${rule[1]}, got ${show(value)}`)
   }
   checkBehavior((options as RunOptions).behavior, 'run() option behavior')
 }
+
+/** Whether there is such an option. */
+export const isRunOption = (name: string): boolean => Object.hasOwn(rules, name)
 
 type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
 const text: Rule = [(value) => typeof value === 'string', 'a text']

@@ -2,7 +2,7 @@ import type { Behavior, ResolvedBehavior } from './behavior.ts'
 import type { Clock } from './clock.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Child, ForkOptions } from './fork.ts'
-import type { AgentHookMap } from './hook-map.ts'
+import type { HookContexts } from './hook-map.ts'
 import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
@@ -19,7 +19,7 @@ import type { Toolbox } from './toolbox.ts'
 import type { ImageBlock, PromptPart, TurnUsage } from './turn.ts'
 import type { ChildRunStats } from './usage.ts'
 
-export type AgentHandlers = HandlerMap<AgentHookMap>
+export type AgentHookMap = HandlerMap<HookContexts>
 
 /** What `agent.run()` takes. Everything is optional where a session has something to answer. */
 export interface RunOptions {
@@ -33,7 +33,7 @@ export interface RunOptions {
   readonly tools?: Readonly<Record<string, ToolDef>>
   readonly images?: readonly (ImageBlock | Omit<ImageBlock, 'type'>)[]
   readonly signal?: AbortSignal
-  readonly hooks?: AgentHandlers
+  readonly hooks?: AgentHookMap
   /** Makes sending the same prompt twice harmless: the second time the run goes on where the first one stands. */
   readonly clientKey?: string
 }
@@ -45,7 +45,7 @@ export interface Run {
   readonly model: string
   readonly behavior: ResolvedBehavior
   readonly provider: Provider
-  readonly hooks: Hooks<AgentHookMap>
+  readonly hooks: Hooks<HookContexts>
   /** The only way to make something fact. Rejects when it cannot be written; then the run is over. */
   readonly log: Log
   readonly inbox: Inbox
@@ -88,11 +88,11 @@ export interface Extension {
   readonly name: string
   /** Slow preparations, once per agent, side by side with those of the others. */
   warmup?(host: ExtensionHost): Promise<void>
-  start?(run: Run, hooks: HookScope<AgentHookMap>): void | Promise<void>
+  start?(run: Run, hooks: HookScope<HookContexts>): void | Promise<void>
   dispose?(): Promise<void>
 }
 
 export interface ExtensionHost {
-  readonly hooks: Hooks<AgentHookMap>
+  readonly hooks: Hooks<HookContexts>
   readonly clock: Clock
 }

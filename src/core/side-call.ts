@@ -9,12 +9,14 @@ import { addUsage } from './usage.ts'
 export interface SideCall extends Partial<Omit<ModelRequest, 'messages'>>, Pick<ModelRequest, 'messages'> {
   /** What the money is spent on; the log and the stats name it. */
   readonly cause: string
+  /** The turn it belongs to, if any. */
+  readonly turnId?: string
 }
 
 export type SideReply = Reply
 
 /** A model call that leaves no turn: no hooks of a turn fire, but its usage is logged and counted. */
-export async function askAside(run: Run, { cause, ...call }: SideCall): Promise<SideReply> {
+export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCall): Promise<SideReply> {
   const { behavior } = run
   const defaults = {
     model: run.model,
@@ -34,6 +36,7 @@ export async function askAside(run: Run, { cause, ...call }: SideCall): Promise<
   await run.log.append({ type: 'usage', runId: run.id, cause, usage: reply.usage })
   run.usage = addUsage(run.usage, reply.usage)
   run.turnUsage.push(reply.usage)
+  await run.hooks.tell('usage', { turnId, turn: run.turn, usage: reply.usage, totals: run.usage })
   return reply
 }
 

@@ -1,5 +1,5 @@
 import { messageOf } from './errors.ts'
-import type { AgentHookMap, ToolHookContext } from './hook-map.ts'
+import type { HookContexts, ToolHookContext } from './hook-map.ts'
 import { Lane, TimeLimitError } from './lane.ts'
 import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
@@ -25,7 +25,7 @@ export interface Settled {
 export async function settleCall(
   run: Run,
   prepared: PreparedCall,
-  gate: AgentHookMap['tool:gate'],
+  gate: HookContexts['tool:gate'],
   lane: Lane,
 ): Promise<Settled> {
   const { call, tool, checked, about } = prepared
@@ -54,7 +54,7 @@ export async function settleCall(
   let done: Outcome
   try {
     // Only the tool itself stands in here: a log that cannot be written is not a tool error.
-    const work = tool.execute(copyJson(about.input), context)
+    const work = tool.execute(prepared.parsed ?? copyJson(about.input), context)
     done = readToolResult(isThenable(work) ? await lane.wait(work, timeoutMs, context) : work)
   } catch (error) {
     return settleFailure(run, prepared, error, lane)
@@ -78,8 +78,8 @@ async function factsBefore(
 }
 
 /** A call made by a tool: the same gates, the same hooks, entries of its own; only no turn of the model waits for it. */
-const settleNested: CallNested = async (run, turnId, call, stop) => {
-  const prepared = prepareCall(run, turnId, call)
+const settleNested: CallNested = async (run, { turnId, callId }, call, stop) => {
+  const prepared = prepareCall(run, turnId, call, callId)
   const gate = await gateCall(run, prepared, stop)
   if (!gate) return { output: syntheticText.aborted, isError: true }
   if (gate.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
@@ -100,7 +100,7 @@ async function settleFailure(run: Run, { call, about }: PreparedCall, error: unk
     if (!run.stop.stopped && reason instanceof SiblingFailed) return answer(run, call, reason.message, 'cancelled')
     return answer(run, call, syntheticText.aborted, 'aborted')
   }
-  const failed: AgentHookMap['tool:error'] = { ...about, error }
+  const failed: HookContexts['tool:error'] = { ...about, error }
   await run.hooks.ask('tool:error', failed)
   const output = failed.result === undefined ? `Tool error: ${messageOf(error)}` : readAnswer(failed.result).output
   return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
@@ -117,10 +117,10 @@ async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<S
   const { provider } = run
   const shown = [...run.tools.names()].map((name) => provider.displayName?.(name) ?? name)
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, shown)}`
-  const unknown: AgentHookMap['tool:unknown'] = { ...about, suppressError: false }
+  const unknown: HookContexts['tool:unknown'] = { ...about, suppressError: false }
   await run.hooks.ask('tool:unknown', unknown)
   if (unknown.suppressError) return answer(run, call, readAnswer(unknown.result ?? text).output, 'unknown_tool', false)
-  const failed: AgentHookMap['tool:error'] = { ...about, error: new Error(text) }
+  const failed: HookContexts['tool:error'] = { ...about, error: new Error(text) }
   await run.hooks.ask('tool:error', failed)
   return answer(run, call, readAnswer(unknown.result ?? failed.result ?? text).output, 'unknown_tool')
 }

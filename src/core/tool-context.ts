@@ -1,7 +1,9 @@
+import type { ResolvedBehavior } from './behavior.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { ToolHookContext } from './hook-map.ts'
 import type { Interact } from './interaction.ts'
 import { Lane } from './lane.ts'
+import type { Log } from './log.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
 import type { Session } from './store.ts'
@@ -17,7 +19,7 @@ export class Suspended {
   }
 }
 
-export type CallNested = (run: Run, turnId: string, call: ToolCallBlock, stop: Stop) => Promise<Settled>
+export type CallNested = (run: Run, parent: ToolHookContext, call: ToolCallBlock, stop: Stop) => Promise<Settled>
 
 /** What a tool gets. */
 export class CallContext implements ToolContext {
@@ -57,6 +59,12 @@ export class CallContext implements ToolContext {
     }
     return this.#stop
   }
+  get behavior(): ResolvedBehavior {
+    return this.#run.behavior
+  }
+  get log(): Log {
+    return this.#run.log
+  }
   get depth(): number {
     return this.#run.depth
   }
@@ -86,7 +94,7 @@ export class CallContext implements ToolContext {
         throw new Error(`${this.#about.name} is over and can call nothing any more`)
       const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
-      const { output, isError, suspended } = await this.#callNested(this.#run, this.turnId, call, this.stop)
+      const { output, isError, suspended } = await this.#callNested(this.#run, this.#about, call, this.stop)
       if (suspended !== undefined) throw new Suspended(suspended)
       return { output, isError }
     }

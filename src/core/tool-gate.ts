@@ -1,38 +1,54 @@
 import type { Effect } from './authority.ts'
-import type { AgentHookMap, ToolHookContext } from './hook-map.ts'
+import { messageOf } from './errors.ts'
+import type { HookContexts, ToolHookContext } from './hook-map.ts'
 import type { Run } from './run.ts'
 import { orStopped, type Stop } from './stop.ts'
-import type { ToolDef } from './tool.ts'
+import type { ToolCheck, ToolDef } from './tool.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
-import { deepFreeze, type ToolCallBlock } from './turn.ts'
+import { copyJson, deepFreeze, type ToolCallBlock } from './turn.ts'
 
 /** A call, looked up, checked and mended before anybody is asked about it: what was judged is what runs. */
 export interface PreparedCall {
   readonly call: ToolCallBlock
   readonly tool: ToolDef | undefined
   readonly checked: ValidationResult
+  /** What the tool's own check made of the input, for the tool alone. */
+  readonly parsed?: unknown
   readonly about: ToolHookContext
 }
 
 /** What the gate said. `undefined` means that the run was stopped while somebody was still deciding. */
-export type Verdict = AgentHookMap['tool:gate'] | undefined
+export type Verdict = HookContexts['tool:gate'] | undefined
 
 /** Pure and silent. */
-export function prepareCall(run: Run, turnId: string, call: ToolCallBlock): PreparedCall {
+export function prepareCall(run: Run, turnId: string, call: ToolCallBlock, parentCallId?: string): PreparedCall {
   const tool = run.tools.get(call.name)
-  const checked = check(call, tool)
+  const { parsed, ...checked } = check(call, tool)
   const input = checked.valid ? deepFreeze(checked.input) : call.input
   const displayName = run.provider.displayName?.(call.name) ?? call.name
-  return { call, tool, checked, about: { turnId, callId: call.id, name: call.name, displayName, input } }
+  const about: ToolHookContext = { turnId, callId: call.id, name: call.name, displayName, input }
+  if (parentCallId === undefined && parsed === undefined) return { call, tool, checked, about }
+  return { call, tool, checked, parsed, about: parentCallId === undefined ? about : { ...about, parentCallId } }
 }
 
-function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult {
+function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult & { parsed?: unknown } {
   if (call.unreadable !== undefined)
     return { valid: false, error: `the arguments could not be read: ${call.unreadable}. Send one JSON object` }
   if (!tool) return { valid: true, input: call.input }
-  const checked = validateToolArgs(call.input, tool.spec.inputSchema)
-  if (!checked.valid || call.raw === undefined) return checked
-  return { ...checked, coercions: [repaired, ...(checked.coercions ?? [])] }
+  const mended = validateToolArgs(call.input, tool.spec.inputSchema)
+  if (!mended.valid) return mended
+  const checked = call.raw === undefined ? mended : { ...mended, coercions: [repaired, ...(mended.coercions ?? [])] }
+  return tool.check ? { ...checked, ...ownCheck(tool, checked.input) } : checked
+}
+
+/** What the tool itself says about its input. A check that fails at its work has not let the input pass. */
+function ownCheck(tool: ToolDef, input: Record<string, unknown>): ToolCheck | undefined {
+  try {
+    const found = tool.check?.(copyJson(input))
+    return found?.valid && found.input ? { ...found, input: copyJson(found.input) } : found
+  } catch (error) {
+    return { valid: false, error: messageOf(error) }
+  }
 }
 
 const repaired: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
@@ -47,7 +63,7 @@ export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Ver
 async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop): Promise<Verdict> {
   const effects = effectsOf(tool, about.input)
   const runToolCounts = run.counts.snapshot
-  const gate: AgentHookMap['tool:gate'] = { ...about, runToolCounts, effects, block: false, reason: '' }
+  const gate: HookContexts['tool:gate'] = { ...about, runToolCounts, effects, block: false, reason: '' }
   try {
     const asked = run.hooks.ask('tool:gate', gate)
     if (asked) await orStopped(asked, stop)
@@ -58,10 +74,11 @@ async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop
   return gate
 }
 
-const open = Object.freeze({ block: false }) as AgentHookMap['tool:gate']
+const open = Object.freeze({ block: false }) as HookContexts['tool:gate']
 
 function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
-  const effects = tool?.effects ?? []
+  // What a tool does not say it does may be anything.
+  const effects = tool?.effects ?? ['unknown']
   if (typeof effects !== 'function') return effects
   try {
     return effects(input)

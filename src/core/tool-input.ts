@@ -16,6 +16,8 @@ export type ValidationResult =
 
 /** Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input. */
 export function validateToolArgs(input: Record<string, unknown>, schema: JsonSchema): ValidationResult {
+  if (typeof input !== 'object' || input === null)
+    return { valid: false, error: `expected an object, got ${typeName(input)}` }
   const properties = recordOf(schema.properties)
   const required = Array.isArray(schema.required) ? (schema.required as readonly string[]) : []
   let errors: string[] | undefined

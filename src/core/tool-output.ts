@@ -1,5 +1,4 @@
 import { wellFormed } from './plain-json.ts'
-import type { ToolResult } from './tool.ts'
 import type { ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
 
 /** Bytes on the wire: UTF-8 length of text, base64 length of images. The same number as `outputBytes` in hooks. */
@@ -43,7 +42,13 @@ export function readToolResult(value: unknown): Outcome {
   return { output: wellFormed(shownAsText(value)), isError: false }
 }
 
-function isResultObject(value: unknown): value is Exclude<ToolResult, ToolOutput> {
+interface ResultObject {
+  readonly output: unknown
+  readonly details?: unknown
+  readonly isError?: unknown
+}
+
+function isResultObject(value: unknown): value is ResultObject {
   return typeof value === 'object' && value !== null && 'output' in value && isOutput(value.output)
 }
 

@@ -1,7 +1,11 @@
 import type { Effect } from './authority.ts'
+import type { ResolvedBehavior } from './behavior.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Child, ForkOptions } from './fork.ts'
 import type { Interact } from './interaction.ts'
+import type { Log } from './log.ts'
+import { isPlainJson } from './plain-json.ts'
+import { isThenable } from './stop.ts'
 import type { Session } from './store.ts'
 import type { ToolOutput } from './turn.ts'
 
@@ -43,14 +47,31 @@ export interface ToolDef<Input = any> {
   readonly maxDepth?: number
   /** Where a proxied tool really lives. */
   readonly mcp?: { readonly server: string; readonly tool: string }
+  /**
+   * A further look at the mended input, before anybody is asked: refuse it, or say what it becomes. `undefined` leaves
+   * it as it is. Must be quick, and must not touch anything outside.
+   */
+  check?(input: Record<string, unknown>): ToolCheck | undefined
   /** Adds fields to `tool:before`, for instance what a file held before it is overwritten. */
   before?(input: Input, ctx: ToolContext): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** Text or blocks for the model; `details` are for screens and never sent to it. */
+/** `input` is what gates judge and the log keeps; `parsed`, where given, is what `execute` gets in its place. */
+export type ToolCheck =
+  | { readonly valid: true; readonly input?: Record<string, unknown>; readonly parsed?: unknown }
+  | { readonly valid: false; readonly error: string }
+
+/** Text or blocks for the model; `details` are for screens and never sent to it. Any other value is shown as JSON. */
 export type ToolResult =
   | ToolOutput
   | { readonly output: ToolOutput; readonly details?: unknown; readonly isError?: boolean }
+  | object
+  | number
+  | boolean
+  | bigint
+  | null
+  | undefined
+  | void
 
 /** What a running call may use. */
 export interface ToolContext {
@@ -66,6 +87,10 @@ export interface ToolContext {
   readonly execution: ExecutionContext
   readonly handle: ExecutionHandle
   readonly session: Session | undefined
+  /** What this run was told, all defaults filled in. */
+  readonly behavior: ResolvedBehavior
+  /** Where a tool finds again what it wrote as a `state` entry, with a session or without. */
+  readonly log: Log
   /** 0 for an agent that nobody spawned. */
   readonly depth: number
   /** Absent when nobody can be asked. */
@@ -105,21 +130,45 @@ export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec'> {
   readonly inputSchema?: JsonSchema
 }
 
-/** A tool whose input type is inferred from a schema. */
+/** A tool whose input type is inferred from a schema. What the schema makes of an input is what is judged, and what runs. */
 export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   const { name, description, input, inputSchema, execute, ...declared } = tool
-  const { validate, jsonSchema } = input['~standard']
+  const standard = input?.['~standard']
+  if (typeof standard?.validate !== 'function')
+    throw new TypeError(
+      `Tool "${name}": input must be a schema of zod, arktype, valibot or the like; for plain JSON Schema write a ToolDef`,
+    )
+  const { validate, jsonSchema } = standard
   const schema = inputSchema ?? jsonSchema?.input({ target: 'draft-2020-12' })
   if (!schema)
     throw new TypeError(`Tool "${name}": its schema library gives no JSON Schema; pass one as \`inputSchema\` too`)
   return {
     ...declared,
     spec: { name, description, inputSchema: zodToJsonSchema(schema) },
+    check(raw) {
+      const checked = validate(raw)
+      if (isThenable(checked)) {
+        checked.then(undefined, () => {})
+        return undefined // a schema that takes its time has its say when the tool runs
+      }
+      if (checked.issues) return { valid: false, error: issuesOf(checked.issues) }
+      const { value } = checked
+      return { valid: true, parsed: new Parsed(value), ...(isPlainJson(value) && { input: value }) }
+    },
     async execute(raw, ctx) {
+      if (raw instanceof Parsed) return execute(raw.value as Output, ctx)
       const checked = await validate(raw)
       if (checked.issues) return { output: `Validation error: ${issuesOf(checked.issues)}`, isError: true }
       return execute(checked.value, ctx)
     },
+  }
+}
+
+/** Marks an input that its schema has seen already: a schema may change what it reads, so it must not read twice. */
+class Parsed {
+  readonly value: unknown
+  constructor(value: unknown) {
+    this.value = value
   }
 }
 

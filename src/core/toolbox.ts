@@ -63,6 +63,28 @@ export function checkTool(tool: unknown, where: string): asserts tool is ToolDef
     throw new TypeError(`${where}.spec.description must be a text for the model, got ${show(spec.description)}`)
   if (typeof execute !== 'function') throw new TypeError(`${where}.execute must be a function, got ${show(execute)}`)
   checkSchema(spec.inputSchema, `${where}.spec.inputSchema`)
+  for (const [field, [isRight, wanted]] of Object.entries(declarations)) {
+    const value = (tool as Record<string, unknown>)[field]
+    if (value !== undefined && !isRight(value))
+      throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
+  }
+}
+
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const isCount = (value: unknown): boolean => typeof value === 'number' && value >= 0
+
+/** What a tool may say about itself. A slip here would otherwise show only after a crash. */
+const declarations: Record<string, readonly [isRight: (value: unknown) => boolean, wanted: string]> = {
+  isConcurrencySafe: [(value) => isFlag(value) || isFunction(value), 'true, false or a function of the input'],
+  replay: [(value) => value === 'pure' || value === 'keyed' || value === 'opaque', '"pure", "keyed" or "opaque"'],
+  effects: [(value) => Array.isArray(value) || isFunction(value), 'a list of effects or a function of the input'],
+  gated: [isFlag, 'true or false'],
+  deriveApprovalKey: [isFunction, 'a function of the input'],
+  timeoutMs: [isCount, 'a number of milliseconds, 0 for none'],
+  cancelsSiblings: [isFlag, 'true or false'],
+  maxDepth: [isCount, 'a number of levels'],
+  before: [isFunction, 'a function'],
 }
 
 function checkSchema(schema: unknown, where: string): void {

@@ -7,9 +7,13 @@ export type SessionContentBlock =
   | ToolCallBlock
   | ToolResultBlock
 
+/** What a provider must get back byte for byte with a block of its own making: signatures, ids, encrypted reasoning. */
+export type ProviderData = Readonly<Record<string, unknown>>
+
 export interface TextBlock {
   readonly type: 'text'
   readonly text: string
+  readonly providerData?: ProviderData
 }
 
 /** `data` is base64. */
@@ -31,6 +35,7 @@ export interface ThinkingBlock {
   readonly type: 'thinking'
   readonly text: string
   readonly signature?: string
+  readonly providerData?: ProviderData
 }
 
 export interface ToolCallBlock {
@@ -42,6 +47,7 @@ export interface ToolCallBlock {
   readonly raw?: string
   /** Why `raw` could not be read; such a call is answered, never run. */
   readonly unreadable?: string
+  readonly providerData?: ProviderData
 }
 
 export interface ToolResultBlock {
@@ -65,7 +71,9 @@ export interface SessionTurn extends Message {
   readonly runId: string
   readonly createdAt: number
   readonly usage?: TurnUsage
+  /** Who said it: what a provider marked as its own is sent back to no other. */
   readonly model?: string
+  readonly provider?: string
 }
 
 /** Tokens of one model call. `input` excludes what was read from or written to the provider's cache. `cost` is in dollars, absent when unknown. */

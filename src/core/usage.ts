@@ -1,10 +1,12 @@
+import type { RunStatus } from './log.ts'
 import type { Run } from './run.ts'
 import { type TurnUsage, textOf } from './turn.ts'
 
 /** What a run did and cost. Totals include children, children's children and so on; `turns` and `turnUsage` do not. */
 export interface AgentStats {
   readonly runId: string
-  /** What the model said last. */
+  readonly status: RunStatus
+  /** What the model said last in this run; empty when it said nothing. */
   readonly text: string
   readonly stopReason: string
   readonly totalIn: number
@@ -28,12 +30,17 @@ export interface ChildRunStats extends AgentStats {
 }
 
 /** What a run did so far, its children included. */
-export function statsOf(run: Run, stopReason: string, startedAt: number): AgentStats {
+export function statsOf(run: Run, status: RunStatus, stopReason: string, startedAt: number): AgentStats {
   const { children, usage, clock, firstTokenAt, log } = run
   const costs = [usage, ...children].flatMap(({ cost }) => (cost === undefined ? [] : [cost]))
-  const last = log.transcript.turns.findLast((turn) => turn.role === 'assistant')
+  // A run that found everything answered already says what the answer was.
+  const isRepeating = status === 'completed' && run.turn === 0
+  const last = log.transcript.turns.findLast(
+    (turn) => turn.role === 'assistant' && (isRepeating || turn.runId === run.id),
+  )
   return {
     runId: run.id,
+    status,
     text: last ? textOf(last) : '',
     stopReason,
     totalIn: children.reduce((sum, child) => sum + child.totalIn, usage.input),

@@ -2,7 +2,7 @@ import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '../core/agent.ts'
 import type { EntryBody } from '../core/log.ts'
-import type { AgentHandlers, RunOptions } from '../core/run.ts'
+import type { AgentHookMap, RunOptions } from '../core/run.ts'
 import type { SessionStore } from '../core/store.ts'
 import type { JsonSchema, ToolDef } from '../core/tool.ts'
 import { createAgent } from '../create-agent.ts'
@@ -10,17 +10,27 @@ import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession } from '../sessions/session.ts'
 import { call, memoryExecution, type Step, scripted, tool } from '../testing/index.ts'
 import { createSpawnTool } from '../tools/spawn.ts'
-import { type AgentEvent, durable, eventSchema, followEvents, type Provisional } from './index.ts'
+import {
+  type AgentEvent,
+  type ChildEvent,
+  type DurableEvent,
+  durable,
+  eventSchema,
+  followEvents,
+  type Provisional,
+  type ProvisionalEvent,
+} from './index.ts'
 
 interface Plan {
   readonly steps: readonly Step[]
   readonly tools?: readonly ToolDef[]
-  readonly hooks?: (agent: Agent) => AgentHandlers
+  readonly hooks?: (agent: Agent) => AgentHookMap
   readonly options?: RunOptions
 }
 
 interface Recording {
-  readonly events: AgentEvent[]
+  readonly events: (DurableEvent | ProvisionalEvent)[]
+  readonly children: ChildEvent[]
   readonly store: SessionStore
   readonly agent: Agent
 }
@@ -145,6 +155,23 @@ describe.each(Object.entries(runs))('%s', (_, { shows, ...plan }) => {
   })
 })
 
+test('the events of children come wrapped with their id and depth, numbered by their own logs', async () => {
+  const spawn = createSpawnTool()
+  const nested = [[call('c1', 'spawn', { task: 'a' })], [call('c2', 'spawn', { task: 'b' })], 'leaf', 'child', 'root']
+  const { children, store } = await record({ steps: nested, tools: [spawn] })
+  expect(children.every(isValid)).toBe(true)
+  for (const [id, depth] of [
+    ['s/c1', 1],
+    ['s/c1/c2', 2],
+  ] as const) {
+    const own = children.filter(({ child }) => child.id === id)
+    const lasting = own.flatMap(({ event }) => (event.durable ? [event] : []))
+    expect(new Set(own.map(({ child }) => child.depth))).toEqual(new Set([depth]))
+    expect(lasting).toEqual((await store.read(id)).map(durable))
+    expect(own.some(({ event }) => !event.durable && event.type === 'text')).toBe(true)
+  }
+})
+
 test('streamed text belongs to its turn and attempt, and a retry makes it void', async () => {
   const { events } = await record({ steps: [retrying] })
   const shown = events.flatMap((event) => (event.durable ? [] : [event]))
@@ -200,11 +227,12 @@ async function record({ steps, tools = [], hooks, options }: Plan): Promise<Reco
   const session = await createSession({ store, id: 's' })
   const byName = Object.fromEntries(tools.map((one) => [one.spec.name, one]))
   const agent = createAgent({ provider: scripted(...steps), session, tools: byName, execution: memoryExecution() })
-  const events: AgentEvent[] = []
-  followEvents(agent, (event) => events.push(event))
+  const events: (DurableEvent | ProvisionalEvent)[] = []
+  const children: ChildEvent[] = []
+  followEvents(agent, (event) => ('child' in event ? children.push(event) : events.push(event)))
   // However it ends, the last event says so.
   await agent.run({ prompt: 'go', ...options, ...(hooks && { hooks: hooks(agent) }) }).catch(() => {})
-  return { events, store, agent }
+  return { events, children, store, agent }
 }
 
 const typeOf = (event: AgentEvent): string => (event.durable ? event.entry.type : event.type)

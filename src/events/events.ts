@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts'
+import type { HookContexts } from '../core/hook-map.ts'
 import type { LogEntry } from '../core/log.ts'
 
 /** The version of this stream's shape; it changes when a reader of the old shape could misunderstand the new one. */
@@ -8,7 +9,7 @@ export const eventVersion = 1
  * What a screen or a wire hears. A durable event is a log entry and carries its number: replay equals live. A
  * provisional one is shown and never replayed; it comes after log entry `after`, as number `n` of this listener.
  */
-export type AgentEvent = DurableEvent | ProvisionalEvent
+export type AgentEvent = DurableEvent | ProvisionalEvent | ChildEvent
 
 export interface DurableEvent {
   readonly durable: true
@@ -17,6 +18,14 @@ export interface DurableEvent {
 }
 
 export type ProvisionalEvent = { readonly durable: false; readonly after: number; readonly n: number } & Provisional
+
+/** What happens in a child, or in a child's child: its own events, numbered by its own log. */
+export interface ChildEvent {
+  readonly durable: false
+  readonly type: 'child'
+  readonly child: { readonly id: string; readonly depth: number }
+  readonly event: DurableEvent | ProvisionalEvent
+}
 
 export type Provisional =
   | { readonly type: 'turn_started'; readonly turnId: string; readonly step: number }
@@ -44,21 +53,37 @@ export type Provisional =
       readonly partial?: string
     }
 
-/** Follows an agent from now on. Durable events come from its log, so only what the log never sees comes from hooks. */
-export function followEvents(agent: Pick<Agent, 'log' | 'hooks'>, listener: (event: AgentEvent) => void): () => void {
-  const { log, hooks } = agent
-  let n = 0
+type Followed = Pick<Agent, 'log' | 'hooks'>
+
+/** Follows an agent and the children it spawns, from now on. Returns how to stop. */
+export function followEvents(agent: Followed, listener: (event: AgentEvent) => void): () => void {
+  const stops: (() => void)[] = []
   /** A screen that fails must not take the run down with it. */
   const emit = (event: AgentEvent): void => {
     try {
       listener(event)
     } catch (error) {
-      if (hooks.has('hook:error')) void hooks.tell('hook:error', { hook: 'events', error })
+      if (agent.hooks.has('hook:error')) void agent.hooks.tell('hook:error', { hook: 'events', error })
       else console.error('libero: a listener for events failed:', error)
     }
   }
+  const follow = (one: Followed, show: (event: DurableEvent | ProvisionalEvent) => void): void => {
+    stops.push(...followOne(one, show))
+    const followChild = ({ childId: id, depth, log, hooks }: HookContexts['spawn:before']): void =>
+      follow({ log, hooks }, (event) => emit({ durable: false, type: 'child', child: { id, depth }, event }))
+    stops.push(one.hooks.hook('spawn:before', followChild))
+  }
+  follow(agent, emit)
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+/** Durable events come from the log; only what the log never sees comes from hooks. */
+function followOne({ log, hooks }: Followed, emit: (event: DurableEvent | ProvisionalEvent) => void): (() => void)[] {
+  let n = 0
   const show = (event: Provisional): void => emit({ durable: false, after: log.head, n: ++n, ...event })
-  const stops = [
+  return [
     log.subscribe((entry) => emit(durable(entry))),
     hooks.hook('turn:before', ({ turnId, turn }) => show({ type: 'turn_started', turnId, step: turn })),
     hooks.hook('stream:start', ({ turnId, attempt }) => show({ type: 'stream_started', turnId, attempt })),
@@ -76,9 +101,6 @@ export function followEvents(agent: Pick<Agent, 'log' | 'hooks'>, listener: (eve
       show({ type: 'turn_failed', turnId, stop, error: error.message, ...(partial !== undefined && { partial }) })
     }),
   ]
-  return () => {
-    for (const stop of stops) stop()
-  }
 }
 
 /** A log entry as the event it is; what a reader gets who was not there. */

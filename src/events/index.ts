@@ -1,5 +1,6 @@
 export {
   type AgentEvent,
+  type ChildEvent,
   type DurableEvent,
   durable,
   eventVersion,

@@ -8,7 +8,8 @@ import { eventSchema, eventVersion, type Provisional } from './index.ts'
 /** One of each type, with every field it can have: the compiler sees to both. */
 type Samples<Union extends { type: string }> = { [Type in Union['type']]: Required<Extract<Union, { type: Type }>> }
 
-const text = { type: 'text', text: 'x' } as const
+const text = { type: 'text', text: 'x', providerData: {} } as const
+const failure = { name: 'Error', message: 'x', providerCode: 'c', retryable: false }
 const usage = { input: 1, output: 2, cacheRead: 3, cacheCreation: 4, cost: 0.5, model: 'm' }
 const turn = { id: 't', runId: '', role: 'assistant', content: [text], createdAt: 0.5, usage, model: 'm' } as const
 
@@ -29,7 +30,7 @@ const entries: Samples<EntryBody> = {
   checkpoint: { type: 'checkpoint', ref: 'r' },
   label: { type: 'label', text: 'x' },
   parked: { type: 'parked', reason: 'x' },
-  run_ended: { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end', error: 'x', output: 1 },
+  run_ended: { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end', error: failure, output: 1 },
 }
 
 const provisional: Samples<Provisional> = {
@@ -49,8 +50,16 @@ const blocks: Samples<SessionContentBlock> = {
   text,
   image: { type: 'image', mediaType: 'image/png', data: 'aGk=' },
   document: { type: 'document', mediaType: 'application/pdf', data: 'aGk=', name: 'n' },
-  thinking: { type: 'thinking', text: 'x', signature: 's' },
-  tool_call: { type: 'tool_call', id: 'c', name: 'n', input: { any: [1] }, raw: '{', unreadable: 'x' },
+  thinking: { type: 'thinking', text: 'x', signature: 's', providerData: {} },
+  tool_call: {
+    type: 'tool_call',
+    id: 'c',
+    name: 'n',
+    input: { any: [1] },
+    raw: '{',
+    unreadable: 'x',
+    providerData: {},
+  },
   tool_result: { type: 'tool_result', callId: 'c', output: 'x', isError: false },
 }
 
@@ -64,8 +73,9 @@ const optional: Partial<Record<string, readonly string[]>> = {
   entry_run_ended: ['error', 'output'],
   provisional_turn_failed: ['partial'],
   block_document: ['name'],
-  block_thinking: ['signature'],
-  block_tool_call: ['raw', 'unreadable'],
+  block_text: ['providerData'],
+  block_thinking: ['signature', 'providerData'],
+  block_tool_call: ['raw', 'unreadable', 'providerData'],
   block_tool_result: ['isError'],
 }
 

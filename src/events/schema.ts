@@ -1,4 +1,4 @@
-import type { CallOutcome, EntryBody, InputMode, LogEntry, ParentCall, RunStatus } from '../core/log.ts'
+import type { CallOutcome, EntryBody, InputMode, LogEntry, ParentCall, RunFailure, RunStatus } from '../core/log.ts'
 import type { StopReason } from '../core/provider.ts'
 import type { JsonSchema, ReplayClass } from '../core/tool.ts'
 import type {
@@ -12,7 +12,7 @@ import type {
   ToolResultBlock,
   TurnUsage,
 } from '../core/turn.ts'
-import { type DurableEvent, eventVersion, type Provisional, type ProvisionalEvent } from './events.ts'
+import { type ChildEvent, type DurableEvent, eventVersion, type Provisional, type ProvisionalEvent } from './events.ts'
 
 type Absent = Record<never, never>
 type OptionalKey<T> = { [Key in keyof T]-?: Absent extends Pick<T, Key> ? Key : never }[keyof T]
@@ -76,7 +76,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   parked: object<BodyOf<'parked'>>({ reason: text }),
   run_ended: object<BodyOf<'run_ended'>>(
     { runId: text, status: ref('status'), stop: text },
-    { error: text, output: anything },
+    { error: ref('failure'), output: anything },
   ),
 }
 
@@ -99,13 +99,13 @@ const provisionalFields: { [Type in Provisional['type']]: JsonSchema } = {
 }
 
 const blockFields: { [Type in SessionContentBlock['type']]: JsonSchema } = {
-  text: object<Omit<TextBlock, 'type'>>({ text }),
+  text: object<Omit<TextBlock, 'type'>>({ text }, { providerData: record }),
   image: object<Omit<ImageBlock, 'type'>>({ mediaType: text, data: text }),
   document: object<Omit<DocumentBlock, 'type'>>({ mediaType: text, data: text }, { name: text }),
-  thinking: object<Omit<ThinkingBlock, 'type'>>({ text }, { signature: text }),
+  thinking: object<Omit<ThinkingBlock, 'type'>>({ text }, { signature: text, providerData: record }),
   tool_call: object<Omit<ToolCallBlock, 'type'>>(
     { id: text, name: text, input: record },
-    { raw: text, unreadable: text },
+    { raw: text, unreadable: text, providerData: record },
   ),
   tool_result: object<Omit<ToolResultBlock, 'type'>>(
     { callId: text, output: ref('output') },
@@ -147,10 +147,16 @@ export const eventSchema: JsonSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   $id: `urn:libero:event:${eventVersion}`,
   title: 'Libero event',
-  anyOf: [ref('durable'), ref('provisional')],
+  anyOf: [ref('durable'), ref('provisional'), ref('child')],
   $defs: {
     durable: object<DurableEvent>({ durable: only(true), seq: ordinal, entry: ref('entry') }),
     provisional: anyOf(provisional.names),
+    child: object<ChildEvent>({
+      durable: only(false),
+      type: only('child'),
+      child: object<ChildEvent['child']>({ id: text, depth: ordinal }),
+      event: { anyOf: [ref('durable'), ref('provisional')] },
+    }),
     ...provisional.defs,
 
     entry: anyOf([...entries.names, 'entry_of_a_later_version']),
@@ -163,7 +169,7 @@ export const eventSchema: JsonSchema = {
 
     turn: object<SessionTurn>(
       { id: text, runId: text, role: oneOf({ user: true, assistant: true }), content: blocks, createdAt: number },
-      { usage: ref('usage'), model: text },
+      { usage: ref('usage'), model: text, provider: text },
     ),
     block: anyOf(content.names),
     ...content.defs,
@@ -172,6 +178,7 @@ export const eventSchema: JsonSchema = {
       { input: count, output: count },
       { cacheRead: count, cacheCreation: count, cost: count, model: text },
     ),
+    failure: object<RunFailure>({ name: text, message: text }, { providerCode: text, retryable: { type: 'boolean' } }),
     parent: object<ParentCall>({ runId: text, callId: text }, { session: text }),
     mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true }),
     stop: oneOf<StopReason>({ end: true, tool_use: true, length: true, refusal: true, other: true }),

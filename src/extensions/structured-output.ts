@@ -1,4 +1,5 @@
 import { AgentProviderError, messageOf } from '../core/errors.ts'
+import { buildRequest } from '../core/model-request.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
@@ -17,7 +18,7 @@ export function structuredOutput(): Extension {
       hooks.hook('turn:next', async (next) => {
         if (!next.stop || next.add.length > 0) return
         try {
-          run.output = await answerIn(run, schema)
+          run.output = await answerIn(run, schema, next.turnId)
         } catch (error) {
           next.error = error
           return
@@ -28,14 +29,19 @@ export function structuredOutput(): Extension {
   }
 }
 
-async function answerIn(run: Run, schema: JsonSchema): Promise<unknown> {
+async function answerIn(run: Run, schema: JsonSchema, turnId: string): Promise<unknown> {
   const { inputSchema, unwrap } = asToolInput(schema)
   const tools = [{ name: toolName, description: 'Gives the final answer.', inputSchema }]
-  const messages: Message[] = [...run.log.transcript.messagesFor(run.provider.meta.name), said(request)]
+  // The same hooks as for any other request: what is kept from the model stays kept from it here.
+  const { messages: shown, system, model } = await buildRequest(run, turnId)
+  const messages: Message[] = [...shown, said(request)]
   let problem = ''
   for (let tries = 0; tries < 2; tries++) {
     const { content } = await run.askAside({
       cause: 'structured output',
+      turnId,
+      model,
+      system,
       messages,
       tools,
       toolChoice: { name: toolName },

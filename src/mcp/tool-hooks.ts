@@ -1,4 +1,4 @@
-import type { AgentHookMap, McpToolHookContext } from '../core/hook-map.ts'
+import type { HookContexts, McpToolHookContext } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import { defaultTimeoutMs, type ToolDef } from '../core/tool.ts'
 import type { CallContext } from '../core/tool-context.ts'
@@ -12,6 +12,7 @@ export function withMcpHooks(tool: ToolDef, at: { server: string; tool: string }
   return {
     ...tool,
     mcp: at,
+    effects: tool.effects ?? [`mcp:${at.server}.${at.tool}`],
     timeoutMs: 0, // people at the gate take their time; the limit holds for the remote call alone
     async execute(input, ctx) {
       const { name } = tool.spec
@@ -25,7 +26,7 @@ export function withMcpHooks(tool: ToolDef, at: { server: string; tool: string }
         input: shown,
         ...at,
       }
-      const gate: AgentHookMap['mcp:tool:gate'] = { ...about, block: false, reason: '' }
+      const gate: HookContexts['mcp:tool:gate'] = { ...about, block: false, reason: '' }
       await hooks.ask('mcp:tool:gate', gate)
       ctx.signal.throwIfAborted()
       if (gate.block) return { output: `Blocked: ${gate.reason || 'this call is not allowed'}`, isError: true }

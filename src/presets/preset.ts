@@ -2,7 +2,7 @@ import type { Behavior } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { Provider } from '../core/provider.ts'
-import type { AgentHandlers, Extension } from '../core/run.ts'
+import type { AgentHookMap, Extension } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { McpConnector, McpServerConfig } from '../mcp/extension.ts'
@@ -26,8 +26,10 @@ export interface AgentOptions {
   /** Warm up in the background, at once. */
   readonly eager?: boolean
   /** For the life of the agent. */
-  readonly hooks?: AgentHandlers
-  /** Features of your own; they come after the built-in ones. */
+  readonly hooks?: AgentHookMap
+  /** Reserved: only an empty object is accepted in this version. */
+  readonly skills?: Readonly<Record<string, unknown>>
+  /** Features of your own. The built-in ones come after them and have the last word. */
   readonly extensions?: readonly Extension[]
   readonly clock?: Clock
   readonly newId?: () => string
@@ -64,10 +66,10 @@ function mergeServers(earlier: readonly McpServerConfig[], later: readonly McpSe
   return [...earlier.filter(({ name }) => !later.some((server) => server.name === name)), ...later]
 }
 
-function mergeHooks(earlier: AgentHandlers, later: AgentHandlers): AgentHandlers {
+function mergeHooks(earlier: AgentHookMap, later: AgentHookMap): AgentHookMap {
   const merged: Record<string, unknown[]> = {}
   for (const handlers of [earlier, later])
     for (const [name, handler] of Object.entries(handlers))
       if (handler !== undefined) merged[name] = [...(merged[name] ?? []), ...[handler].flat()]
-  return merged as AgentHandlers
+  return merged as AgentHookMap
 }

@@ -1,4 +1,6 @@
+import { show } from '../core/behavior.ts'
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
+import { SessionBusyError } from '../core/errors.ts'
 import { type EntryBody, type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { repairPairs } from '../core/pairing.ts'
 import type { Fence, Session, SessionStore } from '../core/store.ts'
@@ -11,9 +13,13 @@ export interface SessionOptions {
   readonly newId?: () => string
   /** Who writes, as others are told when they find the session busy. */
   readonly owner?: string
-  /** How long a writer that went silent keeps its right to write. */
+  /** How long a writer that went silent keeps its right to write. Default 30 s. */
   readonly leaseMs?: number
+  /** Take the session from whoever writes it; what he still tries to write is refused. */
+  readonly takeOver?: boolean
 }
+
+const defaultLeaseMs = 30_000
 
 /** A new session. Without a store it lives as long as the process. */
 export async function createSession({
@@ -21,6 +27,8 @@ export async function createSession({
   id = crypto.randomUUID(),
   ...options
 }: SessionOptions & { store?: SessionStore; id?: string } = {}): Promise<Session> {
+  if (typeof store?.append !== 'function' || typeof store.read !== 'function')
+    throw new TypeError(`createSession needs a SessionStore such as createMemoryStore(), got ${show(store)}`)
   if ((await store.read(id)).length > 0)
     throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
   return new StoredSession(store, id, [], options)
@@ -44,10 +52,12 @@ class StoredSession implements Session {
   readonly #options: SessionOptions
   readonly #clock: Clock
   readonly #owner: string
-  readonly #leaseMs: number
   readonly #parent: StoredSession | undefined
   #epoch: number | undefined
-  #opening: Promise<void> | undefined
+  /** Somebody has asked for the right to write, or holds it. */
+  #isTaken = false
+  /** One addition at a time, so that they do not find each other in the way. */
+  #additions: Promise<unknown> = Promise.resolve()
   /** Whether all that others wrote is known; before that nothing may be added. */
   #isReady = false
   #head = 0
@@ -60,13 +70,12 @@ class StoredSession implements Session {
     options: SessionOptions,
     parent?: StoredSession,
   ) {
-    const { clock = systemClock, newId = createIds(), owner = `libero-${newId()}`, leaseMs = 30_000 } = options
+    const { clock = systemClock, newId = createIds(), owner = `libero-${newId()}` } = options
     this.id = id
     this.#store = store
     this.#options = { ...options, newId, owner }
     this.#clock = clock
     this.#owner = owner
-    this.#leaseMs = leaseMs
     this.#parent = parent
     this.#head = history.length
     this.log = new Log({ id, clock, newId, history, commit: (entries) => this.#commit(entries) })
@@ -81,31 +90,33 @@ class StoredSession implements Session {
   }
 
   async open(): Promise<void> {
-    if (this.#parent || this.#isReady) return
-    this.#opening ??= this.#take().finally(() => {
-      this.#opening = undefined
-    })
-    await this.#opening
-  }
-
-  async #take(): Promise<void> {
-    const { epoch, inbox } = await this.#store.lease(this.id, { owner: this.#owner, ttlMs: this.#leaseMs })
-    this.#epoch = epoch
-    this.#renewLater()
+    if (this.#parent) return
+    if (this.#isTaken) throw new SessionBusyError(`Session ${this.id} is being written by another run of this process`)
+    this.#isTaken = true
     try {
-      this.#absorb(await this.#store.read(this.id, this.#head))
-      this.#isReady = true
-      await this.#settle()
-      for (const item of inbox) await this.log.admit(item)
+      await this.#take()
     } catch (error) {
       await this.release()
       throw error
     }
   }
 
+  async #take(): Promise<void> {
+    const { leaseMs: ttlMs = defaultLeaseMs, takeOver = false } = this.#options
+    const { epoch, inbox } = await this.#store.lease(this.id, { owner: this.#owner, ttlMs, takeOver })
+    this.#epoch = epoch
+    this.#renewLater()
+    if (this.log.isBroken) this.#reload(await this.#store.read(this.id))
+    else this.#absorb(await this.#store.read(this.id, this.#head))
+    this.#isReady = true
+    await this.#settle()
+    for (const item of inbox) await this.log.admit(item)
+  }
+
   async release(): Promise<void> {
     while (this.log.isWriting) await this.log.settled() // what was accepted is written first
     this.#isReady = false
+    this.#isTaken = false
     this.#stopRenewing?.()
     this.#stopRenewing = undefined
     if (this.#epoch === undefined) return
@@ -129,6 +140,7 @@ class StoredSession implements Session {
 
   async addTurns(messages: readonly Message[]): Promise<void> {
     const { transcript } = this.log
+    checkMessages(messages)
     if (transcript.isLive) throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
     const turns = repairPairs(messages).map(({ role, content }): EntryBody => {
       const about = { id: this.#options.newId!(), runId: '', createdAt: this.#clock.now() }
@@ -141,6 +153,9 @@ class StoredSession implements Session {
   }
 
   async save(): Promise<void> {
+    // A session without a word must exist too: it may be created here and loaded elsewhere.
+    const created: EntryBody = { type: 'state', owner: 'session', value: { createdAt: this.#clock.now() } }
+    if (this.log.head === 0) await this.#whileOpen(() => this.log.append(created))
     await this.log.settled()
   }
 
@@ -167,7 +182,13 @@ class StoredSession implements Session {
     return this.#parent ? this.#parent.#canWrite() : this.#isReady
   }
 
-  async #whileOpen(work: () => Promise<void> | void): Promise<void> {
+  #whileOpen(work: () => Promise<void> | void): Promise<void> {
+    const addition = this.#additions.then(() => this.#add(work))
+    this.#additions = addition.catch(() => {})
+    return addition
+  }
+
+  async #add(work: () => Promise<void> | void): Promise<void> {
     if (this.#canWrite()) return work()
     await this.open()
     try {
@@ -191,6 +212,11 @@ class StoredSession implements Session {
     return { epoch: this.#epoch, head: this.#head }
   }
 
+  #reload(history: readonly LogEntry[]): void {
+    this.log.reload(history)
+    this.#head = history.length
+  }
+
   #absorb(entries: readonly LogEntry[]): void {
     this.log.absorb(entries)
     this.#head += entries.length
@@ -210,14 +236,28 @@ class StoredSession implements Session {
   }
 
   #renewLater(): void {
-    this.#stopRenewing = this.#clock.timer(this.#leaseMs / 3, () => {
+    const { leaseMs: ttlMs = defaultLeaseMs } = this.#options
+    this.#stopRenewing = this.#clock.timer(ttlMs / 3, () => {
       const epoch = this.#epoch
       if (epoch === undefined) return
       // A lease that is lost shows at the next append, which the store refuses.
-      this.#store.lease(this.id, { owner: this.#owner, ttlMs: this.#leaseMs, epoch }).then(
+      this.#store.lease(this.id, { owner: this.#owner, ttlMs, epoch }).then(
         () => this.#epoch === epoch && this.#renewLater(),
         () => {},
       )
     })
+  }
+}
+
+function checkMessages(messages: unknown): asserts messages is readonly Message[] {
+  if (!Array.isArray(messages)) throw new TypeError(`addTurns takes a list of messages, got ${show(messages)}`)
+  for (const [i, message] of messages.entries()) {
+    const { role, content } = (message ?? {}) as Partial<Message>
+    if (role !== 'user' && role !== 'assistant')
+      throw new TypeError(`addTurns: messages[${i}].role must be "user" or "assistant", got ${show(role)}`)
+    if (!Array.isArray(content))
+      throw new TypeError(
+        `addTurns: messages[${i}].content must be blocks such as [{ type: 'text', text }], got ${show(content)}`,
+      )
   }
 }

@@ -10,9 +10,8 @@ export interface InteractionToolOptions<Input> {
 }
 
 /** A tool with which the model asks a person, or whoever answers for one. */
-export function createInteractionTool<Input = Record<string, unknown>>(
-  options: InteractionToolOptions<Input>,
-): ToolDef<Input> {
+// biome-ignore lint/suspicious/noExplicitAny: the schema says what comes in, and TypeScript cannot read it
+export function createInteractionTool<Input = any>(options: InteractionToolOptions<Input>): ToolDef<Input> {
   const { name, description = 'Asks the user and waits for the answer.', schema, onRequest } = options
   return {
     spec: { name, description, inputSchema: schema },

@@ -15,6 +15,8 @@ export interface SpawnOptions {
   readonly preset?: ChildPreset
   /** Presets that the model may choose from by name. */
   readonly presets?: Readonly<Record<string, ChildPreset>>
+  /** Takes effect with the file tools: children may edit what their parent has read. */
+  readonly shareReadState?: boolean
   /** Levels of spawning; the tool is not offered below. Default 3. */
   readonly maxDepth?: number
 }

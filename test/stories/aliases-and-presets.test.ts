@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   AgentContextExceededError,
-  type AgentHandlers,
+  type AgentHookMap,
   type AgentOptions,
   composePresets,
   createAgent,
@@ -138,7 +138,7 @@ describe('presets', () => {
 
   test('A178 spreading two presets loses hooks, composing them keeps all in order', async () => {
     const heard: string[] = []
-    const hear = (who: string): AgentHandlers => ({ 'agent:done': () => void heard.push(who) })
+    const hear = (who: string): AgentHookMap => ({ 'agent:done': () => void heard.push(who) })
     const [first, second] = [{ hooks: hear('first') }, { hooks: hear('second') }]
 
     await createAgent({ provider: scripted('ok'), ...first, ...second }).run({ prompt: 'hi' })

@@ -223,7 +223,7 @@ describe('thinking', () => {
   test('A187 a function may give any curve between nothing and the whole budget', async () => {
     const wishes = [2 * 8192, 100.5, -5, Number.NaN]
     const thinkingDecay = (turn: number) => wishes[turn - 1]!
-    expect(await budgets({ thinkingBudget: 8192, thinkingDecay }, 4)).toEqual([8192, 100, 0, 8192])
+    expect(await budgets({ thinkingBudget: 8192, thinkingDecay }, 4)).toEqual([8192, 100, undefined, 8192])
     const asked: unknown[] = []
     const curve = (...args: [number, number]) => asked.push(args) && 1
     await budgets({ thinkingBudget: 8192, thinkingDecay: curve }, 2)

@@ -4,7 +4,7 @@ import {
   AgentAbortedError,
   AgentContextExceededError,
   AgentError,
-  type AgentHandlers,
+  type AgentHookMap,
   AgentProviderError,
   createAgent,
   createMemoryStore,
@@ -226,7 +226,7 @@ function answer(input: Record<string, unknown> | string, tokens = 10): Step {
   return [{ type: 'reply', content: [reply], usage: { input: tokens, output: 5 }, stop: 'tool_use' }]
 }
 
-async function extract(script: readonly Step[], schema?: Record<string, unknown>, hooks: AgentHandlers = {}) {
+async function extract(script: readonly Step[], schema?: Record<string, unknown>, hooks: AgentHookMap = {}) {
   const provider = scripted(...script)
   const store = createMemoryStore()
   const session = await createSession({ store })

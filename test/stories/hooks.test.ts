@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AgentHandlers, AgentOptions, SessionTurn, ToolHookContext } from '../../src/index.ts'
+import type { AgentHookMap, AgentOptions, SessionTurn, ToolHookContext } from '../../src/index.ts'
 import { createAgent, createSession } from '../../src/index.ts'
 import { call, scripted, texts, tool } from '../../src/testing/index.ts'
 
@@ -46,7 +46,7 @@ describe('registering', () => {
   })
 
   test('A043 a mistyped hook name throws at construction, and says what was probably meant', async () => {
-    const typo = { 'tool:befor': () => {} } as AgentHandlers
+    const typo = { 'tool:befor': () => {} } as AgentHookMap
     const message = 'Unknown hook "tool:befor", did you mean "tool:before"'
     expect(() => createAgent({ provider: scripted(), hooks: typo })).toThrow(message)
     const agent = createAgent({ provider: scripted('fine') })
@@ -271,7 +271,7 @@ const toolHooks = [
 ] as const
 
 /** An agent whose model calls `lookup` once and is done. */
-function caller(hooks: AgentHandlers, more: Partial<AgentOptions> = {}) {
+function caller(hooks: AgentHookMap, more: Partial<AgentOptions> = {}) {
   const ran: unknown[] = []
   const provider = scripted([call('c1', 'lookup')], 'done')
   const tools = {

@@ -4,7 +4,7 @@ import { hookNames } from '../../src/core/hook-map.ts'
 import {
   type Agent,
   AgentAbortedError,
-  type AgentHandlers,
+  type AgentHookMap,
   AgentProviderError,
   createAgent,
   createSession,
@@ -371,7 +371,7 @@ function once<Args extends unknown[]>(fn: (...args: Args) => Promise<void> | voi
 }
 
 /** Handlers for every hook there is, and the order in which they were called; repeats in a row count once. */
-function recorder(): { log: string[]; handlers: AgentHandlers } {
+function recorder(): { log: string[]; handlers: AgentHookMap } {
   const log: string[] = []
   const record = (name: string) => () => void (log.at(-1) !== name && log.push(name))
   return { log, handlers: Object.fromEntries([...hookNames].map((name) => [name, record(name)])) }

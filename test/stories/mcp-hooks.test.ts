@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hookNames } from '../../src/core/hook-map.ts'
-import type { AgentHandlers, AgentOptions, McpToolHookContext, ToolDef } from '../../src/index.ts'
+import type { AgentHookMap, AgentOptions, McpToolHookContext, ToolDef } from '../../src/index.ts'
 import { AgentAbortedError, createAgent, createSpawnTool } from '../../src/index.ts'
 import { call, fakeClock, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 
@@ -184,7 +184,7 @@ describe('mcp:tool:gate', () => {
 })
 
 /** An agent with one MCP server `docs` and its tool `find`, which a model calls once. `log` has what a call fires. */
-function client(hooks: AgentHandlers = {}, more: Partial<AgentOptions> = {}, remote?: ToolDef['execute']) {
+function client(hooks: AgentHookMap = {}, more: Partial<AgentOptions> = {}, remote?: ToolDef['execute']) {
   const log: string[] = []
   const found: ToolDef['execute'] = (input) => {
     log.push(`remote ${JSON.stringify(input)}`)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import {
-  type AgentHookMap,
   createAgent,
   createMemoryStore,
   createSession,
+  type HookContexts,
   type SessionContentBlock,
   type ToolDef,
 } from '../../src/index.ts'
@@ -26,7 +26,7 @@ const brokenTools: [string, ToolDef['execute']][] = [
   ['returns what cannot be shown', () => (() => {}) as never],
 ]
 
-const brokenHooks: [keyof AgentHookMap, ToolCallBlock, RegExp][] = [
+const brokenHooks: [keyof HookContexts, ToolCallBlock, RegExp][] = [
   ['tool:gate', call('c1', 'ok', { n: 1 }), /^Blocked: .*boom/],
   ['tool:unknown', call('c1', 'nobody'), /^Unknown tool: nobody/],
   ['validation:reject', call('c1', 'picky'), /^Validation error: /],

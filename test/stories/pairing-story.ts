@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import {
   type Agent,
-  type AgentHandlers,
+  type AgentHookMap,
   type Behavior,
   createAgent,
   createMemoryStore,
@@ -21,7 +21,7 @@ interface Story {
   /** What the model says after the calls, before it is content with everything. */
   more?: Step[]
   tools?: (abort: () => void) => Record<string, ToolDef>
-  hooks?: (agent: Agent) => AgentHandlers
+  hooks?: (agent: Agent) => AgentHookMap
   behavior?: Behavior
   /** How the second run begins. */
   next?: 'prompt' | 'resume' | 'none'

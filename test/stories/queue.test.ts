@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { AgentAbortedError, loadSession } from '../../src/index.ts'
 import { call, texts } from '../../src/testing/index.ts'
-import type { AgentHookMap } from '../../src/types.ts'
+import type { HookContexts } from '../../src/types.ts'
 import { calls, once, said, setUp } from './queue-kit.ts'
 
-const lastMoments: (keyof AgentHookMap)[] = ['stream:text', 'stream:end', 'turn:after', 'usage', 'session:turns']
-const tooLate: (keyof AgentHookMap)[] = ['turn:next', 'agent:done', 'session:end']
+const lastMoments: (keyof HookContexts)[] = ['stream:text', 'stream:end', 'turn:after', 'usage', 'session:turns']
+const tooLate: (keyof HookContexts)[] = ['turn:next', 'agent:done', 'session:end']
 
 describe.each(['in memory', 'in a session'] as const)('messages to an agent %s', (kind) => {
   test.each(lastMoments)('steering in %s of the last turn keeps the run alive', async (name) => {
@@ -201,7 +201,7 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
 function onTurn(n: number, act: () => void) {
   let count = 0
   return (ctx: object) => {
-    const isOurs = !('turns' in ctx && (ctx as AgentHookMap['session:turns']).turns[0]?.role === 'user')
+    const isOurs = !('turns' in ctx && (ctx as HookContexts['session:turns']).turns[0]?.role === 'user')
     if (isOurs && ++count === n) act()
   }
 }

@@ -336,7 +336,17 @@ async function copyOf(store: SessionStore, last?: string): Promise<SessionStore>
   return copy
 }
 
-const leaf = { runId: 'r', text: '', stopReason: 'end', totalIn: 0, totalOut: 0, turns: 1, elapsed: 0, depth: 1 }
+const leaf = {
+  runId: 'r',
+  status: 'completed' as const,
+  text: '',
+  stopReason: 'end',
+  totalIn: 0,
+  totalOut: 0,
+  turns: 1,
+  elapsed: 0,
+  depth: 1,
+}
 const small = { output: 1, model: 'small' }
 const big = { output: 1, model: 'big', cost: 2, cacheRead: 3, cacheCreation: 4 }
 const tree: AgentStats = {

@@ -81,9 +81,10 @@ describe('what a tool may use', () => {
     expect(seen).toEqual(['old a'])
   })
 
-  test('effects are shown to gates, computed from the input; a throwing function means unknown', async () => {
+  test('effects are shown to gates, computed from the input; what is not declared, or fails, is unknown', async () => {
     const tools = {
       plain: tool('plain', () => '', { effects: ['net'] }),
+      silent: tool('silent', () => ''),
       computed: tool('computed', () => '', { effects: (input) => (input.write ? ['fs.write'] : ['fs.read']) }),
       broken: tool('broken', () => '', {
         effects: () => {
@@ -91,12 +92,18 @@ describe('what a tool may use', () => {
         },
       }),
     }
-    const calls = [call('1', 'plain'), call('2', 'computed', { write: true }), call('3', 'broken'), call('4', 'ghost')]
+    const calls = [
+      call('1', 'plain'),
+      call('2', 'computed', { write: true }),
+      call('3', 'broken'),
+      call('4', 'ghost'),
+      call('5', 'silent'),
+    ]
     const agent = createAgent({ provider: scripted(calls, 'fin'), tools })
     const seen: unknown[] = []
     agent.hooks.hook('tool:gate', (ctx) => void seen.push(ctx.effects))
     await agent.run({ prompt: 'go' })
-    expect(seen).toEqual([['net'], ['fs.write'], ['unknown'], []])
+    expect(seen).toEqual([['net'], ['fs.write'], ['unknown'], ['unknown'], ['unknown']])
   })
 })
 

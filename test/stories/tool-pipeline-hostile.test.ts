@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AgentHandlers, SessionTurn, ToolDef, ToolResultContent } from '../../src/index.ts'
+import type { AgentHookMap, SessionTurn, ToolDef, ToolResultContent } from '../../src/index.ts'
 import { AgentAbortedError, createAgent } from '../../src/index.ts'
 import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
 
@@ -49,7 +49,7 @@ describe('what handlers write is made fit to be stored', () => {
   const half = '😀'.slice(0, 1)
   const throws = tool('save', () => Promise.reject(new Error('no')))
 
-  test.each<[string, ToolDef, AgentHandlers]>([
+  test.each<[string, ToolDef, AgentHookMap]>([
     ['tool:gate', tool('save', fail), { 'tool:gate': (ctx) => void Object.assign(ctx, { result: `cut${half}` }) }],
     ['tool:transform', tool('save', () => 'x'), { 'tool:transform': (ctx) => void (ctx.result = `cut${half}`) }],
     ['tool:error', throws, { 'tool:error': (ctx) => void (ctx.result = `cut${half}`) }],
@@ -237,7 +237,7 @@ describe('abort around the start of a call', () => {
 })
 
 /** Lets a model make these calls in one turn, with one tool. */
-async function play(calls: ReturnType<typeof call>[], one: ToolDef, hooks: AgentHandlers = {}) {
+async function play(calls: ReturnType<typeof call>[], one: ToolDef, hooks: AgentHookMap = {}) {
   const agent = createAgent({ provider: scripted(calls, 'done'), tools: { one }, hooks })
   const { text } = await agent.run({ prompt: 'go' })
   return { text, turns: agent.turns, results: resultsIn(agent.turns) }

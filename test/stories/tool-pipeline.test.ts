@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { hookNames } from '../../src/core/hook-map.ts'
-import type { AgentHandlers, AgentHookMap, AgentOptions, SessionTurn, ToolResultContent } from '../../src/index.ts'
+import type { AgentHookMap, AgentOptions, HookContexts, SessionTurn, ToolResultContent } from '../../src/index.ts'
 import { createAgent, createMemoryStore, createSession, loadSession, toolOutputByteLength } from '../../src/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 
@@ -182,7 +182,7 @@ describe('errors and transforms', () => {
 
   test('A090 outputBytes is the size before in transform, and the size of what is left in after', async () => {
     const seen: unknown[] = []
-    const shorten = ({ outputBytes, ...ctx }: AgentHookMap['tool:transform']) =>
+    const shorten = ({ outputBytes, ...ctx }: HookContexts['tool:transform']) =>
       void seen.push([outputBytes, ctx.result])
     await play([call('c1', 'count', { n: 1 })], {
       'tool:transform': [
@@ -219,7 +219,7 @@ describe('errors and transforms', () => {
     const seen: unknown[] = []
     const show = { show: tool('show', () => [{ type: 'text', text: 'a cat' }, image('QUJD')] as ToolResultContent[]) }
     const provider = scripted([call('c1', 'show')], 'done', { options: { capabilities: { vision: false } } })
-    const hooks: AgentHandlers = {
+    const hooks: AgentHookMap = {
       'tool:transform': ({ result }) => void seen.push(result),
       'tool:after': ({ result, outputBytes }) => void seen.push(result, outputBytes),
     }
@@ -270,14 +270,14 @@ describe('runToolCounts', () => {
 
   test('turn:after tells the counts of the run so far', async () => {
     const counts: unknown[] = []
-    const note = ({ toolCounts }: AgentHookMap['turn:after']) => void counts.push(toolCounts)
+    const note = ({ toolCounts }: HookContexts['turn:after']) => void counts.push(toolCounts)
     await countsOver(['count', 'count'], { 'turn:after': note })
     expect(counts).toEqual([{}, { count: 1 }, { count: 2 }])
   })
 })
 
 /** Lets a model make these calls in one turn. `log` has the hooks from the first gate to the results. */
-async function play(calls: ReturnType<typeof call>[], hooks: AgentHandlers = {}, more: Partial<AgentOptions> = {}) {
+async function play(calls: ReturnType<typeof call>[], hooks: AgentHookMap = {}, more: Partial<AgentOptions> = {}) {
   const log: string[] = []
   const ran: unknown[] = []
   const count = tool('count', (input, ctx) => {
@@ -299,10 +299,10 @@ async function play(calls: ReturnType<typeof call>[], hooks: AgentHandlers = {},
 }
 
 /** What each gate saw of the counts when a model makes these calls, one per turn. */
-async function countsOver(names: string[], hooks: AgentHandlers = {}, more: Partial<AgentOptions> = {}) {
+async function countsOver(names: string[], hooks: AgentHookMap = {}, more: Partial<AgentOptions> = {}) {
   const counts: unknown[] = []
   const steps = names.map((name, i) => [call(`c${i + 1}`, name, { n: 1 })])
-  const first = ({ runToolCounts }: AgentHookMap['tool:gate']) => void counts.push(runToolCounts)
+  const first = ({ runToolCounts }: HookContexts['tool:gate']) => void counts.push(runToolCounts)
   const gates = [first, hooks['tool:gate'] ?? []].flat()
   await play([], { ...hooks, 'tool:gate': gates }, { provider: scripted(...steps, 'done'), ...more })
   return counts
@@ -313,11 +313,11 @@ function resultsIn(turns: readonly SessionTurn[]) {
 }
 
 function block(reason: string) {
-  return (ctx: AgentHookMap['tool:gate']) => void Object.assign(ctx, { block: true, reason })
+  return (ctx: HookContexts['tool:gate']) => void Object.assign(ctx, { block: true, reason })
 }
 
 function answer(result: string) {
-  return (ctx: AgentHookMap['tool:gate']) => void Object.assign(ctx, { result })
+  return (ctx: HookContexts['tool:gate']) => void Object.assign(ctx, { result })
 }
 
 function image(data: string): ToolResultContent {

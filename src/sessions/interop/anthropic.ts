@@ -26,9 +26,12 @@ import {
  * Reads the `messages` of an Anthropic request. Left behind, for want of a counterpart: `cache_control`, `citations`
  * and a document's `context`. What is remote (a url source) becomes a text that names it.
  */
-export function fromAnthropic(messages: readonly AnthropicMessage[]): Message[] {
+export function fromAnthropic(messages: readonly object[]): Message[] {
   requireMessages(messages, canonicalRoles)
-  return messages.map(({ role, content }, i) => ({ role, content: readContent(content, `messages[${i}].content`) }))
+  return (messages as readonly AnthropicMessage[]).map(({ role, content }, i) => ({
+    role,
+    content: readContent(content, `messages[${i}].content`),
+  }))
 }
 
 /**

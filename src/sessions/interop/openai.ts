@@ -26,11 +26,11 @@ import {
  * messages (see `systemOf`), `name`, `audio`, `annotations`, an image's `detail`. What is remote (an http image, an
  * uploaded file) becomes a text that names it; a refusal becomes text. A run of tool messages becomes one user message.
  */
-export function fromOpenAI(messages: readonly OpenAIMessage[]): Message[] {
+export function fromOpenAI(messages: readonly object[]): Message[] {
   requireMessages(messages, openAIRoles)
   const read: Message[] = []
   let results: ToolResultBlock[] | undefined
-  for (const [i, message] of messages.entries()) {
+  for (const [i, message] of (messages as readonly OpenAIMessage[]).entries()) {
     const at = `messages[${i}]`
     if (isSystem(message)) continue
     if (message.role !== 'tool') {
@@ -45,9 +45,9 @@ export function fromOpenAI(messages: readonly OpenAIMessage[]): Message[] {
 }
 
 /** The instructions that `fromOpenAI` leaves behind: the text of all system and developer messages. */
-export function systemOf(messages: readonly OpenAIMessage[]): string {
+export function systemOf(messages: readonly object[]): string {
   requireMessages(messages, openAIRoles)
-  return messages
+  return (messages as readonly OpenAIMessage[])
     .flatMap((message, i) => (isSystem(message) ? [systemText(message, `messages[${i}].content`)] : []))
     .join('\n\n')
 }
