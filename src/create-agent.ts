@@ -2,6 +2,7 @@ import { type Agent, type AgentParts, assembleAgent } from './core/agent.ts'
 import { checkBehavior, isBehavior, show } from './core/behavior.ts'
 import type { ChildPreset } from './core/fork.ts'
 import { didYouMean } from './core/nearest.ts'
+import type { Extension } from './core/run.ts'
 import { isRunOption } from './core/run-options.ts'
 import { createProcessContext } from './execution/process.ts'
 import { mcpTools } from './mcp/extension.ts'
@@ -46,7 +47,8 @@ function childParts(options: AgentOptions, preset: ChildPreset): Partial<AgentPa
   const own = preset as Preset
   const merged: AgentOptions = { ...options, ...own }
   checkOptions(merged)
-  const { provider, extensions, childParts } = partsOf(merged)
+  const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
+  const { provider, extensions, childParts } = partsOf({ ...merged, extensions: inherited })
   const { name, system, tools, behavior, hooks } = own
   const needsOwn = own.mcpServers !== undefined || own.extensions !== undefined
   return {
@@ -59,6 +61,11 @@ function childParts(options: AgentOptions, preset: ChildPreset): Partial<AgentPa
     ...(behavior && { behavior: { ...options.behavior, ...behavior } }),
     ...(hooks && { hooks }),
   }
+}
+
+/** The parent's own: it warms up and disposes of them itself. */
+function borrowed(extension: Extension): Extension {
+  return { name: extension.name, start: (run, hooks) => extension.start?.(run, hooks) }
 }
 
 const known: Record<keyof AgentOptions, 'object' | 'string' | 'boolean' | 'function' | 'list'> = {

@@ -84,6 +84,8 @@ export function assembleAgent(parts: AgentParts): Agent {
   let spawning: Promise<ExecutionHandle> | undefined
   let ready: ExecutionHandle | undefined = lineage?.run.handle
   let warming: Promise<void> | undefined
+  /** What an abort during warmup left behind; the next run must not find it in its way. */
+  let leftover: Promise<void> | undefined
   let destroyed: Promise<void> | undefined
 
   async function run(options: RunOptions = {}): Promise<AgentStats> {
@@ -132,25 +134,31 @@ export function assembleAgent(parts: AgentParts): Agent {
   }
 
   async function readyUnless(stop: Stop): Promise<void> {
-    const preparing = prepare()
-    if (stop.stopped) return preparing // the run begins, to end at once in good order
+    const preparing = prepare(stop)
+    if (stop.stopped) return void (await preparing) // the run begins, to end at once in good order
     try {
       await orStopped(preparing, stop)
     } catch (error) {
       if (error !== stoppedWaiting) throw error
-      preparing.then(
-        () => session?.release(),
+      leftover = preparing.then(
+        (hasOpened) => (hasOpened ? session?.release() : undefined),
         () => {},
       )
       throw new AgentAbortedError('The run was aborted before it began', { cause: stop.reason })
     }
   }
 
-  /** Everything slow that comes before the first word is logged. */
-  async function prepare(): Promise<void> {
-    if (execution && !ready) ready = await spawnOnce(execution)
-    await warmup()
+  /** Everything slow that comes before the first word is logged. Says whether it opened the session. */
+  async function prepare(stop: Stop): Promise<boolean> {
+    const needsOnlyTheLog = stop.stopped
+    if (!needsOnlyTheLog) {
+      await leftover
+      if (execution && !ready) ready = await spawnOnce(execution)
+      if (!stop.stopped) await warmup()
+      if (stop.stopped) return false
+    }
     await session?.open()
+    return true
   }
 
   async function spawnOnce(execution: ExecutionContext): Promise<ExecutionHandle> {
@@ -214,7 +222,7 @@ export function assembleAgent(parts: AgentParts): Agent {
 
   async function warmExtensions(): Promise<void> {
     if (parts.borrowsExtensions) return
-    await Promise.all(extensions.map((extension) => extension.warmup?.({ hooks, clock })))
+    await Promise.all(extensions.map(async (extension) => extension.warmup?.({ hooks, clock })))
   }
 
   async function warmup(): Promise<void> {
@@ -277,8 +285,12 @@ export function assembleAgent(parts: AgentParts): Agent {
       destroyed ??= (async () => {
         active?.stop.stop(new Error('destroy() was called'))
         await active?.idle
-        if (!parts.borrowsExtensions) await Promise.allSettled(extensions.map((extension) => extension.dispose?.()))
-        if (execution && ready && !lineage) await execution.destroy(ready)
+        if (!parts.borrowsExtensions)
+          await Promise.allSettled(extensions.map(async (extension) => extension.dispose?.()))
+        if (!execution || lineage) return
+        // A place that is still being made is let go of as soon as it is there.
+        if (!ready) void spawning?.then((late) => execution.destroy(late)).catch(() => {})
+        else await execution.destroy(ready)
       })()
       return destroyed
     },

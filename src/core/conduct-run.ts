@@ -5,6 +5,7 @@ import type { EntryBody, ParentCall, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import type { Extension, Run } from './run.ts'
 import { tellTurns, userTurn } from './say.ts'
+import { orStopped, stoppedWaiting } from './stop.ts'
 import { syntheticResult } from './synthetic-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -24,15 +25,22 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const startedAt = run.clock.now()
   const framework = scopeOf(hooks, tier.framework)
   const begun: Beginning = { isLogged: false, from: 0 }
+  let stoppedAt: number | undefined
+  const unlisten = run.stop.onStop(() => {
+    stoppedAt = log.head
+  })
   let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun)
   await Promise.allSettled(run.working)
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    if (begun.isLogged) await log.append(endOf(run, status, stopReason, failure))
+    // A run that was stopped on purpose takes with it what had been queued until then.
+    const dropsTo = stopReason === 'max_turns' ? log.head : status === 'aborted' ? (stoppedAt ?? log.head) : undefined
+    if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, dropsTo))
   } catch (error) {
     failure ??= error // a log that cannot be written cannot be told so
-    status = 'error'
+    status = stopReason = 'error'
   }
+  unlisten()
   if (begun.isLogged) log.transcript.isLive = false
   const stats = statsOf(run, status, stopReason, startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
@@ -40,6 +48,7 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const turnRange = [begun.from, begun.isLogged ? log.transcript.settledTurns.length : 0] as const
   await hooks.tell('session:end', { ...sessionIdOf(run), runId: run.id, status, stopReason, turnRange })
   framework.dispose()
+  run.stop.stop(new Error('the run is over')) // whatever a tool left behind
   if (failure !== undefined) throw failure
   return stats
 }
@@ -64,23 +73,24 @@ async function outcomeOf(
 ): Promise<Outcome> {
   try {
     await plan.prepare()
-    const turn = await logBeginning(run, plan, begun)
+    const turns = await logBeginning(run, plan, begun)
     await run.hooks.tell('session:start', { ...sessionIdOf(run), runId: run.id })
     for (const extension of plan.extensions) {
       const starting = extension.start?.(run, framework)
-      if (starting) await starting
+      if (starting) await orStopped(starting, run.stop)
     }
-    if (turn) await tellTurns(run, turn)
+    if (turns.length > 0) await tellTurns(run, ...turns)
     await readSystem(run)
     return await runLoop(run)
-  } catch (failure) {
+  } catch (error) {
+    const failure = error === stoppedWaiting ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
 }
 
 /** A prompt that comes while calls are open answers them: the user went on without them. */
-async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<SessionTurn | undefined> {
+async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<readonly SessionTurn[]> {
   const { log, model, id: runId } = run
   const { transcript } = log
   const { clientKey } = run.options
@@ -92,6 +102,7 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   const parent = plan.parent && { parent: plan.parent }
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...parent }]
   const turn = prompt && userTurn(run, prompt)
+  const before = transcript.turns.length
   begun.from = transcript.settledTurns.length
   if (turn) {
     for (const call of transcript.openCalls) entries.push(syntheticResult(call.id, 'skipped'))
@@ -100,7 +111,7 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   begun.isLogged = true
   transcript.isLive = true
   await log.append(...entries)
-  return turn
+  return transcript.turns.slice(before)
 }
 
 async function readSystem(run: Run): Promise<void> {
@@ -111,10 +122,19 @@ async function readSystem(run: Run): Promise<void> {
   run.system.set('run', before.system)
 }
 
-function endOf(run: Run, status: RunStatus, stop: string, failure: unknown): EntryBody {
-  const error = failure !== undefined && { error: describe(failure) }
-  const output = run.output !== undefined && { output: run.output }
-  return { type: 'run_ended', runId: run.id, status, stop, ...error, ...output }
+/** The last entries of a run. Whoever stops it stops its calls: none of them waits for the next run. */
+function ending(run: Run, { status, stopReason: stop, failure }: Outcome, dropsTo: number | undefined): EntryBody[] {
+  const open = status === 'aborted' ? run.log.transcript.openCalls : []
+  const end: EntryBody = {
+    type: 'run_ended',
+    runId: run.id,
+    status,
+    stop,
+    ...(dropsTo !== undefined && { dropsTo }),
+    ...(failure !== undefined && { error: describe(failure) }),
+    ...(run.output !== undefined && { output: run.output }),
+  }
+  return [...open.map((call) => syntheticResult(call.id, 'aborted')), end]
 }
 
 function describe(failure: unknown): RunFailure {

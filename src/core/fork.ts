@@ -62,6 +62,7 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
   const { task, preset } = options
   const depth = run.depth + 1
   const session = await run.session?.child(callId)
+  stop.signal.throwIfAborted()
   const id = session?.id ?? `${run.id}/${callId}`
   const about = { childId: id, depth, callId }
   const parent: ParentCall = { ...(run.session && { session: run.session.id }), runId: run.id, callId }

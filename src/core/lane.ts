@@ -19,6 +19,9 @@ export class Lane {
   readonly #unlisten: () => void
   #giveUp: ((error: unknown) => void) | undefined
   #limit = 0
+  #limitedSince = 0
+  #holds = 0
+  #heldSince = 0
   #dueAt = Number.POSITIVE_INFINITY
   #firesAt = Number.POSITIVE_INFINITY
   #cancelTimer: (() => void) | undefined
@@ -43,17 +46,29 @@ export class Lane {
       const mine = this.#giveUp
       if (this.stop.stopped) mine(stoppedWaiting)
       else if (limitMs > 0) this.#limitTo(limitMs)
-      work.then(
-        (value) => {
+      const fail = (error: unknown): void => {
+        if (this.#giveUp === mine) this.#end()
+        reject(error)
+      }
+      try {
+        work.then((value) => {
           if (this.#giveUp === mine) this.#end()
           resolve(value)
-        },
-        (error) => {
-          if (this.#giveUp === mine) this.#end()
-          reject(error)
-        },
-      )
+        }, fail)
+      } catch (error) {
+        fail(error)
+      }
     })
+  }
+
+  /** Stops the clock for as long as somebody else takes his time: a person at a gate, for instance. */
+  async holding<T>(work: T | Promise<T>): Promise<T> {
+    if (this.#holds++ === 0) this.#heldSince = this.#clock.now()
+    try {
+      return await work
+    } finally {
+      if (--this.#holds === 0) this.#dueAt += this.#clock.now() - Math.max(this.#heldSince, this.#limitedSince)
+    }
   }
 
   close(): void {
@@ -70,7 +85,8 @@ export class Lane {
 
   #limitTo(ms: number): void {
     this.#limit = ms
-    this.#dueAt = this.#clock.now() + ms
+    this.#limitedSince = this.#clock.now()
+    this.#dueAt = this.#limitedSince + ms
     if (this.#firesAt > this.#dueAt) this.#arm(ms)
   }
 
@@ -85,7 +101,7 @@ export class Lane {
     this.#cancelTimer = undefined
     this.#firesAt = Number.POSITIVE_INFINITY
     if (this.#dueAt === Number.POSITIVE_INFINITY) return
-    const left = this.#dueAt - this.#clock.now()
+    const left = this.#holds > 0 ? this.#limit : this.#dueAt - this.#clock.now()
     if (left > 0) this.#arm(left)
     else this.#giveUp?.(new TimeLimitError(`it took longer than ${this.#limit} ms`))
   }

@@ -74,6 +74,8 @@ export type EntryBody =
       readonly runId: string
       readonly status: RunStatus
       readonly stop: string
+      /** Messages that were accepted up to there are dropped with the run; later ones wait for the next. */
+      readonly dropsTo?: number
       readonly error?: RunFailure
       readonly output?: unknown
     }
@@ -166,9 +168,14 @@ export class Log {
 
   /** Rejects when it cannot be written; whoever relies on the entry must then stop. */
   append(...bodies: EntryBody[]): Promise<void> | void {
+    return this.appendAll(bodies)
+  }
+
+  /** The same for long lists, which cannot be passed as arguments. */
+  appendAll(bodies: readonly EntryBody[]): Promise<void> | void {
     const at = this.#clock.now()
     if (!this.#commit) {
-      for (const body of bodies) this.#apply({ ...body, seq: this.#head + 1, id: this.#newId(), at })
+      for (const body of bodies) this.#apply(deepFreeze({ ...body, seq: this.#head + 1, id: this.#newId(), at }))
       return
     }
     const entries = bodies.map((body) => ({ ...body, seq: 0, id: this.#newId(), at }))
@@ -192,11 +199,12 @@ export class Log {
   }
 
   /** Entries that were committed elsewhere: history read from a store, or what another writer added since. */
-  absorb(entries: readonly LogEntry[]): void {
+  absorb(entries: readonly LogEntry[], told = 0): void {
     for (const entry of entries) {
       if (entry.seq !== this.#head + 1)
         throw new Error(`The log has a gap: entry ${entry.seq} came after ${this.#head}; read it from its store again`)
-      this.#apply(entry)
+      deepFreeze(entry)
+      this.#apply(entry, told)
     }
   }
 
@@ -207,10 +215,11 @@ export class Log {
 
   /** Starts over from what a store really holds. */
   reload(history: readonly LogEntry[]): void {
+    const told = this.#head
     this.transcript = new Transcript()
     this.#head = 0
     this.#broken = undefined
-    this.absorb(history)
+    this.absorb(history, told)
   }
 
   get isWriting(): boolean {
@@ -222,7 +231,7 @@ export class Log {
     while (this.#writing) await this.#writing
   }
 
-  /** Called with each committed entry. Listeners must not throw and are not awaited. */
+  /** Called with each committed entry, and not awaited. */
   subscribe(listener: (entry: LogEntry) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -236,7 +245,8 @@ export class Log {
       try {
         if (this.#broken) throw this.#broken.error
         let seq = this.#head
-        const entries = group.flatMap((append) => append.entries.map((entry) => ({ ...entry, seq: ++seq })))
+        // Sealed before it is stored: what cannot be sealed must not be half-way in.
+        const entries = group.flatMap((append) => append.entries.map((entry) => deepFreeze({ ...entry, seq: ++seq })))
         await commit(entries)
         for (const entry of entries) this.#apply(entry)
       } catch (error) {
@@ -250,10 +260,18 @@ export class Log {
     this.#writing = undefined
   }
 
-  #apply(entry: LogEntry): void {
-    deepFreeze(entry)
+  #apply(entry: LogEntry, told = 0): void {
     this.#head = entry.seq
     this.transcript.apply(entry)
-    for (const listener of this.#listeners) listener(entry)
+    if (entry.seq > told) for (const listener of this.#listeners) tell(listener, entry)
+  }
+}
+
+/** What became fact stays one, whatever a listener makes of it. */
+function tell(listener: (entry: LogEntry) => void, entry: LogEntry): void {
+  try {
+    listener(entry)
+  } catch (error) {
+    console.error('libero: a listener of the log failed:', error)
   }
 }

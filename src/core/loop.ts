@@ -61,14 +61,17 @@ async function takeTurn(run: Run): Promise<Turn> {
 async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   // A message whose write is still under way was accepted: wait for it rather than end without it.
   if (isDone) await run.log.settled()
-  const letters = run.inbox.next(isDone)
+  let letters = run.inbox.next(isDone)
   const next: HookContexts['turn:next'] = { turnId, turn: run.turn, stop: isDone && letters.length === 0, add: [] }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
+  // Extensions may have taken their time: what was accepted meanwhile keeps the run alive too.
+  if (next.stop) await run.log.settled()
+  if (next.stop) letters = run.inbox.next(isDone)
   if (letters.length === 0 && next.add.length === 0) return !next.stop
 
   const content = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
-  const added = next.add.map((text): SessionContentBlock => ({ type: 'text', text }))
+  const added = next.add.map((text): SessionContentBlock => ({ type: 'text', text: String(text) }))
   await say(
     run,
     [...content, ...added],

@@ -83,6 +83,8 @@ async function replyOf(run: Run, request: ModelRequest, draft: Draft): Promise<R
     const reply = await admitReply(await orStopped(stream, run.stop), request.model, draft.ids)
     if (reply.content.length > 0) return reply
     if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
+    await run.log.append({ type: 'usage', runId: run.id, cause: 'empty reply', usage: reply.usage })
+    run.usage = addUsage(run.usage, reply.usage)
     if (!isLast) await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
   }
   throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })

@@ -1,3 +1,4 @@
+import { show } from './behavior.ts'
 import type { HookContexts } from './hook-map.ts'
 import { pairUp } from './pairing.ts'
 import type { ModelRequest } from './provider.ts'
@@ -50,11 +51,22 @@ async function prepare(run: Run, turnId: string, thinkingBudget: number | undefi
   if (hooks.has('context:transform')) {
     const context = { turnId, messages: [...messages] }
     await hooks.ask('context:transform', context)
-    if (Array.isArray(context.messages)) messages = context.messages
+    if (isConversation(context.messages)) messages = context.messages
+    else await complain(run, context.messages)
   }
   // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
   const isOwn = messages === shown && stored === log.transcript.turns
   return { ...prepared, messages: isOwn ? messages : pairUp(messages, shown) }
+}
+
+const isConversation = (messages: unknown): messages is Message[] =>
+  Array.isArray(messages) && messages.every((message: Message | null) => Array.isArray(message?.content))
+
+/** What a handler left there is no list of messages: the request goes out without its changes. */
+async function complain({ hooks }: Run, found: unknown): Promise<void> {
+  const error = new TypeError(`context:transform must leave a list of { role, content: blocks }, got ${show(found)}`)
+  if (hooks.has('hook:error')) await hooks.tell('hook:error', { hook: 'context:transform', error })
+  else console.error('libero:', error.message)
 }
 
 async function systemOf(run: Run, turnId: string): Promise<string> {

@@ -27,7 +27,7 @@ export function repairPairs(messages: readonly Message[]): Message[] {
       continue
     }
     if (asked.length > 0) whole.push({ role: 'user', content: asked.map(removed) })
-    whole.push(message)
+    if (message.content.length > 0) whole.push(message)
     asked = toolCallsOf(message).map((call) => call.id)
   }
   if (asked.length > 0) whole.push({ role: 'user', content: asked.map(removed) })

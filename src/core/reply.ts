@@ -65,6 +65,7 @@ export class CallIds {
   readonly #streamed: string[] = []
   readonly #used = new Set<string>()
   readonly #latest = new Map<string, string>()
+  #hasRepeats = false
 
   constructor(isTaken: (id: string) => boolean, newId: () => string) {
     this.#isTaken = isTaken
@@ -73,6 +74,7 @@ export class CallIds {
 
   begin(given: string): string {
     const id = this.#unique(given)
+    if (given === '' || this.#latest.has(given)) this.#hasRepeats = true
     this.#latest.set(given, id)
     this.#streamed.push(id)
     return id
@@ -83,8 +85,10 @@ export class CallIds {
     return this.#latest.get(given) ?? given
   }
 
+  /** The id that was streamed for a call: by its place where the service repeats itself, else by its name. */
   final(given: unknown, index: number, total: number): string {
-    return total === this.#streamed.length ? this.#streamed[index]! : this.#unique(given)
+    if (this.#hasRepeats) return total === this.#streamed.length ? this.#streamed[index]! : this.#unique(given)
+    return this.#latest.get(given as string) ?? this.#unique(given)
   }
 
   /** What was streamed so far is void. */
@@ -92,6 +96,7 @@ export class CallIds {
     this.#streamed.length = 0
     this.#used.clear()
     this.#latest.clear()
+    this.#hasRepeats = false
   }
 
   #unique(given: unknown): string {

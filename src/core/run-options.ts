@@ -59,7 +59,11 @@ function readSaid(prompt: unknown): SessionContentBlock[] | undefined {
   }
   if (!Array.isArray(prompt) || prompt.length === 0)
     throw new TypeError(`prompt must be a text or a list of parts such as { type: 'text', text }, got ${show(prompt)}`)
-  return prompt.map((part, i) => readPart(part, `prompt[${i}]`))
+  const parts = prompt
+    .map((part, i) => readPart(part, `prompt[${i}]`))
+    .filter((part) => part.type !== 'text' || part.text !== '')
+  if (parts.length === 0) throw new TypeError('The prompt is empty; say something, or leave it out to resume a session')
+  return parts
 }
 
 function readPart(part: unknown, where: string): PromptPart {

@@ -2,7 +2,7 @@ import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
 import { syntheticResult, syntheticText } from './synthetic-result.ts'
-import { answer, type Settled, SiblingFailed, settleCall } from './tool-call.ts'
+import { answer, type Settled, SiblingFailed, settleCall, suspendedBy } from './tool-call.ts'
 import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
 import type { SessionTurn } from './turn.ts'
 
@@ -43,7 +43,7 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Suspen
   const gated: [PreparedCall, Verdict][] = []
   for (const call of calls) {
     const gate = interruption(run) ? undefined : await gateCall(run, call)
-    if (gate?.halt && !gate.block) return { suspended: gate.halt.reason }
+    if (gate?.halt && !gate.block) return suspendedBy(gate.halt)
     gated.push([call, gate])
   }
 
@@ -76,7 +76,7 @@ interface Suspension {
 
 /** A call whose gate has spoken. Interruptions are looked for before every start: the user may have changed his mind. */
 function settle(run: Run, one: PreparedCall, gate: Verdict, lane: Lane): Settled | Promise<Settled> {
-  if (gate?.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
+  if (gate?.halt && !gate.block) return suspendedBy(gate.halt)
   const reason = interruption(run) ?? cancellation(lane)
   if (reason) return answer(run, one.call, reason.text, reason.outcome)
   if (!gate) return answer(run, one.call, syntheticText.aborted, 'aborted')

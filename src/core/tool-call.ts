@@ -45,9 +45,9 @@ export async function settleCall(
   // The intent is logged before the world is touched. A pure call leaves no trace, so it needs none.
   const intent = replay !== 'pure' && run.log.append({ type: 'call_started', callId: call.id, ...start, replay })
   if (intent) await intent
-  const context = new CallContext(run, about, start, settleNested)
+  const context = new CallContext(run, about, lane, start, settleNested)
   if (tool.before || hooks.has('tool:before')) {
-    const extra = await factsBefore(tool, about, context)
+    const extra = await factsBefore(tool, about, context, timeoutMs)
     await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.counts.snapshot })
   }
   if (lane.stop.stopped) return settleFailure(run, prepared, stoppedWaiting, lane)
@@ -69,21 +69,31 @@ async function factsBefore(
   tool: ToolDef,
   { input }: ToolHookContext,
   context: CallContext,
+  limitMs: number,
 ): Promise<object | undefined> {
   try {
-    return await tool.before?.(copyJson(input), context)
+    const facts = tool.before?.(copyJson(input), context)
+    return facts && ((await context.within(limitMs, facts)) as object)
   } catch {
     return undefined
   }
 }
 
-/** A call made by a tool: the same gates, the same hooks, entries of its own; only no turn of the model waits for it. */
-const settleNested: CallNested = async (run, { turnId, callId }, call, stop) => {
+/**
+ * A call made by a tool: the same gates, the same hooks, entries of its own; only no turn of the model waits for it. When
+ * the tool runs again after a suspension or a crash, what its calls did before is not done twice.
+ */
+const settleNested: CallNested = async (run, { turnId, callId }, call, context) => {
+  const { transcript } = run.log
+  const known = transcript.nestedResultOf(call.id)
+  if (known) return { output: known.output, isError: known.isError ?? false }
   const prepared = prepareCall(run, turnId, call, callId)
-  const gate = await gateCall(run, prepared, stop)
+  if (transcript.wasInterrupted(call.id) && transcript.startOf(call.id)?.replay === 'opaque')
+    return answer(run, call, syntheticText.unknown, 'unknown')
+  const gate = await context.lane.holding(gateCall(run, prepared, context.started))
   if (!gate) return { output: syntheticText.aborted, isError: true }
-  if (gate.halt && !gate.block) return { output: '', isError: false, suspended: gate.halt.reason }
-  const lane = new Lane(run.clock, stop)
+  if (gate.halt && !gate.block) return suspendedBy(gate.halt)
+  const lane = new Lane(run.clock, context.started)
   try {
     return await settleCall(run, prepared, gate, lane)
   } finally {
@@ -93,7 +103,7 @@ const settleNested: CallNested = async (run, { turnId, callId }, call, stop) => 
 
 /** A failing tool is a result that the model reads; an interrupted one is answered for, a suspended one stays open. */
 async function settleFailure(run: Run, { call, about }: PreparedCall, error: unknown, lane: Lane): Promise<Settled> {
-  if (error instanceof Suspended) return { output: '', isError: false, suspended: error.reason }
+  if (error instanceof Suspended) return suspendedBy(error)
   const isLate = error instanceof TimeLimitError
   if (lane.stop.stopped && !isLate) {
     const { reason } = lane.stop
@@ -104,6 +114,12 @@ async function settleFailure(run: Run, { call, about }: PreparedCall, error: unk
   await run.hooks.ask('tool:error', failed)
   const output = failed.result === undefined ? `Tool error: ${messageOf(error)}` : readAnswer(failed.result).output
   return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
+}
+
+/** Leaves a call open. Whatever was given as the reason, there is one. */
+export function suspendedBy(halt: { readonly reason?: unknown }): Settled {
+  const { reason } = halt
+  return { output: '', isError: false, suspended: typeof reason === 'string' && reason !== '' ? reason : 'suspended' }
 }
 
 /** Why the calls beside a failing one were stopped. */
@@ -143,7 +159,9 @@ async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outc
   const { hooks } = run
   const shown = { ...about, result: done.output, isError: done.isError, outputBytes: toolOutputByteLength(done.output) }
   await hooks.ask('tool:transform', shown)
-  const changed = shown.result === done.output ? done : readAnswer(shown.result)
+  // A list may have been changed in place.
+  const isSame = typeof shown.result === 'string' && shown.result === done.output
+  const changed = isSame ? done : readAnswer(shown.result)
   const result = changed.output
   const isError = Boolean(shown.isError) || (changed !== done && changed.isError)
   const isWithheld = 'isWithheld' in shown

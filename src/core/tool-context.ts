@@ -19,7 +19,12 @@ export class Suspended {
   }
 }
 
-export type CallNested = (run: Run, parent: ToolHookContext, call: ToolCallBlock, stop: Stop) => Promise<Settled>
+export type CallNested = (
+  run: Run,
+  parent: ToolHookContext,
+  call: ToolCallBlock,
+  context: CallContext,
+) => Promise<Settled>
 
 /** What a tool gets. */
 export class CallContext implements ToolContext {
@@ -30,15 +35,26 @@ export class CallContext implements ToolContext {
   readonly #run: Run
   readonly #about: ToolHookContext
   readonly #callNested: CallNested
+  /** Where this call runs, with its time limit. */
+  readonly lane: Lane
   #stop: Stop | undefined
+  #started: Stop | undefined
   #cancelled: { readonly reason: unknown } | undefined
   #nested = 0
+  #forks = 0
   #isOver = false
 
-  constructor(run: Run, about: ToolHookContext, start: { key: string; attempt: number }, callNested: CallNested) {
+  constructor(
+    run: Run,
+    about: ToolHookContext,
+    lane: Lane,
+    start: { key: string; attempt: number },
+    callNested: CallNested,
+  ) {
     this.#run = run
     this.#about = about
     this.#callNested = callNested
+    this.lane = lane
     this.callId = about.callId
     this.turnId = about.turnId
     this.idempotencyKey = start.key
@@ -54,7 +70,7 @@ export class CallContext implements ToolContext {
   /** Made when somebody asks: most calls end without ever looking. */
   get stop(): Stop {
     if (!this.#stop) {
-      this.#stop = new Stop()
+      this.#stop = new Stop(this.#run.stop)
       if (this.#cancelled) this.#stop.stop(this.#cancelled.reason)
     }
     return this.#stop
@@ -64,6 +80,11 @@ export class CallContext implements ToolContext {
   }
   get log(): Log {
     return this.#run.log
+  }
+  /** For the calls and children that this call starts: they end with it. */
+  get started(): Stop {
+    this.#started ??= new Stop(this.stop)
+    return this.#started
   }
   get depth(): number {
     return this.#run.depth
@@ -94,13 +115,18 @@ export class CallContext implements ToolContext {
         throw new Error(`${this.#about.name} is over and can call nothing any more`)
       const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
-      const { output, isError, suspended } = await this.#callNested(this.#run, this.#about, call, this.stop)
+      const { output, isError, suspended } = await this.#callNested(this.#run, this.#about, call, this)
       if (suspended !== undefined) throw new Suspended(suspended)
       return { output, isError }
     }
   }
   get fork(): ToolContext['fork'] {
-    return (options) => this.#run.fork(this.callId, this.stop, options)
+    return async (options) => {
+      this.#checkAlive()
+      const n = ++this.#forks
+      const child = await this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
+      return child
+    }
   }
   get suspend(): ToolContext['suspend'] {
     return (reason) => {
@@ -132,9 +158,15 @@ export class CallContext implements ToolContext {
     this.#stop?.stop(reason)
   }
 
-  /** After the call has its result nobody listens to it either. */
+  /** After the call has its result nobody listens to it, and what it started and left running is stopped. */
   close(): void {
     this.#isOver = true
+    this.#started?.stop(new Error(`${this.#about.name} is over`))
+    this.#stop?.release()
+  }
+
+  #checkAlive(): void {
+    if (this.#isOver || this.stop.stopped) throw new Error(`${this.#about.name} is over and can start nothing any more`)
   }
 }
 

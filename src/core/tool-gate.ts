@@ -79,7 +79,7 @@ const open = Object.freeze({ block: false }) as HookContexts['tool:gate']
 function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
   // What a tool does not say it does may be anything.
   const effects = tool?.effects ?? ['unknown']
-  if (typeof effects !== 'function') return effects
+  if (typeof effects !== 'function') return [...effects]
   try {
     return effects(input)
   } catch {

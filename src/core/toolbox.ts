@@ -1,5 +1,7 @@
 import { show } from './behavior.ts'
+import { keep } from './keep.ts'
 import type { ToolDef, ToolSpec } from './tool.ts'
+import { copyJson, deepFreeze } from './turn.ts'
 
 /** The tools of one run, by their canonical names. */
 export class Toolbox {
@@ -30,10 +32,16 @@ export class Toolbox {
 
   /** What the model is offered; the same list for as long as nothing is added, so that providers can cache it. */
   get specs(): readonly ToolSpec[] {
-    this.#specs ??= Object.freeze([...this.#tools.values()].map((tool) => tool.spec))
+    this.#specs ??= Object.freeze([...this.#tools.values()].map((tool) => sealedSpec(tool.spec)))
     return this.#specs
   }
 }
+
+/** What is handed out cannot change the tool, and is the same object every time. */
+const sealedSpec = keep(
+  ({ name, description, inputSchema }: ToolSpec): ToolSpec =>
+    deepFreeze({ name, description, inputSchema: copyJson(inputSchema) }),
+)
 
 /** The tools of a `tools` option, checked. Its keys do not matter: a tool is known by its own name. */
 export function readTools(tools: unknown, where: string): ToolDef[] {

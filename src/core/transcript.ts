@@ -28,7 +28,8 @@ export class Transcript {
   #open: OpenTurn | undefined
   readonly #callIds = new Set<string>()
   readonly #clientKeys = new Set<string>()
-  #compaction: EntryOf<'compaction'> | undefined
+  #compactions: EntryOf<'compaction'>[] = []
+  #shown: { of: readonly SessionTurn[]; list: readonly SessionTurn[] } = { of: [], list: [] }
   #edits: ContextEdit[] = []
   #views = new Map<string, View>()
 
@@ -53,13 +54,29 @@ export class Transcript {
     return last && last.status === undefined ? last : undefined
   }
 
-  /** What a reader outside a run sees: a turn that still waits for results is not history yet. */
+  /**
+   * What a reader sees, as a list of his own: it does not grow under his hands, nor can he change the session with it.
+   * Outside a run a turn that still waits for results is not history yet.
+   */
   get settledTurns(): readonly SessionTurn[] {
-    return this.#open && !this.isLive ? this.turns.slice(0, -1) : this.turns
+    const length = this.#open && !this.isLive ? this.turns.length - 1 : this.turns.length
+    if (this.#shown.of !== this.turns || this.#shown.list.length !== length)
+      this.#shown = { of: this.turns, list: Object.freeze(this.turns.slice(0, length)) }
+    return this.#shown.list
   }
 
   startOf(callId: string): EntryOf<'call_started'> | undefined {
     return this.#open?.starts.get(callId)
+  }
+
+  /** Begun and neither ended nor suspended: its process died over it. */
+  wasInterrupted(callId: string): boolean {
+    return this.#open?.begun.has(callId) ?? false
+  }
+
+  /** The result of a call that a tool of the open turn made. */
+  nestedResultOf(callId: string): EntryOf<'call_result'> | undefined {
+    return this.#open?.nested.get(callId)
   }
 
   hasCall(id: string): boolean {
@@ -72,7 +89,7 @@ export class Transcript {
 
   /** What a model is shown. The turns themselves, the very same list, unless something was compacted or edited. */
   messagesFor(provider: string): readonly Message[] {
-    if (!this.#compaction && this.#edits.length === 0) return this.turns
+    if (this.#compactions.length === 0 && this.#edits.length === 0) return this.turns
     let view = this.#views.get(provider)
     if (!view) this.#views.set(provider, (view = this.#newView(provider)))
     for (; view.next < this.turns.length; view.next++) view.messages.push(edited(this.turns[view.next]!, view.edits))
@@ -96,6 +113,7 @@ export class Transcript {
         break
       case 'call_started':
         this.#open?.starts.set(entry.callId, entry)
+        this.#open?.begun.add(entry.callId)
         break
       case 'call_result':
         this.#addResult(entry)
@@ -108,7 +126,7 @@ export class Transcript {
         this.states.set(entry.owner, entry.value)
         break
       case 'compaction':
-        this.#compaction = entry
+        this.#compactions.push(entry)
         this.#views.clear()
         break
       case 'context_edit':
@@ -138,13 +156,17 @@ export class Transcript {
     if (calls.length === 0) return
     const waiting = new Set(calls.map((call) => call.id))
     for (const id of waiting) this.#callIds.add(id)
-    this.#open = { turn, calls, waiting, results: new Map(), starts: new Map() }
+    this.#open = { turn, calls, waiting, results: new Map(), starts: new Map(), begun: new Set(), nested: new Map() }
   }
 
   /** Results arrive as they settle; the turn they form is in the order in which the model asked. */
   #addResult(entry: EntryOf<'call_result'>): void {
     const open = this.#open
-    if (!open?.waiting.delete(entry.callId)) return
+    open?.begun.delete(entry.callId)
+    if (!open?.waiting.delete(entry.callId)) {
+      open?.nested.set(entry.callId, entry)
+      return
+    }
     const { callId, output, isError } = entry
     open.results.set(callId, { type: 'tool_result', callId, output, ...(isError && { isError }) })
     if (open.waiting.size > 0) return
@@ -157,8 +179,10 @@ export class Transcript {
   #endRun(entry: EntryOf<'run_ended'>): void {
     const run = this.runs.findLast((one) => one.id === entry.runId)
     if (run) Object.assign(run, { status: entry.status, stop: entry.stop, endedAt: entry.at, turns: this.turns.length })
-    // A run that was stopped on purpose takes its queue with it; what arrived before a failure waits for the next run.
-    if (entry.status === 'aborted' || entry.stop === 'max_turns') this.inbox = []
+    const { dropsTo } = entry
+    if (dropsTo !== undefined) this.inbox = this.inbox.filter((letter) => letter.seq > dropsTo)
+    // What a suspended run left open waits on purpose; only what a dying run left open was interrupted.
+    if (entry.status === 'suspended') this.#open?.begun.clear()
   }
 
   #rewind(toSeq: number): void {
@@ -170,7 +194,7 @@ export class Transcript {
     this.inbox = this.inbox.filter((item) => item.seq <= toSeq)
     this.#open = undefined
     this.#edits = this.#edits.filter((edit) => edit.seq <= toSeq)
-    if (this.#compaction && this.#compaction.seq > toSeq) this.#compaction = undefined
+    this.#compactions = this.#compactions.filter((compaction) => compaction.seq <= toSeq)
     this.#views.clear()
   }
 
@@ -179,8 +203,9 @@ export class Transcript {
       this.#edits.filter((edit) => edit.provider === undefined || edit.provider === provider),
       (edit) => edit.turnId,
     )
-    if (!this.#compaction) return { messages: [], next: 0, edits }
-    const { toSeq, summary } = this.#compaction
+    const compaction = this.#compactions.at(-1)
+    if (!compaction) return { messages: [], next: 0, edits }
+    const { toSeq, summary } = compaction
     return {
       messages: [{ role: 'user', content: summary }],
       next: this.#seqs.filter((seq) => seq <= toSeq).length,
@@ -208,6 +233,9 @@ interface OpenTurn {
   readonly waiting: Set<string>
   readonly results: Map<string, ToolResultBlock>
   readonly starts: Map<string, EntryOf<'call_started'>>
+  /** Calls that have begun and not ended, nested ones too. */
+  readonly begun: Set<string>
+  readonly nested: Map<string, EntryOf<'call_result'>>
 }
 
 interface View {

@@ -121,7 +121,7 @@ const runs: Record<string, Plan & { shows: readonly (EntryBody['type'] | Provisi
   'a run with structured output': {
     steps: ['done', [call('o', '__output__', { n: 1 })]],
     options: { behavior: { schema: { type: 'object', properties: { n: { type: 'integer' } } } } },
-    shows: [...streamed, 'usage'],
+    shows: [...streamed, 'usage', 'state'],
   },
 }
 

@@ -30,7 +30,7 @@ const entries: Samples<EntryBody> = {
   checkpoint: { type: 'checkpoint', ref: 'r' },
   label: { type: 'label', text: 'x' },
   parked: { type: 'parked', reason: 'x' },
-  run_ended: { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end', error: failure, output: 1 },
+  run_ended: { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end', dropsTo: 1, error: failure, output: 1 },
 }
 
 const provisional: Samples<Provisional> = {
@@ -70,7 +70,7 @@ const optional: Partial<Record<string, readonly string[]>> = {
   entry_call_result: ['isError', 'details'],
   entry_approval_answered: ['mac'],
   entry_context_edit: ['replacement', 'provider'],
-  entry_run_ended: ['error', 'output'],
+  entry_run_ended: ['dropsTo', 'error', 'output'],
   provisional_turn_failed: ['partial'],
   block_document: ['name'],
   block_text: ['providerData'],

@@ -76,7 +76,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   parked: object<BodyOf<'parked'>>({ reason: text }),
   run_ended: object<BodyOf<'run_ended'>>(
     { runId: text, status: ref('status'), stop: text },
-    { error: ref('failure'), output: anything },
+    { dropsTo: index, error: ref('failure'), output: anything },
   ),
 }
 

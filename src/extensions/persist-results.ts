@@ -35,9 +35,18 @@ export function persistResults(): Extension {
   }
 }
 
-/** Call ids come from a service and may hold anything. */
-const fileName = (runId: string, callId: string): string =>
-  `${`${runId}-${callId}`.replace(/[^\w-]/g, '_').slice(0, 120)}.txt`
+/** Call ids come from a service and may hold anything; the hash keeps apart what looks alike once it is made harmless. */
+function fileName(runId: string, callId: string): string {
+  const harmless = `${runId}-${callId}`.replace(/[^\w-]/g, '_').slice(0, 100)
+  return `${harmless}-${hashOf(callId)}.txt`
+}
+
+/** FNV-1a: short, and good enough for names. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
 
 const attribute = (text: string): string => text.replace(/[&"<>]/g, (char) => `&#${char.charCodeAt(0)};`)
 

@@ -19,6 +19,7 @@ export function structuredOutput(): Extension {
         if (!next.stop || next.add.length > 0) return
         try {
           run.output = await answerIn(run, schema, next.turnId)
+          await run.log.append({ type: 'state', owner: 'structured-output', value: run.output })
         } catch (error) {
           next.error = error
           return

@@ -37,7 +37,13 @@ function verdictOf(
   count: number,
   shown: string,
 ): { mode: 'block' | 'steer'; message: string } {
-  if (typeof onExceed === 'function') return onExceed({ tool, count, max })
+  if (typeof onExceed === 'function') {
+    const { mode, message } = onExceed({ tool, count, max })
+    return {
+      mode: mode === 'steer' ? 'steer' : 'block',
+      message: String(message ?? `${shown} was called ${count} times`),
+    }
+  }
   const limit = `${shown} may be called ${max} ${max === 1 ? 'time' : 'times'} per run`
   if (onExceed === 'block') return { mode: onExceed, message: `${limit}, and that is used up` }
   return { mode: onExceed, message: `[${limit}, and that is used up. Finish with what you know now.]` }

@@ -42,14 +42,17 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
     start(run) {
       if (run.hasOwnTools) return
       for (const [key, tool] of Object.entries(connections?.tools ?? {})) {
-        const at = serverOf(tool, configs)
         try {
           checkTool(tool, key)
-          run.tools.add(withMcpHooks(tool, at, run))
+          run.tools.add(withMcpHooks(tool, serverOf(tool, configs), run))
         } catch (error) {
           // One bad tool of a server must not stop a run.
-          const transport = configs.find(({ name }) => name === at.server)?.transport ?? 'stdio'
-          void run.hooks.tell('mcp:error', { name: at.server, transport, error })
+          const config = configs.find(({ name }) => key.startsWith(`mcp_${name}_`)) ?? configs[0]
+          void run.hooks.tell('mcp:error', {
+            name: config?.name ?? key,
+            transport: config?.transport ?? 'stdio',
+            error,
+          })
         }
       }
     },

@@ -59,7 +59,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
       }
       kept.exists = true
       if (parent !== undefined) kept.parent = parent
-      kept.entries.push(...entries)
+      for (const entry of entries) kept.entries.push(entry)
       for (const entry of entries) if ('clientKey' in entry && entry.clientKey) take(kept, entry.clientKey)
       wake(kept)
     },

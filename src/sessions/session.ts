@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
-import { SessionBusyError } from '../core/errors.ts'
+import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
 import { type EntryBody, type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import { repairPairs } from '../core/pairing.ts'
 import type { Fence, Session, SessionStore } from '../core/store.ts'
@@ -70,12 +70,12 @@ class StoredSession implements Session {
     options: SessionOptions,
     parent?: StoredSession,
   ) {
-    const { clock = systemClock, newId = createIds(), owner = `libero-${newId()}` } = options
+    const { clock = systemClock, newId = createIds(), owner = 'libero' } = options
     this.id = id
     this.#store = store
     this.#options = { ...options, newId, owner }
     this.#clock = clock
-    this.#owner = owner
+    this.#owner = `${owner}#${newId()}` // a name for people, made one of a kind for the store
     this.#parent = parent
     this.#head = history.length
     this.log = new Log({ id, clock, newId, history, commit: (entries) => this.#commit(entries) })
@@ -139,16 +139,16 @@ class StoredSession implements Session {
   }
 
   async addTurns(messages: readonly Message[]): Promise<void> {
-    const { transcript } = this.log
     checkMessages(messages)
-    if (transcript.isLive) throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
+    if (this.log.transcript.isLive)
+      throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
     const turns = repairPairs(messages).map(({ role, content }): EntryBody => {
       const about = { id: this.#options.newId!(), runId: '', createdAt: this.#clock.now() }
       return { type: 'turn', turn: { ...about, role, content: structuredClone(content) } }
     })
     await this.#whileOpen(() => {
-      const skipped = transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
-      return this.log.append(...skipped, ...turns)
+      const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
+      return this.log.appendAll([...skipped, ...turns])
     })
   }
 
@@ -230,7 +230,9 @@ class StoredSession implements Session {
     const { transcript } = this.log
     const run = transcript.activeRun
     if (!run) return
-    const lost = transcript.openCalls.filter((call) => transcript.startOf(call.id)?.replay === 'opaque')
+    const lost = transcript.openCalls.filter(
+      ({ id }) => transcript.wasInterrupted(id) && transcript.startOf(id)?.replay === 'opaque',
+    )
     const results = lost.map((call) => syntheticResult(call.id, 'unknown'))
     await this.log.append(...results, { type: 'run_ended', runId: run.id, status: 'error', stop: 'crashed' })
   }
@@ -240,10 +242,10 @@ class StoredSession implements Session {
     this.#stopRenewing = this.#clock.timer(ttlMs / 3, () => {
       const epoch = this.#epoch
       if (epoch === undefined) return
-      // A lease that is lost shows at the next append, which the store refuses.
       this.#store.lease(this.id, { owner: this.#owner, ttlMs, epoch }).then(
         () => this.#epoch === epoch && this.#renewLater(),
-        () => {},
+        // A lease that is lost shows at the next append; anything else may pass, so it is tried again.
+        (error) => this.#epoch === epoch && !(error instanceof LeaseLostError) && this.#renewLater(),
       )
     })
   }

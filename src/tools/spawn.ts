@@ -52,6 +52,7 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
           ...(model && { model }),
           ...(thinking && { thinking }),
         })
+        if (stats.status === 'suspended') ctx.suspend(stats.stopReason)
         const { turns, totalIn, totalOut, cost, elapsed } = stats
         return {
           output: stats.text || '(the sub-agent said nothing)',

@@ -4,8 +4,15 @@ import { call, texts } from '../../src/testing/index.ts'
 import type { HookContexts } from '../../src/types.ts'
 import { calls, once, said, setUp } from './queue-kit.ts'
 
-const lastMoments: (keyof HookContexts)[] = ['stream:text', 'stream:end', 'turn:after', 'usage', 'session:turns']
-const tooLate: (keyof HookContexts)[] = ['turn:next', 'agent:done', 'session:end']
+const lastMoments: (keyof HookContexts)[] = [
+  'stream:text',
+  'stream:end',
+  'turn:after',
+  'usage',
+  'session:turns',
+  'turn:next',
+]
+const tooLate: (keyof HookContexts)[] = ['agent:done', 'session:end']
 
 describe.each(['in memory', 'in a session'] as const)('messages to an agent %s', (kind) => {
   test.each(lastMoments)('steering in %s of the last turn keeps the run alive', async (name) => {
@@ -156,6 +163,17 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     await agent.run({ prompt: 'next' })
     expect(texts(agent.turns)).toEqual(['user: go', 'user: next', 'assistant: one'])
     if (kind === 'in a session') expect((await loadSession(store, 's')).log.transcript.inbox).toEqual([])
+  })
+
+  test('what is sent after an abort was asked for waits for the next run', async () => {
+    const { agent } = await setUp(kind, 'one', 'two')
+    const send = once(async () => {
+      agent.abort()
+      await agent.followUp('not lost', { clientKey: 'k' })
+    })
+    await expect(agent.run({ prompt: 'go', hooks: { 'turn:before': send } })).rejects.toThrow(AgentAbortedError)
+    await agent.run({ prompt: 'next' })
+    expect(said(agent)).toEqual(['go', 'next', 'not lost'])
   })
 
   test('after a provider error the queue waits for the next run', async () => {

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest'
+import { createAgent, createMemoryStore, createSession, loadSession, SessionBusyError } from '../../src/index.ts'
+import { call, fakeClock, memoryExecution, scripted, texts, tool } from '../../src/testing/index.ts'
+import type { Extension, SessionStore } from '../../src/types.ts'
+
+const tick = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2))
+
+describe('a session has one writer at a time', () => {
+  test('a second agent on the same session object is told so, and the first goes on undisturbed', async () => {
+    const session = await createSession()
+    const slow = tool('slow', () => tick().then(() => 'done'))
+    const first = createAgent({ provider: scripted([call('1', 'slow')], 'fin'), session, tools: { slow } })
+    const running = first.run({ prompt: 'deploy' })
+    const second = createAgent({ provider: scripted('hi'), session })
+    await expect(second.run({ prompt: 'me too' })).rejects.toBeInstanceOf(SessionBusyError)
+    expect((await running).text).toBe('fin')
+    expect((await second.run({ prompt: 'now' })).text).toBe('hi')
+  })
+
+  test('a run that follows an abort during warmup finds the session free', async () => {
+    const warm = Promise.withResolvers<void>()
+    const slow: Extension = { name: 'slow', warmup: () => warm.promise }
+    const session = await createSession()
+    const agent = createAgent({ provider: scripted('hi'), session, extensions: [slow] })
+    const first = agent.run({ prompt: 'one' })
+    await tick()
+    agent.abort()
+    await expect(first).rejects.toThrow('aborted before it began')
+    const second = agent.run({ prompt: 'two' })
+    warm.resolve()
+    expect((await second).text).toBe('hi')
+    expect(texts(session.turns)).toEqual(['user: two', 'assistant: hi'])
+  })
+
+  test('after a write that failed once the next run reads the store again and goes on', async () => {
+    const store = createMemoryStore()
+    let count = 0
+    const flaky: SessionStore = {
+      ...store,
+      async append(...args) {
+        await store.append(...args)
+        if (++count === 2) throw new Error('ECONNRESET')
+      },
+    }
+    const session = await createSession({ store: flaky, id: 's' })
+    const heard: number[] = []
+    session.log.subscribe((entry) => void heard.push(entry.seq))
+    const agent = createAgent({ provider: scripted('lost on the way', 'unused'), session })
+    await expect(agent.run({ prompt: 'go' })).rejects.toThrow('ECONNRESET')
+    const stats = await agent.run()
+    expect(stats).toMatchObject({ text: 'lost on the way', turns: 0 })
+    expect(heard).toEqual((await store.read('s')).map((entry) => entry.seq))
+  })
+
+  test('two sessions with the same owner name are still two writers', async () => {
+    const store = createMemoryStore()
+    const one = await createSession({ store, id: 's', owner: 'web' })
+    await one.open()
+    const two = await createSession({ store, id: 't', owner: 'web' })
+    await two.save()
+    await one.save()
+    await expect((await loadSession(store, 's', { owner: 'web' })).open()).rejects.toThrow('web#')
+    await (await loadSession(store, 's', { owner: 'web', takeOver: true })).open()
+    await expect(one.log.append({ type: 'label', text: 'late' })).rejects.toThrow('taken over')
+  })
+
+  test('a lease goes on being renewed after a renewal that failed', async () => {
+    const clock = fakeClock()
+    const store = createMemoryStore({ clock })
+    let renewals = 0
+    const flaky: SessionStore = {
+      ...store,
+      async lease(id, request) {
+        if (request.epoch !== undefined && request.ttlMs > 0 && ++renewals === 1) throw new Error('ECONNRESET')
+        return store.lease(id, request)
+      },
+    }
+    const session = await createSession({ store: flaky, id: 's', clock })
+    await session.open()
+    await clock.advance(60_000)
+    await expect(store.lease('s', { owner: 'rival', ttlMs: 1000 })).rejects.toBeInstanceOf(SessionBusyError)
+    await session.release()
+  })
+
+  test('a session that was saved empty can be loaded', async () => {
+    const store = createMemoryStore()
+    await (await createSession({ store, id: 'x' })).save()
+    const loaded = await loadSession(store, 'x')
+    expect((await createAgent({ provider: scripted('hi'), session: loaded }).run({ prompt: 'go' })).text).toBe('hi')
+  })
+})
+
+describe('what destroy() lets go of', () => {
+  test('a place that is still being made when the agent is destroyed', async () => {
+    const execution = memoryExecution()
+    const made = Promise.withResolvers<void>()
+    const slow = { ...execution, spawn: () => made.promise.then(() => execution.spawn()) }
+    const agent = createAgent({ provider: scripted('never'), execution: slow })
+    const running = agent.run({ prompt: 'go' })
+    const destroyed = agent.destroy()
+    await expect(running).rejects.toThrow('aborted')
+    await destroyed
+    made.resolve()
+    await tick()
+    expect(execution.counts).toEqual({ spawn: 1, destroy: 1 })
+  })
+
+  test('every extension, though one of them fails at once', async () => {
+    const disposed: string[] = []
+    const bad: Extension = {
+      name: 'bad',
+      dispose() {
+        throw new Error('x')
+      },
+    }
+    const good: Extension = { name: 'good', dispose: async () => void disposed.push('good') }
+    const execution = memoryExecution()
+    const agent = createAgent({ provider: scripted('hi'), execution, extensions: [bad, good] })
+    await agent.run({ prompt: 'go' })
+    await agent.destroy()
+    expect([disposed, execution.counts.destroy]).toEqual([['good'], 1])
+  })
+})
+
+describe('what leaves no trace in the session', () => {
+  test('a list that was handed out cannot change it, and does not grow', async () => {
+    const agent = createAgent({ provider: scripted('one', 'two') })
+    await agent.run({ prompt: 'a' })
+    const held = agent.turns
+    expect(() => (held as unknown[]).reverse()).toThrow(TypeError)
+    await agent.run({ prompt: 'b' })
+    expect([held.length, agent.turns.length]).toEqual([2, 4])
+  })
+
+  test('a hook that leaves nonsense in place of messages is reported, and the request goes out as it was', async () => {
+    const provider = scripted('fine')
+    const agent = createAgent({ provider })
+    const errors: string[] = []
+    agent.hooks.hook('hook:error', ({ hook, error }) => errors.push(`${hook}: ${(error as Error).message}`))
+    agent.hooks.hook('context:transform', (ctx) => {
+      Object.assign(ctx, { messages: undefined })
+    })
+    await agent.run({ prompt: 'go' })
+    expect(texts(provider.requests[0]!.messages)).toEqual(['user: go'])
+    expect(errors).toEqual([
+      'context:transform: context:transform must leave a list of { role, content: blocks }, got undefined',
+    ])
+  })
+})
