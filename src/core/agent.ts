@@ -84,7 +84,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   let spawning: Promise<ExecutionHandle> | undefined
   let ready: ExecutionHandle | undefined = lineage?.run.handle
   let warming: Promise<void> | undefined
-  /** What an abort during warmup left behind; the next run must not find it in its way. */
+  /** What an abort during warmup, or a reset, still has to do; the next run waits for it. */
   let leftover: Promise<void> | undefined
   let destroyed: Promise<void> | undefined
 
@@ -276,7 +276,11 @@ export function assembleAgent(parts: AgentParts): Agent {
     abort: () => active?.stop.stop(new Error('abort() was called')),
     steer: (message, { clientKey = newId() } = {}) => unlessForgotten(post('steer', message, clientKey)),
     followUp: (message, { clientKey = newId() } = {}) => unlessForgotten(post('followUp', message, clientKey)),
-    reset: () => unlessForgotten(reset()),
+    reset() {
+      const resetting = unlessForgotten(reset())
+      leftover = resetting.catch(() => {}) // a run that is started at once begins after it
+      return resetting
+    },
     warmup,
     async waitForIdle() {
       await active?.idle

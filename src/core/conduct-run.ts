@@ -25,12 +25,14 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const startedAt = run.clock.now()
   const framework = scopeOf(hooks, tier.framework)
   const begun: Beginning = { isLogged: false, from: 0 }
+  hooks.patience = run.stop
   let stoppedAt: number | undefined
   const unlisten = run.stop.onStop(() => {
     stoppedAt = log.head
   })
   let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun)
   await Promise.allSettled(run.working)
+  hooks.patience = undefined // whoever hears of the end is waited for
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     // A run that was stopped on purpose takes with it what had been queued until then.

@@ -1,6 +1,6 @@
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
-import { isThenable } from './stop.ts'
+import { isThenable, orStopped, type Stop, stoppedWaiting } from './stop.ts'
 
 /** A promise is awaited; any other return value is ignored. */
 export type Handler<Ctx> = (ctx: Ctx) => unknown
@@ -32,6 +32,8 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   readonly #entries = new Map<keyof HookMap, readonly Entry[]>()
   readonly #names: ReadonlySet<keyof HookMap>
   readonly #report: Report
+  /** When to wait for handlers no longer: a run that was stopped does not hang on somebody's promise. */
+  patience: Stop | undefined
 
   constructor(names: ReadonlySet<keyof HookMap>, report: Report) {
     this.#names = names
@@ -79,7 +81,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
       try {
         const wait = list[i]!.handler(ctx)
         if (isThenable(wait))
-          return Promise.resolve(wait)
+          return this.#patiently(wait)
             .catch((error) => this.#failed(name, error, ctx, before, mend))
             .then(() => this.#fire(name, list, i + 1, ctx, mend))
       } catch (error) {
@@ -88,9 +90,15 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     }
   }
 
+  #patiently(wait: PromiseLike<unknown>): Promise<unknown> {
+    const promise = Promise.resolve(wait)
+    return this.patience ? orStopped(promise, this.patience) : promise
+  }
+
   #failed(name: keyof HookMap, error: unknown, ctx: object, before: object | undefined, mend: Mend | undefined): void {
-    mend?.(ctx, before, error)
-    this.#report(String(name), error)
+    const isGivenUp = error === stoppedWaiting
+    mend?.(ctx, before, isGivenUp ? new Error('the run was stopped') : error)
+    if (!isGivenUp) this.#report(String(name), error)
   }
 
   #of(name: keyof HookMap): readonly Entry[] {

@@ -55,8 +55,7 @@ async function prepare(run: Run, turnId: string, thinkingBudget: number | undefi
     else await complain(run, context.messages)
   }
   // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
-  const isOwn = messages === shown && stored === log.transcript.turns
-  return { ...prepared, messages: isOwn ? messages : pairUp(messages, shown) }
+  return { ...prepared, messages: messages === shown ? shown : pairUp(messages, shown) }
 }
 
 const isConversation = (messages: unknown): messages is Message[] =>

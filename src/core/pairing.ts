@@ -11,27 +11,36 @@ export function pairUp(messages: readonly Message[], before: readonly Message[])
 }
 
 /** A list in which every call has exactly one result, in the message after it, and every result its call. */
-export function repairPairs(messages: readonly Message[]): Message[] {
-  const whole: Message[] = []
-  let asked: readonly string[] = []
-  for (const message of messages) {
-    if (message.role === 'user') {
-      if (asked.length > 0 && !message.content.some((block) => block.type === 'tool_result')) {
-        whole.push({ role: 'user', content: asked.map(removed) }, message)
-        asked = []
-        continue
-      }
-      const mended = withResultsOf(message, asked)
-      if (mended.content.length > 0) whole.push(mended)
-      asked = []
-      continue
+export function repairPairs(messages: readonly Message[]): readonly Message[] {
+  const pairs = new Pairs()
+  for (const message of messages) pairs.add(message)
+  pairs.close()
+  return pairs.whole
+}
+
+/** The same for a list that grows: each message is looked at once. */
+export class Pairs {
+  readonly whole: Message[] = []
+  #asked: readonly string[] = []
+
+  add(message: Message): void {
+    if (message.role === 'assistant') {
+      this.close()
+      if (message.content.length > 0) this.whole.push(message)
+      this.#asked = toolCallsOf(message).map((call) => call.id)
+      return
     }
-    if (asked.length > 0) whole.push({ role: 'user', content: asked.map(removed) })
-    if (message.content.length > 0) whole.push(message)
-    asked = toolCallsOf(message).map((call) => call.id)
+    if (!message.content.some((block) => block.type === 'tool_result')) this.close()
+    const mended = withResultsOf(message, this.#asked)
+    if (mended.content.length > 0) this.whole.push(mended)
+    this.#asked = []
   }
-  if (asked.length > 0) whole.push({ role: 'user', content: asked.map(removed) })
-  return whole
+
+  /** Answers the calls that nothing follows. */
+  close(): void {
+    if (this.#asked.length > 0) this.whole.push({ role: 'user', content: this.#asked.map(removed) })
+    this.#asked = []
+  }
 }
 
 /** The message with exactly one result for each call that was asked. */

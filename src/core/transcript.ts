@@ -1,4 +1,5 @@
 import type { EntryOf, LogEntry } from './log.ts'
+import { Pairs } from './pairing.ts'
 import {
   deepFreeze,
   type Message,
@@ -92,8 +93,8 @@ export class Transcript {
     if (this.#compactions.length === 0 && this.#edits.length === 0) return this.turns
     let view = this.#views.get(provider)
     if (!view) this.#views.set(provider, (view = this.#newView(provider)))
-    for (; view.next < this.turns.length; view.next++) view.messages.push(edited(this.turns[view.next]!, view.edits))
-    return view.messages
+    for (; view.next < this.turns.length; view.next++) view.pairs.add(edited(this.turns[view.next]!, view.edits))
+    return view.pairs.whole
   }
 
   apply(entry: LogEntry): void {
@@ -204,13 +205,11 @@ export class Transcript {
       (edit) => edit.turnId,
     )
     const compaction = this.#compactions.at(-1)
-    if (!compaction) return { messages: [], next: 0, edits }
+    const pairs = new Pairs()
+    if (!compaction) return { pairs, next: 0, edits }
     const { toSeq, summary } = compaction
-    return {
-      messages: [{ role: 'user', content: summary }],
-      next: this.#seqs.filter((seq) => seq <= toSeq).length,
-      edits,
-    }
+    pairs.add({ role: 'user', content: summary })
+    return { pairs, next: this.#seqs.filter((seq) => seq <= toSeq).length, edits }
   }
 }
 
@@ -239,7 +238,7 @@ interface OpenTurn {
 }
 
 interface View {
-  readonly messages: Message[]
+  readonly pairs: Pairs
   next: number
   readonly edits: Map<string, ContextEdit[]>
 }

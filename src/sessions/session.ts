@@ -90,6 +90,11 @@ class StoredSession implements Session {
   }
 
   async open(): Promise<void> {
+    await this.#additions
+    await this.#acquire()
+  }
+
+  async #acquire(): Promise<void> {
     if (this.#parent) return
     if (this.#isTaken) throw new SessionBusyError(`Session ${this.id} is being written by another run of this process`)
     this.#isTaken = true
@@ -190,7 +195,7 @@ class StoredSession implements Session {
 
   async #add(work: () => Promise<void> | void): Promise<void> {
     if (this.#canWrite()) return work()
-    await this.open()
+    await this.#acquire()
     try {
       await work()
     } finally {

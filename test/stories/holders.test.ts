@@ -147,3 +147,62 @@ describe('what leaves no trace in the session', () => {
     ])
   })
 })
+
+describe('a handler that never comes back', () => {
+  const never = () => new Promise<void>(() => {})
+  const moments = [
+    'session:start',
+    'context:transform',
+    'system:transform',
+    'turn:before',
+    'turn:after',
+    'turn:next',
+  ] as const
+  const ofCalls = ['tool:gate', 'tool:before', 'tool:transform', 'tool:after', 'tool-results:after'] as const
+
+  test.each([...moments, ...ofCalls])('of %s does not keep a run from being aborted', async (name) => {
+    const agent = createAgent({
+      provider: scripted([call('1', 'echo')], 'fin'),
+      tools: { echo: tool('echo', () => 'ok') },
+    })
+    agent.hooks.hook(name, never)
+    const running = agent.run({ prompt: 'go' })
+    await tick()
+    agent.abort()
+    await expect(running).rejects.toThrow('aborted')
+    expect(agent.log.transcript.openCalls).toEqual([])
+  })
+
+  test('the output that a redactor was still working on is withheld', async () => {
+    const agent = createAgent({
+      provider: scripted([call('1', 'env')]),
+      tools: { env: tool('env', () => 'TOKEN=abc') },
+    })
+    agent.hooks.hook('tool:transform', never)
+    const running = agent.run({ prompt: 'go' })
+    await tick()
+    agent.abort()
+    await expect(running).rejects.toThrow('aborted')
+    expect(JSON.stringify(agent.turns)).not.toContain('abc')
+  })
+
+  test('those who hear of the end are waited for, also after an abort', async () => {
+    const agent = createAgent({ provider: scripted('never') })
+    const heard: string[] = []
+    agent.hooks.hook('agent:done', () => tick().then(() => heard.push('done')))
+    agent.hooks.hook('session:end', () => tick().then(() => heard.push('end')))
+    await expect(agent.run({ prompt: 'go', signal: AbortSignal.abort() })).rejects.toThrow('aborted')
+    expect(heard).toEqual(['done', 'end'])
+  })
+})
+
+test('reset() and addTurns() that nobody waited for come before the run that follows', async () => {
+  const session = await createSession()
+  const agent = createAgent({ provider: scripted('one', 'two', 'three'), session })
+  await agent.run({ prompt: 'a' })
+  void agent.reset()
+  await agent.run({ prompt: 'b' })
+  void session.addTurns([{ role: 'user', content: [{ type: 'text', text: 'note' }] }])
+  await agent.run({ prompt: 'c' })
+  expect(texts(agent.turns)).toEqual(['user: b', 'assistant: two', 'user: note', 'user: c', 'assistant: three'])
+})
