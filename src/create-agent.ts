@@ -58,7 +58,7 @@ function childParts(options: AgentOptions, preset: ChildPreset): Partial<AgentPa
     ...(name !== undefined && { name }),
     ...(system !== undefined && { system }),
     ...(tools && { tools }),
-    ...(behavior && { behavior: { ...options.behavior, ...behavior } }),
+    ...(behavior && { behavior }),
     ...(hooks && { hooks }),
   }
 }

@@ -85,6 +85,7 @@ async function replyOf(run: Run, request: ModelRequest, draft: Draft): Promise<R
     if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
     await run.log.append({ type: 'usage', runId: run.id, cause: 'empty reply', usage: reply.usage })
     run.usage = addUsage(run.usage, reply.usage)
+    run.turnUsage.push(reply.usage)
     if (!isLast) await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
   }
   throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })

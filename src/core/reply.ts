@@ -45,7 +45,7 @@ function admitBlock(block: ModelReply['content'][number], i: number): SessionCon
     case 'text':
     case 'thinking':
       if (typeof block.text !== 'string') throw new TypeError(`block ${i} of its reply has no text`)
-      if (block.text === '' && !('signature' in block)) return undefined
+      if (block.text === '' && !('signature' in block) && !block.providerData) return undefined
       return block.text.isWellFormed() ? block : { ...block, text: wellFormed(block.text) }
     case 'image':
     case 'document':

@@ -56,7 +56,7 @@ export interface ToolDef<Input = any> {
   before?(input: Input, ctx: ToolContext): Promise<Readonly<Record<string, unknown>>>
 }
 
-/** `input` is what gates judge and the log keeps; `parsed`, where given, is what `execute` gets in its place. */
+/** `input` is what gates judge; `parsed`, where given, is what `execute` gets in its place. The log keeps what was sent. */
 export type ToolCheck =
   | { readonly valid: true; readonly input?: Record<string, unknown>; readonly parsed?: unknown }
   | { readonly valid: false; readonly error: string }
@@ -122,7 +122,7 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
 
-export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec'> {
+export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec' | 'check'> {
   readonly name: string
   readonly description: string
   readonly input: StandardSchema<Output>

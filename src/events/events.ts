@@ -1,5 +1,4 @@
 import type { Agent } from '../core/agent.ts'
-import type { HookContexts } from '../core/hook-map.ts'
 import type { LogEntry } from '../core/log.ts'
 
 /** The version of this stream's shape; it changes when a reader of the old shape could misunderstand the new one. */
@@ -57,7 +56,6 @@ type Followed = Pick<Agent, 'log' | 'hooks'>
 
 /** Follows an agent and the children it spawns, from now on. Returns how to stop. */
 export function followEvents(agent: Followed, listener: (event: AgentEvent) => void): () => void {
-  const stops: (() => void)[] = []
   /** A screen that fails must not take the run down with it. */
   const emit = (event: AgentEvent): void => {
     try {
@@ -67,15 +65,29 @@ export function followEvents(agent: Followed, listener: (event: AgentEvent) => v
       else console.error('libero: a listener for events failed:', error)
     }
   }
-  const follow = (one: Followed, show: (event: DurableEvent | ProvisionalEvent) => void): void => {
-    stops.push(...followOne(one, show))
-    const followChild = ({ childId: id, depth, log, hooks }: HookContexts['spawn:before']): void =>
-      follow({ log, hooks }, (event) => emit({ durable: false, type: 'child', child: { id, depth }, event }))
-    stops.push(one.hooks.hook('spawn:before', followChild))
+  return followTree(agent, emit, emit)
+}
+
+type Emit<Event> = (event: Event) => void
+
+function followTree({ log, hooks }: Followed, show: Emit<ChildEvent['event']>, emit: Emit<ChildEvent>): () => void {
+  const children = new Map<string, () => void>()
+  const letGo = ({ childId }: { childId: string }): void => {
+    children.get(childId)?.()
+    children.delete(childId)
   }
-  follow(agent, emit)
+  const stops = [
+    ...followOne({ log, hooks }, show),
+    hooks.hook('spawn:before', ({ childId: id, depth, ...child }) => {
+      const wrap: Emit<ChildEvent['event']> = (event) =>
+        emit({ durable: false, type: 'child', child: { id, depth }, event })
+      children.set(id, followTree(child, wrap, emit))
+    }),
+    hooks.hook('spawn:complete', letGo),
+    hooks.hook('spawn:error', letGo),
+  ]
   return () => {
-    for (const stop of stops) stop()
+    for (const stop of [...stops, ...children.values()]) stop()
   }
 }
 

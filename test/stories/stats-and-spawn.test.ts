@@ -390,3 +390,15 @@ test('what a run may not use, the children it spawns may not use either', async 
     ['spawn'],
   ])
 })
+
+test("a child behaves as its parent's run does, except where its preset says otherwise, and never in the parent's shape", async () => {
+  const provider = scripted([call('1', 'spawn', { task: 'look' })], 'child', 'fin', [call('o', '__output__', { n: 1 })])
+  const spawn = createSpawnTool({ preset: { behavior: { maxTokens: 7 } } })
+  const schema = { type: 'object', properties: { n: { type: 'number' } } }
+  const agent = createAgent({ provider, tools: { spawn }, behavior: { maxTokens: 100, cache: true, schema } })
+  await agent.run({ prompt: 'go', behavior: { cache: false } })
+  const [parent, child, ...rest] = provider.requests
+  expect([parent?.maxTokens, parent?.cache]).toEqual([100, false])
+  expect([child?.maxTokens, child?.cache]).toEqual([7, false])
+  expect(rest.map((request) => request.toolChoice?.name)).toEqual([undefined, '__output__'])
+})
