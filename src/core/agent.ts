@@ -1,7 +1,6 @@
 import { type Behavior, resolveBehavior } from './behavior.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { conductRun } from './conduct-run.ts'
-import { AgentAbortedError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import { type ChildPreset, forkAgent, type Lineage } from './fork.ts'
 import { type HookContexts, hookNames } from './hook-map.ts'
@@ -10,10 +9,11 @@ import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import { Log } from './log.ts'
 import type { Provider } from './provider.ts'
+import { Readiness } from './readiness.ts'
 import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
 import { checkRunOptions, readPrompt } from './run-options.ts'
 import { askAside } from './side-call.ts'
-import { follow, orStopped, Stop, stoppedWaiting } from './stop.ts'
+import { follow, Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import { SystemPrompt } from './system-prompt.ts'
 import type { ToolDef } from './tool.ts'
@@ -80,12 +80,14 @@ export function assembleAgent(parts: AgentParts): Agent {
   const inbox = new Inbox(log, session)
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
 
+  const readiness = new Readiness({
+    execution,
+    session,
+    handle: lineage?.run.handle,
+    extensions: parts.borrowsExtensions ? [] : extensions,
+    host: { hooks, clock },
+  })
   let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
-  let spawning: Promise<ExecutionHandle> | undefined
-  let ready: ExecutionHandle | undefined = lineage?.run.handle
-  let warming: Promise<void> | undefined
-  /** What an abort during warmup, or a reset, still has to do; the next run waits for it. */
-  let leftover: Promise<void> | undefined
   let destroyed: Promise<void> | undefined
 
   async function run(options: RunOptions = {}): Promise<AgentStats> {
@@ -121,7 +123,7 @@ export function assembleAgent(parts: AgentParts): Agent {
         extensions,
         ...(lineage && { parent: lineage.parent }),
         async prepare() {
-          await readyUnless(stop)
+          await readiness.before(stop)
           // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
           listener = session?.listen(listening.signal).catch((error) => report('session:listen', error))
         },
@@ -130,44 +132,6 @@ export function assembleAgent(parts: AgentParts): Agent {
       listening.stop()
       await listener
       if (listener) await session?.release()
-    }
-  }
-
-  async function readyUnless(stop: Stop): Promise<void> {
-    const preparing = prepare(stop)
-    if (stop.stopped) return void (await preparing) // the run begins, to end at once in good order
-    try {
-      await orStopped(preparing, stop)
-    } catch (error) {
-      if (error !== stoppedWaiting) throw error
-      leftover = preparing.then(
-        (hasOpened) => (hasOpened ? session?.release() : undefined),
-        () => {},
-      )
-      throw new AgentAbortedError('The run was aborted before it began', { cause: stop.reason })
-    }
-  }
-
-  /** Everything slow that comes before the first word is logged. Says whether it opened the session. */
-  async function prepare(stop: Stop): Promise<boolean> {
-    const needsOnlyTheLog = stop.stopped
-    if (!needsOnlyTheLog) {
-      await leftover
-      if (execution && !ready) ready = await spawnOnce(execution)
-      if (!stop.stopped) await warmup()
-      if (stop.stopped) return false
-    }
-    await session?.open()
-    return true
-  }
-
-  async function spawnOnce(execution: ExecutionContext): Promise<ExecutionHandle> {
-    spawning ??= execution.spawn()
-    try {
-      return await spawning
-    } catch (error) {
-      spawning = undefined // the next run tries again
-      throw error
     }
   }
 
@@ -185,7 +149,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       counts: new ToolCounts(),
       ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
       get handle() {
-        return ready
+        return readiness.handle
       },
       interact: parts.interact,
       askAside: (call) => askAside(run, call),
@@ -218,21 +182,6 @@ export function assembleAgent(parts: AgentParts): Agent {
       lineage,
       borrowsExtensions,
     })
-  }
-
-  async function warmExtensions(): Promise<void> {
-    if (parts.borrowsExtensions) return
-    await Promise.all(extensions.map(async (extension) => extension.warmup?.({ hooks, clock })))
-  }
-
-  async function warmup(): Promise<void> {
-    warming ??= warmExtensions()
-    try {
-      await warming
-    } catch (error) {
-      warming = undefined // the next one tries again
-      throw error
-    }
   }
 
   /** Without a session it is done when the call returns. */
@@ -270,7 +219,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       return active !== undefined
     },
     get handle() {
-      return ready
+      return readiness.handle
     },
     run,
     abort: () => active?.stop.stop(new Error('abort() was called')),
@@ -278,10 +227,10 @@ export function assembleAgent(parts: AgentParts): Agent {
     followUp: (message, { clientKey = newId() } = {}) => unlessForgotten(post('followUp', message, clientKey)),
     reset() {
       const resetting = unlessForgotten(reset())
-      leftover = resetting.catch(() => {}) // a run that is started at once begins after it
+      readiness.after(resetting)
       return resetting
     },
-    warmup,
+    warmup: () => readiness.warmup(),
     async waitForIdle() {
       await active?.idle
     },
@@ -289,18 +238,12 @@ export function assembleAgent(parts: AgentParts): Agent {
       destroyed ??= (async () => {
         active?.stop.stop(new Error('destroy() was called'))
         await active?.idle
-        if (!parts.borrowsExtensions)
-          await Promise.allSettled(extensions.map(async (extension) => extension.dispose?.()))
-        if (!execution || lineage) return
-        // A place that is still being made is let go of as soon as it is there.
-        if (!ready) void spawning?.then((late) => execution.destroy(late)).catch(() => {})
-        else await execution.destroy(ready)
+        await readiness.letGo()
       })()
       return destroyed
     },
   }
-  // A failure shows on the next warmup() or run(), which joins this very promise.
-  if (parts.eager) warming = unlessForgotten(warmExtensions())
+  if (parts.eager) readiness.warmInBackground()
   return agent
 }
 
