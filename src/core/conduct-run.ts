@@ -26,18 +26,15 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const framework = scopeOf(hooks, tier.framework)
   const begun: Beginning = { isLogged: false, from: 0 }
   hooks.patience = run.stop
-  let stoppedAt: number | undefined
   const unlisten = run.stop.onStop(() => {
-    stoppedAt = log.head
+    begun.stoppedAt = log.head
   })
   let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun)
   await Promise.allSettled(run.working)
   hooks.patience = undefined // whoever hears of the end is waited for
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    // A run that was stopped on purpose takes with it what had been queued until then.
-    const dropsTo = stopReason === 'max_turns' ? log.head : status === 'aborted' ? (stoppedAt ?? log.head) : undefined
-    if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, dropsTo))
+    if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, begun))
   } catch (error) {
     failure ??= error // a log that cannot be written cannot be told so
     status = stopReason = 'error'
@@ -59,6 +56,8 @@ interface Beginning {
   isLogged: boolean
   /** How many turns there were before. */
   from: number
+  /** The log's head when somebody said stop. */
+  stoppedAt?: number
 }
 
 interface Outcome {
@@ -125,18 +124,21 @@ async function readSystem(run: Run): Promise<void> {
 }
 
 /** The last entries of a run. Whoever stops it stops its calls: none of them waits for the next run. */
-function ending(run: Run, { status, stopReason: stop, failure }: Outcome, dropsTo: number | undefined): EntryBody[] {
-  const open = status === 'aborted' ? run.log.transcript.openCalls : []
+function ending(run: Run, { status, stopReason: stop, failure }: Outcome, { stoppedAt }: Beginning): EntryBody[] {
+  const { log, id: runId } = run
+  const isStopped = status === 'aborted'
+  const results = isStopped ? log.transcript.openCalls.map((call) => syntheticResult(call.id, 'aborted')) : []
   const end: EntryBody = {
     type: 'run_ended',
-    runId: run.id,
+    runId,
     status,
     stop,
-    ...(dropsTo !== undefined && { dropsTo }),
+    // What was queued until a run was stopped on purpose goes with it.
+    ...((isStopped || stop === 'max_turns') && { dropsTo: stoppedAt ?? log.head }),
     ...(failure !== undefined && { error: describe(failure) }),
     ...(run.output !== undefined && { output: run.output }),
   }
-  return [...open.map((call) => syntheticResult(call.id, 'aborted')), end]
+  return [...results, end]
 }
 
 function describe(failure: unknown): RunFailure {

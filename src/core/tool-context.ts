@@ -111,8 +111,7 @@ export class CallContext implements ToolContext {
   }
   get call(): ToolContext['call'] {
     return async (name, input) => {
-      if (this.#isOver || this.stop.stopped)
-        throw new Error(`${this.#about.name} is over and can call nothing any more`)
+      this.#checkAlive()
       const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
       const { output, isError, suspended } = await this.#callNested(this.#run, this.#about, call, this)
@@ -124,8 +123,7 @@ export class CallContext implements ToolContext {
     return async (options) => {
       this.#checkAlive()
       const n = ++this.#forks
-      const child = await this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
-      return child
+      return this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
     }
   }
   get suspend(): ToolContext['suspend'] {
