@@ -7,6 +7,7 @@ import { type HookContexts, hookNames } from './hook-map.ts'
 import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
+import { Lane } from './lane.ts'
 import { Log } from './log.ts'
 import type { Provider } from './provider.ts'
 import { Readiness } from './readiness.ts'
@@ -147,6 +148,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : tools, depth),
       hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
       counts: new ToolCounts(),
+      lane: new Lane(clock, stop),
       ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
       get handle() {
         return readiness.handle

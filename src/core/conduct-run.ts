@@ -47,6 +47,7 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const turnRange = [begun.from, begun.isLogged ? log.transcript.settledTurns.length : 0] as const
   await hooks.tell('session:end', { ...sessionIdOf(run), runId: run.id, status, stopReason, turnRange })
   framework.dispose()
+  run.lane.close()
   run.stop.stop(new Error('the run is over')) // whatever a tool left behind
   if (failure !== undefined) throw failure
   return stats

@@ -4,7 +4,7 @@ import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
 import { say, tellTurns } from './say.ts'
 import { runToolBatch } from './tool-batch.ts'
-import { type SessionContentBlock, textOf, toolCallsOf } from './turn.ts'
+import { type SessionContentBlock, textOf } from './turn.ts'
 
 /** How a loop came to its end by itself. */
 export interface Ending {
@@ -44,7 +44,7 @@ interface Turn {
 async function takeTurn(run: Run): Promise<Turn> {
   const turn = run.log.transcript.openTurn ?? (await askModel(run))
   const turnId = turn.id
-  if (toolCallsOf(turn).length === 0) return { turnId, isDone: true }
+  if (!run.log.transcript.openTurn) return { turnId, isDone: true }
 
   const suspended = await runToolBatch(run, turn)
   if (suspended !== undefined) return { turnId, isDone: false, suspended }

@@ -62,9 +62,9 @@ function admitBlock(block: ModelReply['content'][number], i: number): SessionCon
 export class CallIds {
   readonly #isTaken: (id: string) => boolean
   readonly #newId: () => string
-  readonly #streamed: string[] = []
-  readonly #used = new Set<string>()
-  readonly #latest = new Map<string, string>()
+  #streamed: string[] = none
+  #used: Set<string> | undefined
+  #latest: Map<string, string> | undefined
   #hasRepeats = false
 
   constructor(isTaken: (id: string) => boolean, newId: () => string) {
@@ -74,35 +74,40 @@ export class CallIds {
 
   begin(given: string): string {
     const id = this.#unique(given)
+    this.#latest ??= new Map()
     if (given === '' || this.#latest.has(given)) this.#hasRepeats = true
     this.#latest.set(given, id)
+    if (this.#streamed === none) this.#streamed = []
     this.#streamed.push(id)
     return id
   }
 
   /** For the deltas of a call that has begun. */
   of(given: string): string {
-    return this.#latest.get(given) ?? given
+    return this.#latest?.get(given) ?? given
   }
 
   /** The id that was streamed for a call: by its place where the service repeats itself, else by its name. */
   final(given: unknown, index: number, total: number): string {
     if (this.#hasRepeats) return total === this.#streamed.length ? this.#streamed[index]! : this.#unique(given)
-    return this.#latest.get(given as string) ?? this.#unique(given)
+    return this.#latest?.get(given as string) ?? this.#unique(given)
   }
 
   /** What was streamed so far is void. */
   clear(): void {
-    this.#streamed.length = 0
-    this.#used.clear()
-    this.#latest.clear()
+    this.#streamed = none
+    this.#used = undefined
+    this.#latest = undefined
     this.#hasRepeats = false
   }
 
   #unique(given: unknown): string {
-    const isGood = typeof given === 'string' && given !== '' && !this.#used.has(given) && !this.#isTaken(given)
+    const isGood = typeof given === 'string' && given !== '' && !this.#used?.has(given) && !this.#isTaken(given)
     const id = isGood ? given : this.#newId()
+    this.#used ??= new Set()
     this.#used.add(id)
     return id
   }
 }
+
+const none: string[] = []

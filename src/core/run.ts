@@ -6,6 +6,7 @@ import type { HookContexts } from './hook-map.ts'
 import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
+import type { Lane } from './lane.ts'
 import type { Log } from './log.ts'
 import type { Provider } from './provider.ts'
 import type { SideCall, SideReply } from './side-call.ts'
@@ -50,6 +51,8 @@ export interface Run {
   readonly log: Log
   readonly inbox: Inbox
   readonly stop: Stop
+  /** Where calls run that run alone. */
+  readonly lane: Lane
   readonly tools: Toolbox
   /** The tool set was chosen for this run, or for the run above it: nothing may be added to it. */
   readonly hasOwnTools: boolean

@@ -12,18 +12,13 @@ import type { SessionTurn } from './turn.ts'
  */
 export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string | undefined> {
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
-  const lane = new Lane(run.clock, run.stop)
-  try {
-    for (const wave of wavesOf(calls)) {
-      refreshCounts(run)
-      const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!, lane) : await runWave(run, wave)
-      if (suspended !== undefined && !run.stop.stopped) return suspended
-    }
-    // An abort beats a suspension: what it left open is answered too.
-    for (const call of run.log.transcript.openCalls) await run.log.append(syntheticResult(call.id, 'aborted'))
-  } finally {
-    lane.close()
+  for (const wave of wavesOf(calls)) {
+    refreshCounts(run)
+    const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
+    if (suspended !== undefined && !run.stop.stopped) return suspended
   }
+  // An abort beats a suspension: what it left open is answered too.
+  for (const call of run.log.transcript.openCalls) await run.log.append(syntheticResult(call.id, 'aborted'))
   return undefined
 }
 
@@ -32,10 +27,10 @@ function refreshCounts({ hooks, counts }: Run): void {
   if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) counts.refresh()
 }
 
-function runAlone(run: Run, one: PreparedCall, lane: Lane): Settled | Promise<Settled> {
+function runAlone(run: Run, one: PreparedCall): Settled | Promise<Settled> {
   const asked = interruption(run) ? undefined : gateCall(run, one)
-  if (!(asked instanceof Promise)) return settle(run, one, asked, lane)
-  return asked.then((gate) => settle(run, one, gate, lane))
+  if (!(asked instanceof Promise)) return settle(run, one, asked, run.lane)
+  return asked.then((gate) => settle(run, one, gate, run.lane))
 }
 
 /** Permission is asked in call order before anything starts, because a person answers one question at a time. */

@@ -41,7 +41,7 @@ export class Transcript {
 
   get openCalls(): readonly ToolCallBlock[] {
     const open = this.#open
-    return open ? open.calls.filter((call) => open.waiting.has(call.id)) : []
+    return open ? open.calls.filter((call) => open.answers.get(call.id) === undefined) : []
   }
 
   /** The model has had its say and nobody has spoken since. */
@@ -67,17 +67,17 @@ export class Transcript {
   }
 
   startOf(callId: string): EntryOf<'call_started'> | undefined {
-    return this.#open?.starts.get(callId)
+    return this.#open?.starts?.get(callId)?.entry
   }
 
   /** Begun and neither ended nor suspended: its process died over it. */
   wasInterrupted(callId: string): boolean {
-    return this.#open?.begun.has(callId) ?? false
+    return this.#open?.starts?.get(callId)?.isUnderWay ?? false
   }
 
   /** The result of a call that a tool of the open turn made. */
   nestedResultOf(callId: string): EntryOf<'call_result'> | undefined {
-    return this.#open?.nested.get(callId)
+    return this.#open?.nested?.get(callId)
   }
 
   hasCall(id: string): boolean {
@@ -113,8 +113,7 @@ export class Transcript {
         this.#addTurn(entry)
         break
       case 'call_started':
-        this.#open?.starts.set(entry.callId, entry)
-        this.#open?.begun.add(entry.callId)
+        if (this.#open) (this.#open.starts ??= new Map()).set(entry.callId, { entry, isUnderWay: true })
         break
       case 'call_result':
         this.#addResult(entry)
@@ -150,31 +149,37 @@ export class Transcript {
     if (clientKey !== undefined) this.#clientKeys.add(clientKey)
     if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
     if (turn.role === 'user') {
-      if (this.#open && answersAll(turn, this.#open.waiting)) this.#open = undefined
+      if (this.#open && answersAll(turn, this.openCalls)) this.#open = undefined
       return
     }
     const calls = toolCallsOf(turn)
     if (calls.length === 0) return
-    const waiting = new Set(calls.map((call) => call.id))
-    for (const id of waiting) this.#callIds.add(id)
-    this.#open = { turn, calls, waiting, results: new Map(), starts: new Map(), begun: new Set(), nested: new Map() }
+    const answers = new Map<string, ToolResultBlock | undefined>()
+    for (const { id } of calls) {
+      this.#callIds.add(id)
+      answers.set(id, undefined)
+    }
+    this.#open = { turn, calls, answers, left: answers.size }
   }
 
   /** Results arrive as they settle; the turn they form is in the order in which the model asked. */
   #addResult(entry: EntryOf<'call_result'>): void {
     const open = this.#open
-    open?.begun.delete(entry.callId)
-    if (!open?.waiting.delete(entry.callId)) {
-      open?.nested.set(entry.callId, entry)
-      return
-    }
+    if (!open) return
     const { callId, output, isError } = entry
-    open.results.set(callId, { type: 'tool_result', callId, output, ...(isError && { isError }) })
-    if (open.waiting.size > 0) return
+    const start = open.starts?.get(callId)
+    if (start) start.isUnderWay = false
+    if (!open.answers.has(callId)) (open.nested ??= new Map()).set(callId, entry)
+    else if (open.answers.get(callId) === undefined) {
+      open.answers.set(callId, { type: 'tool_result', callId, output, ...(isError && { isError }) })
+      if (--open.left === 0) this.#closeTurn(open, entry)
+    }
+  }
+
+  #closeTurn({ turn: { id, runId }, calls, answers }: OpenTurn, { at, seq }: LogEntry): void {
     this.#open = undefined
-    const content = open.calls.map((call) => open.results.get(call.id)!)
-    const { id, runId } = open.turn
-    this.#push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: entry.at }), entry.seq)
+    const content = calls.map((call) => answers.get(call.id)!)
+    this.#push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: at }), seq)
   }
 
   #endRun(entry: EntryOf<'run_ended'>): void {
@@ -183,7 +188,7 @@ export class Transcript {
     const { dropsTo } = entry
     if (dropsTo !== undefined) this.inbox = this.inbox.filter((letter) => letter.seq > dropsTo)
     // What a suspended run left open waits on purpose; only what a dying run left open was interrupted.
-    if (entry.status === 'suspended') this.#open?.begun.clear()
+    if (entry.status === 'suspended') for (const start of this.#open?.starts?.values() ?? []) start.isUnderWay = false
   }
 
   #rewind(toSeq: number): void {
@@ -229,12 +234,12 @@ export interface RunRecord {
 interface OpenTurn {
   readonly turn: SessionTurn
   readonly calls: readonly ToolCallBlock[]
-  readonly waiting: Set<string>
-  readonly results: Map<string, ToolResultBlock>
-  readonly starts: Map<string, EntryOf<'call_started'>>
-  /** Calls that have begun and not ended, nested ones too. */
-  readonly begun: Set<string>
-  readonly nested: Map<string, EntryOf<'call_result'>>
+  readonly answers: Map<string, ToolResultBlock | undefined>
+  /** How many calls wait for an answer. */
+  left: number
+  /** Calls that have begun, nested ones too. */
+  starts?: Map<string, { readonly entry: EntryOf<'call_started'>; isUnderWay: boolean }>
+  nested?: Map<string, EntryOf<'call_result'>>
 }
 
 interface View {
@@ -244,9 +249,9 @@ interface View {
 }
 
 /** Turns that came from elsewhere bring their results along. */
-function answersAll(turn: SessionTurn, waiting: ReadonlySet<string>): boolean {
+function answersAll(turn: SessionTurn, waiting: readonly ToolCallBlock[]): boolean {
   const answered = new Set(turn.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : [])))
-  return [...waiting].every((id) => answered.has(id))
+  return waiting.every(({ id }) => answered.has(id))
 }
 
 function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {

@@ -89,37 +89,27 @@ export function statsByModel(stats: AgentStats): Map<string, ModelTotals> {
 export const noUsage: TurnUsage = Object.freeze({ input: 0, output: 0 })
 
 export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    ...sum('cacheRead', a, b),
-    ...sum('cacheCreation', a, b),
-    ...sum('cost', a, b),
-  }
+  const sum: Writable = { input: a.input + b.input, output: a.output + b.output }
+  for (const key of optionalCounts)
+    if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
+  return sum
 }
 
-function sum(key: 'cacheRead' | 'cacheCreation' | 'cost', a: TurnUsage, b: TurnUsage): Partial<TurnUsage> | undefined {
-  if (a[key] === undefined && b[key] === undefined) return undefined
-  return { [key]: (a[key] ?? 0) + (b[key] ?? 0) }
-}
+type Writable = { -readonly [Key in keyof TurnUsage]: TurnUsage[Key] }
+const optionalCounts = ['cacheRead', 'cacheCreation', 'cost'] as const
 
 /** Usage as a service reported it, with whatever is no count taken out: a total must never become NaN. */
 export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | undefined, model: string): TurnUsage {
-  return {
-    input: count(reported?.input) ?? 0,
-    output: count(reported?.output) ?? 0,
-    ...optional('cacheRead', count(reported?.cacheRead)),
-    ...optional('cacheCreation', count(reported?.cacheCreation)),
-    ...optional('cost', count(reported?.cost)),
-    model,
+  const usage: Writable = { input: count(reported?.input) ?? 0, output: count(reported?.output) ?? 0, model }
+  for (const key of optionalCounts) {
+    const value = count(reported?.[key])
+    if (value !== undefined) usage[key] = value
   }
+  return usage
 }
 
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
-
-const optional = (key: keyof TurnUsage, value: number | undefined): Partial<TurnUsage> | undefined =>
-  value === undefined ? undefined : { [key]: value }
 
 /** The index range `[from, to)` of a run's turns, for hosts that clean up after one. */
 export type TurnRange = readonly [from: number, to: number]
