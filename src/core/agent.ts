@@ -17,6 +17,7 @@ import { askAside } from './side-call.ts'
 import { follow, Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import { SystemPrompt } from './system-prompt.ts'
+import { resolveThinking } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
 import { ToolCounts } from './tool-counts.ts'
 import { readTools, Toolbox } from './toolbox.ts'
@@ -138,13 +139,17 @@ export function assembleAgent(parts: AgentParts): Agent {
 
   function makeRun(options: RunOptions, stop: Stop): Run {
     const depth = lineage?.depth ?? 0
+    const behavior = resolveBehavior(parts.behavior, options.behavior)
+    const { maxTokens, thinkingBudget: budget } = behavior
+    const { capabilities } = provider.meta
     const system = new SystemPrompt()
     system.set('agent', parts.system ?? '')
     const run: Run = {
       id: newId(),
       options,
       model: options.model ?? provider.meta.defaultModel,
-      behavior: resolveBehavior(parts.behavior, options.behavior),
+      behavior,
+      thinking: resolveThinking({ level: options.thinking, budget, maxTokens, capabilities }),
       tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : tools, depth),
       hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
       counts: new ToolCounts(),

@@ -14,7 +14,8 @@ export async function askModel(run: Run): Promise<SessionTurn> {
   const { hooks } = run
   const turnId = run.newId()
   const turn = ++run.turn
-  const request = await buildRequest(run, turnId)
+  const building = buildRequest(run, turnId)
+  const request = building instanceof Promise ? await building : building
   if (hooks.has('turn:before')) {
     await hooks.tell('turn:before', { turnId, turn, options: { ...request, messages: [...request.messages] } })
   }
@@ -80,7 +81,8 @@ async function replyOf(run: Run, request: ModelRequest, draft: Draft): Promise<R
   for (const isLast of [false, true]) {
     if (run.stop.stopped) throw run.stop.reason
     const stream = streamReply(run, request, draft)
-    const reply = await admitReply(await orStopped(stream, run.stop), request.model, draft.ids)
+    const admitted = admitReply(await orStopped(stream, run.stop), request.model, draft.ids)
+    const reply = admitted instanceof Promise ? await admitted : admitted
     if (reply.content.length > 0) return reply
     if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
     await run.log.append({ type: 'usage', runId: run.id, cause: 'empty reply', usage: reply.usage })

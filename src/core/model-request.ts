@@ -3,29 +3,31 @@ import type { HookContexts } from './hook-map.ts'
 import { pairUp } from './pairing.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
-import { resolveThinking } from './thinking.ts'
 import type { Message } from './turn.ts'
 
-/** What to ask the model next. The framework prepares it, then the consumer's hooks see it. */
-export async function buildRequest(run: Run, turnId: string): Promise<ModelRequest> {
-  const { behavior, provider, session } = run
-  const { maxTokens, thinkingBudget: budget } = behavior
-  const { capabilities } = provider.meta
-  const thought = resolveThinking({ level: run.options.thinking, budget, maxTokens, capabilities })
-  const preparing = prepare(run, turnId, thought.thinkingBudget)
-  const { model, messages, tools, thinkingBudget } = preparing instanceof Promise ? await preparing : preparing
+/** What to ask the model next. The framework prepares it, then the consumer's hooks see it; where there are none, at once. */
+export function buildRequest(run: Run, turnId: string): ModelRequest | Promise<ModelRequest> {
+  const prepared = prepare(run, turnId, run.thinking.thinkingBudget)
+  const isHeard = prepared instanceof Promise || run.hooks.has('system:transform')
+  return isHeard ? askAll(run, turnId, prepared) : requestOf(run, prepared, run.system.text)
+}
+
+async function askAll(run: Run, turnId: string, preparing: Prepared | Promise<Prepared>): Promise<ModelRequest> {
+  const prepared = await preparing
   const system = run.hooks.has('system:transform') ? await askSystem(run, turnId) : run.system.text
-  const hasThoughtEnough = thinkingBudget === 0
+  return requestOf(run, prepared, system)
+}
+
+function requestOf(run: Run, { model, messages, tools, thinkingBudget }: Prepared, system: string): ModelRequest {
+  const { maxTokens, thinking } = run.thinking
+  const { cache } = run.behavior
+  const request = { model, system, messages, tools, maxTokens, thinking, cache }
+  if (thinkingBudget === undefined && !run.session) return request
   return {
-    model,
-    system,
-    messages,
-    tools,
-    maxTokens: thought.maxTokens,
-    thinking: hasThoughtEnough ? 'off' : thought.thinking,
-    ...(thinkingBudget !== undefined && !hasThoughtEnough && { thinkingBudget }),
-    cache: behavior.cache,
-    ...(session && { sessionId: session.id }),
+    ...request,
+    ...(thinkingBudget === 0 && { thinking: 'off' as const }),
+    ...(thinkingBudget && { thinkingBudget }),
+    ...(run.session && { sessionId: run.session.id }),
   }
 }
 

@@ -1,8 +1,8 @@
 import { show } from './behavior.ts'
 import { wellFormed } from './plain-json.ts'
-import type { ModelReply, StopReason } from './provider.ts'
+import type { ModelReply, ReplyToolCall, StopReason } from './provider.ts'
 import { readArguments } from './tool-arguments.ts'
-import type { SessionContentBlock, TurnUsage } from './turn.ts'
+import type { SessionContentBlock, ToolCallBlock, TurnUsage } from './turn.ts'
 import { readUsage } from './usage.ts'
 
 export interface Reply {
@@ -11,29 +11,38 @@ export interface Reply {
   readonly stop: StopReason
 }
 
-/** A reply made fit for the log, whatever the provider sent. Throws on what is no reply at all. */
-export async function admitReply(reply: ModelReply, model: string, ids: CallIds): Promise<Reply> {
+/** A reply made fit for the log, whatever the provider sent; at once, unless arguments have to be repaired. */
+export function admitReply(reply: ModelReply, model: string, ids: CallIds): Reply | Promise<Reply> {
   if (!Array.isArray(reply.content)) throw new TypeError(`its reply has no content list, got ${show(reply.content)}`)
   const stop = stops.has(reply.stop) ? reply.stop : 'other'
-  const calls = reply.content.filter((block) => block?.type === 'tool_call').length
-  const content: SessionContentBlock[] = []
+  const last = reply.content.length - 1
+  const calls = reply.content.reduce((count, block) => count + (block?.type === 'tool_call' ? 1 : 0), 0)
+  const content: (SessionContentBlock | Promise<SessionContentBlock>)[] = []
+  let isWaiting = false
   let call = 0
-  for (let i = 0; i < reply.content.length; i++) {
+  for (let i = 0; i <= last; i++) {
     const block = reply.content[i]!
-    if (block?.type !== 'tool_call') {
-      const admitted = admitBlock(block, i)
-      if (admitted) content.push(admitted)
+    if (block?.type === 'tool_call') {
+      const admitted = admitCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last)
+      isWaiting ||= admitted instanceof Promise
+      content.push(admitted)
       continue
     }
-    const wasCut = stop === 'length' && i === reply.content.length - 1
-    const id = ids.final(block.id, call++, calls)
-    const { name, input, providerData } = block
-    const kept = providerData && { providerData }
-    const read = readArguments(input, wasCut)
-    const args = read instanceof Promise ? await read : read
-    content.push({ type: 'tool_call', id, name: typeof name === 'string' ? name : '', ...args, ...kept })
+    const admitted = admitBlock(block, i)
+    if (admitted) content.push(admitted)
   }
-  return { content, usage: readUsage(reply.usage, model), stop }
+  const usage = readUsage(reply.usage, model)
+  if (!isWaiting) return { content: content as SessionContentBlock[], usage, stop }
+  return Promise.all(content).then((settled) => ({ content: settled, usage, stop }))
+}
+
+function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallBlock | Promise<ToolCallBlock> {
+  const { input, providerData } = block
+  const name = typeof block.name === 'string' ? block.name : ''
+  const kept = providerData && { providerData }
+  const read = readArguments(input, wasCut)
+  if (!(read instanceof Promise)) return { type: 'tool_call', id, name, ...read, ...kept }
+  return read.then((args) => ({ type: 'tool_call', id, name, ...args, ...kept }))
 }
 
 const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])

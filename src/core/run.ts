@@ -13,7 +13,7 @@ import type { SideCall, SideReply } from './side-call.ts'
 import type { Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import type { SystemPrompt } from './system-prompt.ts'
-import type { ThinkingLevel } from './thinking.ts'
+import type { ThinkingLevel, ThinkingRequest } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
 import type { ToolCounts } from './tool-counts.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -45,6 +45,8 @@ export interface Run {
   readonly options: RunOptions
   readonly model: string
   readonly behavior: ResolvedBehavior
+  /** What to ask for as long as nothing tapers it. */
+  readonly thinking: ThinkingRequest
   readonly provider: Provider
   readonly hooks: Hooks<HookContexts>
   /** The only way to make something fact. Rejects when it cannot be written; then the run is over. */
