@@ -6,6 +6,8 @@ export interface Shape {
   readonly turns: number
   readonly deltas: number
   readonly calls: number
+  /** `bare`: arguments come in one piece, as no service sends them; shows the cost of a call alone. */
+  readonly pieces?: 'bare'
 }
 
 const text = 'The quick brown fox jumps over the lazy dog, and the dog does not mind at all.'
@@ -14,7 +16,7 @@ const args = JSON.stringify({ text, path: 'src/components/button.tsx' })
 const pieces = args.match(/.{1,6}/g)!
 
 /** Replies are made anew each time, as a real provider's would be. */
-export function freeProvider({ turns, deltas, calls }: Shape): Provider {
+export function freeProvider({ turns, deltas, calls, pieces: wanted }: Shape): Provider {
   let turn = 0
   return {
     meta: { name: 'free', defaultModel: 'free' },
@@ -26,7 +28,8 @@ export function freeProvider({ turns, deltas, calls }: Shape): Provider {
       for (let i = 0; i < (isLast ? 0 : calls); i++) {
         const id = `c${turn}-${i}`
         yield { type: 'tool_start', id, name: 'echo' }
-        for (const delta of pieces) yield { type: 'tool_args', id, delta }
+        if (wanted === 'bare') yield { type: 'tool_args', id, delta: args }
+        else for (const delta of pieces) yield { type: 'tool_args', id, delta }
         yield { type: 'tool_end', id }
         content.push({ type: 'tool_call', id, name: 'echo', input: args })
       }

@@ -1,4 +1,3 @@
-import { assembleAgent } from '../src/core/agent.ts'
 import { createAgent } from '../src/create-agent.ts'
 import { echo, floor, freeProvider, type Shape } from './floor.ts'
 import { compare, measure, median, type Result } from './measure.ts'
@@ -14,6 +13,17 @@ async function ours(shape: Shape, hooks: Handlers = {}): Promise<void> {
   await createAgent({ provider: freeProvider(shape), tools: { echo }, hooks }).run({ prompt: 'go' })
 }
 
+/** The same with arguments in one piece, for whoever wants to know what a call costs by itself. No goal: see decision 0007. */
+async function alone(unit: string, shape: Shape, units: number): Promise<void> {
+  const contenders = [
+    { label: 'floor', run: () => floor(shape) },
+    { label: 'ours', run: () => ours(shape) },
+  ]
+  const [least, mine] = await measure(contenders, units)
+  const ratio = (mine! / least!).toFixed(2)
+  console.log(`     ${unit}, arguments in one piece: ${ratio}x, ${mine!.toFixed(2)} against ${least!.toFixed(2)} µs`)
+}
+
 async function perTurn(): Promise<Result[]> {
   const shape = { turns: 50, deltas: 20, calls: 1 }
   const contenders = [
@@ -21,6 +31,7 @@ async function perTurn(): Promise<Result[]> {
     { label: 'ours', run: () => ours(shape) },
   ]
   const [least, mine] = await measure(contenders, shape.turns)
+  await alone('turn', { ...shape, pieces: 'bare' }, shape.turns)
   return [compare('turn: 50 turns, one call and 20 deltas each', mine!, least!, 4, 'turn')]
 }
 
@@ -45,6 +56,7 @@ async function perCall(): Promise<Result[]> {
     { label: 'ours', run: () => ours(shape) },
   ]
   const [least, mine] = await measure(contenders, shape.calls)
+  await alone('call', { ...shape, pieces: 'bare' }, shape.calls)
   return [compare('call: 50 tool calls in one turn', mine!, least!, 3, 'call')]
 }
 
@@ -59,7 +71,7 @@ async function overTime(): Promise<Result[]> {
       const { user, system } = process.cpuUsage()
       return user + system
     }
-    const agent = assembleAgent({ provider: freeProvider(shape), tools: { echo } })
+    const agent = createAgent({ provider: freeProvider(shape), tools: { echo } })
     agent.hooks.hook('turn:after', ({ turn }) => {
       if (turn === 1 || turn === 50 || turn === 750 || turn === 799) marks.push(cpu())
     })

@@ -90,6 +90,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     host: { hooks, clock },
   })
   let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
+  let latest: Run | undefined
   let destroyed: Promise<void> | undefined
 
   async function run(options: RunOptions = {}): Promise<AgentStats> {
@@ -167,10 +168,17 @@ export function assembleAgent(parts: AgentParts): Agent {
       children: [],
       working: new Set(),
       firstTokenAt: undefined,
+      isOver: false,
       stopReason: 'end',
       output: undefined,
     }
+    latest = run
     return run
+  }
+
+  /** A handler that hears of the end and waits for it would wait for itself. */
+  async function idle(): Promise<void> {
+    if (!latest?.isOver) await active?.idle
   }
 
   /** Children share the extensions and the place where tools run; hooks they do not: their events bubble. */
@@ -238,13 +246,11 @@ export function assembleAgent(parts: AgentParts): Agent {
       return resetting
     },
     warmup: () => readiness.warmup(),
-    async waitForIdle() {
-      await active?.idle
-    },
+    waitForIdle: idle,
     destroy() {
       destroyed ??= (async () => {
         active?.stop.stop(new Error('destroy() was called'))
-        await active?.idle
+        await idle()
         await readiness.letGo()
       })()
       return destroyed

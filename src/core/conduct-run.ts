@@ -1,4 +1,4 @@
-import { AgentAbortedError, AgentProviderError, messageOf } from './errors.ts'
+import { AgentAbortedError, AgentProviderError, messageOf, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
 import type { EntryBody, ParentCall, RunFailure, RunStatus } from './log.ts'
@@ -32,6 +32,7 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun)
   await Promise.allSettled(run.working)
   hooks.patience = undefined // whoever hears of the end is waited for
+  run.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, begun))
@@ -121,7 +122,7 @@ async function readSystem(run: Run): Promise<void> {
   if (system === undefined) return
   const before = { system, runId: run.id }
   await run.hooks.ask('system:before', before)
-  run.system.set('run', before.system)
+  run.system.set('run', printable(before.system))
 }
 
 /** The last entries of a run. Whoever stops it stops its calls: none of them waits for the next run. */

@@ -42,3 +42,12 @@ export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name
   return typeof error === 'string' ? error : `a thrown ${error === null ? 'null' : typeof error}`
 }
+
+/** Anything as text, without ever failing at it. */
+export function printable(value: unknown): string {
+  try {
+    return String(value ?? '')
+  } catch {
+    return ''
+  }
+}

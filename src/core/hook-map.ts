@@ -121,8 +121,13 @@ export interface HookContexts {
   }
   'tool:progress': ToolHookContext & { readonly text: string }
   'tool:error': ToolHookContext & { readonly error: unknown; result?: ToolOutput }
-  /** `outputBytes` is the size before any handler changed something. */
-  'tool:transform': ToolHookContext & { result: ToolOutput; isError: boolean; readonly outputBytes: number }
+  /** `original` and its size `outputBytes` are what the tool gave, before any handler changed something. */
+  'tool:transform': ToolHookContext & {
+    result: ToolOutput
+    isError: boolean
+    readonly original: ToolOutput
+    readonly outputBytes: number
+  }
   /** `outputBytes` is the size of what the model will see. */
   'tool:after': ToolHookContext & {
     readonly result: ToolOutput

@@ -1,4 +1,4 @@
-import { AgentAbortedError } from './errors.ts'
+import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
@@ -68,10 +68,11 @@ async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   // Extensions may have taken their time: what was accepted meanwhile keeps the run alive too.
   if (next.stop) await run.log.settled()
   if (next.stop) letters = run.inbox.next(isDone)
-  if (letters.length === 0 && next.add.length === 0) return !next.stop
+  const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
+  if (letters.length === 0 && notes.length === 0) return !next.stop
 
   const content = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
-  const added = next.add.map((text): SessionContentBlock => ({ type: 'text', text: String(text) }))
+  const added = notes.map((text): SessionContentBlock => ({ type: 'text', text }))
   await say(
     run,
     [...content, ...added],

@@ -1,7 +1,7 @@
 import { show } from './behavior.ts'
 import { AgentAbortedError, AgentContextExceededError, AgentProviderError, messageOf } from './errors.ts'
 import { buildRequest } from './model-request.ts'
-import type { ClassifiedError, ModelEvent, ModelReply, ModelRequest } from './provider.ts'
+import { type ClassifiedError, type ModelEvent, type ModelReply, type ModelRequest, shownName } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { tellTurns } from './say.ts'
@@ -120,16 +120,30 @@ class Draft {
 }
 
 async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promise<ModelReply> {
-  for await (const event of run.provider.stream(request, run.stop.signal)) {
-    if (run.stop.stopped) break
-    if (event?.type === 'reply') {
-      run.firstTokenAt ??= run.clock.now()
-      return event
+  const events = run.provider.stream(request, run.stop.signal)[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value: event } = await events.next()
+      if (done || run.stop.stopped) throw new Error('the stream ended before the reply was complete')
+      if (event?.type === 'reply') {
+        run.firstTokenAt ??= run.clock.now()
+        return event
+      }
+      const wait = tellEvent(run, event, draft)
+      if (wait) await wait // most deltas have no listener, or one that answers at once
     }
-    const wait = tellEvent(run, event, draft)
-    if (wait) await wait // most deltas have no listener, or one that answers at once
+  } finally {
+    tidyUp(events)
   }
-  throw new Error('the stream ended before the reply was complete')
+}
+
+/** Not waited for: a reply that is complete must not depend on how its provider tidies up. */
+function tidyUp(events: AsyncIterator<ModelEvent>): void {
+  try {
+    events.return?.().then(undefined, () => {})
+  } catch {
+    // it had nothing to tidy up
+  }
 }
 
 function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draft): Promise<void> | void {
@@ -156,7 +170,7 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       draft.isStarted = true
       const callId = draft.ids.begin(event.id)
       if (!hooks.has('stream:tool:start')) return
-      const displayName = run.provider.displayName?.(event.name) ?? event.name
+      const displayName = shownName(run.provider, event.name)
       return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName })
     }
     case 'tool_end':

@@ -1,4 +1,5 @@
 import { show } from './behavior.ts'
+import { printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { pairUp } from './pairing.ts'
 import type { ModelRequest } from './provider.ts'
@@ -61,7 +62,8 @@ async function askHooks(run: Run, prepared: HookContexts['request:prepare']): Pr
   if (isConversation(context.messages)) messages = context.messages
   else await complain(run, 'context:transform', context.messages)
   // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
-  return { ...prepared, messages: pairUp(messages, shown) }
+  const tools = Array.isArray(prepared.tools) ? prepared.tools : run.tools.specs
+  return { ...prepared, tools, model: prepared.model || run.model, messages: pairUp(messages, shown) }
 }
 
 const isConversation = (messages: unknown): messages is Message[] =>
@@ -78,5 +80,5 @@ async function askSystem(run: Run, turnId: string): Promise<string> {
   const { hooks, session, turn } = run
   const prompt = { turnId, turn, system: run.system.text, ...(session && { session }) }
   await hooks.ask('system:transform', prompt)
-  return String(prompt.system)
+  return printable(prompt.system)
 }

@@ -101,3 +101,13 @@ export function plainProvider(provider: Provider): Provider {
     ...(provider.displayName && { displayName: (name) => provider.displayName!(name) }),
   }
 }
+
+/** The name a model knows a tool by, whatever the provider makes of the question. */
+export function shownName(provider: Provider, name: string): string {
+  if (!provider.displayName) return name
+  try {
+    return String(provider.displayName(name))
+  } catch {
+    return name
+  }
+}

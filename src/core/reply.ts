@@ -1,5 +1,5 @@
 import { show } from './behavior.ts'
-import { wellFormed } from './plain-json.ts'
+import { isPlainJson, wellFormed } from './plain-json.ts'
 import type { ModelReply, ReplyToolCall, StopReason } from './provider.ts'
 import { readArguments } from './tool-arguments.ts'
 import type { SessionContentBlock, ToolCallBlock, TurnUsage } from './turn.ts'
@@ -23,6 +23,7 @@ export function admitReply(reply: ModelReply, model: string, ids: CallIds): Repl
   for (let i = 0; i <= last; i++) {
     const block = reply.content[i]!
     if (block?.type === 'tool_call') {
+      checkProviderData(block, i)
       const admitted = admitCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last)
       isWaiting ||= admitted instanceof Promise
       content.push(admitted)
@@ -50,18 +51,31 @@ const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])
 /** Empty text says nothing, and some services refuse to be sent it back. */
 function admitBlock(block: ModelReply['content'][number], i: number): SessionContentBlock | undefined {
   if (typeof block !== 'object' || block === null) throw new TypeError(`block ${i} of its reply is ${show(block)}`)
+  checkProviderData(block, i)
   switch (block.type) {
     case 'text':
     case 'thinking':
       if (typeof block.text !== 'string') throw new TypeError(`block ${i} of its reply has no text`)
+      if ('signature' in block && typeof block.signature !== 'string')
+        throw new TypeError(`block ${i} of its reply has a signature that is no text, but ${show(block.signature)}`)
       if (block.text === '' && !('signature' in block) && !block.providerData) return undefined
       return block.text.isWellFormed() ? block : { ...block, text: wellFormed(block.text) }
     case 'image':
     case 'document':
+      if (typeof block.mediaType !== 'string' || typeof block.data !== 'string')
+        throw new TypeError(`block ${i} of its reply is a ${block.type} without mediaType and base64 data`)
       return block
     default:
       throw new TypeError(`block ${i} of its reply has the unknown type ${show(block.type)}`)
   }
+}
+
+/** It is stored and sent back, so it must be data. */
+function checkProviderData(block: object, i: number): void {
+  if (!('providerData' in block) || block.providerData === undefined || isPlainJson(block.providerData)) return
+  throw new TypeError(
+    `block ${i} of its reply has providerData that is no plain JSON object, but ${show(block.providerData)}`,
+  )
 }
 
 /**

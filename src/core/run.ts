@@ -81,6 +81,8 @@ export interface Run {
   /** Children at work; a run does not end before they do. */
   readonly working: Set<Promise<unknown>>
   firstTokenAt: number | undefined
+  /** Nothing is left but to tell of its end. */
+  isOver: boolean
   stopReason: string
   output: unknown
 }

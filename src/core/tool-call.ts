@@ -1,8 +1,9 @@
-import { messageOf } from './errors.ts'
+import { messageOf, printable } from './errors.ts'
 import type { HookContexts, ToolHookContext } from './hook-map.ts'
 import { Lane, TimeLimitError } from './lane.ts'
 import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
+import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { isThenable, stoppedWaiting } from './stop.ts'
 import { syntheticText } from './synthetic-result.ts'
@@ -30,7 +31,8 @@ export async function settleCall(
 ): Promise<Settled> {
   const { call, tool, checked, about } = prepared
   const { hooks } = run
-  if (gate.block) return answer(run, call, `Blocked: ${gate.reason || 'this call is not allowed'}`, 'blocked')
+  if (gate.block)
+    return answer(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
   if (gate.result !== undefined) return finish(run, about, readAnswer(gate.result), 'substituted')
   if (!tool) return answerUnknown(run, prepared)
   if (!checked.valid) {
@@ -130,8 +132,7 @@ export class SiblingFailed extends Error {
 }
 
 async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<Settled> {
-  const { provider } = run
-  const shown = [...run.tools.names()].map((name) => provider.displayName?.(name) ?? name)
+  const shown = [...run.tools.names()].map((name) => shownName(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, shown)}`
   const unknown: HookContexts['tool:unknown'] = { ...about, suppressError: false }
   await run.hooks.ask('tool:unknown', unknown)
@@ -157,19 +158,18 @@ function finish(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOu
 
 async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Promise<Settled> {
   const { hooks } = run
-  const shown = { ...about, result: done.output, isError: done.isError, outputBytes: toolOutputByteLength(done.output) }
+  const { output: original } = done
+  const result: ToolOutput = typeof original === 'string' ? original : [...original]
+  const shown = { ...about, result, isError: done.isError, original, outputBytes: toolOutputByteLength(original) }
   await hooks.ask('tool:transform', shown)
-  // A list may have been changed in place.
-  const isSame = typeof shown.result === 'string' && shown.result === done.output
-  const changed = isSame ? done : readAnswer(shown.result)
-  const result = changed.output
+  const changed = shown.result === original ? done : readAnswer(shown.result)
+  const { output } = changed
   const isError = Boolean(shown.isError) || (changed !== done && changed.isError)
   const isWithheld = 'isWithheld' in shown
   const details = done.details !== undefined && !isWithheld && { details: done.details }
-  const settled = await commit(run, about.callId, { output: result, isError, ...details }, outcome)
-  const runToolCounts = run.counts.snapshot
-  const outputBytes = toolOutputByteLength(result)
-  await hooks.tell('tool:after', { ...about, result, isError, outputBytes, runToolCounts, ...details })
+  const settled = await commit(run, about.callId, { output, isError, ...details }, outcome)
+  const facts = { outputBytes: toolOutputByteLength(output), runToolCounts: run.counts.snapshot }
+  await hooks.tell('tool:after', { ...about, result: output, isError, ...facts, ...details })
   return settled
 }
 

@@ -1,6 +1,7 @@
 import type { Effect } from './authority.ts'
 import { messageOf } from './errors.ts'
 import type { HookContexts, ToolHookContext } from './hook-map.ts'
+import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { orStopped, type Stop } from './stop.ts'
 import type { ToolCheck, ToolDef } from './tool.ts'
@@ -25,7 +26,7 @@ export function prepareCall(run: Run, turnId: string, call: ToolCallBlock, paren
   const tool = run.tools.get(call.name)
   const { parsed, ...checked } = check(call, tool)
   const input = checked.valid ? deepFreeze(checked.input) : call.input
-  const displayName = run.provider.displayName?.(call.name) ?? call.name
+  const displayName = shownName(run.provider, call.name)
   const about: ToolHookContext = { turnId, callId: call.id, name: call.name, displayName, input }
   if (parentCallId === undefined && parsed === undefined) return { call, tool, checked, about }
   return { call, tool, checked, parsed, about: parentCallId === undefined ? about : { ...about, parentCallId } }

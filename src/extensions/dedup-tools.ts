@@ -20,8 +20,7 @@ export function dedupTools(): Extension {
       if (!hashers || !session) return
       const latest = bySession.get(session) ?? new Map<string, Seen>()
       bySession.set(session, latest)
-      const hashes = new Map<string, string>()
-      const replays = new Map<string, ToolOutput>()
+      const pending = new Map<string, Seen>()
 
       hooks.hook('tool:gate', (gate) => {
         const hasher = Object.hasOwn(hashers, gate.name) ? hashers[gate.name] : undefined
@@ -29,21 +28,18 @@ export function dedupTools(): Extension {
         const hash = keyOf(hasher, gate.input)
         if (hash === undefined) return
         const seen = latest.get(gate.name)
-        if (seen?.hash === hash) {
-          gate.result = seen.result
-          replays.set(gate.callId, seen.result)
-        } else hashes.set(gate.callId, hash)
+        if (seen?.hash === hash) gate.result = seen.result
+        else pending.set(gate.callId, { hash, result: '' })
       })
-      // A replay is the result as it was: handlers hear of it, but do not change it a second time.
-      hooks.hook('tool:transform', (ctx) => {
-        const replayed = replays.get(ctx.callId)
-        replays.delete(ctx.callId)
-        if (replayed !== undefined) ctx.result = replayed
+      // What the tool itself gave is kept: a replay passes the handlers of today, not those of then.
+      hooks.hook('tool:transform', ({ callId, original }) => {
+        const call = pending.get(callId)
+        if (call) pending.set(callId, { ...call, result: original })
       })
-      hooks.hook('tool:after', ({ callId, name, result, isError }) => {
-        const hash = hashes.get(callId)
-        hashes.delete(callId)
-        if (hash !== undefined && !isError) latest.set(name, { hash, result })
+      hooks.hook('tool:after', ({ callId, name, isError }) => {
+        const call = pending.get(callId)
+        pending.delete(callId)
+        if (call && !isError) latest.set(name, call)
       })
     },
   }

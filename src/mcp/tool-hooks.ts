@@ -1,4 +1,6 @@
+import { printable } from '../core/errors.ts'
 import type { HookContexts, McpToolHookContext } from '../core/hook-map.ts'
+import { shownName } from '../core/provider.ts'
 import type { Run } from '../core/run.ts'
 import { defaultTimeoutMs, type ToolDef } from '../core/tool.ts'
 import type { CallContext } from '../core/tool-context.ts'
@@ -16,7 +18,7 @@ export function withMcpHooks(tool: ToolDef, at: { server: string; tool: string }
     timeoutMs: 0, // people at the gate take their time; the limit holds for the remote call alone
     async execute(input, ctx) {
       const { name } = tool.spec
-      const displayName = run.provider.displayName?.(name) ?? name
+      const displayName = shownName(run.provider, name)
       const shown = deepFreeze(copyJson(input)) // what was judged is what is sent
       const about: McpToolHookContext = {
         turnId: ctx.turnId,
@@ -29,7 +31,8 @@ export function withMcpHooks(tool: ToolDef, at: { server: string; tool: string }
       const gate: HookContexts['mcp:tool:gate'] = { ...about, block: false, reason: '' }
       await hooks.ask('mcp:tool:gate', gate)
       ctx.signal.throwIfAborted()
-      if (gate.block) return { output: `Blocked: ${gate.reason || 'this call is not allowed'}`, isError: true }
+      if (gate.block)
+        return { output: `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, isError: true }
       if (gate.result === undefined) await hooks.tell('mcp:tool:before', about)
       ctx.signal.throwIfAborted()
       const remote = async () => gate.result ?? (await tool.execute(input, ctx))
