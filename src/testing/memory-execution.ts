@@ -15,7 +15,7 @@ export interface MemoryExecutionOptions {
 }
 
 /** An execution context that touches nothing: files in a Map, commands answered by a function. */
-export function memoryExecution({ files = {}, cwd = '/work', exec }: MemoryExecutionOptions = {}): MemoryExecution {
+export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryExecutionOptions = {}): MemoryExecution {
   const tree = new Map(Object.entries(files).map(([path, content]) => [resolve(cwd, path), content]))
   const counts = { spawn: 0, destroy: 0 }
   return {

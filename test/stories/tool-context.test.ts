@@ -26,7 +26,7 @@ describe('what a tool may use', () => {
     const agent = createAgent({ provider: scripted([call('1', 'read')], 'fin'), execution, tools: { read } })
     await agent.run({ prompt: 'go' })
     expect(texts(agent.turns)[2]).toBe('user: ←hello')
-    expect([agent.execution, agent.handle?.cwd, execution.counts.spawn]).toEqual([execution, '/work', 1])
+    expect([agent.execution, agent.handle?.cwd, execution.counts.spawn]).toEqual([execution, '/project', 1])
   })
 
   test('a call within a call passes the same gates and hooks and leaves entries of its own', async () => {
