@@ -106,7 +106,7 @@ describe('where tools run', () => {
     await agent.run({ prompt: 'a' })
     await agent.run({ prompt: 'b' })
     expect(execution.counts.spawn).toBe(1)
-    expect(cwds).toEqual(['memory-1 /work', 'memory-1 /work'])
+    expect(cwds).toEqual(['memory-1 /project', 'memory-1 /project'])
   })
 
   test('a context that could not be spawned is tried again by the next run', async () => {
