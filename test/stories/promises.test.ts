@@ -187,3 +187,50 @@ describe('a provider at its worst', () => {
     await expect(createAgent({ provider: scripted(events) }).run({ prompt: 'go' })).rejects.toThrow(message)
   })
 })
+
+test('an abort that comes with the last word of a turn stops what would follow it', async () => {
+  const agent = createAgent({ provider: scripted('one', 'two') })
+  const injected: unknown[] = []
+  agent.hooks.hook('steer:inject', (ctx) => injected.push(ctx))
+  agent.hooks.hook('turn:after', async () => {
+    await agent.followUp('and then')
+    agent.abort()
+  })
+  await expect(agent.run({ prompt: 'go' })).rejects.toThrow('aborted')
+  expect([texts(agent.turns), injected]).toEqual([['user: go', 'assistant: one'], []])
+})
+
+test("a feature that holds on to the run's signal hears that the run is over", async () => {
+  const signals: AbortSignal[] = []
+  const holding: Extension = { name: 'holding', start: (run) => void signals.push(run.stop.signal) }
+  const agent = createAgent({ provider: scripted('hi'), extensions: [holding] })
+  agent.hooks.hook('session:end', () => signals.push(AbortSignal.abort(signals[0]!.aborted)))
+  await agent.run({ prompt: 'go' })
+  expect([signals[0]!.aborted, signals[1]!.reason]).toEqual([true, false])
+})
+
+test('request:prepare may choose another model, which the usage then names', async () => {
+  const chooser: Extension = {
+    name: 'chooser',
+    start: (_, hooks) => void hooks.hook('request:prepare', (ctx) => (ctx.model = 'cheap')),
+  }
+  const provider = scripted('hi')
+  const { turnUsage } = await createAgent({ provider, extensions: [chooser] }).run({ prompt: 'go' })
+  expect([provider.requests[0]?.model, turnUsage[0]?.model]).toEqual(['cheap', 'cheap'])
+})
+
+test('what a provider marked as its own is kept with the turn, and with its name', async () => {
+  const marked = {
+    type: 'tool_call',
+    id: '1',
+    name: 'echo',
+    input: '{}',
+    providerData: { thoughtSignature: 'abc' },
+  } as const
+  const events: ModelEvent[] = [{ type: 'reply', content: [marked], usage: { input: 1, output: 1 }, stop: 'tool_use' }]
+  const provider = scripted(events, 'fin', { options: { name: 'gem' } })
+  const agent = createAgent({ provider, tools: { echo } })
+  await agent.run({ prompt: 'go' })
+  expect(agent.turns[1]).toMatchObject({ provider: 'gem', content: [{ providerData: { thoughtSignature: 'abc' } }] })
+  expect(provider.requests[1]?.messages[1]).toBe(agent.turns[1])
+})

@@ -42,11 +42,11 @@ describe('what a tool may use', () => {
     })
     const agent = createAgent({ provider: scripted([call('1', 'outer')], 'fin'), session, tools: { inner, outer } })
     agent.hooks.hook('tool:gate', (ctx) => {
-      seen.push(ctx.callId)
+      seen.push(`${ctx.callId} of ${ctx.parentCallId}`)
       if (ctx.input.n === 2) ctx.block = true
     })
     await agent.run({ prompt: 'go' })
-    expect(seen).toEqual(['1', '1.1', '1.2'])
+    expect(seen).toEqual(['1 of undefined', '1.1 of 1', '1.2 of 1'])
     expect(texts(agent.turns)[2]).toBe('user: ←inner 1 / Blocked: this call is not allowed true')
     expect(entries).toEqual([
       'call_started 1',
@@ -196,6 +196,66 @@ describe('defineTool', () => {
     const agent = createAgent({ provider: scripted(calls, 'fin'), tools: { add, strict } })
     await agent.run({ prompt: 'go' })
     expect(texts(agent.turns)[2]).toMatch(/^user: ←3 ←Validation error: word: /)
+  })
+
+  test('what the schema makes of an input is what gates judge and what runs, and it is made once', async () => {
+    const ran: unknown[] = []
+    const open = defineTool({
+      name: 'open',
+      description: '',
+      input: z.object({ path: z.string().transform((path) => `/root/${path}`), mode: z.string().default('r') }),
+      execute: (input) => String(ran.push(input)),
+    })
+    const agent = createAgent({ provider: scripted([call('1', 'open', { path: 'x' })], 'fin'), tools: { open } })
+    const judged: unknown[] = []
+    agent.hooks.hook('tool:gate', ({ input }) => judged.push(input))
+    await agent.run({ prompt: 'go' })
+    expect(judged).toEqual([{ path: '/root/x', mode: 'r' }])
+    expect(ran).toEqual(judged)
+  })
+
+  test('an input that becomes more than data is judged as it was sent, and run as it became', async () => {
+    const days: unknown[] = []
+    const when = defineTool({
+      name: 'when',
+      description: '',
+      input: z.object({ at: z.string().transform((text) => new Date(text)) }),
+      inputSchema: { type: 'object', properties: { at: { type: 'string' } } },
+      execute: ({ at }) => String(days.push(at.getUTCFullYear())),
+    })
+    const agent = createAgent({ provider: scripted([call('1', 'when', { at: '2026-11-15' })], 'fin'), tools: { when } })
+    agent.hooks.hook('tool:gate', ({ input }) => days.push(input))
+    await agent.run({ prompt: 'go' })
+    expect(days).toEqual([{ at: '2026-11-15' }, 2026])
+  })
+
+  test('an input that its schema refuses is rejected before anybody is asked to run it', async () => {
+    const strict = defineTool({
+      name: 'strict',
+      description: '',
+      input: z.object({ n: z.number().max(3) }),
+      execute: () => 'ran',
+    })
+    const agent = createAgent({ provider: scripted([call('1', 'strict', { n: 7 })], 'fin'), tools: { strict } })
+    const heard: string[] = []
+    for (const name of ['validation:reject', 'tool:before'] as const) agent.hooks.hook(name, () => heard.push(name))
+    await agent.run({ prompt: 'go' })
+    expect(heard).toEqual(['validation:reject'])
+  })
+
+  test('a schema that takes its time has its say when the tool runs', async () => {
+    const slow = defineTool({
+      name: 'slow',
+      description: '',
+      input: z.object({ n: z.number().refine(async (n) => n < 3, 'too big') }),
+      execute: ({ n }) => `ran ${n}`,
+    })
+    const agent = createAgent({
+      provider: scripted([call('1', 'slow', { n: 1 }), call('2', 'slow', { n: 7 })], 'fin'),
+      tools: { slow },
+    })
+    await agent.run({ prompt: 'go' })
+    expect(texts(agent.turns)[2]).toBe('user: ←ran 1 ←Validation error: n: too big')
   })
 
   test('says what is missing when a library gives no JSON Schema', () => {
