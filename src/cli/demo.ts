@@ -92,10 +92,10 @@ function screen(out: NodeJS.WriteStream, paint: ReturnType<typeof painter>): Age
     'turn:after': () => void out.write('\n'),
     'tool:after': ({ displayName, input, result, outputBytes, isError }) => {
       const mark = isError ? paint.red('✗') : paint.green('✓')
-      const shown = String(result).split('\n')[0]!.slice(0, 60)
-      out.write(
-        `       ${mark} ${displayName}(${String(input.path)})  ${paint.dim(`${outputBytes} bytes: ${shown}`)}\n`,
-      )
+      const called = `       ${mark} ${displayName}(${String(input.path)})  `
+      const room = Math.max(16, (out.columns ?? 120) - called.length - 14)
+      const shown = String(result).split('\n')[0]!.slice(0, room)
+      out.write(`${called}${paint.dim(`${outputBytes} bytes: ${shown}`)}\n`)
     },
   }
 }
