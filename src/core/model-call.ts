@@ -6,8 +6,8 @@ import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { tellTurns } from './say.ts'
 import { orStopped } from './stop.ts'
-import type { SessionTurn } from './turn.ts'
-import { addUsage, noUsage } from './usage.ts'
+import type { SessionTurn, TurnUsage } from './turn.ts'
+import { addUsage, noUsage, spend } from './usage.ts'
 
 /** One model call. Comes back only after the reply, with all its calls, is in the log. */
 export async function askModel(run: Run): Promise<SessionTurn> {
@@ -26,6 +26,7 @@ export async function askModel(run: Run): Promise<SessionTurn> {
     reply = await replyOf(run, request, draft)
   } catch (cause) {
     const error = nameFailure(run, cause)
+    await draft.settle()
     const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
     const partial = draft.isStarted && { partial: draft.text }
     run.counts.refresh()
@@ -41,6 +42,7 @@ export async function askModel(run: Run): Promise<SessionTurn> {
     throw error
   }
 
+  if (draft.wasted.length > 0) await draft.settle()
   const { content, usage, stop } = reply
   const now = run.clock.now()
   const sessionTurn: SessionTurn = {
@@ -85,9 +87,7 @@ async function replyOf(run: Run, request: ModelRequest, draft: Draft): Promise<R
     const reply = admitted instanceof Promise ? await admitted : admitted
     if (reply.content.length > 0) return reply
     if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
-    await run.log.append({ type: 'usage', runId: run.id, cause: 'empty reply', usage: reply.usage })
-    run.usage = addUsage(run.usage, reply.usage)
-    run.turnUsage.push(reply.usage)
+    draft.wasted.push(reply.usage)
     if (!isLast) await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
   }
   throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
@@ -99,6 +99,8 @@ class Draft {
   thinking = ''
   attempt = 1
   isStarted = false
+  /** What empty replies cost; counted once the streaming is over, for a log that cannot be written is no provider error. */
+  readonly wasted: TurnUsage[] = []
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
@@ -107,6 +109,10 @@ class Draft {
     this.#run = run
     this.turnId = turnId
     this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
+  }
+
+  async settle(): Promise<void> {
+    for (const usage of this.wasted.splice(0)) await spend(this.#run, this.turnId, 'empty reply', usage)
   }
 
   retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {

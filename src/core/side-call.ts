@@ -4,7 +4,7 @@ import type { ModelRequest } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { orStopped } from './stop.ts'
-import { addUsage } from './usage.ts'
+import { spend } from './usage.ts'
 
 export interface SideCall extends Partial<Omit<ModelRequest, 'messages'>>, Pick<ModelRequest, 'messages'> {
   /** What the money is spent on; the log and the stats name it. */
@@ -33,10 +33,7 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
   } catch (error) {
     throw nameFailure(run, error)
   }
-  await run.log.append({ type: 'usage', runId: run.id, cause, usage: reply.usage })
-  run.usage = addUsage(run.usage, reply.usage)
-  run.turnUsage.push(reply.usage)
-  await run.hooks.tell('usage', { turnId, turn: run.turn, usage: reply.usage, totals: run.usage })
+  await spend(run, turnId, cause, reply.usage)
   return reply
 }
 

@@ -234,3 +234,21 @@ test('what a provider marked as its own is kept with the turn, and with its name
   expect(agent.turns[1]).toMatchObject({ provider: 'gem', content: [{ providerData: { thoughtSignature: 'abc' } }] })
   expect(provider.requests[1]?.messages[1]).toBe(agent.turns[1])
 })
+
+test('what an empty reply cost is counted and told, and a log that cannot take it is no provider error', async () => {
+  const provider = () => scripted({ content: [], usage: { input: 7, output: 0 } }, 'hi')
+  const told: number[] = []
+  const stats = await createAgent({ provider: provider(), hooks: { usage: (ctx) => told.push(ctx.totals.input) } }).run(
+    { prompt: 'go' },
+  )
+  expect([told, stats.totalIn, stats.turnUsage.length]).toEqual([[7, 17], 17, 2])
+
+  const store = createMemoryStore()
+  const append: SessionStore['append'] = async (id, entries, fence) => {
+    if (entries.some((entry) => entry.type === 'usage')) throw new Error('disk full')
+    return store.append(id, entries, fence)
+  }
+  const session = await createSession({ store: { ...store, append } })
+  const failed = createAgent({ provider: provider(), session }).run({ prompt: 'go' })
+  await expect(failed).rejects.toMatchObject({ name: 'Error', message: 'disk full' })
+})

@@ -203,14 +203,14 @@ describe('defineTool', () => {
     const open = defineTool({
       name: 'open',
       description: '',
-      input: z.object({ path: z.string().transform((path) => `/root/${path}`), mode: z.string().default('r') }),
+      input: z.object({ path: z.string().transform((path) => `/base/${path}`), mode: z.string().default('r') }),
       execute: (input) => String(ran.push(input)),
     })
     const agent = createAgent({ provider: scripted([call('1', 'open', { path: 'x' })], 'fin'), tools: { open } })
     const judged: unknown[] = []
     agent.hooks.hook('tool:gate', ({ input }) => judged.push(input))
     await agent.run({ prompt: 'go' })
-    expect(judged).toEqual([{ path: '/root/x', mode: 'r' }])
+    expect(judged).toEqual([{ path: '/base/x', mode: 'r' }])
     expect(ran).toEqual(judged)
   })
 
