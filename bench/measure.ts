@@ -12,6 +12,8 @@ export interface Contender {
 }
 
 const rounds = 7
+/** Long enough for the optimising compiler, also in the first comparison of a process. */
+const warmUpMs = 1500
 
 /**
  * Microseconds of CPU per unit for each contender: interleaved, so that a noisy machine disturbs all of them alike, and
@@ -35,12 +37,13 @@ export async function measure(contenders: readonly Contender[], units: number, r
 /** Runs until the compiler has settled; returns how many repetitions fill a round. */
 async function warmUp(run: () => Promise<void>, roundMs: number): Promise<number> {
   let times = 0
-  const until = performance.now() + roundMs * 2
+  const begun = performance.now()
+  const until = begun + warmUpMs
   while (performance.now() < until || times < 3) {
     await run()
     times++
   }
-  return Math.max(1, Math.ceil(times / 2))
+  return Math.max(1, Math.ceil((times * roundMs) / (performance.now() - begun)))
 }
 
 export function median(values: readonly number[]): number {
