@@ -2,9 +2,12 @@ export type { Agent } from './core/agent.ts'
 export type { Behavior, ToolBudget } from './core/behavior.ts'
 export {
   AgentAbortedError,
+  AgentAuthError,
   AgentContextExceededError,
   AgentError,
   AgentProviderError,
+  AgentQuotaError,
+  AgentRateLimitError,
   LeaseLostError,
   SessionBusyError,
 } from './core/errors.ts'

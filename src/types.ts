@@ -12,7 +12,7 @@ export type {
   SpawnConfig,
 } from './core/execution.ts'
 export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
-export type { HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
+export type { CacheBreak, HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
 export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'
 export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
@@ -30,12 +30,15 @@ export type {
 } from './core/log.ts'
 export type {
   ClassifiedError,
+  EventIterator,
   ModelEvent,
   ModelReply,
   ModelRequest,
   Provider,
   ProviderCapabilities,
   ProviderMeta,
+  Refusal,
+  Repair,
   ReplyToolCall,
   StopReason,
 } from './core/provider.ts'

@@ -82,7 +82,7 @@ createAgent({})`
   test('tests are left out', async () => {
     const files = await readdir(join(root, 'dist'), { recursive: true })
     expect(files.filter((file) => /\.test\.|(?<!\.d)\.ts$/.test(file))).toEqual([])
-    expect(files).toEqual(expect.arrayContaining(['index.js', 'index.d.ts', join('core', 'loop.js')]))
+    expect(files).toEqual(expect.arrayContaining(['index.js', 'index.d.ts', join('core', 'loop.d.ts')]))
   })
 })
 

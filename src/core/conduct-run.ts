@@ -78,11 +78,14 @@ async function outcomeOf(
     await plan.prepare()
     const turns = await logBeginning(run, plan, begun)
     await run.hooks.tell('session:start', { ...sessionIdOf(run), runId: run.id })
-    for (const extension of plan.extensions) {
-      const starting = extension.start?.(run, framework)
-      if (starting) await orStopped(starting, run.stop)
+    try {
+      for (const extension of plan.extensions) {
+        const starting = extension.start?.(run, framework)
+        if (starting) await orStopped(starting, run.stop)
+      }
+    } finally {
+      if (turns.length > 0) await tellTurns(run, ...turns) // they are in the log, whatever comes next
     }
-    if (turns.length > 0) await tellTurns(run, ...turns)
     await readSystem(run)
     return await runLoop(run)
   } catch (error) {

@@ -1,7 +1,8 @@
 import type { Effect } from './authority.ts'
+import type { AgentProviderError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
 import type { Log, RunStatus } from './log.ts'
-import type { ModelRequest, StopReason } from './provider.ts'
+import type { ModelRequest, Refusal, Repair, StopReason } from './provider.ts'
 import type { Session } from './store.ts'
 import type { JsonSchema, ToolSpec } from './tool.ts'
 import type { Coercion } from './tool-input.ts'
@@ -41,6 +42,18 @@ interface OfChild {
   readonly depth: number
 }
 
+/** What changed at the beginning of a prompt, and why. */
+export interface CacheBreak {
+  readonly turn: number
+  /** Prompts are cached in this order; what stands before stays cached. */
+  readonly segment: 'model' | 'tools' | 'system' | 'settings' | 'turns'
+  readonly cause: string
+  /** For `turns`: the index of the first message that differs. */
+  readonly message?: number
+  /** How much of the last prompt is lost, by its size in tokens. Absent when that is not known. */
+  readonly lostTokens?: number
+}
+
 interface McpServer {
   readonly name: string
   readonly transport: string
@@ -67,6 +80,10 @@ export interface HookContexts {
   'context:transform': OfTurn & { messages: Message[] }
   'system:transform': OfTurn & { readonly turn: number; system: string; readonly session?: Session }
   'turn:before': OfTurn & { readonly turn: number; readonly options: ModelRequest }
+  /** Of the prompt that the provider has cached, everything from `segment` on has to be read anew. */
+  'cache:break': OfTurn & CacheBreak
+  /** Something could not be sent as it is in the log; the request has it mended. */
+  repair: OfTurn & Repair
   'oauth:refresh': OfTurn & { readonly provider: string; readonly expires?: number }
   /** The service accepted the request. */
   'stream:start': OfTurn & { readonly attempt: number }
@@ -79,6 +96,14 @@ export interface HookContexts {
   'stream:tool:end': OfTurn & { readonly callId: string }
   /** Only when there was text. */
   'stream:end': OfTurn & { readonly text: string }
+  /** The service will not read the conversation. Set `retry` after doing something about it; the request is built anew. */
+  'request:refused': OfTurn & {
+    readonly turn: number
+    readonly request: ModelRequest
+    readonly error: AgentProviderError
+    readonly refused: Refusal
+    retry: boolean
+  }
   /** Always, with zero usage when the call failed. */
   'turn:after': OfTurn & {
     readonly turn: number
@@ -227,6 +252,8 @@ const names: Record<keyof HookContexts, true> = {
   'context:transform': true,
   'system:transform': true,
   'turn:before': true,
+  'cache:break': true,
+  repair: true,
   'oauth:refresh': true,
   'stream:start': true,
   'stream:retry': true,
@@ -236,6 +263,7 @@ const names: Record<keyof HookContexts, true> = {
   'stream:tool:args': true,
   'stream:tool:end': true,
   'stream:end': true,
+  'request:refused': true,
   'turn:after': true,
   usage: true,
   'tool:gate': true,

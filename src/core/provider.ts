@@ -27,13 +27,26 @@ export interface ProviderCapabilities {
   readonly imageInToolResult?: boolean
   /** Understands `thinking: 'adaptive'`; without it such a request runs without reasoning. */
   readonly adaptiveThinking?: boolean
+  /** Answers in the shape of `outputSchema` by itself; without it an answer's shape is had by forcing a tool. */
+  readonly structuredOutput?: boolean | ((model: string) => boolean)
 }
 
+/** `rate_limited`, `auth_failed` and `quota_exceeded` are provider errors on which a caller can act. */
 export interface ClassifiedError {
-  readonly kind: 'context_exceeded' | 'provider_error' | 'aborted'
+  readonly kind: 'context_exceeded' | 'provider_error' | 'rate_limited' | 'auth_failed' | 'quota_exceeded' | 'aborted'
   readonly providerCode?: string
   readonly message?: string
   readonly retryable?: boolean
+  /** How long the service asks to wait. */
+  readonly retryAfterMs?: number
+  /** The service takes offence at the conversation itself: sending it again unchanged is of no use. */
+  readonly refused?: Refusal
+}
+
+/** What a service will not read; without `message` it did not say what. Indexes are those of the request. */
+export interface Refusal {
+  readonly message?: number
+  readonly block?: number
 }
 
 /**
@@ -49,8 +62,8 @@ export interface ModelRequest {
   readonly maxTokens: number
   readonly thinking: ThinkingLevel
   readonly thinkingBudget?: number
-  /** The tool that must be called. */
-  readonly toolChoice?: { readonly name: string }
+  /** The tool that must be called, or that none may be. */
+  readonly toolChoice?: { readonly name: string } | 'none'
   /** The shape of the wanted answer, for providers that can enforce one themselves. */
   readonly outputSchema?: JsonSchema
   /** Whether prompt-cache breakpoints are wanted. */
@@ -67,12 +80,29 @@ export type ModelEvent =
   /** What was streamed so far is void; attempt number `attempt` begins. */
   | { readonly type: 'retry'; readonly attempt: number; readonly reason: string; readonly delayMs?: number }
   | { readonly type: 'oauth_refresh'; readonly expires?: number }
+  /** Something of the conversation could not be sent as it is; the log keeps it, the request has it mended. */
+  | ({ readonly type: 'repair' } & Repair)
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'thinking'; readonly delta: string }
   | { readonly type: 'tool_start'; readonly id: string; readonly name: string }
   | { readonly type: 'tool_args'; readonly id: string; readonly delta: string }
   | { readonly type: 'tool_end'; readonly id: string }
   | ModelReply
+
+/** An iterator that can hand out what is there already without a promise; services send many events at once. */
+export interface EventIterator extends AsyncIterator<ModelEvent> {
+  /** The next event, if nobody has to wait for it. */
+  take?(): ModelEvent | undefined
+}
+
+/** What was changed in a request, and by which rule. `message` and `block` are indexes in the request. */
+export interface Repair {
+  readonly rule: string
+  readonly message: number
+  readonly block?: number
+  readonly turnId?: string
+  readonly detail?: string
+}
 
 /** The whole answer. It counts, not the deltas. */
 export interface ModelReply {

@@ -1,5 +1,5 @@
 import { AgentProviderError } from './errors.ts'
-import { nameFailure } from './model-call.ts'
+import { nameFailure } from './model-failure.ts'
 import type { ModelRequest } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'

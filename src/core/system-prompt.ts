@@ -9,6 +9,11 @@ export class SystemPrompt {
     this.#text = undefined
   }
 
+  /** By name, in order; to tell which of them changed. */
+  get sections(): ReadonlyMap<string, string> {
+    return this.#sections
+  }
+
   get text(): string {
     this.#text ??= [...this.#sections.values()].filter((section) => section !== '').join('\n\n')
     return this.#text

@@ -32,6 +32,7 @@ export class Transcript {
   #compactions: EntryOf<'compaction'>[] = []
   #shown: { of: readonly SessionTurn[]; list: readonly SessionTurn[] } = { of: [], list: [] }
   #edits: ContextEdit[] = []
+  #rewoundAt = 0
   #views = new Map<string, View>()
 
   /** The assistant turn that still waits for results. */
@@ -97,6 +98,13 @@ export class Transcript {
     return view.pairs.whole
   }
 
+  /** What changed, after `seq`, in what a model is shown of the past. */
+  lastChange(seq: number): string | undefined {
+    if (this.#rewoundAt > seq) return 'rewind'
+    if (this.#compactions.some((one) => one.seq > seq)) return 'compaction'
+    return this.#edits.some((one) => one.seq > seq) ? 'context edit' : undefined
+  }
+
   apply(entry: LogEntry): void {
     switch (entry.type) {
       case 'run_started':
@@ -135,6 +143,7 @@ export class Transcript {
         break
       case 'rewind':
         this.#rewind(entry.toSeq)
+        this.#rewoundAt = entry.seq
         break
     }
   }
@@ -259,5 +268,5 @@ function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {
   if (!mine) return turn
   const content: (SessionContentBlock | undefined)[] = [...turn.content]
   for (const { block, replacement } of mine) if (block < content.length) content[block] = replacement
-  return { role: turn.role, content: content.filter((block) => block !== undefined) }
+  return { ...turn, content: content.filter((block) => block !== undefined) }
 }

@@ -1,12 +1,12 @@
 import { AgentProviderError, messageOf } from '../core/errors.ts'
 import { buildRequest } from '../core/model-request.ts'
+import type { ModelRequest } from '../core/provider.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
-import type { Message, SessionContentBlock } from '../core/turn.ts'
+import { copyJson, type Message, type SessionContentBlock, textOf } from '../core/turn.ts'
 
 const toolName = '__output__'
-const request = `Give the final answer now by calling ${toolName}, and nothing else.`
 
 /** `behavior.schema`: when the model is done, one more call that must answer in the given shape, retried once. */
 export function structuredOutput(): Extension {
@@ -32,10 +32,11 @@ export function structuredOutput(): Extension {
 
 async function answerIn(run: Run, schema: JsonSchema, turnId: string): Promise<unknown> {
   const { inputSchema, unwrap } = asToolInput(schema)
-  const tools = [{ name: toolName, description: 'Gives the final answer.', inputSchema }]
   // The same hooks as for any other request: what is kept from the model stays kept from it here.
-  const { messages: shown, system, model } = await buildRequest(run, turnId)
-  const messages: Message[] = [...shown, said(request)]
+  const asked = await buildRequest(run, turnId)
+  const way = isNative(run, asked.model) ? natively(asked, inputSchema) : byTool(inputSchema)
+  const { model, system } = asked
+  const messages: Message[] = [...asked.messages, said(way.request)]
   let problem = ''
   for (let tries = 0; tries < 2; tries++) {
     const { content } = await run.askAside({
@@ -44,21 +45,67 @@ async function answerIn(run: Run, schema: JsonSchema, turnId: string): Promise<u
       model,
       system,
       messages,
-      tools,
-      toolChoice: { name: toolName },
-      outputSchema: schema,
+      outputSchema: inputSchema,
+      ...way.call,
     })
-    const call = content.find((block) => block.type === 'tool_call' && block.name === toolName)
-    if (call?.type !== 'tool_call') problem = `the reply did not call ${toolName}`
+    const answer = way.read(content)
+    if (typeof answer === 'string') problem = answer
     else {
-      const checked = await check(call.input, inputSchema, call.unreadable)
+      const checked = await check(answer, inputSchema)
       if (checked.valid) return unwrap(checked.input)
       problem = checked.error
     }
-    messages.push(said(`That answer does not fit: ${problem}. ${request}`))
+    messages.push(said(`That answer does not fit: ${problem}. ${way.request}`))
   }
   const options = { provider: run.provider.meta.name, providerCode: 'output_invalid' }
   throw new AgentProviderError(`The model did not answer in the wanted shape, even when told why: ${problem}`, options)
+}
+
+/** How an answer is had in the wanted shape. */
+interface Way {
+  readonly request: string
+  readonly call: Pick<ModelRequest, 'tools' | 'toolChoice'>
+  /** The answer, or why there is none. */
+  read(content: readonly SessionContentBlock[]): Record<string, unknown> | string
+}
+
+function isNative({ provider }: Run, model: string): boolean {
+  const { structuredOutput = false } = provider.meta.capabilities ?? {}
+  return typeof structuredOutput === 'function' ? structuredOutput(model) : structuredOutput
+}
+
+/** The service sees to the shape. The tools stay, though none may be called: the prompt's beginning is still cached. */
+function natively({ tools }: ModelRequest, inputSchema: JsonSchema): Way {
+  return {
+    request: `Give the final answer now, as JSON that fits this schema and nothing else: ${JSON.stringify(inputSchema)}`,
+    call: { tools, ...(tools.length > 0 && { toolChoice: 'none' }) },
+    read(content) {
+      const text = textOf({ role: 'assistant', content })
+      try {
+        const answer: unknown = JSON.parse(text)
+        const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer)
+        return isObject ? (answer as Record<string, unknown>) : 'it is no JSON object'
+      } catch (error) {
+        return messageOf(error)
+      }
+    },
+  }
+}
+
+/** Everywhere else a tool that must be called takes the answer as its input. */
+function byTool(inputSchema: JsonSchema): Way {
+  return {
+    request: `Give the final answer now by calling ${toolName}, and nothing else.`,
+    call: {
+      tools: [{ name: toolName, description: 'Gives the final answer.', inputSchema }],
+      toolChoice: { name: toolName },
+    },
+    read(content) {
+      const call = content.find((block) => block.type === 'tool_call' && block.name === toolName)
+      if (call?.type !== 'tool_call') return `the reply did not call ${toolName}`
+      return call.unreadable ?? call.input
+    },
+  }
 }
 
 /** A tool's input is always an object; any other shape travels inside one. */
@@ -89,16 +136,11 @@ function rerooted<T>(schema: T): T {
 type Checked = { valid: true; input: Record<string, unknown> } | { valid: false; error: string }
 
 /** The same mending as for tools, then the whole schema. */
-async function check(
-  input: Record<string, unknown>,
-  schema: JsonSchema,
-  unreadable: string | undefined,
-): Promise<Checked> {
-  if (unreadable !== undefined) return { valid: false, error: unreadable }
+async function check(input: Record<string, unknown>, schema: JsonSchema): Promise<Checked> {
   const mended = validateToolArgs(input, schema)
   if (!mended.valid) return mended
-  const { Validator } = await import('@cfworker/json-schema')
-  const { valid, errors } = validate(() => new Validator(schema as object, '2020-12', false).validate(mended.input))
+  const { Validator } = await import('@cfworker/json-schema') // writes into the schema it is given
+  const { valid, errors } = validate(() => new Validator(copyJson(schema) as object, '2020-12', false).validate(mended.input))
   if (valid) return mended
   const [worst] = errors.toReversed()
   return { valid: false, error: worst ? `${worst.instanceLocation} ${worst.error}` : 'it does not match the schema' }

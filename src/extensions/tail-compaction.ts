@@ -46,5 +46,5 @@ const stubbed = keep((message: Message): Message => {
     const stub = `[Result left out to save space: ${toolOutputByteLength(block.output)} bytes. Call the tool again if you need it.]`
     return toolOutputByteLength(block.output) > stub.length ? { ...block, output: stub } : block
   })
-  return { role: message.role, content }
+  return { ...message, content }
 })

@@ -15,6 +15,12 @@ export function standardExtensions(): Extension[] {
       (run) => run.behavior.thinkingDecay !== undefined,
       async () => (await import('../extensions/thinking-decay.ts')).thinkingDecay(),
     ),
+    when(
+      (run) => run.hooks.has('cache:break'),
+      async () => (await import('../extensions/cache-guard.ts')).cacheGuard(),
+    ),
+    // request:refused
+    onRefusal(),
     // tool:transform, after the consumers' own: first the file, then what is shown
     when(
       (run) => run.behavior.persistThreshold !== undefined,
@@ -56,5 +62,19 @@ function when(isWanted: (run: Run) => boolean, load: () => Promise<Extension>): 
       return loading.then((extension) => extension.start?.(run, hooks))
     },
     dispose: async () => (await loading)?.dispose?.(),
+  }
+}
+
+/** Loaded by the first request that a service will not read. */
+function onRefusal(): Extension {
+  return {
+    name: 'quarantine',
+    start(run, hooks) {
+      let quarantine: ReturnType<typeof import('../extensions/quarantine.ts').createQuarantine> | undefined
+      hooks.hook('request:refused', async (refused) => {
+        quarantine ??= (await import('../extensions/quarantine.ts')).createQuarantine(run)
+        await quarantine(refused)
+      })
+    },
   }
 }

@@ -33,11 +33,12 @@ export function withAliases(provider: Provider, aliases: Readonly<Record<string,
     const content = message.content.map((block) =>
       block.type === 'tool_call' ? { ...block, name: wireName(block.name) } : block,
     )
-    return { role: message.role, content }
+    return { ...message, content }
   })
 
   function outbound(request: ModelRequest): ModelRequest {
-    const choice = request.toolChoice && { toolChoice: { name: wireName(request.toolChoice.name) } }
+    const { toolChoice } = request
+    const choice = typeof toolChoice === 'object' && { toolChoice: { name: wireName(toolChoice.name) } }
     return { ...request, messages: messages(request.messages), tools: specs(request.tools), ...choice }
   }
 

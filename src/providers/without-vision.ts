@@ -15,7 +15,7 @@ export function withoutVision(provider: Provider): Provider {
 
 const blind = keepList((message: Message): Message => {
   const content = message.content.map(blindBlock)
-  return content.every((block, i) => block === message.content[i]) ? message : { role: message.role, content }
+  return content.every((block, i) => block === message.content[i]) ? message : { ...message, content }
 })
 
 function blindBlock(block: SessionContentBlock): SessionContentBlock {

@@ -1,5 +1,6 @@
 export type { ContractCase } from './contract.ts'
 export { executionContract } from './execution-contract.ts'
+export { type CacheWatch, expectNoCacheBreaks } from './expect-no-cache-breaks.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type MemoryExecution, type MemoryExecutionOptions, memoryExecution } from './memory-execution.ts'
 export { type ContractRequest, type ProviderContractOptions, providerContract } from './provider-contract.ts'

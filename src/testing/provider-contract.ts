@@ -160,7 +160,14 @@ function forFailures(failing: ContractRequest): Promises {
 const patience = 5000
 const blocks = new Set<string>(['text', 'thinking', 'tool_call', 'image', 'document'])
 const stops = new Set<StopReason>(['end', 'tool_use', 'length', 'refusal', 'other'])
-const kinds = new Set<ClassifiedError['kind']>(['context_exceeded', 'provider_error', 'aborted'])
+const kinds = new Set<ClassifiedError['kind']>([
+  'context_exceeded',
+  'provider_error',
+  'rate_limited',
+  'auth_failed',
+  'quota_exceeded',
+  'aborted',
+])
 
 function requestOf(provider: Provider, request: ContractRequest): ModelRequest {
   const { defaultModel } = provider.meta

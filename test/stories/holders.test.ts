@@ -176,14 +176,14 @@ describe('a handler that never comes back', () => {
   test('the output that a redactor was still working on is withheld', async () => {
     const agent = createAgent({
       provider: scripted([call('1', 'env')]),
-      tools: { env: tool('env', () => 'TOKEN=abc') },
+      tools: { env: tool('env', () => 'TOKEN=xyzzy') },
     })
     agent.hooks.hook('tool:transform', never)
     const running = agent.run({ prompt: 'go' })
     await tick()
     agent.abort()
     await expect(running).rejects.toThrow('aborted')
-    expect(JSON.stringify(agent.turns)).not.toContain('abc')
+    expect(JSON.stringify(agent.turns)).not.toContain('xyzzy')
   })
 
   test('those who hear of the end are waited for, also after an abort', async () => {

@@ -1,0 +1,164 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { CredentialStore } from './credentials.ts'
+import { OAuthError, requestTokens, type TokenRequestOptions } from './token-endpoint.ts'
+
+export { OAuthError, type TokenRequestOptions } from './token-endpoint.ts'
+
+export interface OAuthTokens {
+  readonly access: string
+  /** Without it the login ends when the access token does. */
+  readonly refresh?: string
+  /** When the access token ends, in ms since the epoch. Unknown: only a 401 tells. */
+  readonly expires?: number
+  readonly accountId?: string
+}
+
+/** An authorization server, and what it knows this client by. */
+export interface OAuthEndpoints {
+  readonly clientId: string
+  readonly authorizeUrl: string
+  readonly tokenUrl: string
+  /** The name of the server; an answer that names another one is refused. */
+  readonly issuer?: string
+  readonly scopes?: readonly string[]
+  /** Where the browser comes back to. Default: a free port of 127.0.0.1 and `/callback`. */
+  readonly redirect?: {
+    readonly port?: number
+    readonly path?: string
+    readonly host?: 'localhost' | '127.0.0.1'
+  }
+  readonly extraAuthorizeParams?: Readonly<Record<string, string>>
+  readonly tokenFormat?: 'form' | 'json'
+}
+
+export interface TokenSourceOptions {
+  /** The name under which the store has them. */
+  readonly name: string
+  readonly tokens: OAuthTokens
+  /** Shared with other processes. What it says goes: a login that is gone from it is not renewed. Without it, keep what `onRefresh` gives. */
+  readonly store?: CredentialStore
+  readonly endpoints: OAuthEndpoints
+  /** Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch
+  readonly clock?: Clock
+  /** Held while renewing. Default: beside the store's file. */
+  readonly lockPath?: string
+  /** Called when this process renewed the tokens, before they are used. */
+  readonly onRefresh?: (tokens: OAuthTokens) => void | Promise<void>
+}
+
+export interface TokenSource {
+  /** Tokens that are good for the next minute, renewed if need be. */
+  current(): Promise<OAuthTokens>
+  /** Tokens other than those with this access token, which a server did not accept. */
+  refresh(stale: string): Promise<OAuthTokens>
+}
+
+/** Keeps one login alive. However many callers and processes share it, an expiry costs one renewal. */
+export function createTokenSource(options: TokenSourceOptions): TokenSource {
+  const { name, store, endpoints, fetch, clock = systemClock, onRefresh } = options
+  let tokens = options.tokens
+  let renewing: Promise<OAuthTokens> | undefined
+
+  // No caller can abort it: the answer holds the only valid refresh token.
+  async function renew(stale: string): Promise<OAuthTokens> {
+    if (!store) return announce(await ask())
+    const { withLock, LockTimeoutError } = await import('../platform/lock.ts')
+    const lockPath = options.lockPath ?? `${store.path}.${encodeURIComponent(name)}.lock`
+    try {
+      return await withLock(lockPath, () => renewStored(store, stale))
+    } catch (error) {
+      if (!(error instanceof LockTimeoutError)) throw error
+      throw new OAuthError(error.message, { code: 'locked', retryable: true, cause: error })
+    }
+  }
+
+  async function renewStored(store: CredentialStore, stale: string): Promise<OAuthTokens> {
+    const stored = await store.get(name)
+    if (stored?.type !== 'oauth')
+      throw new OAuthError(`There is no OAuth login ${JSON.stringify(name)} in ${store.path} any more; log in again`, {
+        code: 'logged_out',
+      })
+    const { type: _, ...rest } = stored
+    tokens = rest
+    if (tokens.access !== stale && !endsWithin(0)) return tokens
+    await store.set(name, { type: 'oauth', ...(await ask()) })
+    return announce(tokens)
+  }
+
+  async function ask(): Promise<OAuthTokens> {
+    const { refresh, accountId } = tokens
+    if (refresh === undefined)
+      throw new OAuthError(
+        `The login ${JSON.stringify(name)} cannot be renewed: it has no refresh token; log in again`,
+        {
+          code: 'no_refresh_token',
+        },
+      )
+    const fresh = await refreshTokens(endpoints, refresh, { clock, ...(fetch && { fetch }) })
+    return (tokens = { ...(accountId !== undefined && { accountId }), ...fresh })
+  }
+
+  async function announce(fresh: OAuthTokens): Promise<OAuthTokens> {
+    await onRefresh?.(fresh)
+    return fresh
+  }
+
+  function endsWithin(ms: number): boolean {
+    return tokens.expires !== undefined && tokens.expires <= clock.now() + ms
+  }
+
+  const source: TokenSource = {
+    async current() {
+      if (!endsWithin(marginMs)) return tokens
+      const { access } = tokens
+      try {
+        return await source.refresh(access)
+      } catch (error) {
+        // In its last minute a token is renewed early; as long as it is good, failing at that harms nobody. Not storing a new one does.
+        if (error instanceof OAuthError && tokens.access === access && !endsWithin(0)) return tokens
+        throw error
+      }
+    },
+    async refresh(stale) {
+      if (!renewing && tokens.access !== stale && !endsWithin(0)) return tokens
+      renewing ??= renew(stale).finally(() => {
+        renewing = undefined
+      })
+      return renewing
+    },
+  }
+  return source
+}
+
+/** So much earlier than needed is a token renewed: a request that it begins with must also end with it. */
+const marginMs = 60_000
+
+/** New tokens for a refresh token (RFC 6749, section 6). A server that sends no new refresh token means that the old one stays. */
+export async function refreshTokens(
+  endpoints: OAuthEndpoints,
+  refreshToken: string,
+  options: TokenRequestOptions = {},
+): Promise<OAuthTokens> {
+  const grant = { grant_type: 'refresh_token', refresh_token: refreshToken }
+  const tokens = await requestTokens(endpoints, grant, options)
+  return withAccount({ refresh: refreshToken, ...tokens })
+}
+
+/** Notes the account that an access token names, if it does. */
+export function withAccount(tokens: OAuthTokens): OAuthTokens {
+  const accountId = accountIdOf(tokens.access)
+  return accountId === undefined ? tokens : { ...tokens, accountId }
+}
+
+/** The ChatGPT account that a Codex access token is for; undefined when it cannot be read. */
+export function accountIdOf(accessToken: string): string | undefined {
+  try {
+    const payload = accessToken.split('.')[1] ?? ''
+    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+    const id: unknown = JSON.parse(new TextDecoder().decode(bytes))?.['https://api.openai.com/auth']?.chatgpt_account_id
+    return typeof id === 'string' && id !== '' ? id : undefined
+  } catch {
+    return undefined
+  }
+}

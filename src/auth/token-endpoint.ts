@@ -1,0 +1,140 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import { AgentError } from '../core/errors.ts'
+import type { OAuthEndpoints, OAuthTokens } from './oauth.ts'
+
+/** Logging in or renewing a login failed. `retryable` absent means: the same again will fail again. */
+export class OAuthError extends AgentError {
+  /** The server's own word (`invalid_grant`, `access_denied`), or ours where it said none (`network`, `timeout`, `http_503`). */
+  readonly code: string
+  readonly retryable?: boolean
+  constructor(message: string, options: ErrorOptions & { readonly code: string; readonly retryable?: boolean }) {
+    super(message, options)
+    this.code = options.code
+    if (options.retryable !== undefined) this.retryable = options.retryable
+  }
+}
+
+export interface TokenRequestOptions {
+  /** Default: the global one. */
+  readonly fetch?: typeof globalThis.fetch
+  readonly clock?: Clock
+  readonly signal?: AbortSignal
+  /** How long the server may take. */
+  readonly timeoutMs?: number
+}
+
+/** Asks the token endpoint for tokens. Nothing of what was sent ever appears in an error. */
+export async function requestTokens(
+  { tokenUrl, clientId, tokenFormat = 'form' }: OAuthEndpoints,
+  grant: Readonly<Record<string, string>>,
+  options: TokenRequestOptions = {},
+): Promise<OAuthTokens> {
+  const url = secureUrl(tokenUrl)
+  const { status, text } = await post(url, { ...grant, client_id: clientId }, tokenFormat, options)
+  const answer = parse(text)
+  if (status < 200 || status > 299) throw refusal(placeOf(url), status, answer, grant)
+  const tokens = tokensOf(answer, options.clock ?? systemClock)
+  if (tokens) return tokens
+  throw new OAuthError(
+    `${placeOf(url)} answered ${status} without an access token; check that it is the token endpoint and that no proxy answers in its place`,
+    { code: 'invalid_response' },
+  )
+}
+
+/** The address of an authorization server, if it is safe to send secrets to. */
+export function secureUrl(url: string): URL {
+  const parsed = URL.parse(url)
+  const isLoopback = /^(localhost|127\.0\.0\.1|\[::1\])$/.test(parsed?.hostname ?? '')
+  if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback)) return parsed
+  throw new OAuthError(`The OAuth address ${url} is not secure; use https, or http on this machine`, {
+    code: 'insecure_url',
+  })
+}
+
+/** An error code as a server sent it, if it looks like one and repeats nothing secret. */
+export function errorCode(value: unknown, secrets: readonly string[] = []): string | undefined {
+  if (typeof value !== 'string' || !/^[\w.-]{1,64}$/.test(value)) return undefined
+  return secrets.some((secret) => value.includes(secret)) ? undefined : value
+}
+
+async function post(
+  url: URL,
+  fields: Record<string, string>,
+  format: 'form' | 'json',
+  options: TokenRequestOptions,
+): Promise<{ status: number; text: string }> {
+  const { fetch = globalThis.fetch, clock = systemClock, signal, timeoutMs = 15_000 } = options
+  const late = new AbortController()
+  const off = clock.timer(timeoutMs, () => late.abort())
+  try {
+    const response = await fetch(url.href, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': format === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+      },
+      body: format === 'json' ? JSON.stringify(fields) : new URLSearchParams(fields).toString(),
+      // Following a redirect would hand the token to whoever it points to.
+      redirect: 'manual',
+      signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+    })
+    return { status: response.status, text: await response.text() }
+  } catch (error) {
+    if (signal?.aborted) throw new OAuthError('The login was aborted; start it again when ready', { code: 'aborted' })
+    const reason = late.signal.aborted ? `no answer within ${timeoutMs} ms` : networkCode(error)
+    throw new OAuthError(`Cannot reach ${placeOf(url)}: ${reason}; check the network and try again`, {
+      code: late.signal.aborted ? 'timeout' : 'network',
+      retryable: true,
+    })
+  } finally {
+    off()
+  }
+}
+
+/** Only the code: the text of a foreign error may quote the request. */
+function networkCode(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return errorCode(code) ?? 'network error'
+}
+
+function refusal(place: string, status: number, answer: unknown, grant: Readonly<Record<string, string>>): OAuthError {
+  const { grant_type: _, ...secrets } = grant
+  const { error } = isRecord(answer) ? answer : {}
+  const word = errorCode(isRecord(error) ? error.code : error, Object.values(secrets))
+  const code = word ?? `http_${status}`
+  const what = `${place} answered ${status}${word ? ` (${word})` : ''}`
+  if (status >= 500 || status === 408 || status === 429)
+    return new OAuthError(`${what}; try again later`, { code, retryable: true })
+  if (code === 'invalid_grant' || code.startsWith('refresh_token_'))
+    return new OAuthError(`${what}: the login has expired or was revoked; log in again`, { code })
+  return new OAuthError(`${what}; check the address, the client id and the scopes, or log in again`, { code })
+}
+
+function placeOf({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`
+}
+
+function tokensOf(answer: unknown, clock: Clock): OAuthTokens | undefined {
+  if (!isRecord(answer)) return undefined
+  const { access_token: access, refresh_token: refresh, expires_in } = answer
+  if (typeof access !== 'string' || access === '') return undefined
+  const seconds = Number.parseFloat(String(expires_in))
+  return {
+    access,
+    ...(typeof refresh === 'string' && refresh !== '' && { refresh }),
+    ...(seconds > 0 && Number.isFinite(seconds) && { expires: clock.now() + seconds * 1000 }),
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

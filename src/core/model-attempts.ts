@@ -1,0 +1,162 @@
+import { show } from './behavior.ts'
+import { AgentProviderError } from './errors.ts'
+import { failure, nameFailure } from './model-failure.ts'
+import { type EventIterator, type ModelEvent, type ModelReply, type ModelRequest, shownName } from './provider.ts'
+import { admitReply, CallIds, type Reply } from './reply.ts'
+import type { Run } from './run.ts'
+import { orStopped } from './stop.ts'
+import type { TurnUsage } from './turn.ts'
+import { spend } from './usage.ts'
+
+/**
+ * The reply to a request. A service that says nothing at all is asked once more; so is one that breaks off in the middle
+ * of what it says, from the same durable prefix: none of its calls has started.
+ */
+export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Promise<Reply> {
+  let wasEmpty = false
+  let wasCut = false
+  for (;;) {
+    if (run.stop.stopped) throw run.stop.reason
+    let reply: Reply
+    try {
+      const streamed = await orStopped(streamReply(run, request, draft), run.stop)
+      const admitted = admitReply(streamed, request.model, draft.ids)
+      reply = admitted instanceof Promise ? await admitted : admitted
+    } catch (cause) {
+      const error = nameFailure(run, cause)
+      const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
+      if (!mayTryAgain) throw error
+      wasCut = true
+      await draft.retry({ attempt: draft.attempt + 1, reason: error.message })
+      continue
+    }
+    if (reply.content.length > 0) return reply
+    if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
+    draft.wasted.push(reply.usage)
+    if (wasEmpty)
+      throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
+    wasEmpty = true
+    await draft.retry({ attempt: draft.attempt + 1, reason: 'the reply was empty' })
+  }
+}
+
+/** What was streamed so far; shown, never stored. */
+export class Draft {
+  text = ''
+  thinking = ''
+  attempt = 1
+  isStarted = false
+  /** Something of the present attempt was shown. */
+  hasContent = false
+  /** What empty replies cost; counted once the streaming is over, for a log that cannot be written is no provider error. */
+  readonly wasted: TurnUsage[] = []
+  readonly turnId: string
+  readonly ids: CallIds
+  readonly #run: Run
+
+  constructor(run: Run, turnId: string) {
+    this.#run = run
+    this.turnId = turnId
+    this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
+  }
+
+  async settle(): Promise<void> {
+    for (const usage of this.wasted.splice(0)) await spend(this.#run, this.turnId, 'empty reply', usage)
+  }
+
+  retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {
+    this.text = ''
+    this.thinking = ''
+    this.attempt = attempt
+    this.hasContent = false
+    this.ids.clear()
+    const more = delayMs !== undefined && { delayMs }
+    return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })
+  }
+}
+
+async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promise<ModelReply> {
+  const events: EventIterator = run.provider.stream(request, run.stop.signal)[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const event = events.take?.() ?? (await nextOf(events))
+      if (run.stop.stopped) throw run.stop.reason
+      if (event?.type === 'reply') {
+        run.firstTokenAt ??= run.clock.now()
+        return event
+      }
+      const wait = tellEvent(run, event, draft)
+      if (wait) await wait // most deltas have no listener, or one that answers at once
+    }
+  } finally {
+    tidyUp(events)
+  }
+}
+
+async function nextOf(events: EventIterator): Promise<ModelEvent> {
+  const { done, value } = await events.next()
+  if (done) throw new Error('the stream ended before the reply was complete')
+  return value
+}
+
+/** Not waited for: a reply that is complete must not depend on how its provider tidies up. */
+function tidyUp(events: AsyncIterator<ModelEvent>): void {
+  try {
+    events.return?.().then(undefined, () => {})
+  } catch {
+    // it had nothing to tidy up
+  }
+}
+
+function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draft): Promise<void> | void {
+  const { hooks } = run
+  const { turnId, attempt } = draft
+  switch (event?.type) {
+    case 'text':
+      run.firstTokenAt ??= run.clock.now()
+      draft.isStarted = draft.hasContent = true
+      draft.text += deltaOf(event)
+      if (!hooks.has('stream:text')) return
+      return hooks.tell('stream:text', { turnId, delta: event.delta, text: draft.text, attempt })
+    case 'thinking':
+      run.firstTokenAt ??= run.clock.now()
+      draft.isStarted = draft.hasContent = true
+      draft.thinking += deltaOf(event)
+      if (!hooks.has('stream:thinking')) return
+      return hooks.tell('stream:thinking', { turnId, delta: event.delta, text: draft.thinking, attempt })
+    case 'tool_args':
+      if (!hooks.has('stream:tool:args')) return
+      return hooks.tell('stream:tool:args', { turnId, callId: draft.ids.of(event.id), delta: deltaOf(event) })
+    case 'tool_start': {
+      run.firstTokenAt ??= run.clock.now()
+      draft.isStarted = draft.hasContent = true
+      const callId = draft.ids.begin(event.id)
+      if (!hooks.has('stream:tool:start')) return
+      const displayName = shownName(run.provider, event.name)
+      return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName })
+    }
+    case 'tool_end':
+      if (!hooks.has('stream:tool:end')) return
+      return hooks.tell('stream:tool:end', { turnId, callId: draft.ids.of(event.id) })
+    case 'start':
+      draft.isStarted = true
+      return hooks.tell('stream:start', { turnId, attempt })
+    case 'retry':
+      return draft.retry(event)
+    case 'repair': {
+      const { type: _, ...repair } = event
+      return hooks.tell('repair', { turnId, ...repair })
+    }
+    case 'oauth_refresh': {
+      const expires = event.expires !== undefined && { expires: event.expires }
+      return hooks.tell('oauth:refresh', { turnId, provider: run.provider.meta.name, ...expires })
+    }
+    default:
+      throw new TypeError(`it yielded ${show(event)}, which is no ModelEvent such as { type: 'text', delta }`)
+  }
+}
+
+function deltaOf({ type, delta }: { type: string; delta: unknown }): string {
+  if (typeof delta !== 'string') throw new TypeError(`it yielded a ${type} event whose delta is ${show(delta)}`)
+  return delta
+}

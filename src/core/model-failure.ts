@@ -1,0 +1,60 @@
+import {
+  AgentAbortedError,
+  AgentAuthError,
+  AgentContextExceededError,
+  AgentProviderError,
+  AgentQuotaError,
+  AgentRateLimitError,
+  messageOf,
+  type ProviderErrorOptions,
+} from './errors.ts'
+import type { ClassifiedError } from './provider.ts'
+import type { Run } from './run.ts'
+
+/** Gives an error the class a caller can act on. */
+export function nameFailure(run: Run, cause: unknown): AgentAbortedError | AgentProviderError {
+  if (cause instanceof AgentAbortedError) return cause
+  if (run.stop.stopped) return new AgentAbortedError('The run was aborted', { cause })
+  if (cause instanceof AgentProviderError) return cause
+  const known = classify(run, cause)
+  const message = known?.message ?? messageOf(cause)
+  if (known?.kind === 'aborted') return new AgentAbortedError(message, { cause })
+  return failure(run, message, { cause, ...known })
+}
+
+/** A provider that fails at explaining its failure has still failed. */
+function classify({ provider }: Run, cause: unknown): ClassifiedError | null | undefined {
+  try {
+    return provider.classifyError?.(cause)
+  } catch {
+    return null
+  }
+}
+
+export function failure(
+  run: Run,
+  why: string,
+  known: ErrorOptions & Partial<Omit<ClassifiedError, 'message'>>,
+): AgentProviderError {
+  const provider = run.provider.meta.name
+  const { kind = 'provider_error', providerCode, retryable, refused, retryAfterMs, cause } = known
+  const options: ProviderErrorOptions = {
+    provider,
+    cause,
+    ...(providerCode !== undefined && { providerCode }),
+    ...(retryable !== undefined && { retryable }),
+    ...(refused && { refused }),
+  }
+  const error = new classes[kind](`Provider "${provider}" failed: ${why}`, options)
+  if (error instanceof AgentRateLimitError && retryAfterMs !== undefined) error.retryAt = run.clock.now() + retryAfterMs
+  return error
+}
+
+const classes: Readonly<Record<ClassifiedError['kind'], typeof AgentProviderError>> = {
+  provider_error: AgentProviderError,
+  context_exceeded: AgentContextExceededError,
+  rate_limited: AgentRateLimitError,
+  auth_failed: AgentAuthError,
+  quota_exceeded: AgentQuotaError,
+  aborted: AgentProviderError, // named before it comes to this
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { AgentError, messageOf } from '../core/errors.ts'
+
+/** Replaces a file in one step: whoever reads it sees the old text or the new one, also after a crash. A link at `path` is replaced. */
+export async function writeFileAtomic(path: string, text: string, { mode = 0o600 } = {}): Promise<void> {
+  const folder = dirname(path)
+  const temporary = `${path}.${randomUUID()}.tmp`
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeNew(temporary, text, mode)
+    await rename(temporary, path)
+    await syncFolder(folder)
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => {})
+    throw new AgentError(
+      `Cannot write ${path}: ${messageOf(cause)}; check that the folder is writable and the disk has room`,
+      { cause },
+    )
+  }
+}
+
+/** The text of a file, or undefined when there is none. */
+export async function readTextIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The code of a system error, such as `ENOENT`. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+async function writeNew(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** What a system answers that cannot open or sync a folder. */
+const unsupported = new Set(['EACCES', 'EBADF', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EPERM'])
+
+/** A rename is on the disk only when its folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, 'r')
+    await handle.sync().finally(() => handle.close())
+  } catch (error) {
+    if (!unsupported.has(codeOf(error) ?? '')) throw error
+  }
+}

@@ -1,0 +1,124 @@
+import { keep } from '../../core/keep.ts'
+import { wellFormed } from '../../core/plain-json.ts'
+import type { ModelRequest } from '../../core/provider.ts'
+import type { ToolSpec } from '../../core/tool.ts'
+import type { ProviderData } from '../../core/turn.ts'
+import type { AiSdkModel, AiSdkOptions, Speaker } from './ai-sdk.ts'
+import { classifyAiSdkError, failureOf } from './ai-sdk-error.ts'
+import { originOf, type PromptMessage, type PromptTarget, promptWriter } from './ai-sdk-prompt.ts'
+import { PartReader, type StreamPart } from './ai-sdk-stream.ts'
+
+/** Speaks to a language model of the AI SDK. */
+export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
+  const { name = model.provider, capabilities } = options
+  const target: PromptTarget = {
+    version: model.specificationVersion,
+    provider: name,
+    model: model.modelId,
+    imageInToolResult: capabilities?.imageInToolResult ?? false,
+  }
+  const callOptions = optionsWriter(model, target, options)
+
+  return {
+    async *stream(request, signal) {
+      signal.throwIfAborted()
+      if (request.model !== model.modelId)
+        throw new TypeError(
+          `this provider speaks to "${model.modelId}" only and was asked for "${request.model}"; ` +
+            'make another one with aiSdk() for that model',
+        )
+      const reader = (await opened(model, { ...callOptions(request), abortSignal: signal }, signal)).getReader()
+      // Not waited for: it may take as long as it likes.
+      const cancel = (): void => void reader.cancel(signal.reason).catch(() => {})
+      signal.addEventListener('abort', cancel, { once: true })
+      const parts = new PartReader(originOf(target))
+      let isStarted = false
+      try {
+        // To the very end, past the part that says it is finished: who wraps a model may have his last word there.
+        for (;;) {
+          const { done, value } = await reader.read()
+          signal.throwIfAborted()
+          if (done) break
+          const part = value as StreamPart
+          if (part?.type === 'error') throw failureOf(part.error)
+          if (!isStarted) yield { type: 'start' }
+          isStarted = true
+          for (const event of parts.read(part)) yield event
+        }
+        for (const event of parts.end()) yield event
+      } catch (error) {
+        signal.throwIfAborted() // whatever an abort looks like from here
+        throw error
+      } finally {
+        signal.removeEventListener('abort', cancel)
+        cancel()
+      }
+    },
+
+    classifyError: classifyAiSdkError,
+  }
+}
+
+/** All of a call but its signal. */
+function optionsWriter(
+  { provider }: AiSdkModel,
+  target: PromptTarget,
+  { capabilities, providerOptions }: AiSdkOptions,
+): (request: ModelRequest) => object {
+  const writePrompt = promptWriter(target)
+  const takesMarks = provider.startsWith('anthropic')
+  const { structuredOutput = false } = capabilities ?? {}
+  const isShaped = typeof structuredOutput === 'function' ? structuredOutput(target.model) : structuredOutput
+  const tools = keep((specs: readonly ToolSpec[]) => specs.map(toolOf))
+  const markedTools = keep((specs: readonly ToolSpec[]) => markLast(tools(specs)))
+
+  return (request) => {
+    const { system, messages, maxTokens, thinking, toolChoice, outputSchema } = request
+    const isMarked = request.cache && takesMarks
+    const said = writePrompt(messages)
+    const lead: PromptMessage[] = system === '' ? [] : [{ role: 'system', content: wellFormed(system) }]
+    const prompt = isMarked ? [...markLast(lead), ...markLast(said)] : [...lead, ...said]
+    const hasReasoning = target.version === 'v4' && thinking !== 'off' && thinking !== 'adaptive'
+    const forced = typeof toolChoice === 'object' ? toolChoice.name : undefined
+    return {
+      prompt,
+      maxOutputTokens: maxTokens,
+      ...(request.tools.length > 0 && { tools: (isMarked ? markedTools : tools)(request.tools) }),
+      ...(toolChoice === 'none' && { toolChoice: { type: 'none' } }),
+      ...(forced !== undefined && { toolChoice: { type: 'tool', toolName: forced } }),
+      ...(outputSchema && isShaped && !forced && { responseFormat: { type: 'json', schema: outputSchema } }),
+      ...(hasReasoning && { reasoning: thinking }),
+      ...(providerOptions && { providerOptions }),
+    }
+  }
+}
+
+const toolOf = ({ name, description, inputSchema }: ToolSpec): MarkableTool => ({
+  type: 'function',
+  name,
+  description,
+  inputSchema,
+})
+
+type MarkableTool = { readonly type: 'function'; readonly providerOptions?: ProviderData } & ToolSpec
+
+/** The same list, with a cache breakpoint at its end. */
+function markLast<Item extends { readonly providerOptions?: ProviderData }>(list: readonly Item[]): readonly Item[] {
+  const last = list.at(-1)
+  if (!last) return list
+  const anthropic = { ...(last.providerOptions?.anthropic as object | undefined), cacheControl: { type: 'ephemeral' } }
+  return [...list.slice(0, -1), { ...last, providerOptions: { ...last.providerOptions, anthropic } }]
+}
+
+/** The stream, or a rejection as soon as the signal says so, even where a model does not listen to it. */
+function opened(model: AiSdkModel, options: object, signal: AbortSignal): Promise<ReadableStream<unknown>> {
+  const opening = (async () => (await model.doStream(options)).stream)()
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(signal.reason)
+      opening.then((stream) => stream.cancel(signal.reason)).catch(() => {})
+    }
+    signal.addEventListener('abort', abort, { once: true })
+    opening.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,251 @@
+/** The catalogue is an optional package of 0.8 MB: it is loaded by the first question that needs it. */
+export function createCatalogue(
+  overrides: CatalogueOverrides = {},
+  load: () => Promise<PriceSource> = async () => (await import('@pydantic/genai-prices')) as unknown as PriceSource,
+): Catalogue {
+  const table = checked(overrides.models ?? {})
+  let source: PriceSource | undefined
+  let loading: Promise<void> | undefined
+  let isLoaded = false
+
+  async function read(): Promise<void> {
+    try {
+      source = await load()
+    } catch {
+      // Not installed: all we know is what the host told us.
+    }
+    isLoaded = true
+  }
+
+  function look(provider: string, model: string, usage: Record<string, number>, at?: Date): PriceResult | undefined {
+    const found = finder(provider, model)
+    try {
+      return (
+        (found && source?.calcPrice(usage, bare(model), { provider: found, ...(at && { timestamp: at }) })) ?? undefined
+      )
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The provider with this one model: to search all of its models takes longer than everything else in a turn. */
+  function finder(provider: string, model: string): PricedProvider | undefined {
+    if (!source) return undefined
+    const found = finders.get(source) ?? new Map<string, PricedProvider | undefined>()
+    finders.set(source, found)
+    const key = `${provider} ${model}`
+    if (!found.has(key)) found.set(key, find(provider, model))
+    return found.get(key)
+  }
+
+  function find(provider: string, model: string): PricedProvider | undefined {
+    const providerId = Object.hasOwn(providerIds, provider) ? providerIds[provider] : provider
+    const listed = providerId === undefined ? undefined : source?.findProvider({ providerId })
+    // The package guesses at names it does not know: a host's "my-openai-proxy" would be billed like OpenAI.
+    if (!listed || listed.id !== providerId) return undefined
+    try {
+      const priced = source?.calcPrice({}, bare(model), { provider: listed })
+      return priced ? { ...listed, models: [priced.model] } : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  function price(provider: string, model: string, tokens: Tokens, own: ModelOverride, at?: Date): number | undefined {
+    const listed = look(provider, model, asReported(tokens), at)
+    // Without a price per token the package says 0: for free models, and for those it cannot price.
+    const isPriced = listed?.model_price.input_mtok !== undefined
+    if (!rateKeys.some((key) => own[key] !== undefined)) return isPriced ? listed.total_price : undefined
+    return costAt({ ...(listed && ratesOf(listed, tokens)), ...own }, tokens)
+  }
+
+  const ownOf = (provider: string, model: string): ModelOverride => ({
+    ...table.get(model),
+    ...table.get(`${provider}/${model}`),
+  })
+
+  return {
+    costOf(provider, model, usage, at) {
+      const tokens = tokensOf(usage)
+      if (overrides.prices === false || !tokens) return undefined
+      const own = ownOf(provider, model)
+      if (isLoaded || isLocal(provider) || rateKeys.every((key) => own[key] !== undefined))
+        return price(provider, model, tokens, own, at)
+      loading ??= read()
+      return loading.then(() => price(provider, model, tokens, own, at))
+    },
+    async modelInfo(provider, model) {
+      if (!isLocal(provider)) await (loading ??= read())
+      const { name, context_window, deprecated } = look(provider, model, {})?.model ?? {}
+      const contextWindow = ownOf(provider, model).contextWindow ?? context_window
+      const info: ModelInfo = {
+        ...(name !== undefined && { name }),
+        ...(contextWindow !== undefined && { contextWindow }),
+        ...(deprecated !== undefined && { deprecated }),
+      }
+      return Object.keys(info).length > 0 ? info : undefined
+    },
+  }
+}
+
+/** Prices and context windows of models. What nobody knows is `undefined`: never an error, never zero. */
+export interface Catalogue {
+  /** Dollars for one model call. A promise only until the catalogue is loaded, so that later calls need not be awaited. */
+  costOf(
+    provider: string,
+    model: string,
+    usage: PricedUsage,
+    at?: Date,
+  ): number | undefined | Promise<number | undefined>
+  modelInfo(provider: string, model: string): Promise<ModelInfo | undefined>
+}
+
+/** Tokens as a turn counts them: `input` excludes what was read from or written to the cache. */
+export interface PricedUsage {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number
+  /** All that was written, however long it is kept. */
+  readonly cacheCreation?: number
+  /** The part of `cacheCreation` that is kept for an hour, where that costs more. */
+  readonly cacheCreation1h?: number
+}
+
+export interface ModelInfo {
+  readonly name?: string
+  readonly contextWindow?: number
+  readonly deprecated?: boolean
+}
+
+/** Dollars per million tokens, and the window in tokens. What is left out comes from the catalogue. */
+export interface ModelOverride {
+  readonly input?: number
+  readonly output?: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+  readonly cacheWrite1h?: number
+  readonly contextWindow?: number
+}
+
+export interface CatalogueOverrides {
+  /** By model, or by `provider/model`, which counts first. */
+  readonly models?: Readonly<Record<string, ModelOverride>>
+  /** `false`: all costs are unknown, for instance because a subscription pays. */
+  readonly prices?: false
+}
+
+/** What we use of `@pydantic/genai-prices`. */
+export interface PriceSource {
+  findProvider(options: { providerId: string }): PricedProvider | undefined
+  calcPrice(
+    usage: Record<string, number>,
+    model: string,
+    options: { provider?: PricedProvider; timestamp?: Date },
+  ): PriceResult | null
+}
+
+interface PricedProvider {
+  readonly id: string
+  readonly models: readonly unknown[]
+}
+
+interface PriceResult {
+  readonly total_price: number
+  readonly model: { name?: string; context_window?: number; deprecated?: boolean }
+  readonly model_price: Readonly<Record<string, Price | undefined>>
+}
+type Price = number | { base: number; tiers: readonly { start: number; price: number }[] }
+
+/** What was found in a price list never changes, whoever asks. */
+const finders = new WeakMap<PriceSource, Map<string, PricedProvider | undefined>>()
+
+/** Gemini's models are also known with the folder they lie in. */
+const bare = (model: string): string => model.replace(/^models\//, '')
+
+/** Our names where the catalogue has others; every other name must be its own. Models at home cost nothing that anybody lists. */
+const providerIds: Readonly<Record<string, string | undefined>> = {
+  xai: 'x-ai',
+  gemini: 'google',
+  vertex: 'google',
+  bedrock: 'aws',
+  'amazon-bedrock': 'aws',
+  moonshot: 'moonshotai',
+  kimi: 'moonshotai',
+  copilot: 'github-copilot',
+  togetherai: 'together',
+  'z.ai': 'zai',
+  ollama: undefined,
+  lmstudio: undefined,
+  llamacpp: undefined,
+  vllm: undefined,
+}
+
+const isLocal = (provider: string): boolean =>
+  Object.hasOwn(providerIds, provider) && providerIds[provider] === undefined
+
+const rateKeys = ['input', 'output', 'cacheRead', 'cacheWrite', 'cacheWrite1h'] as const
+type Rates = Partial<Record<(typeof rateKeys)[number], number>>
+type Tokens = Required<PricedUsage>
+
+function checked(models: Readonly<Record<string, ModelOverride>>): Map<string, ModelOverride> {
+  for (const [model, override] of Object.entries(models))
+    for (const key of [...rateKeys, 'contextWindow'] as const) {
+      const value = override[key]
+      if (value === undefined || (Number.isFinite(value) && value >= 0)) continue
+      throw new TypeError(`models["${model}"].${key} must be a number of at least 0, got ${String(value)}`)
+    }
+  return new Map(Object.entries(models))
+}
+
+/** `undefined` when something is no count: what cannot be counted has no price. */
+function tokensOf(usage: PricedUsage): Tokens | undefined {
+  const { input, output, cacheRead = 0, cacheCreation = 0, cacheCreation1h = 0 } = usage
+  const tokens = { input, output, cacheRead, cacheCreation, cacheCreation1h }
+  const isCounted = Object.values(tokens).every((count) => Number.isFinite(count) && count >= 0)
+  return isCounted ? { ...tokens, cacheCreation: Math.max(cacheCreation, cacheCreation1h) } : undefined
+}
+
+const totalInput = ({ input, cacheRead, cacheCreation }: Tokens): number => input + cacheRead + cacheCreation
+
+/** As the package wants it: each number includes its parts. */
+const asReported = (tokens: Tokens): Record<string, number> => ({
+  input_tokens: totalInput(tokens),
+  output_tokens: tokens.output,
+  cache_read_tokens: tokens.cacheRead,
+  cache_write_tokens: tokens.cacheCreation,
+  cache_write_1h_tokens: tokens.cacheCreation1h,
+})
+
+/** The listed prices for a request of this size. */
+function ratesOf({ model_price: listed }: PriceResult, tokens: Tokens): Rates {
+  const total = totalInput(tokens)
+  const rate = (key: string, name: keyof Rates): Rates => {
+    const price = listed[key]
+    if (price === undefined) return {}
+    if (typeof price === 'number') return { [name]: price }
+    const tiers = price.tiers.toSorted((a, b) => a.start - b.start)
+    return { [name]: tiers.findLast(({ start }) => total > start)?.price ?? price.base }
+  }
+  return {
+    ...rate('input_mtok', 'input'),
+    ...rate('output_mtok', 'output'),
+    ...rate('cache_read_mtok', 'cacheRead'),
+    ...rate('cache_write_mtok', 'cacheWrite'),
+    ...rate('cache_write_1h_mtok', 'cacheWrite1h'),
+  }
+}
+
+/** A cache without a price of its own costs what input costs. */
+function costAt(rates: Rates, tokens: Tokens): number | undefined {
+  const { input, output } = rates
+  if (input === undefined || output === undefined) return undefined
+  const { cacheRead = input, cacheWrite = input } = rates
+  const { cacheWrite1h = cacheWrite } = rates
+  const dollars =
+    input * tokens.input +
+    output * tokens.output +
+    cacheRead * tokens.cacheRead +
+    cacheWrite * (tokens.cacheCreation - tokens.cacheCreation1h) +
+    cacheWrite1h * tokens.cacheCreation1h
+  return dollars / 1_000_000
+}

@@ -1,0 +1,286 @@
+import { AgentAuthError, AgentProviderError, messageOf } from '../core/errors.ts'
+import type { ModelEvent, ModelReply, ModelRequest } from '../core/provider.ts'
+import type { Message, SessionContentBlock, TurnUsage } from '../core/turn.ts'
+import { addUsage } from '../core/usage.ts'
+import type { HttpResponse } from '../platform/http.ts'
+import type { Credential } from './credential.ts'
+import type { Line } from './line.ts'
+import type { FittedTranscript } from './rules/transcript-rules.ts'
+import { longestMessage, type Place, readServiceError, ServiceError, scrubber } from './service-error.ts'
+import { cut, ReplyReader } from './sse.ts'
+import { StreamError, type WireItem, type WireReply } from './wire.ts'
+
+/**
+ * One model call over HTTP. Events come in batches, one for each chunk of bytes, and are handed out one by one without
+ * waiting in between: a plain iterator, because a generator costs three promises for each of them.
+ */
+export class Exchange implements AsyncIterableIterator<ModelEvent> {
+  readonly #batches: AsyncGenerator<readonly ModelEvent[]>
+  #batch: readonly ModelEvent[] = []
+  #at = 0
+
+  constructor(line: Line, request: ModelRequest, signal: AbortSignal) {
+    this.#batches = converse(line, line.named(request), signal)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  take(): ModelEvent | undefined {
+    return this.#batch[this.#at++]
+  }
+
+  next(): Promise<IteratorResult<ModelEvent>> {
+    if (this.#at < this.#batch.length) return Promise.resolve({ done: false, value: this.#batch[this.#at++]! })
+    return this.#more()
+  }
+
+  async return(): Promise<IteratorResult<ModelEvent>> {
+    this.#batch = []
+    await this.#batches.return(undefined)
+    return { done: true, value: undefined }
+  }
+
+  async #more(): Promise<IteratorResult<ModelEvent>> {
+    for (;;) {
+      const { done, value } = await this.#batches.next()
+      if (done) return { done: true, value: undefined }
+      if (value.length === 0) continue
+      this.#batch = value
+      this.#at = 1
+      return { done: false, value: value[0]! }
+    }
+  }
+}
+
+/** Usually one request; more where a credential has to be renewed, or where the service pauses or takes offence. */
+async function* converse(
+  line: Line,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[]> {
+  const { rules, oldThinking } = line.partner(request.model)
+  const said: Said = { content: [] }
+  let messages = request.messages
+  for (let pauses = 0; ; ) {
+    signal.throwIfAborted()
+    const fitted = rules.fit(oldThinking.shown(messages), { isOpenEnded: pauses > 0 })
+    if (fitted.repairs.length > 0) yield fitted.repairs.map((repair) => ({ type: 'repair', ...repair }))
+
+    let reply: WireReply
+    try {
+      const answer = yield* send(line, request, fitted, signal)
+      reply = yield* read(line, request, answer, signal)
+    } catch (error) {
+      // Signatures that fit no longer spoil every further request; without them the conversation is still whole.
+      if (!isAboutThinking(error) || oldThinking.isRejected(messages)) throw error
+      oldThinking.reject(messages)
+      // Without any there is nothing to leave out, and the same again would be refused again.
+      if (oldThinking.shown(messages).every((message, i) => message === messages[i])) throw error
+      yield [
+        { type: 'repair', rule: 'rejected-thinking', message: 0, detail: 'the thinking of earlier turns is left out' },
+      ]
+      continue
+    }
+    const whole = together(said, reply)
+    const isOver = !reply.isPaused || ++pauses > mostPauses || whole.content.some(({ type }) => type === 'tool_call')
+    if (isOver) {
+      yield [await priced(line, request, whole)]
+      return
+    }
+    Object.assign(said, { content: whole.content, usage: whole.usage })
+    messages = [...request.messages, { role: 'assistant', content: whole.content as readonly SessionContentBlock[] }]
+  }
+}
+
+const mostPauses = 20
+
+interface Said {
+  content: ModelReply['content']
+  usage?: TurnUsage
+}
+
+const together = (said: Said, reply: WireReply): WireReply => ({
+  ...reply,
+  content: [...said.content, ...reply.content],
+  usage: said.usage ? addUsage(said.usage, reply.usage) : reply.usage,
+})
+
+/** A credential that is not accepted is renewed once. */
+async function* send(
+  line: Line,
+  request: ModelRequest,
+  fitted: FittedTranscript,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[], Answer> {
+  const { credentials, name } = line.service
+  let credential = await orFail(() => credentials.get(), name)
+  if (credential?.isFresh) yield [refreshed(credential)]
+  for (let isRenewed = false; ; isRenewed = true) {
+    const scrub = scrubber(credential?.secret)
+    const response = await line.send(request, fitted.messages, credential, signal)
+    if (response.status >= 200 && response.status < 300) return { response, scrub }
+    const error = await readServiceError(response, line.wire, { now: line.clock.now(), scrub })
+    const rejected = error.status === 401 && !isRenewed && credential
+    const renewed = rejected && (await orFail(() => credentials.renew(rejected), name))
+    if (!renewed) throw located(error, line, request, fitted)
+    credential = renewed
+    yield [refreshed(credential)]
+  }
+}
+
+interface Answer {
+  readonly response: HttpResponse
+  /** Takes the credential out of whatever the service says. */
+  scrub(text: string): string
+}
+
+const refreshed = ({ expires }: Credential): ModelEvent => ({
+  type: 'oauth_refresh',
+  ...(expires !== undefined && { expires }),
+})
+
+/** Whether to log in again or to try again later is what a caller wants to know. */
+async function orFail<T>(get: () => T | Promise<T>, provider: string): Promise<T> {
+  try {
+    return await get()
+  } catch (cause) {
+    const { code, retryable } = (cause ?? {}) as { code?: unknown; retryable?: unknown }
+    const Failure = retryable === true ? AgentProviderError : AgentAuthError
+    throw new Failure(`Provider "${provider}": ${messageOf(cause)}`, {
+      provider,
+      providerCode: typeof code === 'string' ? code : 'no_credentials',
+      retryable: retryable === true,
+      cause,
+    })
+  }
+}
+
+/** Finds the block that the service speaks of. */
+function located(error: ServiceError, line: Line, request: ModelRequest, fitted: FittedTranscript): ServiceError {
+  const { place } = error
+  if (!error.refused || !place) return error
+  let item = place.item - (line.wire.lead?.(request).length ?? 0)
+  if (item < 0) {
+    error.refused = undefined // what stands before the conversation is no part of it
+    return error
+  }
+  for (const [i, sent] of fitted.messages.entries()) {
+    const items = line.wire.items(sent)
+    if (item >= items.length) {
+      item -= items.length
+      continue
+    }
+    const message = fitted.sources[i]!
+    const original = request.messages[message]
+    if (!original) return error // it was only added for the service
+    const { rules, oldThinking } = line.partner(request.model)
+    const shown = oldThinking.shown(request.messages)[message]!
+    const at = blockAt(place, sent, items, items[item]!)
+    const block = at !== undefined && { block: indexIn(original, sent.content[at], shown, rules.blockOf(shown, at)) }
+    error.refused = { message, ...block }
+    return error
+  }
+  return error
+}
+
+/** The index of the block in the message that was sent; undefined where it may be one of several. */
+function blockAt(place: Place, sent: Message, items: readonly WireItem[], { blocks }: WireItem): number | undefined {
+  const { list, part } = place
+  if (list === 'tool_calls') {
+    const calls = sent.content.flatMap(({ type }, i) => (type === 'tool_call' ? [i] : []))
+    return part === undefined && calls.length > 1 ? undefined : calls[part ?? 0]
+  }
+  if (part !== undefined) return blocks[part]
+  const isAlone = blocks.length === 1 && (items.length > 1 || sent.content.length === 1)
+  return isAlone ? blocks[0] : undefined
+}
+
+/** Where a block is in the original message; `index` is where it is in the one that is `shown`, without old thinking. */
+function indexIn(original: Message, block: SessionContentBlock | undefined, shown: Message, index: number): number {
+  const same = block ? original.content.indexOf(block) : -1
+  if (same >= 0 || shown === original) return same >= 0 ? same : index
+  return original.content.flatMap(({ type }, i) => (type === 'thinking' ? [] : [i]))[index] ?? index
+}
+
+const isAboutThinking = (error: unknown): boolean =>
+  error instanceof ServiceError &&
+  error.status === 400 &&
+  error.refused !== undefined &&
+  /thinking|thought.?signature|signature|reasoning|encrypted_content/i.test(error.message)
+
+async function* read(
+  line: Line,
+  request: ModelRequest,
+  { response, scrub }: Answer,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[], WireReply> {
+  const reader = new ReplyReader(line.wire.decoder(request))
+  const body = response.body[Symbol.asyncIterator]()
+  let isWhole = false
+  try {
+    for (;;) {
+      const { done, value: chunk } = await body.next()
+      signal.throwIfAborted()
+      if (done) reader.end()
+      else reader.read(chunk)
+      const batch = reader.takeEvents()
+      const reply = settle(line, batch)
+      isWhole = reply !== undefined
+      if (batch.length > 0) yield batch
+      if (reply) return reply
+      if (reader.failure) throw scrubbed(reader.failure, scrub)
+    }
+  } finally {
+    if (isWhole) void readToTheEnd(body, line)
+    else void body.return?.().catch(() => {})
+  }
+}
+
+function scrubbed(error: StreamError, scrub: (text: string) => string): StreamError {
+  const { message, code, status, retryable, cause } = error
+  return new StreamError(cut(scrub(message), longestMessage), {
+    retryable,
+    ...(code !== undefined && { code: scrub(code) }),
+    ...(status !== undefined && { status }),
+    ...(cause !== undefined && { cause }),
+  })
+}
+
+/** A connection can be used again only when its last answer was read to the end, which is near. Nobody waits for it. */
+async function readToTheEnd(body: AsyncIterator<Uint8Array>, { clock }: Line): Promise<void> {
+  const callOff = clock.timer(longestEnd, () => void body.return?.().catch(() => {}))
+  try {
+    while (!(await body.next()).done);
+  } catch {
+    // the reply was whole
+  }
+  callOff()
+}
+
+const longestEnd = 1000
+
+/** Gives tools their own names back, and takes the reply out of a batch. */
+function settle(line: Line, batch: ModelEvent[]): WireReply | undefined {
+  const last = batch.at(-1)
+  for (let i = 0; i < batch.length; i++) {
+    const event = batch[i]!
+    if (event.type === 'tool_start') batch[i] = { ...event, name: line.toolNamed(event.name) }
+  }
+  if (last?.type !== 'reply') return undefined
+  batch.pop()
+  const content = last.content.map((block) =>
+    block.type === 'tool_call' ? { ...block, name: line.toolNamed(block.name) } : block,
+  )
+  return { ...last, content }
+}
+
+/** What a service says it costs beats our own reckoning; what nobody knows stays unknown. */
+async function priced(line: Line, request: ModelRequest, reply: WireReply): Promise<ModelReply> {
+  const { isPaused: _, cacheCreation1h, ...plain } = reply
+  if (!line.catalogue || plain.usage.cost !== undefined) return plain
+  const counted = cacheCreation1h === undefined ? plain.usage : { ...plain.usage, cacheCreation1h }
+  const cost = await line.catalogue.costOf(line.service.name, request.model, counted)
+  return cost === undefined ? plain : { ...plain, usage: { ...plain.usage, cost } }
+}

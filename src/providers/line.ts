@@ -1,0 +1,178 @@
+import type { Clock } from '../core/clock.ts'
+import { keep } from '../core/keep.ts'
+import type { ClassifiedError, ModelEvent, ModelRequest } from '../core/provider.ts'
+import type { ToolSpec } from '../core/tool.ts'
+import type { Message } from '../core/turn.ts'
+import { defaultTransport, followRedirects, type HttpResponse, type Transport } from '../platform/http.ts'
+import { BodyBook } from './body.ts'
+import { type Catalogue, createCatalogue } from './catalogue.ts'
+import type { Credential } from './credential.ts'
+import { Exchange } from './exchange.ts'
+import { createToolNames } from './lower-schema.ts'
+import { inShape } from './output-shape.ts'
+import { OldThinking } from './rules/old-thinking.ts'
+import { TranscriptRules } from './rules/transcript-rules.ts'
+import type { Service, ServiceOptions } from './service.ts'
+import { classifyServiceError } from './service-error.ts'
+import type { Fields, Wire } from './wire.ts'
+
+/** What a provider needs of its service, once that is loaded. */
+export interface OpenLine {
+  ask(request: ModelRequest, signal: AbortSignal): AsyncIterableIterator<ModelEvent>
+  classifyError(error: unknown): ClassifiedError | null
+}
+
+export interface LineParts {
+  readonly service: Service
+  readonly wire: Wire
+  readonly options: ServiceOptions
+  readonly clock: Clock
+}
+
+export function openLine(parts: LineParts): OpenLine {
+  const line = new Line(parts)
+  return {
+    ask(request, signal) {
+      const exchange = new Exchange(line, request, signal)
+      return request.outputSchema ? inShape(exchange, request.outputSchema) : exchange
+    },
+    classifyError: classifyServiceError,
+  }
+}
+
+/** Everything that the requests to one service share. */
+export class Line {
+  readonly service: Service
+  readonly wire: Wire
+  readonly clock: Clock
+  readonly catalogue: Catalogue | undefined
+  readonly #extra: Fields | undefined
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #transport: Transport
+  readonly #names
+  readonly #partners = new Map<string, Partner>()
+  readonly #tools
+
+  constructor({ service, wire, options, clock }: LineParts) {
+    this.service = service
+    this.wire = wire
+    this.clock = clock
+    this.catalogue = options.prices === false ? undefined : createCatalogue(options.prices)
+    this.#extra = options.extraBodyParams
+    this.#headers = lowerCased(options.headers)
+    const { credentialHeaders } = service
+    const transport = options.transport ?? (options.fetch ? fetching(options.fetch) : defaultTransport())
+    this.#transport = followRedirects(transport, credentialHeaders ? { credentialHeaders } : {})
+    this.#names = createToolNames(wire.rules.toolName)
+    this.#tools = keep((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
+      const renamed = tools.map((tool) => ({ ...tool, name: this.#names.toWire(tool.name) }))
+      return renamed.every(({ name }, i) => name === tools[i]!.name) ? tools : renamed
+    })
+  }
+
+  /** What is known about the conversations with one model. */
+  partner(model: string): Partner {
+    let partner = this.#partners.get(model)
+    if (!partner) {
+      const { wire } = this
+      const { name } = this.service
+      const toWire = (tool: string): string => this.#names.toWire(tool)
+      const rules = new TranscriptRules(wire.rules, { provider: name, model, wire: wire.name, toWire })
+      this.#partners.set(model, (partner = { book: new BodyBook(wire), rules, oldThinking: new OldThinking() }))
+    }
+    return partner
+  }
+
+  /** The request with the names of tools as the service takes them. */
+  named(request: ModelRequest): ModelRequest {
+    const tools = this.#tools(request.tools)
+    const { toolChoice } = request
+    const chosen = typeof toolChoice === 'object' ? { name: this.#names.toWire(toolChoice.name) } : toolChoice
+    if (tools === request.tools && typeof toolChoice !== 'object') return request
+    return { ...request, tools, ...(chosen && { toolChoice: chosen }) }
+  }
+
+  toolNamed(name: string): string {
+    return this.#names.fromWire(name)
+  }
+
+  /** Sends a conversation that the rules have made fit. */
+  send(
+    request: ModelRequest,
+    messages: readonly Message[],
+    credential: Credential | undefined,
+    signal: AbortSignal,
+  ): Promise<HttpResponse> {
+    const { service, wire } = this
+    const baseURL = typeof service.baseURL === 'string' ? service.baseURL : service.baseURL(credential)
+    const own = wire.fields(request)
+    const written = this.#extra ? combined(this.#extra, own, wire.list) : own
+    const fields = service.fields?.(written, request, credential) ?? written
+    const marks = request.cache && wire.marked ? breakpoints(messages) : []
+    const body = this.partner(request.model).book.build(fields, wire.lead?.(request) ?? [], messages, marks)
+    return this.#transport({
+      method: 'POST',
+      url: addressOf(baseURL, wire.path(request)),
+      headers: {
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+        ...this.#headers,
+        ...service.headers(credential, request),
+      },
+      body,
+      signal,
+    })
+  }
+}
+
+export interface Partner {
+  readonly book: BodyBook
+  readonly rules: TranscriptRules
+  readonly oldThinking: OldThinking
+}
+
+/** Base URLs end with or without a slash, and may have a query that every request needs. */
+function addressOf(baseURL: string, path: string): string {
+  const [where = '', query] = baseURL.split('?', 2)
+  const address = `${where.replace(/\/+$/, '')}${path}`
+  return query ? `${address}${path.includes('?') ? '&' : '?'}${query}` : address
+}
+
+/** What the caller adds to a body, and what we say, which wins. The conversation is nothing to be added. */
+function combined(extra: Fields, own: Fields, list: Wire['list']): Fields {
+  const { [list]: _, ...both } = { ...extra, ...own }
+  for (const name of containers)
+    if (isObject(extra[name]) && isObject(own[name])) both[name] = { ...extra[name], ...own[name] }
+  return both
+}
+
+/** Hold settings that have nothing to do with one another. */
+const containers = ['generationConfig', 'output_config', 'text', 'stream_options'] as const
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Loaded by the first request, like the transport it stands in for. */
+function fetching(fetch: typeof globalThis.fetch): Transport {
+  return async (request) => (await import('../platform/http-fetch.ts')).fetchTransport(fetch)(request)
+}
+
+/**
+ * The end of the newest message; and, when so much was added since the last request that a cache would not look back
+ * far enough to find it again, also the end of what was the newest message then.
+ */
+function breakpoints(messages: readonly Message[]): readonly number[] {
+  const newest = messages.length - 1
+  if (newest < 0) return []
+  const answer = messages.findLastIndex(({ role }) => role === 'assistant')
+  if (answer <= 0) return [newest]
+  let added = 0
+  for (let i = answer; i <= newest; i++) added += messages[i]!.content.length
+  return added > furthestLookBack ? [answer - 1, newest] : [newest]
+}
+
+/** In blocks; services look at twenty. */
+const furthestLookBack = 18
+
+const lowerCased = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

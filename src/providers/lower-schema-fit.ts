@@ -1,0 +1,195 @@
+import { wellFormed } from '../core/plain-json.ts'
+import { both, flat, isNode, namesIn, nodeOf, type Rewriting, type SchemaNode, typesOf } from './lower-schema-root.ts'
+import type { SchemaCount, SchemaRules } from './lower-schema-rules.ts'
+
+/** One schema on its way to a service. */
+export interface Pass extends Rewriting {
+  readonly rules: SchemaRules
+  readonly changes: (readonly [path: string, rule: string])[]
+  readonly counts: Record<SchemaCount, number>
+  /** How many schemas may still be put in the place of references. */
+  copies: number
+  isLost: boolean
+}
+
+const mostChanges = 200
+
+export function tell(pass: Pass, path: string, rule: string): void {
+  if (pass.changes.length < mostChanges) pass.changes.push([path, rule])
+}
+
+export const addText = (text: unknown, more: string): string =>
+  wellFormed(typeof text === 'string' && text !== '' ? `${text}\n${more}` : more)
+
+/** The same in keywords of today, and where a service reads only some, in those. */
+export function modern(node: SchemaNode, pass: Pass): SchemaNode {
+  const { keywords } = pass.rules
+  let made = node
+  if (Array.isArray(made.items)) {
+    const { items, additionalItems, ...rest } = made
+    made = { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
+  }
+  if (!keywords) return made
+  if (Array.isArray(made.allOf) && made.$ref === undefined) made = intersected(made, pass)
+  if (made.$ref !== undefined) return made
+  if (made.oneOf !== undefined && !keywords.has('oneOf')) {
+    const { oneOf, ...rest } = made
+    made = { anyOf: oneOf, ...rest }
+  }
+  if (isNode(made.properties)) for (const union of ['anyOf', 'oneOf']) made = distributed(made, union, pass)
+  if (made.prefixItems !== undefined && !keywords.has('prefixItems')) {
+    const { prefixItems, items: _, ...rest } = made
+    made = { ...rest, items: { anyOf: prefixItems } }
+  }
+  if (made.const !== undefined && !keywords.has('const')) {
+    const { const: literal, ...rest } = made
+    made = { ...rest, enum: [literal] }
+  }
+  return typed(made)
+}
+
+/** A reference that stands alone in an `allOf` is one with annotations beside it. */
+function intersected(node: SchemaNode, on: Rewriting): SchemaNode {
+  const { allOf, ...rest } = node
+  const [only, ...others] = allOf as unknown[]
+  if (others.length === 0 && isNode(only) && typeof only.$ref === 'string' && Object.keys(only).length === 1)
+    return { ...only, ...rest }
+  return flat(node, on)
+}
+
+/** An object that is one of several more: each of them gets what all have in common, or else closing one shuts out the others. */
+function distributed(node: SchemaNode, union: string, pass: Pass): SchemaNode {
+  const { [union]: branches, ...common } = node
+  if (!Array.isArray(branches)) return node
+  const kinds = branches.map((branch) => flat(branch, pass))
+  // Most often a union only says which properties go together.
+  if (!kinds.some(({ properties }) => isNode(properties))) return common
+  pass.copies -= Object.keys(nodeOf(common.properties)).length * kinds.length
+  if (pass.copies < 0) {
+    pass.onLoosened()
+    return common
+  }
+  const { title, description, ...rest } = common
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    [union]: kinds.map((kind) => both(kind, rest)),
+  }
+}
+
+/** Services that read little want each schema to say its type. */
+function typed(node: SchemaNode): SchemaNode {
+  const declared = typesOf(node.type)
+  const types = declared.length > 0 ? declared : impliedTypes(node)
+  const isNullable = node.nullable === true && types.length > 0 && !types.includes('null')
+  if (isNullable) return { ...node, type: [...types, 'null'] }
+  if (declared.length > 0 || types.length === 0) return node
+  return { ...node, type: types.length === 1 ? types[0] : types }
+}
+
+function impliedTypes(node: SchemaNode): string[] {
+  if (isNode(node.properties)) return ['object']
+  if (node.items !== undefined || node.prefixItems !== undefined) return ['array']
+  const literals = 'const' in node ? [node.const] : Array.isArray(node.enum) ? node.enum : []
+  return typesOf(literals.map((literal) => (literal === null ? 'null' : typeof literal)))
+}
+
+/** Adds what a service wants to be said, in place. */
+export function finish(made: Record<string, unknown>, given: SchemaNode, pass: Pass, path: string): void {
+  const { rules } = pass
+  if (rules.needsItems && made.items === undefined && typesOf(made.type).includes('array')) {
+    made.items = {}
+    tell(pass, path, 'items')
+  }
+  if (path === '' && rules.propertyName) describeOddlyNamed(made, rules.propertyName, pass)
+  if (!rules.keywords) return
+  if (Array.isArray(made.enum)) readableLiterals(made, made.enum, pass, path)
+  if (Array.isArray(made.required)) {
+    const known = made.required.filter((name) => Object.hasOwn(nodeOf(made.properties), name))
+    if (known.length < made.required.length) {
+      made.required = known
+      tell(pass, path, 'required')
+    }
+  }
+  if (rules.isClosed) close(made, given, pass, path)
+}
+
+/** What cannot be listed is described: the schema of a tool's input is only advice, so the model may still use the name. */
+function describeOddlyNamed(made: Record<string, unknown>, pattern: RegExp, pass: Pass): void {
+  const properties = nodeOf(made.properties)
+  const odd = Object.keys(properties).filter((name) => !pattern.test(name))
+  if (odd.length === 0) return
+  const required = namesIn(made.required)
+  for (const name of odd) tell(pass, '/properties', `property name ${JSON.stringify(name.slice(0, 100))}`)
+  const described = odd.slice(0, mostDescribed).map((name) => {
+    const schema = JSON.stringify(properties[name]).slice(0, 300)
+    return `${JSON.stringify(name.slice(0, 200))}${required.includes(name) ? ' (required)' : ''}: ${schema}`
+  })
+  made.properties = Object.fromEntries(Object.entries(properties).filter(([name]) => pattern.test(name)))
+  if (made.required !== undefined) made.required = required.filter((name) => pattern.test(name))
+  delete made.additionalProperties
+  made.description = addText(made.description, `Further properties: ${described.join('; ')}`)
+}
+
+const mostDescribed = 20
+
+/** An `enum` that a service cannot read is told in words; only `null` can be moved elsewhere. */
+function readableLiterals(made: Record<string, unknown>, literals: readonly unknown[], pass: Pass, path: string): void {
+  const { isLiteral } = pass.rules
+  pass.counts.literals += literals.length
+  if (!isLiteral || literals.every(isLiteral)) return
+  tell(pass, path, 'enum')
+  delete made.enum
+  const rest = literals.filter((literal) => literal !== null)
+  if (rest.length > 0 && rest.every(isLiteral) && made.anyOf === undefined) {
+    const types = typesOf(made.type).filter((type) => type !== 'null')
+    delete made.type
+    made.anyOf = [
+      { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), enum: rest },
+      { type: 'null' },
+    ]
+  } else if (literals.every((literal) => typeof literal !== 'object' || literal === null))
+    made.description = addText(made.description, `(one of: ${JSON.stringify(literals).slice(0, 1000)})`)
+}
+
+/** Every object is listed to its last property; what is open, or says nothing at all, is lost. */
+function close(made: Record<string, unknown>, given: SchemaNode, pass: Pass, path: string): void {
+  const { counts, rules } = pass
+  const types = typesOf(made.type)
+  const saysNothing = types.length === 0 && !('const' in made) && made.enum === undefined && made.anyOf === undefined
+  if (saysNothing || (types.includes('array') && made.items === undefined)) pass.onLoosened()
+  if (!types.includes('object')) return
+  const properties = nodeOf(made.properties)
+  const names = Object.keys(properties)
+  const isOpen = made.additionalProperties === undefined ? names.length === 0 : made.additionalProperties !== false
+  if (isOpen || given.patternProperties !== undefined) pass.onLoosened()
+  if (made.additionalProperties !== false) tell(pass, path, 'additionalProperties')
+  made.properties ??= properties
+  made.additionalProperties = false
+  const required = new Set(namesIn(made.required))
+  counts.properties += names.length
+  counts.levels = Math.max(counts.levels, path.split('/properties/').length)
+  counts.optional += names.length - required.size
+  for (const name of names) {
+    const { anyOf, type } = nodeOf(properties[name])
+    if (anyOf !== undefined || Array.isArray(type)) counts.unions++
+  }
+  if (!rules.isAllRequired || required.size === names.length) return
+  tell(pass, path, 'required')
+  made.required = names
+  made.properties = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, required.has(name) ? schema : nullable(nodeOf(schema))]),
+  )
+}
+
+function nullable(schema: SchemaNode): SchemaNode {
+  const types = typesOf(schema.type)
+  const { anyOf, enum: literals } = schema
+  if (types.includes('null')) return schema
+  if (Array.isArray(anyOf))
+    return anyOf.some((one) => nodeOf(one).type === 'null')
+      ? schema
+      : { ...schema, anyOf: [...anyOf, { type: 'null' }] }
+  if (types.length === 0 || 'const' in schema) return { anyOf: [schema, { type: 'null' }] }
+  return { ...schema, type: [...types, 'null'], ...(Array.isArray(literals) && { enum: [...literals, null] }) }
+}

@@ -1,0 +1,32 @@
+import { show } from '../core/behavior.ts'
+import type { Clock } from '../core/clock.ts'
+import { didYouMean } from '../core/nearest.ts'
+import { typeName } from '../core/tool-input.ts'
+
+/** What an option must be, and how to say so. The value of a secret one is never shown. */
+export type OptionRule = readonly [isRight: (value: unknown) => boolean, wanted: string, secret?: 'secret']
+
+export type OptionRules<Options> = Readonly<Record<keyof Options, OptionRule>>
+
+/** Throws on an option that does not exist or cannot be meant. */
+export function checkOptions<Options>(where: string, options: Options, rules: OptionRules<Options>): void {
+  // Not shown: a key is what is most likely passed in their place.
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`${where} takes its options as an object, got ${typeName(options)}`)
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(rules, name))
+      throw new TypeError(`${where} has no option "${name}"${didYouMean(name, Object.keys(rules))}`)
+    const [isRight, wanted, secret] = rules[name as keyof Options]
+    if (value === undefined || isRight(value)) continue
+    const got = secret ? `something else (${typeName(value)})` : show(value)
+    throw new TypeError(`${where} option "${name}" must be ${wanted}, got ${got}`)
+  }
+}
+
+export const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+/** What every option called `clock` must be. */
+export const clockRule: OptionRule = [
+  (value) => isFunction((value as Clock | null)?.now) && isFunction((value as Clock).timer),
+  'a clock with now() and timer()',
+]

@@ -1,0 +1,44 @@
+import { keep } from '../../core/keep.ts'
+import type { Message, ProviderData, SessionContentBlock } from '../../core/turn.ts'
+
+/**
+ * Conversations whose thinking a service takes back no longer, because something before it was changed or it was signed
+ * for somebody else. The thinking of turns that are over is then left out; that of the present one belongs to its calls.
+ */
+export class OldThinking {
+  /** By their first message: lists are made anew by hooks, messages are not. */
+  readonly #rejected = new WeakSet<Message>()
+
+  reject(messages: readonly Message[]): void {
+    if (messages[0]) this.#rejected.add(messages[0])
+  }
+
+  isRejected(messages: readonly Message[]): boolean {
+    return messages[0] !== undefined && this.#rejected.has(messages[0])
+  }
+
+  /** The list without it; the list itself where it was never rejected. */
+  shown(messages: readonly Message[]): readonly Message[] {
+    if (!this.isRejected(messages)) return messages
+    const present = messages.findLastIndex(({ role, content }) => role === 'user' && !content.some(isResult))
+    return messages.map((message, i) => (i < present ? thoughtless(message) : message))
+  }
+}
+
+const isResult = ({ type }: { type: string }): boolean => type === 'tool_result'
+
+const thoughtless = keep((message: Message): Message => {
+  const content = message.content.filter(({ type }) => type !== 'thinking').map(unbound)
+  const isSame = content.length === message.content.length && content.every((block, i) => block === message.content[i])
+  return isSame ? message : { ...message, content }
+})
+
+/** Some services sign texts and calls as well; what is bound to a model lies under that name, whatever the wire. */
+function unbound(block: SessionContentBlock): SessionContentBlock {
+  if (!('providerData' in block) || !block.providerData) return block
+  const data = Object.entries(block.providerData).map(([wire, own]) => {
+    const { bound: _, ...kept } = own as { bound?: unknown }
+    return [wire, kept]
+  })
+  return { ...block, providerData: Object.fromEntries(data) as ProviderData }
+}

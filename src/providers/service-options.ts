@@ -1,0 +1,98 @@
+import type { CatalogueOverrides, ModelOverride } from './catalogue.ts'
+import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules } from './options.ts'
+import type { ServiceOptions } from './service.ts'
+
+/**
+ * Throws on options that cannot be meant. `ownHeaders` are those that `headers` must not hold, each with the option that
+ * is meant for it: two answers to one question, and the service refuses the request or takes the wrong one.
+ */
+export function checkService<Options extends ServiceOptions>(
+  where: string,
+  options: Options,
+  rules: OptionRules<Options>,
+  ownHeaders: Readonly<Record<string, string>> = { authorization: 'apiKey' },
+): void {
+  checkOptions(where, options, rules)
+  const { baseURL, headers, prices } = options
+  const { username, password } = baseURL === undefined ? { username: '', password: '' } : new URL(baseURL)
+  if (username !== '' || password !== '')
+    throw new TypeError(
+      `${where} option "baseURL" must not hold a user name or a password; pass what it needs in headers`,
+    )
+  if (prices) checkPrices(`${where} option "prices"`, prices)
+  for (const name of Object.keys(headers ?? {})) {
+    const option = ownHeaders[name.toLowerCase()]
+    if (option !== undefined)
+      throw new TypeError(`${where} option "headers" must not hold "${name}"; pass it as ${option}`)
+  }
+}
+
+function checkPrices(where: string, prices: CatalogueOverrides): void {
+  checkOptions(where, prices, { models: record, prices: [(value) => value === false, 'false'] })
+  for (const [model, override] of Object.entries(prices.models ?? {}))
+    checkOptions(`${where} for "${model}"`, override, modelRules)
+}
+
+const amount: OptionRule = [(value) => Number.isFinite(value) && Number(value) >= 0, 'a number of at least 0']
+
+const modelRules: OptionRules<ModelOverride> = {
+  input: amount,
+  output: amount,
+  cacheRead: amount,
+  cacheWrite: amount,
+  cacheWrite1h: amount,
+  contextWindow: amount,
+}
+
+export const text: OptionRule = [(value) => typeof value === 'string' && value !== '', 'a text']
+export const flag: OptionRule = [(value) => typeof value === 'boolean', 'true or false']
+export const record: OptionRule = [isRecord, 'an object']
+export const texts: OptionRule = [(value) => Array.isArray(value) && value.every(isText), 'a list of texts']
+
+/** Where OAuth tokens come from. */
+export const endpointsRule: OptionRule = [
+  (value) => isRecord(value) && [value.clientId, value.authorizeUrl, value.tokenUrl].every(isText),
+  'an object with clientId, authorizeUrl and tokenUrl',
+]
+
+const secret: OptionRule = [isText, 'a text', 'secret']
+const settings: OptionRule = [(value) => value === false || isRecord(value), 'an object or false']
+
+/** What holds for the options that all services share. */
+export const serviceRules: OptionRules<ServiceOptions> = {
+  apiKey: secret,
+  access: secret,
+  refresh: secret,
+  expires: [(value) => Number.isFinite(value), 'a time in ms since the epoch'],
+  accountId: text,
+  onRefresh: [isFunction, 'a function'],
+  credentialsPath: [(value) => value === false || (isText(value) && value !== ''), 'a path or false'],
+  env: record,
+  baseURL: [isAddress, 'an http or https address, such as "https://example.com/v1"'],
+  defaultModel: text,
+  headers: [
+    (value) => isRecord(value) && Object.values(value).every(isText),
+    'an object whose values are texts',
+    'secret',
+  ],
+  extraBodyParams: record,
+  fetch: [isFunction, 'a function'],
+  transport: [isFunction, 'a function'],
+  retry: settings,
+  watchdog: settings,
+  prices: settings,
+  clock: clockRule,
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isAddress(value: unknown): boolean {
+  const url = isText(value) ? URL.parse(value) : null
+  return url !== null && /^https?:$/.test(url.protocol) && url.hash === ''
+}

@@ -1,0 +1,78 @@
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { ModelRequest, Provider, ProviderCapabilities } from '../core/provider.ts'
+import type { Transport } from '../platform/http.ts'
+import type { CatalogueOverrides } from './catalogue.ts'
+import type { Credential, CredentialOptions, CredentialPlace, CredentialSource } from './credential.ts'
+import { LateStream } from './late-stream.ts'
+import type { OpenLine } from './line.ts'
+import { type RetryOptions, withRetry } from './retry.ts'
+import { type WatchdogOptions, withWatchdog } from './watchdog.ts'
+import type { Fields, Wire } from './wire.ts'
+
+/** What every service takes. */
+export interface ServiceOptions extends CredentialOptions {
+  readonly baseURL?: string
+  readonly defaultModel?: string
+  /** Added to every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Added to every body. What an option of its own says wins. */
+  readonly extraBodyParams?: Readonly<Record<string, unknown>>
+  /** Used in place of the built-in transport. */
+  readonly fetch?: typeof globalThis.fetch
+  readonly transport?: Transport
+  /** `false`: a failure is a failure. */
+  readonly retry?: RetryOptions | false
+  readonly watchdog?: WatchdogOptions | false
+  /** Prices and windows that differ from the catalogue's; `false`: no price is looked up. */
+  readonly prices?: CatalogueOverrides | false
+  readonly clock?: Clock
+}
+
+/** Where a wire is spoken: address, credentials and quirks. */
+export interface Service {
+  readonly name: string
+  /** Best as a function that imports it: it is not needed before the first request. */
+  readonly wire: Wire | (() => Promise<Wire>)
+  readonly baseURL: string | ((credential: Credential | undefined) => string)
+  readonly defaultModel: string
+  readonly capabilities: ProviderCapabilities
+  readonly credentials: CredentialSource
+  /** Besides the content type and what the caller adds. */
+  headers(credential: Credential | undefined, request: ModelRequest): Readonly<Record<string, string>>
+  /** The last word on the fields of a body; the conversation itself is the wire's. */
+  fields?(fields: Fields, request: ModelRequest, credential: Credential | undefined): Fields
+  /** Headers that go to no other origin, besides the usual ones. */
+  readonly credentialHeaders?: readonly string[]
+}
+
+/**
+ * A wire and a service make a provider, with patience (`retry`) and impatience (`watchdog`) around it. Whatever speaks
+ * is loaded by the first request.
+ */
+export function createProvider(service: Service, options: ServiceOptions): Provider {
+  const { clock = systemClock, retry, watchdog } = options
+  let open: OpenLine | undefined
+  let opening: Promise<OpenLine> | undefined
+  const load = async (): Promise<OpenLine> => {
+    const loading = typeof service.wire === 'function' ? service.wire() : service.wire
+    const [wire, { openLine }] = await Promise.all([loading, import('./line.ts')])
+    open = openLine({ service, wire, options, clock })
+    return open
+  }
+  const provider: Provider = {
+    meta: { name: service.name, defaultModel: service.defaultModel, capabilities: service.capabilities },
+    stream(request, signal) {
+      if (open) return open.ask(request, signal)
+      opening ??= load()
+      return new LateStream(opening.then((line) => line.ask(request, signal)))
+    },
+    classifyError: (error) => open?.classifyError(error) ?? null,
+  }
+  const watched = watchdog === false ? provider : withWatchdog(provider, { clock, ...watchdog })
+  return retry === false ? watched : withRetry(watched, { clock, ...retry })
+}
+
+/** Where the credential of a service is kept, and with what it is renewed. */
+export function placeFor(name: string, env: readonly string[], { fetch, clock }: ServiceOptions): CredentialPlace {
+  return { name, env, ...(fetch && { fetch }), ...(clock && { clock }) }
+}

@@ -1,0 +1,86 @@
+import type { OAuthEndpoints } from '../../auth/oauth.ts'
+import type { Provider } from '../../core/provider.ts'
+import { credentialSource } from '../credential.ts'
+import type { OptionRules } from '../options.ts'
+import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { checkService, endpointsRule, record, serviceRules, text, texts } from '../service-options.ts'
+import type { Fields } from '../wire.ts'
+import { traitsOf } from '../wires/anthropic-models.ts'
+
+export interface AnthropicOptions extends ServiceOptions {
+  /** Added to the `anthropic-beta` header. */
+  readonly extraBetas?: readonly string[]
+  /** Sent as `context_management`. */
+  readonly contextManagement?: Readonly<Record<string, unknown>>
+  /** The `anthropic-version` header. Default: the newest for Anthropic itself, the one that all know for anybody else. */
+  readonly version?: string
+  /** Where `refresh` is turned into a new `access`. There is no public default. */
+  readonly oauth?: OAuthEndpoints
+}
+
+/** Claude, from Anthropic or from whoever speaks the same API at `baseURL`. */
+export function anthropic(options: AnthropicOptions = {}): Provider {
+  checkService('anthropic', options, rules, ownHeaders)
+  const { extraBetas = [], contextManagement, oauth } = options
+  // Some write the version of the path into the address; it is part of the path.
+  const baseURL = (options.baseURL ?? home).replace(/\/v1\/*$/, '')
+  const version = options.version ?? (new URL(baseURL).origin === home ? '2026-10-21' : '2023-06-01')
+  const place = { ...placeFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
+  return createProvider(
+    {
+      name: 'anthropic',
+      wire: async () => (await import('../wires/anthropic-messages.ts')).anthropicMessages(),
+      baseURL,
+      defaultModel: options.defaultModel ?? 'claude-sonnet-5',
+      capabilities: {
+        vision: true,
+        imageInToolResult: true,
+        adaptiveThinking: true,
+        structuredOutput: (model) => traitsOf(model).structuredOutput,
+      },
+      credentials: credentialSource(options, place),
+      headers(credential) {
+        const isOAuth = credential?.kind === 'oauth'
+        const betas = new Set([
+          ...(isOAuth ? ['oauth-2025-04-20'] : []),
+          ...(contextManagement ? ['context-management-2025-06-27'] : []),
+          ...extraBetas,
+        ])
+        return {
+          'anthropic-version': version,
+          ...(betas.size > 0 && { 'anthropic-beta': [...betas].join(',') }),
+          ...(credential &&
+            (isOAuth ? { authorization: `Bearer ${credential.secret}` } : { 'x-api-key': credential.secret })),
+        }
+      },
+      fields: (fields, { model }) => ({
+        ...(traitsOf(model).sampling ? fields : withoutSampling(fields)),
+        ...(contextManagement && { context_management: contextManagement }),
+      }),
+    },
+    options,
+  )
+}
+
+const home = 'https://api.anthropic.com'
+
+const rules: OptionRules<AnthropicOptions> = {
+  ...serviceRules,
+  extraBetas: texts,
+  contextManagement: record,
+  version: text,
+  oauth: endpointsRule,
+}
+
+/** A request with both ways to prove who we are is refused. */
+const ownHeaders = {
+  'x-api-key': 'apiKey',
+  authorization: 'access',
+  'anthropic-beta': 'extraBetas',
+  'anthropic-version': 'version',
+}
+
+/** Newer models refuse a whole request for one of these. */
+function withoutSampling({ temperature: _, top_p: __, top_k: ___, ...fields }: Fields): Fields {
+  return fields
+}

@@ -1,0 +1,27 @@
+import type { Provider } from '../../core/provider.ts'
+import { credentialSource } from '../credential.ts'
+import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { checkService, serviceRules } from '../service-options.ts'
+
+/** Open models at the speed of Cerebras' own machines. */
+export function cerebras(options: ServiceOptions = {}): Provider {
+  checkService('cerebras', options, serviceRules)
+  return createProvider(
+    {
+      name: 'cerebras',
+      wire: async () =>
+        (await import('../wires/openai-chat.ts')).openaiChat({
+          maxTokensField: 'max_completion_tokens',
+          thinking: 'effort',
+          efforts: { minimal: 'low' },
+          emptyContent: 'empty',
+        }),
+      baseURL: options.baseURL ?? 'https://api.cerebras.ai/v1',
+      defaultModel: options.defaultModel ?? 'gpt-oss-120b',
+      capabilities: { vision: false, imageInToolResult: false },
+      credentials: credentialSource(options, placeFor('cerebras', ['CEREBRAS_API_KEY'], options)),
+      headers: (credential) => (credential ? { authorization: `Bearer ${credential.secret}` } : {}),
+    },
+    options,
+  )
+}

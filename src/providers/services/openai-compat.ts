@@ -1,0 +1,71 @@
+import { didYouMean } from '../../core/nearest.ts'
+import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
+import { credentialSource } from '../credential.ts'
+import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import type { ChatQuirks } from '../wires/openai-chat.ts'
+import { type CompatHost, compatHosts } from './compat-hosts.ts'
+import { checkCompat } from './compat-rules.ts'
+
+export interface OpenAICompatOptions extends ServiceOptions {
+  /** A known service (`groq`, `ollama`, …), or how yours is to be called. */
+  readonly name: keyof typeof compatHosts | (string & {})
+  /** Default `{ name: 'Authorization', scheme: 'Bearer' }`; without a scheme the key stands alone. */
+  readonly authHeader?: { readonly name: string; readonly scheme?: string }
+  readonly capabilities?: ProviderCapabilities
+  /** Sends Anthropic's `cache_control`, for gateways that pass it on. Default false. */
+  readonly cacheBreakpoints?: boolean
+  /** Where it differs from what most such services take. */
+  readonly quirks?: ChatQuirks
+  /** Variables of the environment that may hold its key. Default: the name in capitals with `_API_KEY`. */
+  readonly envKeys?: readonly string[]
+}
+
+/** Whatever speaks OpenAI's chat API: a known service by its name, any other by its `baseURL`. */
+export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatHosts): Provider {
+  const given: OpenAICompatOptions = typeof options === 'string' ? { name: options } : options
+  checkCompat(given)
+  const { name, cacheBreakpoints, authHeader = { name: 'Authorization', scheme: 'Bearer' } } = given
+  const host = hostOf(given)
+  const capabilities = { vision: true, imageInToolResult: false, ...host.capabilities, ...given.capabilities }
+  const quirks = {
+    ...(capabilities.structuredOutput && { structuredOutput: 'json_schema' as const }),
+    ...host.quirks,
+    ...given.quirks,
+    ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
+  }
+  const place = placeFor(name, given.envKeys ?? host.env, given)
+  const header = authHeader.name.toLowerCase()
+  const before = authHeader.scheme ? `${authHeader.scheme} ` : ''
+  return createProvider(
+    {
+      name,
+      wire: async () => (await import('../wires/openai-chat.ts')).openaiChat(quirks),
+      baseURL: host.baseURL,
+      defaultModel: host.defaultModel,
+      capabilities,
+      credentials: credentialSource(given, { ...place, ...(host.isLocal && { isOptional: true }) }),
+      headers: (credential) => (credential ? { [header]: `${before}${credential.secret}` } : {}),
+      credentialHeaders: [header],
+    },
+    given,
+  )
+}
+
+function hostOf({ name, baseURL, defaultModel }: OpenAICompatOptions): CompatHost {
+  const known = Object.hasOwn(compatHosts, name) ? (compatHosts as Record<string, CompatHost>)[name] : undefined
+  const where = baseURL ?? known?.baseURL
+  const model = defaultModel ?? known?.defaultModel
+  if (where === undefined)
+    throw new TypeError(
+      `openaiCompat does not know "${name}"; pass its baseURL${didYouMean(name, Object.keys(compatHosts))}`,
+    )
+  if (model === undefined) throw new TypeError(`openaiCompat needs a defaultModel for "${name}"`)
+  const env = known?.env ?? [`${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`]
+  return { ...known, baseURL: where, defaultModel: model, env, ...(isLoopback(where) && { isLocal: true }) }
+}
+
+/** A server on this machine is asked without a key unless there is one. */
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url)
+  return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
+}

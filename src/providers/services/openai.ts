@@ -1,0 +1,63 @@
+import type { OAuthEndpoints } from '../../auth/oauth.ts'
+import type { Provider } from '../../core/provider.ts'
+import { credentialSource } from '../credential.ts'
+import type { OptionRules } from '../options.ts'
+import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { checkService, endpointsRule, serviceRules, text } from '../service-options.ts'
+
+export interface OpenAIOptions extends ServiceOptions {
+  readonly organization?: string
+  readonly project?: string
+  /** Where `refresh` is turned into a new `access`. Default: the public values of the Codex CLI. */
+  readonly oauth?: OAuthEndpoints
+}
+
+/** OpenAI's models: with an API key from the platform, with an OAuth token (`access`) from a ChatGPT plan, as Codex does. */
+export function openai(options: OpenAIOptions = {}): Provider {
+  checkService('openai', options, rules)
+  const { organization, project, oauth } = options
+  const place = placeFor('openai', ['OPENAI_API_KEY'], options)
+  return createProvider(
+    {
+      name: 'openai',
+      wire: async () => (await import('../wires/openai-responses.ts')).openaiResponses(),
+      baseURL: (credential) => options.baseURL ?? (credential?.kind === 'oauth' ? codex : platform),
+      defaultModel: options.defaultModel ?? 'gpt-5.5',
+      capabilities: { vision: true, imageInToolResult: true, structuredOutput: true },
+      credentials: credentialSource(options, {
+        ...place,
+        oauth: oauth ?? (async () => (await import('../../auth/known.ts')).codexOAuth),
+      }),
+      headers(credential, { sessionId }) {
+        if (!credential) return {}
+        const authorization = `Bearer ${credential.secret}`
+        if (credential.kind === 'api_key')
+          return {
+            authorization,
+            ...(organization !== undefined && { 'openai-organization': organization }),
+            ...(project !== undefined && { 'openai-project': project }),
+          }
+        return {
+          authorization,
+          originator: 'libero',
+          'openai-beta': 'responses=experimental',
+          ...(credential.accountId !== undefined && { 'chatgpt-account-id': credential.accountId }),
+          ...(sessionId !== undefined && headerText.test(sessionId) && { session_id: sessionId }),
+        }
+      },
+      fields({ max_output_tokens, ...fields }, _request, credential) {
+        // A plan has its own limits, and its backend will not hear of ours.
+        return credential?.kind === 'oauth' ? { instructions: '', ...fields } : { max_output_tokens, ...fields }
+      },
+    },
+    options,
+  )
+}
+
+const rules: OptionRules<OpenAIOptions> = { ...serviceRules, organization: text, project: text, oauth: endpointsRule }
+
+/** Hosts name their sessions as they like. */
+const headerText = /^[\x21-\x7e]+$/
+
+const platform = 'https://api.openai.com/v1'
+const codex = 'https://chatgpt.com/backend-api/codex'

@@ -1,0 +1,44 @@
+import type { Provider } from '../../core/provider.ts'
+import { credentialSource } from '../credential.ts'
+import type { OptionRules } from '../options.ts'
+import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { checkService, serviceRules, text } from '../service-options.ts'
+
+export interface OpenRouterOptions extends ServiceOptions {
+  /** Shown in OpenRouter's rankings. */
+  readonly appName?: string
+  readonly appUrl?: string
+}
+
+/** Models of many vendors. Cache breakpoints are passed on, and the cost is what OpenRouter says. */
+export function openrouter(options: OpenRouterOptions = {}): Provider {
+  checkService('openrouter', options, rules)
+  const { appName, appUrl } = options
+  return createProvider(
+    {
+      name: 'openrouter',
+      wire: async () =>
+        (await import('../wires/openai-chat.ts')).openaiChat({
+          thinking: 'openrouter',
+          reasoningReplay: 'details',
+          cacheBreakpoints: true,
+          structuredOutput: 'json_schema',
+          emptyTools: true,
+          documents: true,
+        }),
+      baseURL: options.baseURL ?? 'https://openrouter.ai/api/v1',
+      defaultModel: options.defaultModel ?? 'anthropic/claude-sonnet-5',
+      capabilities: { vision: true, imageInToolResult: false },
+      credentials: credentialSource(options, placeFor('openrouter', ['OPENROUTER_API_KEY'], options)),
+      headers: (credential) => ({
+        ...(credential && { authorization: `Bearer ${credential.secret}` }),
+        ...(appUrl !== undefined && { 'http-referer': appUrl }),
+        ...(appName !== undefined && { 'x-title': appName }),
+      }),
+      fields: (fields) => ({ ...fields, usage: { include: true } }),
+    },
+    options,
+  )
+}
+
+const rules: OptionRules<OpenRouterOptions> = { ...serviceRules, appName: text, appUrl: text }

@@ -1,0 +1,128 @@
+import { createParser, type ParseError } from 'eventsource-parser'
+import type { ModelEvent } from '../core/provider.ts'
+import { type Decoder, StreamError } from './wire.ts'
+
+/**
+ * Reads a reply out of the bytes of a stream. What comes out does not depend on how the bytes are cut into chunks: a
+ * failure lies behind all that came before it, and what follows the reply is not looked at.
+ */
+export class ReplyReader {
+  readonly #decoder: Decoder
+  readonly #sse: SseReader
+  #events: ModelEvent[] = []
+  #isOver = false
+  #failure: StreamError | undefined
+
+  constructor(decoder: Decoder) {
+    this.#decoder = decoder
+    this.#sse = new SseReader((data) => this.#take(data))
+  }
+
+  /** Why no more events will come; those before it are still to be taken. */
+  get failure(): StreamError | undefined {
+    return this.#failure
+  }
+
+  read(chunk: Uint8Array): void {
+    if (this.#isOver) return
+    try {
+      this.#sse.read(chunk)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** The connection has ended. Afterwards there is a reply, or a failure. */
+  end(): void {
+    try {
+      this.#sse.end()
+      if (this.#isOver) return
+      this.#decoder.end(this.#events, false)
+      this.#isOver = true
+      if (this.#events.at(-1)?.type !== 'reply')
+        throw new StreamError('the stream ended before the reply was complete', { code: 'stream_cut' })
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** What came since the last time, the reply at its end. */
+  takeEvents(): ModelEvent[] {
+    const events = this.#events
+    if (events.length > 0) this.#events = []
+    return events
+  }
+
+  #take(data: string): void {
+    if (this.#isOver) return
+    const events = this.#events
+    if (data === '[DONE]') this.#decoder.end(events, true)
+    else this.#decoder.read(parse(data), events)
+    if (events[events.length - 1]?.type === 'reply') this.#isOver = true
+  }
+
+  #fail(error: unknown): void {
+    this.#isOver = true
+    this.#failure ??=
+      error instanceof StreamError
+        ? error
+        : new StreamError('the stream holds something that makes no sense', { code: 'bad_stream', cause: error })
+  }
+}
+
+/**
+ * Reads server-sent events out of bytes, however they are cut into chunks. A parser takes text, so the decoder holds
+ * back the bytes of a character until all of them are there.
+ */
+export class SseReader {
+  readonly #decoder = new TextDecoder()
+  readonly #parser: ReturnType<typeof createParser>
+
+  /** `onData` gets the payload of each event. */
+  constructor(onData: (data: string) => void) {
+    this.#parser = createParser({ onEvent: (event) => onData(event.data), onError, maxBufferSize: longestEvent })
+    // Only in its very first piece would the parser look for a byte order mark that was encoded twice.
+    this.#parser.feed('')
+  }
+
+  read(chunk: Uint8Array): void {
+    if (chunk.length <= longestPiece) this.#feed(chunk)
+    else for (let at = 0; at < chunk.length; at += longestPiece) this.#feed(chunk.subarray(at, at + longestPiece))
+  }
+
+  /** Some servers leave out the empty line after their last event. */
+  end(): void {
+    this.#parser.feed(`${this.#decoder.decode()}\n\n`)
+  }
+
+  #feed(bytes: Uint8Array): void {
+    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
+  }
+}
+
+/** With several kinds of line ends in a piece, the parser looks through the rest of it for each line. */
+const longestPiece = 16 * 1024
+
+/** In characters. The longest that anybody means to send is an image. */
+const longestEvent = 64 * 1024 * 1024
+
+/** Unknown fields and the like are passed over, as the standard has it. */
+function onError({ type }: ParseError): void {
+  if (type !== 'max-buffer-size-exceeded') return
+  throw new StreamError(`the stream holds an event of more than ${longestEvent} characters`, { code: 'bad_stream' })
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    // Without its cause, which quotes another piece of the text: it may hold anything.
+    throw new StreamError(`the stream holds something that is not JSON: ${cut(data, 80)}`, { code: 'bad_json' })
+  }
+}
+
+/** The beginning of a text, which never ends in half a character. */
+export function cut(text: string, length: number): string {
+  const end = /[\uD800-\uDBFF]/.test(text[length - 1] ?? '') ? length - 1 : length
+  return text.slice(0, end)
+}

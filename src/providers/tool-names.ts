@@ -1,0 +1,43 @@
+/** Names of tools as a service takes them, and back again. */
+export interface ToolNames {
+  toWire(name: string): string
+  /** The name that was sent as this one; anything else comes back as it is. */
+  fromWire(name: string): string
+}
+
+/** Names that a service accepts pass unchanged; others become safe ones that are the same in every process. */
+export function createToolNames(rule: { readonly pattern: RegExp; readonly maxLength: number }): ToolNames {
+  const sent = new Map<string, string>()
+  const owners = new Map<string, string>()
+  // A global pattern would remember where it stopped.
+  const pattern = new RegExp(rule.pattern.source, rule.pattern.flags.replace(/[gy]/g, ''))
+  const isAccepted = (name: string): boolean => name.length <= rule.maxLength && pattern.test(name)
+
+  return {
+    toWire(name) {
+      const known = sent.get(name)
+      if (known !== undefined) return known
+      let wire = isAccepted(name) ? name : safeName(name, '')
+      // Somebody may have named a tool just like the safe name of another.
+      for (let n = 1; owners.has(wire); n++) wire = safeName(name, String(n))
+      sent.set(name, wire)
+      owners.set(wire, name)
+      return wire
+    },
+    fromWire: (name) => owners.get(name) ?? name,
+  }
+
+  function safeName(name: string, salt: string): string {
+    const tail = `_${hashOf(name + salt)}`
+    const readable = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, rule.maxLength - tail.length - 1)
+    const safe = `${readable}${tail}`
+    return isAccepted(safe) ? safe : `_${safe}`
+  }
+}
+
+/** FNV-1a: short, and the same everywhere. */
+function hashOf(text: string): string {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return (hash >>> 0).toString(36).padStart(7, '0')
+}

@@ -1,0 +1,267 @@
+import { show } from '../core/behavior.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import {
+  type EventIterator,
+  type ModelEvent,
+  type ModelRequest,
+  type Provider,
+  plainProvider,
+} from '../core/provider.ts'
+import { follow, Stop } from '../core/stop.ts'
+import { checkOptions, clockRule, type OptionRules } from './options.ts'
+import { isContent } from './retry.ts'
+
+/** How long a stream may be silent, in ms, or by model; 0 = for ever. */
+export interface WatchdogOptions {
+  /** Until the first piece of an answer. */
+  readonly firstEventMs?: number | ((model: string) => number)
+  /** From one piece to the next. */
+  readonly betweenEventsMs?: number | ((model: string) => number)
+  readonly clock?: Clock
+}
+
+/**
+ * Ends a stream that has fallen silent. Only pieces of the answer count, so a connection that is kept alive by pings
+ * is silent too; and only while somebody waits for one, so a slow reader is not taken for a stall.
+ */
+export function withWatchdog(provider: Provider, options: WatchdogOptions = {}): Provider {
+  checkOptions('withWatchdog', options, rules)
+  const watch: Watch = {
+    provider,
+    firstEventMs: options.firstEventMs ?? 300_000,
+    betweenEventsMs: options.betweenEventsMs ?? 120_000,
+    clock: options.clock ?? systemClock,
+  }
+  return {
+    ...plainProvider(provider),
+    stream: (request, signal) => new WatchedStream(watch, request, signal),
+    classifyError(error) {
+      if (!(error instanceof StalledError)) return provider.classifyError?.(error) ?? null
+      return { kind: 'provider_error', providerCode: 'stalled', retryable: true, message: error.message }
+    },
+  }
+}
+
+/** Nothing came for too long. */
+export class StalledError extends Error {
+  override readonly name = 'StalledError'
+  readonly code = 'ETIMEDOUT'
+}
+
+type Watch = Required<WatchdogOptions> & { readonly provider: Provider }
+type Result = IteratorResult<ModelEvent>
+
+const isLimit = (value: unknown): boolean => Number.isFinite(value) && (value as number) >= 0
+const limitRule = [
+  (value: unknown) => isLimit(value) || typeof value === 'function',
+  'a number of milliseconds (0 = off) or a function (model) => number',
+] as const
+const rules: OptionRules<WatchdogOptions> = {
+  firstEventMs: limitRule,
+  betweenEventsMs: limitRule,
+  clock: clockRule,
+}
+
+const over: Result = { done: true, value: undefined }
+
+/**
+ * Written by hand for the sake of the deltas: one promise each, which it takes to give up on a provider that does not
+ * listen to its signal, and no timer. The one timer looks, when it fires, at how long the present wait has lasted.
+ */
+class WatchedStream implements AsyncIterableIterator<ModelEvent> {
+  readonly #watch: Watch
+  readonly #request: ModelRequest
+  readonly #signal: AbortSignal
+  readonly #stop = new Stop()
+  #inner: EventIterator | undefined
+  #letGo: (() => void) | undefined
+  #callOff: (() => void) | undefined
+  #resolve: ((result: Result) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
+  #isOver = false
+  #hasContent = false
+  #firstMs = 0
+  #betweenMs = 0
+  /** When the present wait began, and what earlier ones took that brought no content. */
+  #waitsSince = 0
+  #waitedMs = 0
+
+  constructor(watch: Watch, request: ModelRequest, signal: AbortSignal) {
+    this.#watch = watch
+    this.#request = request
+    this.#signal = signal
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** What is there already was not waited for. */
+  take(): ModelEvent | undefined {
+    if (this.#isOver || !this.#hasContent) return undefined
+    const event = this.#inner?.take?.()
+    if (event === undefined) return undefined
+    this.#waitsSince = this.#watch.clock.now()
+    this.#note(event)
+    return event
+  }
+
+  next(): Promise<Result> {
+    if (this.#isOver) return Promise.resolve(over)
+    const result = new Promise(this.#beginWait)
+    try {
+      this.#ask()
+    } catch (error) {
+      this.#onError(error)
+    }
+    return result
+  }
+
+  async return(): Promise<Result> {
+    const resolve = this.#resolve
+    this.#close()
+    resolve?.(over)
+    await this.#inner?.return?.()
+    return over
+  }
+
+  async throw(error?: unknown): Promise<Result> {
+    await this.return()
+    throw error
+  }
+
+  readonly #beginWait = (resolve: (result: Result) => void, reject: (error: unknown) => void): void => {
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  #ask(): void {
+    const inner = (this.#inner ??= this.#open())
+    if (this.#isOver) {
+      leave(inner) // the abort came while it was opened
+      return
+    }
+    this.#waitsSince = this.#watch.clock.now()
+    if (!this.#callOff) this.#arm(this.#limitMs - this.#waitedMs)
+    inner.next().then(this.#onResult, this.#onError)
+  }
+
+  #open(): AsyncIterator<ModelEvent> {
+    this.#signal.throwIfAborted() // an abort that came while nobody waited is said here, too
+    const { provider } = this.#watch
+    this.#firstMs = this.#limitOf('firstEventMs')
+    this.#betweenMs = this.#limitOf('betweenEventsMs')
+    this.#letGo = follow(this.#signal, this.#stop)
+    this.#stop.onStop(this.#onStop)
+    return provider.stream(this.#request, this.#stop.signal)[Symbol.asyncIterator]()
+  }
+
+  #limitOf(option: 'firstEventMs' | 'betweenEventsMs'): number {
+    const limit = this.#watch[option]
+    if (typeof limit === 'number') return limit
+    const { model } = this.#request
+    const ms = limit(model)
+    if (!isLimit(ms))
+      throw new TypeError(`withWatchdog: ${option}("${model}") must be ${limitRule[1]}, got ${show(ms)}`)
+    return ms
+  }
+
+  get #limitMs(): number {
+    return this.#hasContent ? this.#betweenMs : this.#firstMs
+  }
+
+  #arm(ms: number): void {
+    if (this.#limitMs > 0) this.#callOff = this.#watch.clock.timer(ms, this.#onTimer)
+  }
+
+  #disarm(): void {
+    this.#callOff?.()
+    this.#callOff = undefined
+  }
+
+  readonly #onTimer = (): void => {
+    this.#callOff = undefined
+    if (!this.#resolve) return // nobody waits; whoever does next will set it again
+    const rest = this.#limitMs - this.#waitedMs - this.#waitingMs()
+    if (rest > 0) this.#arm(rest)
+    else this.#stop.stop(this.#stalled())
+  }
+
+  #waitingMs(): number {
+    return this.#watch.clock.now() - this.#waitsSince
+  }
+
+  #stalled(): StalledError {
+    const limit = this.#limitMs
+    const time = limit < 1000 ? `${limit} ms` : `${limit / 1000} s`
+    if (this.#hasContent)
+      return new StalledError(
+        `the stream stalled: nothing came for ${time}; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)`,
+      )
+    return new StalledError(
+      `no answer began for ${time}; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)`,
+    )
+  }
+
+  /** Time is up, or the signal from outside says so: either way, the provider is not waited for. */
+  readonly #onStop = (): void => {
+    this.#disarm()
+    const inner = this.#inner
+    this.#inner = undefined
+    this.#onError(this.#stop.reason)
+    leave(inner)
+  }
+
+  readonly #onError = (error: unknown): void => {
+    const reject = this.#reject
+    if (!reject) return
+    this.#close()
+    reject(error)
+  }
+
+  readonly #onResult = (result: Result): void => {
+    const resolve = this.#resolve
+    if (!resolve) return
+    this.#resolve = undefined
+    this.#reject = undefined
+    if (result?.done) this.#close()
+    else this.#note(result?.value)
+    resolve(result)
+  }
+
+  #note(event: ModelEvent): void {
+    if (isContent(event)) this.#noteContent(event)
+    else this.#noteOther(event)
+  }
+
+  #noteContent(event: ModelEvent): void {
+    this.#waitedMs = 0
+    if (this.#hasContent && event?.type !== 'reply') return
+    this.#hasContent = true
+    this.#disarm() // another limit from here on, or none
+  }
+
+  #noteOther(event: ModelEvent): void {
+    this.#waitedMs += this.#waitingMs()
+    if (event.type !== 'retry') return
+    this.#hasContent = false
+    this.#waitedMs = -(event.delayMs ?? 0) // a pause that was announced is no silence
+    this.#disarm()
+  }
+
+  #close(): void {
+    this.#isOver = true
+    this.#resolve = undefined
+    this.#reject = undefined
+    this.#disarm()
+    this.#letGo?.()
+  }
+}
+
+function leave(inner: AsyncIterator<ModelEvent> | undefined): void {
+  try {
+    inner?.return?.().then(undefined, () => {})
+  } catch {
+    // it had nothing to tidy up
+  }
+}

@@ -1,0 +1,201 @@
+import type { ModelEvent, StopReason } from '../../core/provider.ts'
+import { type Decoder, StreamError, type WireReply } from '../wire.ts'
+import { type Block, contentOf, type RawBlock, type RawUsage, usageOf } from './anthropic-reply.ts'
+import { countOf } from './counts.ts'
+import { failureOf } from './stream-error.ts'
+
+/** The events of the Messages API. Unknown ones are passed over, blocks of the service's own kinds are kept whole. */
+export class AnthropicDecoder implements Decoder {
+  readonly #blocks = new Map<number, Block>()
+  #usage: RawUsage = {}
+  #stop: string | undefined
+  #messageId: unknown
+  #isStarted = false
+  #isDone = false
+
+  read(payload: unknown, out: ModelEvent[]): void {
+    if (this.#isDone) return
+    const event = payload as StreamEvent
+    switch (event?.type) {
+      case 'content_block_delta':
+        this.#delta(this.#block(event.index), event.delta, out)
+        return
+      case 'content_block_start':
+        this.#open(event.index, event.content_block, out)
+        return
+      case 'content_block_stop':
+        this.#close(this.#block(event.index), out)
+        return
+      case 'message_start':
+        this.#start(event.message ?? {}, out)
+        return
+      case 'message_delta':
+        this.#stop = event.delta?.stop_reason ?? this.#stop
+        this.#count(event.usage)
+        return
+      case 'message_stop':
+        out.push(this.#reply())
+        this.#isDone = true
+        return
+      case 'error':
+        throw errorOf(event.error)
+    }
+  }
+
+  end(): void {
+    if (!this.#isDone) throw new StreamError('the stream ended without message_stop', { code: 'stream_cut' })
+  }
+
+  /** Some proxies send it twice, which is only more of the same; another message inside this one is not. */
+  #start({ id, usage, stop_reason, content }: RawMessage, out: ModelEvent[]): void {
+    if (this.#isStarted) {
+      if (typeof id !== 'string' || typeof this.#messageId !== 'string' || id === this.#messageId) return
+      throw new StreamError(`the stream begins message ${id} inside of another`, { code: 'bad_stream' })
+    }
+    this.#isStarted = true
+    this.#messageId = id
+    this.#stop = stop_reason ?? undefined
+    this.#count(usage)
+    out.push({ type: 'start' })
+    // Calls made by code at the service come whole, before whatever is streamed.
+    const given = Array.isArray(content) ? (content as readonly RawBlock[]) : []
+    for (const [i, block] of given.entries()) this.#close(this.#open(i - given.length, block, out), out)
+  }
+
+  #block(index: number): Block {
+    const block = this.#blocks.get(index)
+    if (!block)
+      throw new StreamError(`the stream speaks of block ${String(index)}, which has not begun`, { code: 'bad_stream' })
+    return block
+  }
+
+  #open(index: number, given: RawBlock, out: ModelEvent[]): Block {
+    if (typeof given?.type !== 'string')
+      throw new StreamError('the stream begins a block without a type', { code: 'bad_stream' })
+    const block: Block = { kind: given.type, text: '', id: String(given.id ?? ''), raw: given }
+    this.#blocks.set(index, block)
+    if (block.kind === 'text') {
+      this.#say('text', block, given.text, out)
+      if (Array.isArray(given.citations) && given.citations.length > 0) block.citations = given.citations
+    } else if (block.kind === 'thinking') {
+      this.#say('thinking', block, given.thinking, out)
+      block.signature = given.signature || undefined
+    } else if (block.kind === 'tool_use') {
+      out.push({ type: 'tool_start', id: block.id, name: String(given.name ?? '') })
+      // Some compatible services send the whole input at once.
+      if (Object.keys(given.input ?? {}).length > 0) this.#argue(block, JSON.stringify(given.input), out)
+    }
+    return block
+  }
+
+  #close(block: Block, out: ModelEvent[]): void {
+    if (block.kind === 'tool_use') out.push({ type: 'tool_end', id: block.id })
+  }
+
+  #delta(block: Block, delta: Delta, out: ModelEvent[]): void {
+    switch (delta?.type) {
+      case 'text_delta':
+        if (block.kind === 'text') this.#say('text', block, delta.text, out)
+        return
+      case 'thinking_delta':
+        if (block.kind === 'thinking') this.#say('thinking', block, delta.thinking, out)
+        return
+      case 'input_json_delta':
+        this.#argue(block, delta.partial_json, out)
+        return
+      case 'signature_delta':
+        block.signature = delta.signature
+        return
+      case 'citations_delta':
+        block.citations = [...(block.citations ?? []), delta.citation]
+        return
+      case 'compaction_delta':
+        // The whole content, not a piece of it.
+        block.raw = { ...block.raw, ...delta, type: block.kind }
+    }
+  }
+
+  #say(type: 'text' | 'thinking', block: Block, text: unknown, out: ModelEvent[]): void {
+    if (typeof text !== 'string' || text === '') return
+    block.text += text
+    out.push({ type, delta: text })
+  }
+
+  #argue(block: Block, fragment: unknown, out: ModelEvent[]): void {
+    if (typeof fragment !== 'string' || fragment === '') return
+    block.text += fragment
+    if (block.kind === 'tool_use') out.push({ type: 'tool_args', id: block.id, delta: fragment })
+  }
+
+  /** Numbers are totals so far: the latest counts, where there is one. */
+  #count(usage: RawUsage | null | undefined): void {
+    for (const [name, value] of Object.entries(usage ?? {}))
+      if (value !== null) this.#usage[name as keyof RawUsage] = value
+  }
+
+  #reply(): WireReply {
+    const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => contentOf(block))
+    const hour = countOf(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
+    return {
+      type: 'reply',
+      content,
+      usage: usageOf(this.#usage),
+      stop: stops.get(this.#stop) ?? 'other',
+      ...(this.#stop === 'pause_turn' && { isPaused: true }),
+      ...(hour && { cacheCreation1h: hour }),
+    }
+  }
+}
+
+const stops: ReadonlyMap<string | undefined, StopReason> = new Map([
+  ['end_turn', 'end'],
+  ['stop_sequence', 'end'],
+  ['tool_use', 'tool_use'],
+  ['max_tokens', 'length'],
+  ['model_context_window_exceeded', 'length'],
+  ['refusal', 'refusal'],
+])
+
+/** Overload and outages may strike after the answer has begun. */
+function errorOf(error: { type?: unknown; message?: unknown } | undefined): StreamError {
+  const code = typeof error?.type === 'string' ? error.type : 'error'
+  const message = typeof error?.message === 'string' ? error.message : code
+  return failureOf({ message, code, status: statuses.get(code) })
+}
+
+const statuses: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['authentication_error', 401],
+  ['billing_error', 402],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['request_too_large', 413],
+  ['rate_limit_error', 429],
+  ['api_error', 500],
+  ['timeout_error', 504],
+  ['overloaded_error', 529],
+])
+
+interface RawMessage {
+  readonly id?: unknown
+  readonly usage?: RawUsage | null
+  readonly stop_reason?: string | null
+  readonly content?: unknown
+}
+
+type Delta =
+  | { readonly type: 'text_delta'; readonly text: string }
+  | { readonly type: 'thinking_delta'; readonly thinking: string }
+  | { readonly type: 'input_json_delta'; readonly partial_json: string }
+  | { readonly type: 'signature_delta'; readonly signature: string }
+  | { readonly type: 'citations_delta'; readonly citation: unknown }
+  | { readonly type: 'compaction_delta' }
+
+type StreamEvent =
+  | { readonly type: 'message_start'; readonly message?: RawMessage }
+  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: RawBlock }
+  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: Delta }
+  | { readonly type: 'content_block_stop'; readonly index: number }
+  | { readonly type: 'message_delta'; readonly delta?: { readonly stop_reason?: string }; readonly usage?: RawUsage }
+  | { readonly type: 'message_stop' }
+  | { readonly type: 'error'; readonly error?: { readonly type?: unknown; readonly message?: unknown } }

@@ -1,0 +1,295 @@
+import type { ModelEvent, ModelReply, ReplyToolCall, StopReason } from '../../core/provider.ts'
+import { type Decoder, StreamError } from '../wire.ts'
+import { readFailure } from './chat-error.ts'
+import { addDetail, type Detail, detailText } from './chat-reasoning.ts'
+import { type RawUsage, usageOf } from './chat-usage.ts'
+import { isText } from './is-text.ts'
+import { withOwn } from './own-data.ts'
+
+export const wireName = 'openai-chat'
+
+/** The chunks of a chat completion, as OpenAI and the many who imitate it send them. */
+export class ChatDecoder implements Decoder {
+  readonly #calls: Call[] = []
+  /** In the order in which they were announced: those without an id are found by their place. */
+  readonly #told: Call[] = []
+  readonly #details: Detail[] = []
+  #thinking = ''
+  #thinkingField: string | undefined
+  #text = ''
+  #usage: RawUsage | undefined
+  #finish: string | undefined
+  #isRefused = false
+  #isStarted = false
+  #isOver = false
+  readonly #counting: Counting
+
+  constructor(counting: Counting = {}) {
+    this.#counting = counting
+  }
+
+  read(payload: unknown, out: ModelEvent[]): void {
+    const chunk = (Array.isArray(payload) ? payload[0] : payload) as Chunk | null | undefined
+    if (typeof chunk !== 'object' || chunk === null) return
+    const choice = chunk.choices?.[0]
+    if (chunk.error || choice?.error || chunk.x_groq?.error || chunk.object === 'error')
+      throw readFailure(choice?.error ? choice : chunk)
+    if (!this.#isStarted) out.push({ type: 'start' })
+    this.#isStarted = true
+    // Some send the whole message at once; some repeat it whole at the end, which is nothing new.
+    const delta = choice?.delta ?? (this.#isEmpty() ? choice?.message : undefined)
+    if (delta) this.#delta(delta, out)
+    if (choice?.finish_reason) this.#finished(String(choice.finish_reason).toLowerCase())
+    const usage = chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage
+    // Some close with a count of nothing.
+    if (usage && (!this.#usage || usage.prompt_tokens || usage.completion_tokens)) this.#usage = usage
+  }
+
+  end(out: ModelEvent[], isDone: boolean): void {
+    if (this.#isOver) return
+    if (this.#finish === undefined && !isDone)
+      throw new StreamError('the stream ended without a finish_reason', { code: 'stream_cut' })
+    this.#isOver = true
+    for (const call of this.#calls) if (call.told === undefined) this.#tell(call, out)
+    for (const call of this.#told) out.push({ type: 'tool_end', id: call.told! })
+    out.push({
+      type: 'reply',
+      content: this.#content(),
+      usage: usageOf(this.#usage ?? {}, this.#counting),
+      stop: this.#stop(),
+    })
+  }
+
+  #isEmpty(): boolean {
+    return this.#text === '' && this.#thinking === '' && this.#calls.length === 0
+  }
+
+  #delta(delta: Delta, out: ModelEvent[]): void {
+    const { content, refusal } = delta
+    this.#think(delta, out)
+    if (typeof content === 'string') this.#say(content, out)
+    else if (Array.isArray(content)) for (const part of content) this.#part(part, out)
+    if (isText(refusal)) {
+      this.#isRefused = true
+      this.#say(refusal, out)
+    }
+    if (Array.isArray(delta.tool_calls)) for (const fragment of delta.tool_calls) this.#call(fragment, out)
+    if (delta.function_call) this.#call({ index: -1, function: delta.function_call }, out)
+  }
+
+  #say(text: string, out: ModelEvent[]): void {
+    if (text === '') return
+    this.#text += text
+    out.push({ type: 'text', delta: text })
+  }
+
+  #ponder(text: string, out: ModelEvent[]): void {
+    if (text === '') return
+    this.#thinking += text
+    out.push({ type: 'thinking', delta: text })
+  }
+
+  #think(delta: Delta, out: ModelEvent[]): void {
+    const field = thinkingField(delta)
+    if (field) {
+      this.#thinkingField ??= field
+      this.#ponder(delta[field] as string, out)
+    }
+    if (!Array.isArray(delta.reasoning_details)) return
+    for (const detail of delta.reasoning_details as readonly (Detail | null)[]) {
+      if (typeof detail !== 'object' || detail === null) continue
+      addDetail(this.#details, detail)
+      if (!field) this.#ponder(detailText(detail), out)
+    }
+  }
+
+  #part(part: ContentPart | null, out: ModelEvent[]): void {
+    if (part?.type === 'text' && isText(part.text)) this.#say(part.text, out)
+    if (part?.type !== 'thinking') return
+    const thoughts = Array.isArray(part.thinking) ? part.thinking : [{ text: part.thinking }]
+    for (const thought of thoughts) if (isText(thought?.text)) this.#ponder(thought.text, out)
+  }
+
+  #call(fragment: Fragment | null, out: ModelEvent[]): void {
+    const id = isText(fragment?.id) ? fragment.id : ''
+    const name = isText(fragment?.function?.name) ? fragment.function.name : ''
+    const args = argumentText(fragment?.function?.arguments)
+    const index = typeof fragment?.index === 'number' ? fragment.index : undefined
+    let call = this.#callOf(index, id, name)
+    if (!call || beginsAnew(call, name, args)) this.#calls.push((call = { index, id: '', name: '', args: '' }))
+    call.id ||= id
+    call.name ||= name
+    call.args += args
+    if (fragment?.extra_content) call.extra = fragment.extra_content
+    if (call.told === undefined) {
+      if (call.name !== '') this.#tell(call, out)
+    } else if (args !== '') out.push({ type: 'tool_args', id: call.told, delta: args })
+  }
+
+  /** The call that a fragment goes on with: found by index, else by id, else the last one. */
+  #callOf(index: number | undefined, id: string, name: string): Call | undefined {
+    const calls = this.#calls
+    if (id !== '') {
+      const isSame = (call: Call): boolean => call.index === undefined || index === undefined || call.index === index
+      const known = calls.findLast((call) => call.id === id && isSame(call))
+      if (known || index === undefined) return known
+    } else if (index === undefined) return calls.at(-1)
+    const there = calls.findLast((call) => call.index === index)
+    // Some count every call as the first, so a new id is a new call. But no call begins without a name.
+    return there && there.id !== '' && id !== '' && name !== '' ? undefined : there
+  }
+
+  #tell(call: Call, out: ModelEvent[]): void {
+    this.#told.push(call)
+    call.told = call.id
+    out.push({ type: 'tool_start', id: call.id, name: call.name })
+    if (call.args !== '') out.push({ type: 'tool_args', id: call.id, delta: call.args })
+  }
+
+  #finished(reason: string): void {
+    if (failures.has(reason))
+      throw new StreamError(`the service broke its answer off, with finish_reason "${reason}"`, { code: reason })
+    this.#finish = reason
+  }
+
+  #content(): ModelReply['content'] {
+    const field = this.#thinkingField
+    const data = {
+      ...(field !== undefined && field !== 'reasoning_content' && { field }),
+      ...(this.#details.length > 0 && { bound: { details: this.#details } }),
+    }
+    const kept = Object.keys(data).length > 0 && withOwn(wireName, data)
+    return [
+      ...(this.#thinking !== '' || kept ? [{ type: 'thinking', text: this.#thinking, ...kept } as const] : []),
+      ...(this.#text !== '' ? [{ type: 'text', text: this.#text } as const] : []),
+      ...this.#inOrder().map(callOf),
+    ]
+  }
+
+  /** As the service counts them, unless only their place tells which of them was announced as which. */
+  #inOrder(): readonly Call[] {
+    const ids = new Set(this.#told.map(({ told }) => told).filter((id) => id !== ''))
+    const isCounted = ids.size === this.#told.length && this.#told.every(({ index }) => index !== undefined)
+    return isCounted ? this.#told.toSorted((a, b) => a.index! - b.index!) : this.#told
+  }
+
+  /** Calls count more than what the service calls it, unless it says that it was interrupted. */
+  #stop(): StopReason {
+    const stop = this.#finish === undefined ? 'end' : (stops.get(this.#finish) ?? 'other')
+    if (stop === 'length' || stop === 'refusal') return stop
+    if (this.#calls.length > 0) return 'tool_use'
+    if (this.#isRefused) return 'refusal'
+    return stop === 'tool_use' ? 'end' : stop
+  }
+}
+
+const stops: ReadonlyMap<string, StopReason> = new Map(
+  Object.entries({
+    stop: 'end',
+    end: 'end',
+    eos: 'end',
+    end_turn: 'end',
+    stop_sequence: 'end',
+    tool_calls: 'tool_use',
+    function_call: 'tool_use',
+    tool_use: 'tool_use',
+    length: 'length',
+    max_tokens: 'length',
+    model_length: 'length',
+    model_context_window_exceeded: 'length',
+    content_filter: 'refusal',
+    refusal: 'refusal',
+    sensitive: 'refusal',
+  } as const),
+)
+
+const failures: ReadonlySet<string> = new Set(['error', 'network_error', 'insufficient_system_resource'])
+
+/** Some send the same thought under two names: the first one counts. */
+function thinkingField(delta: Delta): (typeof thinkingFields)[number] | undefined {
+  for (const name of thinkingFields) if (isText(delta[name])) return name
+  return undefined
+}
+
+const thinkingFields = ['reasoning_content', 'reasoning', 'reasoning_text'] as const
+
+function argumentText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : ''
+}
+
+/** Where neither index nor id tells calls apart, another name does, or a new object after one that is whole. */
+function beginsAnew(call: Call, name: string, args: string): boolean {
+  if (name === '' || call.name === '') return false
+  return name !== call.name || (args.trimStart().startsWith('{') && isWhole(call.args))
+}
+
+function isWhole(text: string): boolean {
+  if (!text.trimEnd().endsWith('}')) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const callOf = ({ id, name, args, extra }: Call): ReplyToolCall => ({
+  type: 'tool_call',
+  id,
+  name,
+  input: args.trim() === '' ? '{}' : args,
+  ...(extra !== undefined && withOwn(wireName, { bound: { extra_content: extra } })),
+})
+
+interface Counting {
+  readonly reasoningOutsideOutput?: boolean
+}
+
+interface Call {
+  readonly index: number | undefined
+  id: string
+  name: string
+  args: string
+  /** The id it was announced under. */
+  told?: string
+  /** Gemini's signatures, for instance. */
+  extra?: unknown
+}
+
+interface Chunk {
+  readonly choices?: readonly Choice[]
+  readonly usage?: RawUsage | null
+  readonly x_groq?: { readonly usage?: RawUsage; readonly error?: unknown }
+  readonly error?: unknown
+  readonly object?: unknown
+}
+
+interface Choice {
+  readonly delta?: Delta | null
+  readonly message?: Delta | null
+  readonly finish_reason?: unknown
+  readonly usage?: RawUsage
+  readonly error?: unknown
+}
+
+type Delta = { readonly [Field in (typeof thinkingFields)[number]]?: unknown } & {
+  readonly content?: unknown
+  readonly refusal?: unknown
+  readonly reasoning_details?: unknown
+  readonly tool_calls?: unknown
+  readonly function_call?: Fragment['function']
+}
+
+interface ContentPart {
+  readonly type?: unknown
+  readonly text?: unknown
+  readonly thinking?: unknown
+}
+
+interface Fragment {
+  readonly index?: unknown
+  readonly id?: unknown
+  readonly function?: { readonly name?: unknown; readonly arguments?: unknown } | null
+  readonly extra_content?: unknown
+}

@@ -1,0 +1,138 @@
+import { keep } from '../../core/keep.ts'
+import type { ModelRequest } from '../../core/provider.ts'
+import { thinkingBudgets } from '../../core/thinking.ts'
+import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
+import type { SessionContentBlock } from '../../core/turn.ts'
+import { lowerSchema } from '../lower-schema.ts'
+import { type Fields, type NameRule, RawJson, type Wire, type WireRules } from '../wire.ts'
+import { ChatDecoder, wireName } from './chat-decoder.ts'
+import { readError } from './chat-error.ts'
+import { breakpoint, withBreakpoint, writeAssistant, writeSystem, writeUser } from './chat-messages.ts'
+import type { ChatQuirks, ThinkingStyle } from './chat-quirks.ts'
+
+export type { ChatQuirks } from './chat-quirks.ts'
+
+/** The Chat Completions API, as OpenAI and those who imitate it speak it. */
+export function openaiChat(quirks: ChatQuirks = {}): Wire {
+  return {
+    name: wireName,
+    rules: rulesFor(quirks),
+    list: 'messages',
+    path: () => '/chat/completions',
+    fields: (request) => writeFields(request, quirks),
+    lead: ({ system, cache }) => (system === '' ? [] : [writeSystem(system, quirks, cache)]),
+    items: ({ role, content }) => (role === 'assistant' ? writeAssistant(content, quirks) : writeUser(content, quirks)),
+    ...(quirks.cacheBreakpoints && { marked: withBreakpoint }),
+    decoder: () => new ChatDecoder(quirks),
+    readError,
+  }
+}
+
+/** Known rules for the ids of calls. */
+export const chatIdRules = {
+  openai: { pattern: /^[\w.:-]+$/, maxLength: 40 },
+  mistral: { pattern: /^[A-Za-z0-9]{9}$/, maxLength: 9 },
+} as const satisfies Record<string, NameRule>
+
+const rulesFor = ({ idRule, documents, maxImages, toolNameOnResults }: ChatQuirks): WireRules => ({
+  callId: idRule ?? chatIdRules.openai,
+  toolName: { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 },
+  imageTypes: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  documentTypes: documents ? ['application/pdf'] : [],
+  maxMediaLength: 20 * 1024 * 1024,
+  maxImages: maxImages ?? 500,
+  maxTotalMediaLength: 45 * 1024 * 1024,
+  signedThinkingOnly: false,
+  ...(toolNameOnResults && { callNames: true }),
+  startsWithUser: false,
+  endsWithUser: false,
+})
+
+function writeFields(request: ModelRequest, quirks: ChatQuirks): Fields {
+  const { model, messages, tools, cache, toolChoice, outputSchema, sessionId } = request
+  const { cacheBreakpoints, emptyTools, structuredOutput, streamUsage = true, includeObfuscation, store } = quirks
+  const stream = {
+    ...(streamUsage && { include_usage: true }),
+    ...(includeObfuscation !== undefined && { include_obfuscation: includeObfuscation }),
+  }
+  const forced = typeof toolChoice === 'object' && toolChoice
+  const needsTools = tools.length > 0 || (emptyTools && messages.some(({ content }) => content.some(isCall)))
+  return {
+    model,
+    stream: true,
+    ...(Object.keys(stream).length > 0 && { stream_options: stream }),
+    ...writeThinking(request, quirks),
+    ...(needsTools && { tools: cache && cacheBreakpoints ? markedTools(tools) : plainTools(tools) }),
+    ...(forced && { tool_choice: { type: 'function', function: { name: forced.name } } }),
+    ...(toolChoice === 'none' && tools.length > 0 && { tool_choice: 'none' }),
+    ...(outputSchema && !forced && structuredOutput === 'json_schema' && responseFormat(outputSchema)),
+    ...(quirks.promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-longestKey) }),
+    ...(store !== undefined && { store }),
+  }
+}
+
+const longestKey = 64
+
+const isCall = ({ type }: SessionContentBlock): boolean => type === 'tool_call'
+
+const writeTool = ({ name, description, inputSchema }: ToolSpec): object => ({
+  type: 'function',
+  function: { name, description, parameters: lowerSchema(inputSchema, 'openai') },
+})
+const plainTools = keep((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
+const markedTools = keep(
+  (tools: readonly ToolSpec[]) =>
+    new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
+)
+
+const responseFormat = keep((outputSchema: JsonSchema): Fields => {
+  const strict = lowerSchema(outputSchema, 'openai-strict')
+  const schema = strict ?? lowerSchema(outputSchema, 'openai')
+  const format = { name: 'output', strict: strict !== undefined, schema }
+  return { response_format: { type: 'json_schema', json_schema: format } }
+})
+
+/** Thinking counts as output: the room for it comes on top of the room for the answer. */
+function writeThinking(request: ModelRequest, { thinking: style = 'none', ...quirks }: ChatQuirks): Fields {
+  const { thinking, maxTokens, toolChoice, thinkingBudget } = request
+  const { maxTokensField = 'max_tokens' } = quirks
+  // Many refuse to be made to call a tool while they think. Nobody here chooses by himself how long to think.
+  const level = typeof toolChoice === 'object' || thinking === 'adaptive' ? 'off' : thinking
+  const isThinking = level !== 'off' && style !== 'none'
+  if (!isThinking) return { [maxTokensField]: maxTokens, ...thinkingFields(style, false, quirks.efforts?.off) }
+  const usual = thinkingBudgets[level]
+  const budget = thinkingBudget ?? usual
+  const effort = quirks.efforts?.[level] ?? (style === 'openrouter' ? level : commonEfforts[level])
+  const isExact = style === 'openrouter' && budget !== usual
+  return {
+    [maxTokensField]: maxTokens + budget,
+    ...(isExact
+      ? { reasoning: { max_tokens: Math.max(budget, smallestBudget) } }
+      : thinkingFields(style, true, effort)),
+  }
+}
+
+/** Anthropic's, which OpenRouter passes on to. */
+const smallestBudget = 1024
+
+const commonEfforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' } as const
+
+function thinkingFields(style: ThinkingStyle, isOn: boolean, effort: string | undefined): Fields {
+  switch (style) {
+    case 'none':
+      return {}
+    // Models that do not think take no effort, not even none.
+    case 'effort':
+      return effort === undefined ? {} : { reasoning_effort: effort }
+    case 'openrouter':
+      return effort === undefined ? {} : { reasoning: { effort } }
+    case 'deepseek':
+      return { thinking: { type: isOn ? 'enabled' : 'disabled' } }
+    case 'qwen':
+      return { enable_thinking: isOn }
+    case 'qwen-template':
+      return { chat_template_kwargs: { enable_thinking: isOn } }
+    case 'together':
+      return { reasoning: { enabled: isOn } }
+  }
+}

@@ -1,0 +1,264 @@
+import { keep } from '../../core/keep.ts'
+import type { ModelRequest } from '../../core/provider.ts'
+import { type ThinkingLevel, thinkingBudgets } from '../../core/thinking.ts'
+import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
+import type {
+  ImageBlock,
+  Message,
+  PromptPart,
+  SessionContentBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultBlock,
+} from '../../core/turn.ts'
+import { lowerSchema } from '../lower-schema.ts'
+import { type Fields, RawJson, type Wire, type WireError, type WireItem, type WireRules } from '../wire.ts'
+import { dataUrl } from './media.ts'
+import { ownOf } from './own-data.ts'
+import { ResponsesDecoder } from './responses-decoder.ts'
+import { type Effort, effortFor, effortsOf } from './responses-models.ts'
+import { type Own, paragraph, wireName } from './responses-reply.ts'
+
+/** In what services that speak the Responses API differ from OpenAI. */
+export interface ResponsesQuirks {
+  /** `false`: it refuses `max_output_tokens`. */
+  readonly maxOutputTokens?: boolean
+  /** `false`: it refuses `prompt_cache_key`. */
+  readonly promptCacheKey?: boolean
+  /** Where the system prompt goes: a field of its own, or the first message under this role. */
+  readonly system?: 'instructions' | 'system' | 'developer'
+  /** How hard its models can be told to think; see `effortsOf`. */
+  readonly efforts?: (model: string) => readonly Effort[] | undefined
+}
+
+/** The Responses API. Nothing is stored at the service: every request holds the whole conversation. */
+export function openaiResponses(quirks: ResponsesQuirks = {}): Wire {
+  const { system = 'instructions' } = quirks
+  return {
+    name: wireName,
+    rules,
+    list: 'input',
+    path: () => '/responses',
+    fields: (request) => writeFields(request, quirks),
+    ...(system !== 'instructions' && {
+      lead: (request: ModelRequest) => (request.system === '' ? [] : [{ role: system, content: request.system }]),
+    }),
+    items: ({ role, content }: Message) => (role === 'assistant' ? writeAnswer(content) : writePrompt(content)),
+    decoder: (request) => new ResponsesDecoder(request),
+    readError,
+  }
+}
+
+const rules: WireRules = {
+  callId: { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 },
+  toolName: { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 },
+  imageTypes: ['image/png', 'image/jpeg', 'image/gif', 'image/webp'],
+  documentTypes: ['application/pdf'],
+  maxMediaLength: 20 * 1024 * 1024,
+  maxImages: 500,
+  maxTotalMediaLength: 45 * 1024 * 1024,
+  signedThinkingOnly: true,
+  startsWithUser: false,
+  endsWithUser: false,
+}
+
+function writeFields(request: ModelRequest, quirks: ResponsesQuirks): Fields {
+  const { model, system, tools, thinking, toolChoice, outputSchema, sessionId } = request
+  const forced = typeof toolChoice === 'object' && toolChoice
+  const { promptCacheKey = true, maxOutputTokens = true } = quirks
+  const efforts = (quirks.efforts ?? effortsOf)(model)
+  const reasoning = efforts && writeReasoning(thinking, efforts)
+  return {
+    model,
+    stream: true,
+    store: false,
+    ...(efforts && { include: ['reasoning.encrypted_content'] }),
+    ...(reasoning && { reasoning }),
+    ...(maxOutputTokens && { max_output_tokens: roomFor(request, efforts) }),
+    ...(promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-longestName) }),
+    ...(outputSchema && !forced && { text: { format: outputFormat(outputSchema) } }),
+    ...(tools.length > 0 && { tools: writeTools(tools) }),
+    ...(forced && { tool_choice: { type: 'function', name: forced.name } }),
+    ...(toolChoice === 'none' && tools.length > 0 && { tool_choice: 'none' }),
+    ...((quirks.system ?? 'instructions') === 'instructions' && system !== '' && { instructions: system }),
+  }
+}
+
+const longestName = 64
+
+function writeReasoning(thinking: ThinkingLevel, efforts: readonly Effort[]): object | undefined {
+  if (efforts.length === 0) return undefined
+  if (thinking === 'adaptive') return { summary: 'auto' }
+  if (thinking !== 'off') return { effort: effortFor(thinking, efforts), summary: 'auto' }
+  const least = efforts.find((effort) => effort === 'none' || effort === 'minimal')
+  return least && { effort: least }
+}
+
+/** Thinking counts as output: the room for it comes on top of the room for the answer. */
+function roomFor(
+  { thinking, thinkingBudget, maxTokens }: ModelRequest,
+  efforts: readonly Effort[] | undefined,
+): number {
+  const isOn = efforts !== undefined && thinking !== 'off' && thinking !== 'adaptive'
+  const budget = isOn ? (thinkingBudget ?? thinkingBudgets[thinking]) : 0
+  return Math.max(maxTokens + budget, smallestRoom)
+}
+
+/** Less is refused. */
+const smallestRoom = 16
+
+const outputFormat = keep((schema: JsonSchema) => {
+  const strict = lowerSchema(schema, 'openai-strict')
+  return {
+    type: 'json_schema',
+    name: 'output',
+    schema: strict ?? lowerSchema(schema, 'openai'),
+    strict: strict !== undefined,
+  }
+})
+
+const writeTools = keep(
+  (tools: readonly ToolSpec[]) =>
+    new RawJson(
+      tools.map(({ name, description, inputSchema }) => ({
+        type: 'function',
+        name,
+        description,
+        parameters: lowerSchema(inputSchema, 'openai'),
+        strict: false,
+      })),
+    ),
+)
+
+/** A message that parts can still be added to. */
+interface Open extends WireItem {
+  readonly id?: string | undefined
+  readonly json: { readonly content: object[] }
+  readonly blocks: number[]
+}
+
+function writePrompt(content: readonly SessionContentBlock[]): readonly WireItem[] {
+  const items: WireItem[] = []
+  let open: Open | undefined
+  for (const [i, block] of content.entries()) {
+    if (block.type === 'tool_result') {
+      items.push({ json: writeResult(block), blocks: [i] })
+      open = undefined
+      continue
+    }
+    if (!open) items.push((open = { json: { ...message('user'), content: [] }, blocks: [] }))
+    open.json.content.push(writePart(block as PromptPart))
+    open.blocks.push(i)
+  }
+  return items
+}
+
+const message = (role: 'user' | 'assistant') => ({ type: 'message', role }) as const
+
+function writePart(block: PromptPart): object {
+  switch (block.type) {
+    case 'text':
+      return { type: 'input_text', text: block.text }
+    case 'image':
+      return writeImage(block)
+    case 'document':
+      return { type: 'input_file', filename: block.name ?? 'document.pdf', file_data: dataUrl(block) }
+  }
+}
+
+const writeImage = (block: ImageBlock): object => ({ type: 'input_image', image_url: dataUrl(block) })
+
+/** Not every service takes a list here, so only images make it one. */
+function writeResult({ callId, output }: ToolResultBlock): object {
+  const result = { type: 'function_call_output', call_id: callId }
+  if (typeof output === 'string') return { ...result, output }
+  if (output.every((part) => part.type === 'text'))
+    return { ...result, output: output.map(({ text }) => text).join('\n') }
+  return { ...result, output: output.map(writePart) }
+}
+
+function writeAnswer(content: readonly SessionContentBlock[]): readonly WireItem[] {
+  const items: WireItem[] = []
+  let open: Open | undefined
+  // An item under its id must have its reasoning before it; under no id nobody asks for it.
+  let isReasoned = false
+  for (const [i, block] of content.entries()) {
+    if (block.type === 'text' && !ownOf<Own>(wireName, block).block) {
+      const { id, phase } = ownOf<Own>(wireName, block).bound ?? {}
+      if (!open || open.id !== id) {
+        const json = { ...message('assistant'), ...(isReasoned && idOf('msg_', id)), ...(phase && { phase }) }
+        open = { id, json: { ...json, content: [] }, blocks: [] }
+        items.push(open)
+      }
+      open.json.content.push(writeText(block))
+      open.blocks.push(i)
+      continue
+    }
+    const json = writeItem(block, { next: content[i + 1], isReasoned })
+    if (!json) continue
+    isReasoned ||= block.type === 'thinking'
+    open = undefined
+    items.push({ json, blocks: [i] })
+  }
+  return items
+}
+
+function writeText(block: TextBlock): object {
+  const { annotations, refusal } = ownOf<Own>(wireName, block).bound ?? {}
+  if (refusal) return { type: 'refusal', refusal: block.text }
+  return { type: 'output_text', text: block.text, ...(annotations && { annotations }) }
+}
+
+interface Place {
+  readonly next: SessionContentBlock | undefined
+  readonly isReasoned: boolean
+}
+
+function writeItem(block: SessionContentBlock, { next, isReasoned }: Place): object | undefined {
+  if (block.type === 'text') return ownOf<Own>(wireName, block).block
+  // Reasoning is refused without what it led to.
+  if (block.type === 'thinking') return next && next.type !== 'thinking' ? writeThinking(block) : undefined
+  if (block.type !== 'tool_call') return undefined
+  const { bound, ...more } = ownOf<Own>(wireName, block)
+  return {
+    type: 'function_call',
+    ...(isReasoned && idOf('fc_', bound?.id)),
+    call_id: block.id,
+    name: block.name,
+    arguments: JSON.stringify(block.input),
+    ...more,
+  }
+}
+
+function writeThinking(block: ThinkingBlock): object | undefined {
+  const { id, encrypted_content, lengths = [] } = ownOf<Own>(wireName, block).bound ?? {}
+  if (encrypted_content === undefined) return undefined
+  let at = 0
+  const summary = lengths.map((length) => {
+    const text = block.text.slice(at, at + length)
+    at += length + paragraph.length
+    return { type: 'summary_text', text }
+  })
+  return { type: 'reasoning', ...idOf('rs_', id), summary, encrypted_content }
+}
+
+/** Ids that a service would not take for its own are left out. */
+const idOf = (prefix: string, id: unknown): { id: string } | undefined =>
+  typeof id === 'string' && id.startsWith(prefix) && id.length <= longestName ? { id } : undefined
+
+/** `{ error: { message, type, code } }`, `{ detail: … }`, or `{ error: '…', code }`. */
+function readError(body: unknown): WireError {
+  const whole = (body ?? {}) as { error?: unknown; detail?: unknown; code?: unknown; message?: unknown }
+  const inner = (whole.error ?? whole.detail ?? whole) as Record<string, unknown> | string
+  const error = typeof inner === 'string' ? { message: inner, code: whole.code } : inner
+  const { message, code, type, resets_in_seconds: seconds } = error as Record<string, unknown>
+  const name = [code, type].find((value) => typeof value === 'string' && value !== '')
+  return {
+    ...(typeof name === 'string' && { code: name }),
+    ...(typeof message === 'string' && { message }),
+    ...(typeof seconds === 'number' && seconds >= 0 && { retryAfterMs: seconds * 1000 }),
+    ...([code, type].some((value) => spent.has(value)) && { isQuota: true }),
+  }
+}
+
+const spent = new Set<unknown>(['insufficient_quota', 'usage_limit_reached', 'billing_hard_limit_reached'])

@@ -1,0 +1,28 @@
+import type { Agent } from '../core/agent.ts'
+import type { HookContexts } from '../core/hook-map.ts'
+
+type Broken = HookContexts['cache:break']
+
+/** Call it at the end of a test. */
+export interface CacheWatch {
+  /** Throws, naming each break and its cause, if there was any. */
+  (): void
+  readonly breaks: readonly Broken[]
+}
+
+/** Watches an agent from now on: what it returns fails a test in which the beginning of a prompt changed between two requests, so that a provider's cache was lost. */
+export function expectNoCacheBreaks(
+  agent: Pick<Agent, 'hooks'>,
+  { except }: { except?: (broken: Broken) => boolean } = {},
+): CacheWatch {
+  const breaks: Broken[] = []
+  agent.hooks.hook('cache:break', (broken) => {
+    if (!except?.(broken)) breaks.push(broken)
+  })
+  const check = (): void => {
+    if (breaks.length === 0) return
+    const list = breaks.map(({ turn, segment, cause }) => `turn ${turn}, ${segment}: ${cause}`)
+    throw new Error(`the prompt's beginning changed, so its cache was lost:\n  ${list.join('\n  ')}`)
+  }
+  return Object.assign(check, { breaks })
+}
