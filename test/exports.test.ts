@@ -15,9 +15,12 @@ const entryPoints = Object.entries(manifest.exports).filter(([subpath]) => subpa
 /** What the root gives at run time. A name that is added or taken away is a change of the public surface. */
 const rootNames = [
   'AgentAbortedError',
+  'AgentAuthError',
   'AgentContextExceededError',
   'AgentError',
   'AgentProviderError',
+  'AgentQuotaError',
+  'AgentRateLimitError',
   'LeaseLostError',
   'SessionBusyError',
   'autoDetectAndConvert',

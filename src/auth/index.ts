@@ -1,0 +1,12 @@
+export {
+  type ApiKeyCredential,
+  type Credential,
+  type CredentialStore,
+  type CredentialSummary,
+  CredentialsError,
+  createCredentialStore,
+  type OAuthCredential,
+} from './credentials.ts'
+export { codexOAuth } from './known.ts'
+export { type LoginOptions, login } from './login.ts'
+export { type OAuthEndpoints, OAuthError, type OAuthTokens } from './oauth.ts'
