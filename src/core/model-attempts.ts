@@ -142,7 +142,8 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       draft.isStarted = true
       return hooks.tell('stream:start', { turnId, attempt })
     case 'retry':
-      return draft.retry(event)
+      // A provider counts from one each time it is asked, which may be more than once.
+      return draft.retry({ ...event, attempt: attempt + 1 })
     case 'repair': {
       const { type: _, ...repair } = event
       return hooks.tell('repair', { turnId, ...repair })

@@ -1,3 +1,4 @@
+import { AgentProviderError } from './errors.ts'
 import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
@@ -19,8 +20,23 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   }
   // An abort beats a suspension: what it left open is answered too.
   for (const call of run.log.transcript.openCalls) await run.log.append(syntheticResult(call.id, 'aborted'))
+  countUnreadable(run, turn)
   return undefined
 }
+
+/** A model that cannot write arguments is told why; if that does not help, it is not told for ever. */
+function countUnreadable({ counts, provider }: Run, { content }: SessionTurn): void {
+  const isReadable = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
+  counts.unreadableTurns = isReadable ? 0 : counts.unreadableTurns + 1
+  if (counts.unreadableTurns < mostUnreadableTurns) return
+  const { name } = provider.meta
+  throw new AgentProviderError(
+    `Provider "${name}": the model wrote tool arguments that are no JSON in ${mostUnreadableTurns} turns in a row; try another model`,
+    { provider: name, providerCode: 'unreadable_arguments', retryable: false },
+  )
+}
+
+const mostUnreadableTurns = 3
 
 /** What hooks see are the counts from before a wave; nobody counts for those who do not look. */
 function refreshCounts({ hooks, counts }: Run): void {

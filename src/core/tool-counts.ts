@@ -1,5 +1,7 @@
 /** Calls per tool in one run. Counted when a call passes its gate, so that caps hold inside a wave. */
 export class ToolCounts {
+  /** Turns in a row in which no call had arguments that could be read. */
+  unreadableTurns = 0
   readonly #counts = new Map<string, number>()
   #snapshot: Readonly<Record<string, number>> = Object.freeze({})
   #isStale = false

@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   AgentAbortedError,
+  AgentAuthError,
   AgentContextExceededError,
   AgentError,
   type AgentHookMap,
   AgentProviderError,
+  AgentQuotaError,
+  AgentRateLimitError,
   createAgent,
   createMemoryStore,
   createSession,
@@ -17,6 +20,9 @@ describe('failures of a provider', () => {
   test.each([
     ['context_exceeded', AgentContextExceededError],
     ['provider_error', AgentProviderError],
+    ['rate_limited', AgentRateLimitError],
+    ['auth_failed', AgentAuthError],
+    ['quota_exceeded', AgentQuotaError],
     ['aborted', AgentAbortedError],
     [null, AgentProviderError],
   ] as const)(
@@ -219,6 +225,36 @@ const person = {
   },
   required: ['name', 'age'],
 }
+
+describe('arguments that are no JSON', () => {
+  const gibberish: Step = [
+    {
+      type: 'reply',
+      content: [{ type: 'tool_call', id: 'c', name: 'look', input: '{"a": nonsense nonsense' }],
+      usage: { input: 1, output: 1 },
+      stop: 'tool_use',
+    },
+  ]
+  const look = tool('look', () => 'seen')
+
+  test('FP-19 in three turns in a row they end the run with a typed error, every call answered and none run', async () => {
+    const provider = scripted(gibberish, gibberish, gibberish, 'never asked')
+    let runs = 0
+    const agent = createAgent({ provider, tools: { look: tool('look', () => void runs++) } })
+    const failure = await agent.run({ prompt: 'go' }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(AgentProviderError)
+    expect(failure).toMatchObject({ providerCode: 'unreadable_arguments', retryable: false })
+    expect([provider.requests.length, runs]).toEqual([3, 0])
+    const results = agent.turns.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))
+    expect(results).toHaveLength(3)
+  })
+
+  test('FP-19 one call that can be read begins the count anew', async () => {
+    const provider = scripted(gibberish, gibberish, [call('ok', 'look')], gibberish, gibberish, 'done')
+    const { text } = await createAgent({ provider, tools: { look } }).run({ prompt: 'go' })
+    expect(text).toBe('done')
+  })
+})
 
 /** What the model sends when it is made to call `__output__`; a text stands for arguments as they were received. */
 function answer(input: Record<string, unknown> | string, tokens = 10): Step {
