@@ -2,6 +2,8 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { createGoogle } from '@ai-sdk/google'
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { createAnthropic as createAnthropicV2 } from 'ai-sdk-anthropic-v2'
+import { createAnthropic as createAnthropicV3 } from 'ai-sdk-anthropic-v3'
 import { describe, expect, test } from 'vitest'
 import { createAgent } from '../../create-agent.ts'
 import { tool } from '../../testing/index.ts'
@@ -9,37 +11,46 @@ import { type AiSdkModel, type AiSdkOptions, aiSdk } from './ai-sdk.ts'
 
 /** Real packages of the AI SDK before a service that answers with these events, one list per request. */
 describe('a tool loop through the real package of', () => {
-  test('Anthropic carries signatures and redacted thinking back, with cache marks', async () => {
-    const { fetch, bodies } = service(anthropicCalls, anthropicAnswers)
-    const provider = aiSdk(createAnthropic({ apiKey: 'k', fetch })('claude-sonnet-4-5'))
-    const { stats, agent } = await adds(provider)
-    expect(stats).toMatchObject({ text: 'It is 3.', turns: 2 })
-    expect(agent.turns[1]?.content).toContainEqual(
-      expect.objectContaining({ type: 'thinking', text: 'Let me add.', signature: 'sig-1' }),
-    )
-    expect(bodies[1]).toMatchObject({
-      system: [{ type: 'text', cache_control: { type: 'ephemeral' } }],
-      tools: [{ name: 'add', cache_control: { type: 'ephemeral' } }],
-      messages: [
-        { role: 'user' },
-        {
-          role: 'assistant',
-          content: [
-            { type: 'thinking', thinking: 'Let me add.', signature: 'sig-1' },
-            { type: 'redacted_thinking', data: 'secret-1' },
-            { type: 'tool_use', id: 'toolu_1', name: 'add', input: { a: 1, b: 2 } },
-          ],
-        },
-        {
-          role: 'user',
-          content: [
-            { type: 'tool_result', tool_use_id: 'toolu_1', content: '3', cache_control: { type: 'ephemeral' } },
-          ],
-        },
-      ],
-    })
-    expect(stats.turnUsage[0]).toMatchObject({ input: 10, output: 5, cacheRead: 100, cacheCreation: 20 })
-  })
+  test.each([
+    ['v2', createAnthropicV2],
+    ['v3', createAnthropicV3],
+    ['v4', createAnthropic],
+  ])(
+    'Anthropic, specification %s, carries signatures and redacted thinking back, with cache marks',
+    async (version, create) => {
+      const { fetch, bodies } = service(anthropicCalls, anthropicAnswers)
+      const model = create({ apiKey: 'k', fetch })('claude-sonnet-4-5') as AiSdkModel
+      expect(model.specificationVersion).toBe(version)
+      const provider = aiSdk(model)
+      const { stats, agent } = await adds(provider)
+      expect(stats).toMatchObject({ text: 'It is 3.', turns: 2 })
+      expect(agent.turns[1]?.content).toContainEqual(
+        expect.objectContaining({ type: 'thinking', text: 'Let me add.', signature: 'sig-1' }),
+      )
+      expect(bodies[1]).toMatchObject({
+        system: [{ type: 'text', cache_control: { type: 'ephemeral' } }],
+        tools: [{ name: 'add', cache_control: { type: 'ephemeral' } }],
+        messages: [
+          { role: 'user' },
+          {
+            role: 'assistant',
+            content: [
+              { type: 'thinking', thinking: 'Let me add.', signature: 'sig-1' },
+              { type: 'redacted_thinking', data: 'secret-1' },
+              { type: 'tool_use', id: 'toolu_1', name: 'add', input: { a: 1, b: 2 } },
+            ],
+          },
+          {
+            role: 'user',
+            content: [
+              { type: 'tool_result', tool_use_id: 'toolu_1', content: '3', cache_control: { type: 'ephemeral' } },
+            ],
+          },
+        ],
+      })
+      expect(stats.turnUsage[0]).toMatchObject({ input: 10, output: 5, cacheRead: 100, cacheCreation: 20 })
+    },
+  )
 
   test('OpenAI carries encrypted reasoning back', async () => {
     const { fetch, bodies } = service(responsesCalls, responsesAnswers)
