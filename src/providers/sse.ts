@@ -75,8 +75,9 @@ export class ReplyReader {
  * back the bytes of a character until all of them are there.
  */
 export class SseReader {
-  readonly #decoder = new TextDecoder()
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   readonly #parser: ReturnType<typeof createParser>
+  #isFirst = true
 
   /** `onData` gets the payload of each event. */
   constructor(onData: (data: string) => void) {
@@ -96,7 +97,14 @@ export class SseReader {
   }
 
   #feed(bytes: Uint8Array): void {
-    this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
+    const text = this.#decoder.decode(bytes, { stream: true })
+    this.#parser.feed(this.#isFirst ? this.#withoutMark(text) : text)
+  }
+
+  /** One byte order mark at the beginning is none of the text. Decoders of some runtimes take two where it is cut. */
+  #withoutMark(text: string): string {
+    this.#isFirst = text === ''
+    return text.startsWith('\uFEFF') ? text.slice(1) : text
   }
 }
 

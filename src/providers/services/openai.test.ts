@@ -97,6 +97,21 @@ describe('a login that has ended', () => {
     expect([server.renewals, asked.length]).toEqual([1, 1])
   })
 
+  test('is renewed where Codex renews its own, through the fetch of the caller', async () => {
+    const { fetch, asked } = fakeService(({ url }) =>
+      url.endsWith('/oauth/token')
+        ? { status: 200, body: JSON.stringify({ access_token: 'new', token_type: 'Bearer', expires_in: 3600 }) }
+        : hello,
+    )
+    await ask(openai({ access: 'old', refresh: 'again', expires: 1, fetch, prices: false }))
+    expect(asked.map(({ url }) => url)).toEqual([
+      'https://auth.openai.com/oauth/token',
+      'https://chatgpt.com/backend-api/codex/responses',
+    ])
+    expect(asked[0]!.text).toContain('refresh_token=again')
+    expect(secretIn(asked[1]!.headers)).toEqual(['new'])
+  })
+
   test('is renewed once for two requests at the same time', async () => {
     const { server, provider } = await loggedIn()
     const answers = await Promise.all([ask(provider), ask(provider)])

@@ -731,6 +731,7 @@ describe('a failure', () => {
 
   test.each<[string, unknown, (string | number | boolean | undefined)[]]>([
     ['OpenRouter', { ...coded(502, 'Bad'), choices: [{ finish_reason: 'error' }] }, ['Bad', '502', 502, true]],
+    ['OpenRouter, after a long wait', coded(408, 'Late'), ['Late', '408', 408, true]],
     ['OpenRouter, for want of credits', coded(402, 'Add some'), ['Add some', '402', 402, false]],
     ['OpenRouter, in a choice', { choices: [coded(400, 'No')] }, ['No', '400', 400, false]],
     ['OpenRouter, with a type', coded(529, 'Busy', busy), ['Busy', 'overloaded', 529, true]],
