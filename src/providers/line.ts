@@ -60,9 +60,10 @@ export class Line {
     this.catalogue = options.prices === false ? undefined : createCatalogue(options.prices)
     this.#extra = options.extraBodyParams
     this.#headers = lowerCased(options.headers)
-    const { credentialHeaders } = service
     const transport = options.transport ?? (options.fetch ? fetching(options.fetch) : defaultTransport())
-    this.#transport = followRedirects(transport, credentialHeaders ? { credentialHeaders } : {})
+    // What the caller adds may well be a key too, for a gateway for instance.
+    const credentialHeaders = [...(service.credentialHeaders ?? []), ...Object.keys(this.#headers)]
+    this.#transport = followRedirects(transport, { credentialHeaders })
     this.#names = createToolNames(wire.rules.toolName)
     this.#tools = keep((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
       const renamed = tools.map((tool) => ({ ...tool, name: this.#names.toWire(tool.name) }))

@@ -1,7 +1,6 @@
 import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import { didYouMean } from '../core/nearest.ts'
-import { typeName } from '../core/tool-input.ts'
 
 /** What an option must be, and how to say so. The value of a secret one is never shown. */
 export type OptionRule = readonly [isRight: (value: unknown) => boolean, wanted: string, secret?: 'secret']
@@ -12,15 +11,20 @@ export type OptionRules<Options> = Readonly<Record<keyof Options, OptionRule>>
 export function checkOptions<Options>(where: string, options: Options, rules: OptionRules<Options>): void {
   // Not shown: a key is what is most likely passed in their place.
   if (typeof options !== 'object' || options === null)
-    throw new TypeError(`${where} takes its options as an object, got ${typeName(options)}`)
+    throw new TypeError(`${where} takes its options as an object, got ${kindOf(options)}`)
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name))
       throw new TypeError(`${where} has no option "${name}"${didYouMean(name, Object.keys(rules))}`)
     const [isRight, wanted, secret] = rules[name as keyof Options]
     if (value === undefined || isRight(value)) continue
-    const got = secret ? `something else (${typeName(value)})` : show(value)
+    const got = secret ? `something else (${kindOf(value)})` : show(value)
     throw new TypeError(`${where} option "${name}" must be ${wanted}, got ${got}`)
   }
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'list' : typeof value
 }
 
 export const isFunction = (value: unknown): boolean => typeof value === 'function'

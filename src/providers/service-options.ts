@@ -12,20 +12,22 @@ export function checkService<Options extends ServiceOptions>(
   rules: OptionRules<Options>,
   ownHeaders: Readonly<Record<string, string>> = { authorization: 'apiKey' },
 ): void {
-  checkOptions(where, options, rules)
-  const { baseURL, headers, prices } = options
-  const { username, password } = baseURL === undefined ? { username: '', password: '' } : new URL(baseURL)
-  if (username !== '' || password !== '')
+  if (holdsPassword(options?.baseURL))
     throw new TypeError(
       `${where} option "baseURL" must not hold a user name or a password; pass what it needs in headers`,
     )
+  checkOptions(where, options, rules)
+  const { headers, prices } = options
   if (prices) checkPrices(`${where} option "prices"`, prices)
   for (const name of Object.keys(headers ?? {})) {
-    const option = ownHeaders[name.toLowerCase()]
-    if (option !== undefined)
-      throw new TypeError(`${where} option "headers" must not hold "${name}"; pass it as ${option}`)
+    const lowerCased = name.toLowerCase()
+    if (Object.hasOwn(ownHeaders, lowerCased))
+      throw new TypeError(`${where} option "headers" must not hold "${name}"; pass it as ${ownHeaders[lowerCased]}`)
   }
 }
+
+/** Also of an address that is none, which would be shown otherwise. */
+const holdsPassword = (address: unknown): boolean => isText(address) && /^[^/]*\/\/[^/?#]*@/.test(address)
 
 function checkPrices(where: string, prices: CatalogueOverrides): void {
   checkOptions(where, prices, { models: record, prices: [(value) => value === false, 'false'] })

@@ -36,6 +36,7 @@ const streams: readonly (readonly [what: string, stream: string, payloads: reado
   ['a lone CR', 'data: one\r\rdata: two\rdata: three\r\r', ['one', 'two\nthree']],
   ['every kind of line end at once', 'data: a\r\n\ndata: b\n\rdata: c\r\r\ndata: d\n\r\n', ['a', 'b', 'c', 'd']],
   ['a byte order mark', '\uFEFFdata: one\n\ndata: \uFEFFtwo\n\n', ['one', '\uFEFFtwo']],
+  ['two byte order marks, of which one is too many', '\uFEFF\uFEFFdata: one\n\ndata: two\n\n', ['two']],
   ['comments', ': hello\n\ndata: one\n:\n: ping\n\n:ping\n\ndata: two\n\n', ['one', 'two']],
   ['data in several lines', 'data: {\ndata:  "a": 1\ndata\ndata: }\n\n', ['{\n "a": 1\n\n}']],
   ['no space after the colon, or two', 'data:one\n\ndata:  two\n\ndata:\n\n', ['one', ' two', '']],
@@ -313,8 +314,8 @@ describe('memory', () => {
   })
 
   test('and time are not wasted on line ends of every kind', () => {
-    const read = payloads(bytesOf(`\r${'a\n'.repeat(50_000)}${'\r'.repeat(400_000)}data: x\n\n`))
-    expect(read).toEqual(['x'])
+    // Looked through as a whole for each of its lines, this would take minutes.
+    expect(payloads(bytesOf(`\r${'a\n'.repeat(20_000)}${'\r'.repeat(3_000_000)}data: x\n\n`))).toEqual(['x'])
   })
 })
 

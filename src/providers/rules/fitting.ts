@@ -161,8 +161,12 @@ export class Fitting {
 
   /** One message with a result for each call that waits, then whatever else was said. */
   #answers(): Made {
-    const results = this.#asked.map((asked): Piece => {
-      if (!asked.answer) this.#tell('missing-result', asked.source, asked.block)
+    const results = this.#asked.map((asked, i): Piece => {
+      const { answer, source, block } = asked
+      const before = this.#asked[i - 1]?.answer
+      if (!answer) this.#tell('missing-result', source, block)
+      else if (before?.source === answer.source && before.from > answer.from)
+        this.#tell('result-order', answer.source, answer.from)
       return this.#answerTo(asked)
     })
     const pieces = [...results, ...this.#said]
@@ -202,7 +206,7 @@ export class Fitting {
         isMedia(part) && this.#mediaSeen++ < this.#mediaLeftOut ? (noteOf(part) as T) : part
       const isList = block.type === 'tool_result' && typeof block.output !== 'string'
       const shown = isList ? { ...block, output: block.output.map(blind) } : blind(block)
-      if (this.#mediaSeen === seen) return block
+      if (this.#mediaSeen === seen || seen >= this.#mediaLeftOut) return block
       this.#tell('too-many-images', source, blocks[i])
       return shown
     })

@@ -114,7 +114,7 @@ function fitBlock(block: SessionContentBlock, of: Case): SessionContentBlock | u
     case 'text':
       return fitText(block, of)
     case 'thinking':
-      return fitThinking(block, of)
+      return of.role === 'assistant' ? fitThinking(block, of) : of.told('wrong-role', 'thinking in a user message')
     case 'image':
       if (of.role === 'assistant' && !of.rules.assistantImages)
         return leftOut(block, 'assistant-image', 'the assistant made it', of.told)

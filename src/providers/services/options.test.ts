@@ -62,8 +62,12 @@ describe.each(serviceCases)('the options of %s', (service, { make }) => {
     expect(make).not.toThrow(/sk-secret|12345678901/)
   })
 
-  test('are refused when the address holds a password, which is not repeated', () => {
-    const make = () => loose({ baseURL: 'https://somebody:hunter2@acme.example/v1' })
+  test.each([
+    'https://somebody:hunter2@acme.example/v1',
+    'https://somebody:hunter2@',
+    'http//somebody:hunter2@acme.example',
+  ])('are refused when the address holds a password, which is not repeated', (baseURL) => {
+    const make = () => loose({ baseURL })
     expect(make).toThrow('must not hold a user name or a password')
     expect(make).not.toThrow(/hunter2/)
   })
