@@ -142,9 +142,11 @@ async function exchange(attempt: Attempt): Promise<HttpResponse> {
 }
 
 function requestHeaders({ method, headers, body }: HttpRequest): Record<string, string> {
-  if (!body && method === 'GET') return { ...headers }
+  // Some gateways refuse whoever does not say what he is.
+  const named = { 'user-agent': 'libero', ...headers }
+  if (!body && method === 'GET') return named
   const length = body?.reduce((sum, part) => sum + part.byteLength, 0) ?? 0
-  return { ...headers, 'content-length': String(length) }
+  return { ...named, 'content-length': String(length) }
 }
 
 /** Before it has its socket, a destroyed request would hand it back to the agent, still connecting, for others to use. */

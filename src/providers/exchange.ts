@@ -126,7 +126,8 @@ async function* send(
     const renewed = rejected && (await orFail(() => credentials.renew(rejected), name))
     if (!renewed) throw located(error, line, request, fitted)
     credential = renewed
-    yield [refreshed(credential)]
+    // Somebody else may have renewed it meanwhile, and told so.
+    if (credential.isFresh) yield [refreshed(credential)]
   }
 }
 
@@ -178,8 +179,7 @@ function located(error: ServiceError, line: Line, request: ModelRequest, fitted:
     const { rules, oldThinking } = line.partner(request.model)
     const shown = oldThinking.shown(request.messages)[message]!
     const at = blockAt(place, sent, items, items[item]!)
-    const block = at !== undefined && { block: indexIn(original, sent.content[at], shown, rules.blockOf(shown, at)) }
-    error.refused = { message, ...block }
+    error.refused = { message, ...(at !== undefined && { block: indexIn(original, shown, rules.blockOf(shown, at)) }) }
     return error
   }
   return error
@@ -197,10 +197,9 @@ function blockAt(place: Place, sent: Message, items: readonly WireItem[], { bloc
   return isAlone ? blocks[0] : undefined
 }
 
-/** Where a block is in the original message; `index` is where it is in the one that is `shown`, without old thinking. */
-function indexIn(original: Message, block: SessionContentBlock | undefined, shown: Message, index: number): number {
-  const same = block ? original.content.indexOf(block) : -1
-  if (same >= 0 || shown === original) return same >= 0 ? same : index
+/** Where a block of the message that is `shown`, perhaps without its old thinking, is in the original. */
+function indexIn(original: Message, shown: Message, index: number): number {
+  if (shown === original) return index
   return original.content.flatMap(({ type }, i) => (type === 'thinking' ? [] : [i]))[index] ?? index
 }
 

@@ -63,6 +63,7 @@ const quirkRules: OptionRules<ChatQuirks> = {
   ],
   maxImages: [(value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number, 0 or more'],
   documents: flag,
+  imageInToolResult: flag,
   streamUsage: flag,
   promptCacheKey: flag,
   store: flag,

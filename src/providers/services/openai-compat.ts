@@ -29,6 +29,7 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
   const capabilities = { vision: true, imageInToolResult: false, ...host.capabilities, ...given.capabilities }
   const quirks = {
     ...(capabilities.structuredOutput && { structuredOutput: 'json_schema' as const }),
+    ...(capabilities.imageInToolResult && { imageInToolResult: true }),
     ...host.quirks,
     ...given.quirks,
     ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),

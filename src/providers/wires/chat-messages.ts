@@ -1,4 +1,10 @@
-import type { DocumentBlock, ImageBlock, SessionContentBlock, ToolResultBlock } from '../../core/turn.ts'
+import type {
+  DocumentBlock,
+  ImageBlock,
+  SessionContentBlock,
+  ToolResultBlock,
+  ToolResultContent,
+} from '../../core/turn.ts'
 import type { Fields, WireItem } from '../wire.ts'
 import { wireName } from './chat-decoder.ts'
 import type { ChatQuirks } from './chat-quirks.ts'
@@ -79,9 +85,11 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   }
   for (const [i, block] of content.entries()) {
     if (block.type !== 'tool_result') continue
-    results.push({ json: writeResult(block), blocks: [i] })
     const images = imagesOf(block)
-    if (images.length > 0) add(i, writeText(`From the result of call ${block.callId}:`), ...images.map(writeImage))
+    const isWhole = quirks.imageInToolResult && images.length > 0
+    results.push({ json: isWhole ? writeWholeResult(block) : writeResult(block), blocks: [i] })
+    if (images.length > 0 && !isWhole)
+      add(i, writeText(`From the result of call ${block.callId}:`), ...images.map(writeImage))
   }
   for (const [i, block] of content.entries()) {
     if (block.type === 'text' && block.text !== '') add(i, writeText(block.text))
@@ -98,11 +106,19 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
 
 const bridge: WireItem = { json: { role: 'assistant', content: 'I have seen the results.' }, blocks: [] }
 
-/** A result takes no images: they follow after all results. */
+/** Most services take no images here: they follow after all results. */
 function writeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
   const texts = typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : later))
   return { role: 'tool', tool_call_id: callId, ...(name !== undefined && { name }), content: texts.join('\n') }
 }
+
+/** With its images, for the few services that take them here. */
+function writeWholeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
+  const parts = typeof output === 'string' ? [writeText(output)] : output.map(writePart)
+  return { role: 'tool', tool_call_id: callId, ...(name !== undefined && { name }), content: parts }
+}
+
+const writePart = (part: ToolResultContent): Part => (part.type === 'text' ? writeText(part.text) : writeImage(part))
 
 const later = '[image: see the user message after the results]'
 

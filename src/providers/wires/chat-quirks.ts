@@ -33,6 +33,8 @@ export interface ChatQuirks {
   readonly idRule?: NameRule
   /** Default 500. */
   readonly maxImages?: number
+  /** Results may hold images; elsewhere they follow in a user message. Default false. */
+  readonly imageInToolResult?: boolean
   /** Takes PDFs. Default false. */
   readonly documents?: boolean
   /** Asks for a count of tokens at the end of the stream. Default true. */

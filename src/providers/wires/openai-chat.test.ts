@@ -878,3 +878,26 @@ function failureOf(chunks: readonly unknown[], isDone = true): StreamError {
   }
   throw new Error('it did not fail')
 }
+
+test('A094 a service that takes images in results gets them there, and no message of its own follows', () => {
+  const image = { type: 'image', mediaType: 'image/png', data: 'aGk=' } as const
+  const output = [{ type: 'text', text: 'A picture:' } as const, image]
+  const items = openaiChat({ imageInToolResult: true }).items({
+    role: 'user',
+    content: [
+      { type: 'tool_result', callId: 'c1', output },
+      { type: 'tool_result', callId: 'c2', output: 'plain' },
+    ],
+  })
+  expect(items.map(({ json }) => json)).toEqual([
+    {
+      role: 'tool',
+      tool_call_id: 'c1',
+      content: [
+        { type: 'text', text: 'A picture:' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'c2', content: 'plain' },
+  ])
+})
