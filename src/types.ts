@@ -1,4 +1,4 @@
-/** Every public type in one place, for code that only needs to name them. */
+/** Every public type of the engine in one place, for code that only needs to name them. */
 export type { Agent, AgentParts } from './core/agent.ts'
 export type { Effect } from './core/authority.ts'
 export type { Behavior, ExceededBudget, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'

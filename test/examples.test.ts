@@ -24,6 +24,12 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     '    "output": "Blocked: deleting is not allowed here",',
     '    "output": "TOKEN=<hidden> HOME=/home/me"',
   ],
+  '04-real-provider.ts': [
+    /^For a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY or /,
+    'Asking script-1 of scripted.',
+    'I am only a script, but I can be streamed.',
+    '10 tokens in, 5 out, at an unknown price.',
+  ],
 }
 
 describe('examples', () => {

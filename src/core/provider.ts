@@ -100,7 +100,8 @@ export interface Repair {
   readonly rule: string
   readonly message: number
   readonly block?: number
-  readonly turnId?: string
+  /** The id of the turn that was mended, where it is one of a session. */
+  readonly mendedTurnId?: string
   readonly detail?: string
 }
 

@@ -140,7 +140,9 @@ async function check(input: Record<string, unknown>, schema: JsonSchema): Promis
   const mended = validateToolArgs(input, schema)
   if (!mended.valid) return mended
   const { Validator } = await import('@cfworker/json-schema') // writes into the schema it is given
-  const { valid, errors } = validate(() => new Validator(copyJson(schema) as object, '2020-12', false).validate(mended.input))
+  const { valid, errors } = validate(() =>
+    new Validator(copyJson(schema) as object, '2020-12', false).validate(mended.input),
+  )
   if (valid) return mended
   const [worst] = errors.toReversed()
   return { valid: false, error: worst ? `${worst.instanceLocation} ${worst.error}` : 'it does not match the schema' }

@@ -1,6 +1,7 @@
+export type { HttpRequest, HttpResponse, Transport } from '../platform/http.ts'
 export { type AiSdkModel, type AiSdkOptions, aiSdk } from './ai-sdk/ai-sdk.ts'
 export { withAliases } from './aliases.ts'
-export type { CatalogueOverrides } from './catalogue.ts'
+export { type Catalogue, type CatalogueOverrides, createCatalogue, type ModelInfo } from './catalogue.ts'
 export type { Credential, CredentialOptions, CredentialSource } from './credential.ts'
 export { credentialSource } from './credential.ts'
 export { type RetryOptions, withRetry } from './retry.ts'

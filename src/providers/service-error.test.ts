@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { type Family, families } from '../../test/fault-streams.ts'
 import type { ClassifiedError, ModelRequest, Provider } from '../core/provider.ts'
 import type { Message } from '../core/turn.ts'
 import type { HttpResponse, Transport } from '../platform/http.ts'
@@ -906,7 +907,12 @@ async function refusalOf(
 ): Promise<unknown> {
   const body = typeof said === 'string' ? { error: { message: said, type: 'invalid_request_error' } } : said
   const transport: Transport = async () => response(400, JSON.stringify(body))
-  const provider = services[service]({ apiKey: 'k', transport, retry: false, watchdog: false, prices: false })
+  return refusalBy(services[service]({ ...bare, transport }), messages, system)
+}
+
+const bare = { apiKey: 'k', retry: false, watchdog: false, prices: false } as const
+
+async function refusalBy(provider: Provider, messages: readonly Message[], system = ''): Promise<unknown> {
   const request: ModelRequest = { model: 'm', system, messages, tools: [], maxTokens: 10, thinking: 'off', cache: true }
   try {
     for await (const _ of provider.stream(request, new AbortController().signal));
@@ -1027,5 +1033,14 @@ describe('a block that is refused is found in the request', () => {
     const messages = [{ role: 'assistant', content: [text('hello')] }] as unknown as Message[]
     expect(await refusalOf('anthropic', 'messages.0.content.0: bad', messages)).toEqual({})
     expect(await refusalOf('anthropic', 'messages.1.content.0: bad', messages)).toEqual({ message: 0, block: 0 })
+  })
+
+  test('nor in what the service itself had begun to say', async () => {
+    const [{ frames }] = families as [Family]
+    const paused = frames({ text: ['Let me'], stop: 'pause_turn' }).join('')
+    const bodies = [response(200, paused), response(400, '{"error":{"message":"messages.1.content.0: bad"}}')]
+    const transport: Transport = async () => bodies.shift()!
+    const messages = [{ role: 'user', content: [text('hello')] }] as unknown as Message[]
+    expect(await refusalBy(anthropic({ ...bare, transport }), messages)).toEqual({})
   })
 })

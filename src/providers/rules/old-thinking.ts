@@ -1,20 +1,27 @@
 import { keep } from '../../core/keep.ts'
-import type { Message, ProviderData, SessionContentBlock } from '../../core/turn.ts'
+import type { Message, ProviderData, SessionContentBlock, SessionTurn } from '../../core/turn.ts'
 
 /**
  * Conversations whose thinking a service takes back no longer, because something before it was changed or it was signed
  * for somebody else. The thinking of turns that are over is then left out; that of the present one belongs to its calls.
  */
 export class OldThinking {
-  /** By their first message: lists are made anew by hooks, messages are not. */
-  readonly #rejected = new WeakSet<Message>()
+  /** Known by the first reply in them: its turn, as edits make lists and messages anew; else the message. */
+  readonly #turns = new Set<string>()
+  readonly #messages = new WeakSet<Message>()
+  /** As long as there is none, nobody looks through a whole conversation. */
+  #isUsed = false
 
   reject(messages: readonly Message[]): void {
-    if (messages[0]) this.#rejected.add(messages[0])
+    this.#isUsed = true
+    const reply = messages.find(({ role }) => role === 'assistant') as Reply | undefined
+    if (reply?.id !== undefined) this.#turns.add(reply.id)
+    else if (reply) this.#messages.add(reply)
   }
 
   isRejected(messages: readonly Message[]): boolean {
-    return messages[0] !== undefined && this.#rejected.has(messages[0])
+    const isIt = (one: Reply): boolean => (one.id === undefined ? this.#messages.has(one) : this.#turns.has(one.id))
+    return this.#isUsed && messages.some(isIt)
   }
 
   /** The list without it; the list itself where it was never rejected. */
@@ -24,6 +31,8 @@ export class OldThinking {
     return messages.map((message, i) => (i < present ? thoughtless(message) : message))
   }
 }
+
+type Reply = Message & Partial<SessionTurn>
 
 const isResult = ({ type }: { type: string }): boolean => type === 'tool_result'
 
@@ -37,7 +46,7 @@ const thoughtless = keep((message: Message): Message => {
 function unbound(block: SessionContentBlock): SessionContentBlock {
   if (!('providerData' in block) || !block.providerData) return block
   const data = Object.entries(block.providerData).map(([wire, own]) => {
-    const { bound: _, ...kept } = own as { bound?: unknown }
+    const { bound: _, ...kept } = (own ?? {}) as { bound?: unknown }
     return [wire, kept]
   })
   return { ...block, providerData: Object.fromEntries(data) as ProviderData }
