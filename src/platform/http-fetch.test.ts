@@ -61,7 +61,8 @@ describe('a failure', () => {
   const failures: [string, Error, string | undefined][] = [
     ['Node', Object.assign(new TypeError('fetch failed'), { cause: coded('connect', 'ECONNREFUSED') }), 'ECONNREFUSED'],
     ['Bun', coded('Unable to connect to http://h.test/?key=sk-secret', 'ConnectionRefused'), 'ConnectionRefused'],
-    ['Deno', new TypeError('error sending request for url (http://h.test/?key=sk-secret)'), undefined],
+    ['Deno', new TypeError('error sending request for url (http://h.test/?key=sk-secret)'), 'ECONNRESET'],
+    ['a browser', new TypeError('Failed to fetch'), 'ECONNRESET'],
     ['a bad header', new TypeError('"sk-secret" is an invalid header value'), undefined],
   ]
 

@@ -45,13 +45,18 @@ function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 /** Of the runtime's own error only the code is kept: some quote the URL with its query, or a header with its key. */
 function unanswered(host: string, error: unknown): Error {
-  const code = codeOf(error) ?? codeOf((error as Error | undefined)?.cause)
-  const reason = code ?? 'the request was not sent or not answered'
+  const known = codeOf(error) ?? codeOf((error as Error | undefined)?.cause)
+  const reason = known ?? 'the request was not sent or not answered'
+  const code = known ?? (isNetwork(error) ? 'ECONNRESET' : undefined)
   return Object.assign(
     new Error(`No answer from ${host}: ${reason}; check the address, the headers and the network`),
     code !== undefined && { code },
   )
 }
+
+/** Browsers and Deno give no code, only words. */
+const isNetwork = (error: unknown): boolean =>
+  /failed to fetch|networkerror|load failed|network request failed|error sending request/i.test(String(error))
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Family, families } from '../../test/fault-streams.ts'
+import { type Family, families } from '../../test/faults/fault-streams.ts'
 import type { ClassifiedError, ModelRequest, Provider } from '../core/provider.ts'
 import type { Message } from '../core/turn.ts'
 import type { HttpResponse, Transport } from '../platform/http.ts'

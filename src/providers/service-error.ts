@@ -145,6 +145,7 @@ const passingCode = new RegExp(
   ].join('|')})$`,
 )
 
+/** A part of the list that a service was sent, with whatever stands before the conversation. */
 export interface Place {
   readonly item: number
   readonly list?: 'content' | 'parts' | 'tool_calls'

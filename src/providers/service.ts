@@ -63,7 +63,10 @@ export function createProvider(service: Service, options: ServiceOptions): Provi
     meta: { name: service.name, defaultModel: service.defaultModel, capabilities: service.capabilities },
     stream(request, signal) {
       if (open) return open.ask(request, signal)
-      opening ??= load()
+      opening ??= load().catch((error) => {
+        opening = undefined // the next request tries again
+        throw error
+      })
       return new LateStream(opening.then((line) => line.ask(request, signal)))
     },
     classifyError: (error) => open?.classifyError(error) ?? null,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Family, families } from '../../test/fault-streams.ts'
+import { type Family, families } from '../../test/faults/fault-streams.ts'
 import type { ModelEvent, ModelRequest } from '../core/provider.ts'
 import { cut, ReplyReader, SseReader } from './sse.ts'
 import { StreamError } from './wire.ts'

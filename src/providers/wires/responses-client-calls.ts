@@ -12,7 +12,7 @@ export interface ClientCall {
  * could not tell which kind of output it has to be.
  */
 export function clientCalls(items: readonly RawItem[]): ReadonlyMap<RawItem, ClientCall> {
-  const answered = new Set(items.flatMap(({ type, call_id }) => (type.endsWith('_output') ? [call_id] : [])))
+  const answered = new Set(items.flatMap(({ type, call_id }) => (String(type).endsWith('_output') ? [call_id] : [])))
   const calls = new Map<RawItem, ClientCall>()
   for (const item of items) {
     // Without an id there is no way to answer; with an answer nobody waits for another.
