@@ -161,8 +161,8 @@ function placeOf(run: Run, messages: readonly Message[], unit: Unit | undefined)
   if (!unit || !message || turnId === undefined) return undefined
   const { transcript } = run.log
   const isIt = (one: Message & Partial<SessionTurn>): boolean => one.id === turnId
-  const turn = transcript.turns.find(isIt)
   const shown = transcript.messagesFor(run.provider.meta.name).find(isIt)
+  const turn = transcript.turns.find(isIt) ?? shown // a summary is shown, and is no turn
   const original = shown && counterpart(message.content[unit.block], unit.block, message, shown).block
   if (!turn || !original) return undefined
   const { index } = counterpart(original, shown.content.indexOf(original), shown, turn)
