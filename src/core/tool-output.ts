@@ -4,6 +4,7 @@ import type { ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
 /** Bytes on the wire: UTF-8 length of text, base64 length of images. The same number as `outputBytes` in hooks. */
 export function toolOutputByteLength(output: ToolOutput): number {
   if (typeof output === 'string') return utf8Length(output)
+  if (!Array.isArray(output)) return 0 // from a log that nobody of ours wrote
   let sum = 0
   for (const part of output) sum += part.type === 'text' ? utf8Length(part.text) : part.data.length
   return sum

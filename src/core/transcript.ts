@@ -153,7 +153,8 @@ export class Transcript {
     this.#seqs.push(seq)
   }
 
-  #addTurn({ turn, consumed, clientKey, seq }: EntryOf<'turn'>): void {
+  #addTurn({ turn: stored, consumed, clientKey, seq }: EntryOf<'turn'>): void {
+    const turn = readable(stored)
     this.#push(turn, seq)
     if (clientKey !== undefined) this.#clientKeys.add(clientKey)
     if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
@@ -162,6 +163,7 @@ export class Transcript {
       return
     }
     const calls = toolCallsOf(turn)
+    this.#open = undefined // who goes on does not wait for what was asked before
     if (calls.length === 0) return
     const answers = new Map<string, ToolResultBlock | undefined>()
     for (const { id } of calls) {
@@ -221,8 +223,9 @@ export class Transcript {
     const compaction = this.#compactions.at(-1)
     const pairs = new Pairs()
     if (!compaction) return { pairs, next: 0, edits }
-    const { toSeq, summary } = compaction
-    pairs.add({ role: 'user', content: summary })
+    const { toSeq, summary, id, at } = compaction
+    // Under the id of its entry it can be edited like a turn.
+    pairs.add(edited({ id, runId: '', role: 'user', content: summary, createdAt: at }, edits))
     return { pairs, next: this.#seqs.filter((seq) => seq <= toSeq).length, edits }
   }
 }
@@ -255,6 +258,15 @@ interface View {
   readonly pairs: Pairs
   next: number
   readonly edits: Map<string, ContextEdit[]>
+}
+
+/** A log may hold what nobody would write today; a block that is none says nothing. */
+function readable(turn: SessionTurn): SessionTurn {
+  const { content } = turn
+  const isBlock = (block: unknown): boolean => typeof block === 'object' && block !== null
+  if (Array.isArray(content) && content.every(isBlock)) return turn
+  const blocks: readonly SessionContentBlock[] = Array.isArray(content) ? content : []
+  return { ...turn, content: blocks.map((block) => (isBlock(block) ? block : { type: 'text', text: '' })) }
 }
 
 /** Turns that came from elsewhere bring their results along. */

@@ -61,7 +61,7 @@ export class BodyBook {
   }
 
   #encodeHead(text: string): Uint8Array {
-    if (this.#head.text !== text) this.#head = { text, bytes: encode(text) }
+    if (this.#head.text !== text) this.#head = { text, bytes: encode(text.replaceAll(badEscapes, replaced)) }
     return this.#head.bytes
   }
 }
@@ -123,3 +123,7 @@ const encoder = new TextEncoder()
 const encode = (text: string): Uint8Array => encoder.encode(text)
 const empty = new Uint8Array(0)
 const closing = encode(']}')
+
+/** JSON writes whole characters as they are: what it escapes from there is half of one. Services refuse it, and NUL. */
+const badEscapes = /\\(?:u(?:d[89a-f]..|0000)|.)/g
+const replaced = (found: string): string => (found.length > 2 ? '\u{fffd}' : found)

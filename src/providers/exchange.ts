@@ -5,10 +5,12 @@ import { addUsage } from '../core/usage.ts'
 import type { HttpResponse } from '../platform/http.ts'
 import type { Credential } from './credential.ts'
 import type { Line } from './line.ts'
+import { located } from './located-refusal.ts'
+import type { OldThinking } from './rules/old-thinking.ts'
 import type { FittedTranscript } from './rules/transcript-rules.ts'
-import { longestMessage, type Place, readServiceError, ServiceError, scrubber } from './service-error.ts'
+import { longestMessage, readServiceError, ServiceError, scrubber } from './service-error.ts'
 import { cut, ReplyReader } from './sse.ts'
-import { StreamError, type WireItem, type WireReply } from './wire.ts'
+import { StreamError, type WireReply } from './wire.ts'
 
 /**
  * One model call over HTTP. Events come in batches, one for each chunk of bytes, and are handed out one by one without
@@ -55,13 +57,10 @@ export class Exchange implements AsyncIterableIterator<ModelEvent> {
 }
 
 /** Usually one request; more where a credential has to be renewed, or where the service pauses or takes offence. */
-async function* converse(
-  line: Line,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<readonly ModelEvent[]> {
-  const { rules, oldThinking } = line.partner(request.model)
+async function* converse(line: Line, given: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+  const { rules, oldThinking } = line.partner(given.model)
   const said: Said = { content: [] }
+  let request = given
   let messages = request.messages
   for (let pauses = 0; ; ) {
     signal.throwIfAborted()
@@ -73,14 +72,12 @@ async function* converse(
       const answer = yield* send(line, request, fitted, signal)
       reply = yield* read(line, request, answer, signal)
     } catch (error) {
-      // Signatures that fit no longer spoil every further request; without them the conversation is still whole.
-      if (!isAboutThinking(error) || oldThinking.isRejected(messages)) throw error
-      oldThinking.reject(messages)
-      // Without any there is nothing to leave out, and the same again would be refused again.
-      if (oldThinking.shown(messages).every((message, i) => message === messages[i])) throw error
-      yield [
-        { type: 'repair', rule: 'rejected-thinking', message: 0, detail: 'the thinking of earlier turns is left out' },
-      ]
+      if (!isAboutThinking(error)) throw error
+      const isLess = leaveOutOld(oldThinking, messages)
+      // Thinking may go on after a call that was made with it, but not begin there.
+      if (!isLess && request.thinking === 'off') throw error
+      if (!isLess) request = withoutThinking(request)
+      yield [isLess ? rejectedThinking : thinkingOff]
       continue
     }
     const whole = together(said, reply)
@@ -92,6 +89,34 @@ async function* converse(
     Object.assign(said, { content: whole.content, usage: whole.usage })
     messages = [...request.messages, { role: 'assistant', content: whole.content as readonly SessionContentBlock[] }]
   }
+}
+
+/**
+ * Signatures that fit no longer spoil every further request; without them the conversation is still whole. False where
+ * there is nothing to leave out any more: the same again would be refused again.
+ */
+function leaveOutOld(oldThinking: OldThinking, messages: readonly Message[]): boolean {
+  if (oldThinking.isRejected(messages)) return false
+  oldThinking.reject(messages)
+  return oldThinking.shown(messages).some((message, i) => message !== messages[i])
+}
+
+function withoutThinking({ thinkingBudget: _, ...request }: ModelRequest): ModelRequest {
+  return { ...request, thinking: 'off' }
+}
+
+const rejectedThinking: ModelEvent = {
+  type: 'repair',
+  rule: 'rejected-thinking',
+  message: 0,
+  detail: 'the thinking of earlier turns is left out',
+}
+
+const thinkingOff: ModelEvent = {
+  type: 'repair',
+  rule: 'thinking-off',
+  message: 0,
+  detail: 'the service does not let the model think at this point',
 }
 
 const mostPauses = 20
@@ -158,56 +183,11 @@ async function orFail<T>(get: () => T | Promise<T>, provider: string): Promise<T
   }
 }
 
-/** Finds the block that the service speaks of. */
-function located(error: ServiceError, line: Line, request: ModelRequest, fitted: FittedTranscript): ServiceError {
-  const { place } = error
-  if (!error.refused || !place) return error
-  let item = place.item - (line.wire.lead?.(request).length ?? 0)
-  if (item < 0) {
-    error.refused = undefined // what stands before the conversation is no part of it
-    return error
-  }
-  for (const [i, sent] of fitted.messages.entries()) {
-    const items = line.wire.items(sent)
-    if (item >= items.length) {
-      item -= items.length
-      continue
-    }
-    const message = fitted.sources[i]!
-    const original = request.messages[message]
-    if (!original) return error // it was only added for the service
-    const { rules, oldThinking } = line.partner(request.model)
-    const shown = oldThinking.shown(request.messages)[message]!
-    const at = blockAt(place, sent, items, items[item]!)
-    error.refused = { message, ...(at !== undefined && { block: indexIn(original, shown, rules.blockOf(shown, at)) }) }
-    return error
-  }
-  return error
-}
-
-/** The index of the block in the message that was sent; undefined where it may be one of several. */
-function blockAt(place: Place, sent: Message, items: readonly WireItem[], { blocks }: WireItem): number | undefined {
-  const { list, part } = place
-  if (list === 'tool_calls') {
-    const calls = sent.content.flatMap(({ type }, i) => (type === 'tool_call' ? [i] : []))
-    return part === undefined && calls.length > 1 ? undefined : calls[part ?? 0]
-  }
-  if (part !== undefined) return blocks[part]
-  const isAlone = blocks.length === 1 && (items.length > 1 || sent.content.length === 1)
-  return isAlone ? blocks[0] : undefined
-}
-
-/** Where a block of the message that is `shown`, perhaps without its old thinking, is in the original. */
-function indexIn(original: Message, shown: Message, index: number): number {
-  if (shown === original) return index
-  return original.content.flatMap(({ type }, i) => (type === 'thinking' ? [] : [i]))[index] ?? index
-}
-
 const isAboutThinking = (error: unknown): boolean =>
   error instanceof ServiceError &&
   error.status === 400 &&
   error.refused !== undefined &&
-  /thinking|thought.?signature|signature|reasoning|encrypted_content/i.test(error.message)
+  /thinking|thought.?signature|signature|reasoning|encrypted.content/i.test(error.message)
 
 async function* read(
   line: Line,

@@ -84,8 +84,10 @@ export class Line {
     return partner
   }
 
-  /** The request with the names of tools as the service takes them. */
-  named(request: ModelRequest): ModelRequest {
+  /** The request as the service takes it, as far as it is not the conversation: names of tools, the system prompt. */
+  named(given: ModelRequest): ModelRequest {
+    // A blank prompt is refused, and says nothing.
+    const request = given.system !== '' && given.system.trim() === '' ? { ...given, system: '' } : given
     const tools = this.#tools(request.tools)
     const { toolChoice } = request
     const chosen = typeof toolChoice === 'object' ? { name: this.#names.toWire(toolChoice.name) } : toolChoice
@@ -106,7 +108,7 @@ export class Line {
   ): Promise<HttpResponse> {
     const { service, wire } = this
     const baseURL = typeof service.baseURL === 'string' ? service.baseURL : service.baseURL(credential)
-    const own = wire.fields(request)
+    const own = wire.fields({ ...request, messages })
     const written = this.#extra ? combined(this.#extra, own, wire.list) : own
     const fields = service.fields?.(written, request, credential) ?? written
     const marks = request.cache && wire.marked ? breakpoints(messages) : []

@@ -94,6 +94,8 @@ export interface WireRules {
   readonly documentTypes: readonly string[]
   /** Of one image or document, in base64 characters. */
   readonly maxMediaLength: number
+  /** Where documents may be longer. */
+  readonly maxDocumentLength?: number
   /** In one request; the oldest go first. */
   readonly maxImages: number
   /** Of all images and documents of a request together. */

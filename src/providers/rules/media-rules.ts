@@ -32,12 +32,12 @@ const looksLike = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 /** A document that a service will read, as text where it is one, else a note that one was there. */
 export function fitDocument(
   block: DocumentBlock,
-  { documentTypes, maxMediaLength }: WireRules,
+  { documentTypes, maxMediaLength, maxDocumentLength = maxMediaLength }: WireRules,
   told: Tell,
 ): DocumentBlock | TextBlock {
   const { data, mediaType } = block
   if (typeof data !== 'string' || !isBase64(data)) return leftOut(block, 'document-data', 'its data is broken', told)
-  if (data.length > maxMediaLength) return leftOut(block, 'document-size', 'it is too large for this service', told)
+  if (data.length > maxDocumentLength) return leftOut(block, 'document-size', 'it is too large for this service', told)
   if (mediaType === 'application/pdf' && !bytesOf(data.slice(0, pdfPrefix)).includes('%PDF'))
     return leftOut(block, 'document-data', 'it is no PDF', told)
   if (documentTypes.includes(mediaType)) return withCleanName(block, told)

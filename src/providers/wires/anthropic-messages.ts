@@ -39,6 +39,7 @@ const rules: WireRules = {
   imageTypes: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'],
   documentTypes: ['application/pdf', 'text/plain'],
   maxMediaLength: 5 * 1024 * 1024,
+  maxDocumentLength: 30 * 1024 * 1024,
   maxImages: 100,
   maxTotalMediaLength: 30 * 1024 * 1024,
   signedThinkingOnly: true,
@@ -102,10 +103,11 @@ function writeThinking(request: ModelRequest): Fields {
 
 const smallestBudget = 1024
 
-const outputFormat = (schema: JsonSchema): object => ({
-  type: 'json_schema',
-  schema: lowerSchema(schema, 'anthropic-output'),
-})
+/** Nothing where the schema cannot be said in the words of the service; whoever asked checks the answer himself. */
+function outputFormat(wanted: JsonSchema): object | undefined {
+  const schema = lowerSchema(wanted, 'anthropic-output')
+  return schema && { type: 'json_schema', schema }
+}
 
 function writeMessage({ role, content }: Message): readonly WireItem[] {
   const parts: object[] = []
