@@ -31,8 +31,10 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
       continue
     }
     if (reply.content.length > 0) return reply
-    if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
     draft.wasted.push(reply.usage)
+    if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
+    if (reply.stop === 'length' && reply.usage.output === 0)
+      throw failure(run, 'there is no room left for an answer', { kind: 'context_exceeded', retryable: false })
     if (wasEmpty)
       throw failure(run, 'the model sent an empty reply twice', { providerCode: 'empty_reply', retryable: true })
     wasEmpty = true
@@ -141,6 +143,8 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
     case 'start':
       draft.isStarted = true
       return hooks.tell('stream:start', { turnId, attempt })
+    case 'alive':
+      return
     case 'retry':
       // A provider counts from one each time it is asked, which may be more than once.
       return draft.retry({ ...event, attempt: attempt + 1 })

@@ -88,8 +88,8 @@ export async function askModel(run: Run): Promise<SessionTurn> {
   return sessionTurn
 }
 
-/** Of one request; a conversation may hold more than one thing that a service will not read. */
-const mostMendings = 4
+/** Of one request: three places, each perhaps twice, and once more to take them back when it did not help. */
+const mostMendings = 7
 
 /** Asks what to do about a conversation that was refused; a new request when something was done about it. */
 async function mend(

@@ -82,6 +82,8 @@ export type ModelEvent =
   | { readonly type: 'oauth_refresh'; readonly expires?: number }
   /** Something of the conversation could not be sent as it is; the log keeps it, the request has it mended. */
   | ({ readonly type: 'repair' } & Repair)
+  /** The service is at work on something that is not shown. */
+  | { readonly type: 'alive' }
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'thinking'; readonly delta: string }
   | { readonly type: 'tool_start'; readonly id: string; readonly name: string }

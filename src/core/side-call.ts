@@ -25,6 +25,7 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
     maxTokens: behavior.maxTokens,
     thinking: 'off',
     cache: behavior.cache,
+    ...(run.session && { sessionId: run.session.id }),
   } as const
   const request: ModelRequest = { ...defaults, ...call }
   let reply: Reply

@@ -20,7 +20,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   }
   // An abort beats a suspension: what it left open is answered too.
   for (const call of run.log.transcript.openCalls) await run.log.append(syntheticResult(call.id, 'aborted'))
-  countUnreadable(run, turn)
+  if (!run.stop.stopped) countUnreadable(run, turn)
   return undefined
 }
 

@@ -159,7 +159,7 @@ export class Transcript {
     if (clientKey !== undefined) this.#clientKeys.add(clientKey)
     if (consumed) this.inbox = this.inbox.filter((item) => !consumed.includes(item.id))
     if (turn.role === 'user') {
-      if (this.#open && answersAll(turn, this.openCalls)) this.#open = undefined
+      this.#hear(turn)
       return
     }
     const calls = toolCallsOf(turn)
@@ -171,6 +171,19 @@ export class Transcript {
       answers.set(id, undefined)
     }
     this.#open = { turn, calls, answers, left: answers.size }
+  }
+
+  /** Turns that came from elsewhere bring their results along, perhaps in several pieces. */
+  #hear({ content }: SessionTurn): void {
+    const open = this.#open
+    if (!open) return
+    for (const block of content) {
+      if (block.type !== 'tool_result' || !open.answers.has(block.callId) || open.answers.get(block.callId)) continue
+      open.answers.set(block.callId, block)
+      ;(open.brought ??= new Set()).add(block.callId)
+      open.left--
+    }
+    if (open.left === 0) this.#open = undefined
   }
 
   /** Results arrive as they settle; the turn they form is in the order in which the model asked. */
@@ -187,9 +200,9 @@ export class Transcript {
     }
   }
 
-  #closeTurn({ turn: { id, runId }, calls, answers }: OpenTurn, { at, seq }: LogEntry): void {
+  #closeTurn({ turn: { id, runId }, calls, answers, brought }: OpenTurn, { at, seq }: LogEntry): void {
     this.#open = undefined
-    const content = calls.map((call) => answers.get(call.id)!)
+    const content = calls.flatMap((call) => (brought?.has(call.id) ? [] : [answers.get(call.id)!]))
     this.#push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: at }), seq)
   }
 
@@ -249,6 +262,8 @@ interface OpenTurn {
   readonly answers: Map<string, ToolResultBlock | undefined>
   /** How many calls wait for an answer. */
   left: number
+  /** Calls whose results stand in a turn already. */
+  brought?: Set<string>
   /** Calls that have begun, nested ones too. */
   starts?: Map<string, { readonly entry: EntryOf<'call_started'>; isUnderWay: boolean }>
   nested?: Map<string, EntryOf<'call_result'>>
@@ -267,12 +282,6 @@ function readable(turn: SessionTurn): SessionTurn {
   if (Array.isArray(content) && content.every(isBlock)) return turn
   const blocks: readonly SessionContentBlock[] = Array.isArray(content) ? content : []
   return { ...turn, content: blocks.map((block) => (isBlock(block) ? block : { type: 'text', text: '' })) }
-}
-
-/** Turns that came from elsewhere bring their results along. */
-function answersAll(turn: SessionTurn, waiting: readonly ToolCallBlock[]): boolean {
-  const answered = new Set(turn.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : [])))
-  return waiting.every(({ id }) => answered.has(id))
 }
 
 function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {

@@ -78,6 +78,7 @@ function systemChange(before: Sent, after: Sent): string {
   for (const [name, text] of after.sections)
     if (before.sections.get(name) !== text)
       return `system section "${name}" ${before.sections.has(name) ? 'changed' : 'added'}`
+  for (const name of before.sections.keys()) if (!after.sections.has(name)) return `system section "${name}" removed`
   return 'system:transform'
 }
 

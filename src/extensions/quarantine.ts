@@ -15,7 +15,8 @@ export function createQuarantine(run: Run): (refused: Refused) => Promise<void> 
     if (refused.retry) return // somebody else has done something about it
     if (refused.turnId !== turn) setAside = []
     turn = refused.turnId
-    const place = await find(run, refused, setAside)
+    const found = await find(run, refused, setAside)
+    const place = found && isTheQuestion(found, refused.request.messages) ? undefined : found
     const known = place && placeIn(setAside, place)
     if (known && isPart(known)) {
       known.isHidden = true
@@ -51,6 +52,15 @@ const placeIn = (places: readonly Place[], { turnId, block }: Place): Place | un
 /** A call, or a result, may be refused for more than what it says: its other half goes with it. */
 const isPart = ({ original: { type }, isHidden }: Place): boolean =>
   !isHidden && (type === 'tool_call' || type === 'tool_result')
+
+/** Without what the user has just said there is nothing to answer. */
+function isTheQuestion({ turnId, original }: Place, messages: readonly Message[]): boolean {
+  const isSaid = ({ role, content }: Message): boolean => role === 'user' && !content.some(isResult)
+  const { id, content = [] } = (messages.findLast(isSaid) ?? {}) as Partial<SessionTurn>
+  return id === turnId && original.type === 'text' && content.filter(({ type }) => type === 'text').length === 1
+}
+
+const isResult = ({ type }: SessionContentBlock): boolean => type === 'tool_result'
 
 async function edit(run: Run, { turnId, block }: Place, replacement?: SessionContentBlock): Promise<void> {
   if (run.stop.stopped) throw run.stop.reason

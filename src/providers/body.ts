@@ -77,9 +77,11 @@ class Ledger {
   #used = 0
 
   append(text: string): Uint8Array {
+    // A view keeps its whole chunk alive: what is big stands alone, so that it goes when its message does.
+    if (text.length > largestChunk / 4) return encode(text)
     // A UTF-16 unit takes at most three bytes.
     const needed = text.length * 3
-    if (this.#chunk.length - this.#used < needed) this.#open(needed, text)
+    if (this.#chunk.length - this.#used < needed) this.#open(needed)
     const { written } = encoder.encodeInto(text, this.#chunk.subarray(this.#used))
     const bytes = this.#chunk.subarray(this.#used, this.#used + written)
     this.#used += written
@@ -87,16 +89,15 @@ class Ledger {
   }
 
   /** Chunks grow with what is written, so that many small conversations stay small. */
-  #open(needed: number, text: string): void {
+  #open(needed: number): void {
     const size = Math.min(Math.max(this.#chunk.length * 2, smallestChunk), largestChunk)
-    const isHuge = needed > size
-    this.#chunk = new Uint8Array(isHuge ? encode(text).length : size)
+    this.#chunk = new Uint8Array(Math.max(needed, size))
     this.#used = 0
   }
 }
 
 const smallestChunk = 4 * 1024
-const largestChunk = 256 * 1024
+const largestChunk = 64 * 1024
 
 /** Adds a view, or lengthens the last one when the bytes follow it. */
 function join(views: Uint8Array[], bytes: Uint8Array): void {

@@ -122,7 +122,13 @@ function fromFile(options: CredentialOptions, place: CredentialPlace): Credentia
   }
   return {
     get: async () => (await source()).get(),
-    renew: async (rejected) => (await source()).renew(rejected),
+    async renew(rejected) {
+      const renewed = await (await source()).renew(rejected)
+      if (renewed) return renewed
+      reading = undefined // whoever logged in again meanwhile is heard
+      const found = await (await source()).get()
+      return found && found.secret !== rejected.secret ? found : undefined
+    },
   }
 }
 
@@ -133,7 +139,7 @@ async function readFile(options: CredentialOptions, place: CredentialPlace): Pro
     const { createCredentialStore } = await import('../auth/credentials.ts')
     const store = createCredentialStore(credentialsPath === undefined ? {} : { path: credentialsPath })
     const found = await store.get(name)
-    if (found?.type === 'api_key') return fixed({ kind: 'api_key', secret: found.key })
+    if (found?.type === 'api_key') return fixed({ kind: 'api_key', secret: found.key.trim() })
     if (found?.type === 'oauth') return fromTokens(found, options, place, store)
   }
   if (isOptional) return { get: () => undefined, renew: async () => undefined }

@@ -9,7 +9,7 @@ import { located } from './located-refusal.ts'
 import type { OldThinking } from './rules/old-thinking.ts'
 import type { FittedTranscript } from './rules/transcript-rules.ts'
 import { longestMessage, readServiceError, ServiceError, scrubber } from './service-error.ts'
-import { cut, ReplyReader } from './sse.ts'
+import { cut, eventsOf, ReplyReader } from './sse.ts'
 import { StreamError, type WireReply } from './wire.ts'
 
 /**
@@ -80,10 +80,10 @@ async function* converse(line: Line, given: ModelRequest, signal: AbortSignal): 
       yield [isLess ? rejectedThinking : thinkingOff]
       continue
     }
-    const whole = together(said, reply)
+    const whole = together(said, await priced(line, request, reply))
     const isOver = !reply.isPaused || ++pauses > mostPauses || whole.content.some(({ type }) => type === 'tool_call')
     if (isOver) {
-      yield [await priced(line, request, whole)]
+      yield [whole]
       return
     }
     Object.assign(said, { content: whole.content, usage: whole.usage })
@@ -126,7 +126,8 @@ interface Said {
   usage?: TurnUsage
 }
 
-const together = (said: Said, reply: WireReply): WireReply => ({
+/** Each part has its own price: a sum would fall into another tier. */
+const together = (said: Said, reply: ModelReply): ModelReply => ({
   ...reply,
   content: [...said.content, ...reply.content],
   usage: said.usage ? addUsage(said.usage, reply.usage) : reply.usage,
@@ -146,7 +147,11 @@ async function* send(
     const scrub = scrubber(credential?.secret)
     const response = await line.send(request, fitted.messages, credential, signal)
     if (response.status >= 200 && response.status < 300) return { response, scrub }
-    const error = await readServiceError(response, line.wire, { now: line.clock.now(), scrub })
+    const error = await readServiceError(response, line.wire, {
+      now: line.clock.now(),
+      scrub,
+      isSilent: line.service.isSilentOnOverflow,
+    })
     const rejected = error.status === 401 && !isRenewed && credential
     const renewed = rejected && (await orFail(() => credentials.renew(rejected), name))
     if (!renewed) throw located(error, line, request, fitted)
@@ -196,7 +201,7 @@ async function* read(
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[], WireReply> {
   const reader = new ReplyReader(line.wire.decoder(request))
-  const body = response.body[Symbol.asyncIterator]()
+  const body = eventsOf(response)[Symbol.asyncIterator]()
   let isWhole = false
   try {
     for (;;) {
@@ -208,6 +213,7 @@ async function* read(
       const reply = settle(line, batch)
       isWhole = reply !== undefined
       if (batch.length > 0) yield batch
+      else if (reader.isAlive) yield alive
       if (reply) return reply
       if (reader.failure) throw scrubbed(reader.failure, scrub)
     }
@@ -216,6 +222,8 @@ async function* read(
     else void body.return?.().catch(() => {})
   }
 }
+
+const alive: readonly ModelEvent[] = [{ type: 'alive' }]
 
 function scrubbed(error: StreamError, scrub: (text: string) => string): StreamError {
   const { message, code, status, retryable, cause } = error

@@ -66,7 +66,7 @@ const httpDate = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i
 /** Whether an event is part of an answer, and not only about getting one. */
 export function isContent(event: ModelEvent): boolean {
   const type = event?.type // a broken event is for others to complain about
-  return type !== 'start' && type !== 'repair' && type !== 'oauth_refresh' && type !== 'retry'
+  return type !== 'start' && type !== 'repair' && type !== 'oauth_refresh' && type !== 'retry' && type !== 'alive'
 }
 
 type Policy = Required<Omit<RetryOptions, 'onRetry'>> & Pick<RetryOptions, 'onRetry'>

@@ -326,7 +326,6 @@ describe('what each vendor says is called by its name', () => {
       { error: { message: '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]' } },
       tooLong,
     ],
-    ['Cerebras’ prompt too long, without a word', 'chat', 400, '', tooLong],
     ['Cerebras’ request too large, without a word', 'chat', 413, '', tooLong],
     [
       'a page of Cloudflare’s',

@@ -43,16 +43,20 @@ interface Facts {
   readonly fields?: string | undefined
 }
 
-/** Reads what a service says about its failure. `scrub` takes the credentials out, should it repeat them. */
+/**
+ * Reads what a service says about its failure. `scrub` takes the credentials out, should it repeat them; one that
+ * `isSilent` means by a refusal without a word that the prompt is too long.
+ */
 export async function readServiceError(
   { status, headers, body }: HttpResponse,
   wire: Wire,
-  { now, scrub }: { now: number; scrub: (text: string) => string },
+  { now, scrub, isSilent }: { now: number; scrub: (text: string) => string; isSilent?: boolean | undefined },
 ): Promise<ServiceError> {
   const text = await readText(body)
   const json = parse(text)
   const { code, message, retryAfterMs, isQuota } = wire.readError(json)
-  const said = message ?? (isMarkup(text) ? page : text.trim())
+  const found = message ?? (isMarkup(text) ? page : text.trim())
+  const said = found === '' && status === 400 && isSilent ? 'prompt is too long' : found
   const again = headers['x-should-retry']
   return new ServiceError(`HTTP ${status}${said === '' ? '' : `: ${cut(scrub(said), longestMessage)}`}`, {
     status,
@@ -101,7 +105,7 @@ function classify(error: ServiceError | StreamError): ClassifiedError {
     ...((code ?? status) !== undefined && { providerCode: code ?? String(status) }),
     ...(isService && error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
   }
-  const isTooLong = status === 413 || message === wordless || isOverflow(message) || isOverflow(code ?? '')
+  const isTooLong = status === 413 || isOverflow(message) || isOverflow(code ?? '')
   if (isTooLong) return { ...more, kind: 'context_exceeded', retryable: false }
   const isQuota = (isService && error.isQuota) || status === 402 || (status === 400 && spent.test(message))
   if (isQuota) return { ...more, kind: 'quota_exceeded', retryable: false }
@@ -112,9 +116,6 @@ function classify(error: ServiceError | StreamError): ClassifiedError {
   const refused = isService ? error.refused : isRefusal(status, `${message}\n${code ?? ''}`) && {}
   return { ...more, kind: 'provider_error', retryable, ...(refused && !retryable && { refused }) }
 }
-
-/** Cerebras says without a word that a request does not fit. */
-const wordless = 'HTTP 400'
 
 /** Anthropic has no code for it. */
 const spent = /credit balance is too low|reached your specified api usage limits/i

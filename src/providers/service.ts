@@ -41,6 +41,8 @@ export interface Service {
   headers(credential: Credential | undefined, request: ModelRequest): Readonly<Record<string, string>>
   /** The last word on the fields of a body; the conversation itself is the wire's. */
   fields?(fields: Fields, request: ModelRequest, credential: Credential | undefined): Fields
+  /** Refuses a prompt that is too long with a bare 400. */
+  readonly isSilentOnOverflow?: boolean
   /** Headers that go to no other origin, besides the usual ones. */
   readonly credentialHeaders?: readonly string[]
 }

@@ -1,5 +1,6 @@
 import { createParser, type ParseError } from 'eventsource-parser'
 import type { ModelEvent } from '../core/provider.ts'
+import type { HttpResponse } from '../platform/http.ts'
 import { type Decoder, StreamError } from './wire.ts'
 
 /**
@@ -11,6 +12,7 @@ export class ReplyReader {
   readonly #sse: SseReader
   #events: ModelEvent[] = []
   #isOver = false
+  #isAlive = false
   #failure: StreamError | undefined
 
   constructor(decoder: Decoder) {
@@ -46,6 +48,13 @@ export class ReplyReader {
     }
   }
 
+  /** Since events were last taken, the service said that it is at work on something that is not shown. */
+  get isAlive(): boolean {
+    const isAlive = this.#isAlive
+    this.#isAlive = false
+    return isAlive
+  }
+
   /** What came since the last time, the reply at its end. */
   takeEvents(): ModelEvent[] {
     const events = this.#events
@@ -56,8 +65,13 @@ export class ReplyReader {
   #take(data: string): void {
     if (this.#isOver) return
     const events = this.#events
+    const before = events.length
     if (data === '[DONE]') this.#decoder.end(events, true)
-    else this.#decoder.read(parse(data), events)
+    else {
+      const payload = parse(data)
+      this.#decoder.read(payload, events)
+      if (events.length === before) this.#isAlive ||= isWork(payload)
+    }
     if (events[events.length - 1]?.type === 'reply') this.#isOver = true
   }
 
@@ -68,6 +82,29 @@ export class ReplyReader {
         ? error
         : new StreamError('the stream holds something that makes no sense', { code: 'bad_stream', cause: error })
   }
+}
+
+/** Named events that show nothing are work on something, unless they only keep the line open. */
+function isWork(payload: unknown): boolean {
+  const type = (payload as { type?: unknown } | null)?.type
+  return typeof type === 'string' && !/ping|keep.?alive|in_progress|queued/i.test(type)
+}
+
+/** Some services answer in one piece, above all when they fail. */
+export function eventsOf({ headers, body }: HttpResponse): AsyncIterable<Uint8Array> {
+  return /^application\/json\b/i.test(headers['content-type'] ?? '') ? asOneEvent(body) : body
+}
+
+async function* asOneEvent(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length > longestEvent) break
+  }
+  // What begins like a stream is one, whatever it is called.
+  const isOne = /^\s*[{[]/.test(text)
+  yield new TextEncoder().encode(isOne ? `data: ${text.replaceAll(/\s*[\r\n]+\s*/g, ' ')}\n\ndata: [DONE]\n\n` : text)
 }
 
 /**

@@ -121,6 +121,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const resolve = this.#resolve
     this.#close()
     resolve?.(over)
+    if (resolve) this.#stop.stop(new Error('the stream was left')) // whoever is asked just now is not waited for
     await this.#inner?.return?.()
     return over
   }
@@ -243,6 +244,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
 
   #noteOther(event: ModelEvent): void {
     this.#waitedMs += this.#waitingMs()
+    if (event.type === 'alive') this.#waitedMs = 0
     if (event.type !== 'retry') return
     this.#hasContent = false
     this.#waitedMs = -(event.delayMs ?? 0) // a pause that was announced is no silence

@@ -78,6 +78,7 @@ export class Fitting {
     const { message, blocks, repairs } = this.#kit.one(this.#list[source]!)
     for (const { block, rule, detail } of repairs) this.#tell(rule, source, block, detail)
     const bearable = this.#withoutOldMedia(message, source, blocks)
+    this.#media.add(bearable)
     if (message.role === 'assistant') this.#addAssistant(bearable, source, blocks)
     else this.#addUser(bearable, source, blocks)
   }
@@ -194,7 +195,6 @@ export class Fitting {
   #push(message: Message, source: number): void {
     this.#messages.push(message)
     this.#sources.push(source)
-    this.#media.add(message)
   }
 
   #withoutOldMedia(message: Message, source: number, blocks: readonly number[]): Message {

@@ -7,35 +7,50 @@ export class MediaCount {
   #length = 0
 
   add(message: Message): void {
-    for (const block of mediaOf(message)) this.#count(block)
+    for (const block of mediaOf(message)) this.count(block)
   }
 
   fits({ maxImages, maxTotalMediaLength }: Limits): boolean {
     return this.#images <= maxImages && this.#length <= maxTotalMediaLength
   }
 
-  #count(block: Media): void {
+  count(block: Media): void {
     if (block.type === 'image') this.#images++
     this.#length += block.data.length
   }
 
   /**
-   * How many images and documents, the oldest, have to be left out. What stays is half of what is allowed, so that the
-   * beginning does not change again with the very next image; but the newest message may fill the whole allowance.
+   * How many images and documents, the oldest, have to be left out. When there are too many, half of what is allowed
+   * stays, so that the beginning does not change again with the very next image; but the message that brought them may
+   * fill the whole allowance. Walks forward as a conversation grows, so that it does not matter when it was looked at.
    */
   static excess(messages: readonly Message[], rules: WireRules): number {
     const half = { maxImages: rules.maxImages / 2, maxTotalMediaLength: rules.maxTotalMediaLength / 2 }
-    const media = messages.map(mediaOf)
-    const kept = new MediaCount()
-    let left = media.reduce((sum, { length }) => sum + length, 0)
-    for (let i = media.length - 1; i >= 0; i--)
-      for (const block of media[i]!.reverse()) {
-        kept.#count(block)
-        if (!kept.fits(i === media.length - 1 ? rules : half)) return left
-        left--
-      }
-    return 0
+    const all: Media[] = []
+    let left = 0
+    let kept = new MediaCount()
+    for (const message of messages) {
+      const added = mediaOf(message)
+      all.push(...added)
+      for (const block of added) kept.count(block)
+      if (kept.fits(rules)) continue
+      const newest = all.length - added.length
+      left = all.length - countBack(all, (i) => (i >= newest ? rules : half))
+      kept = new MediaCount()
+      for (const block of all.slice(left)) kept.count(block)
+    }
+    return left
   }
+}
+
+/** How many of the last ones fit, each by the limits that hold for it. */
+function countBack(all: readonly Media[], limitsOf: (i: number) => Limits): number {
+  const kept = new MediaCount()
+  for (let i = all.length - 1; i >= 0; i--) {
+    kept.count(all[i]!)
+    if (!kept.fits(limitsOf(i))) return all.length - 1 - i
+  }
+  return all.length
 }
 
 type Limits = Pick<WireRules, 'maxImages' | 'maxTotalMediaLength'>

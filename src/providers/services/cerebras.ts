@@ -18,6 +18,7 @@ export function cerebras(options: ServiceOptions = {}): Provider {
         }),
       baseURL: options.baseURL ?? 'https://api.cerebras.ai/v1',
       defaultModel: options.defaultModel ?? 'gpt-oss-120b',
+      isSilentOnOverflow: true,
       capabilities: { vision: false, imageInToolResult: false },
       credentials: credentialSource(options, placeFor('cerebras', ['CEREBRAS_API_KEY'], options)),
       headers: (credential) => (credential ? { authorization: `Bearer ${credential.secret}` } : {}),
