@@ -1,12 +1,11 @@
 import { AgentAuthError, AgentProviderError, messageOf } from '../core/errors.ts'
 import type { ModelEvent, ModelReply, ModelRequest } from '../core/provider.ts'
-import type { Message, SessionContentBlock, TurnUsage } from '../core/turn.ts'
+import type { SessionContentBlock, TurnUsage } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { HttpResponse } from '../platform/http.ts'
 import type { Credential } from './credential.ts'
 import type { Line } from './line.ts'
 import { located } from './located-refusal.ts'
-import type { OldThinking } from './rules/old-thinking.ts'
 import type { FittedTranscript } from './rules/transcript-rules.ts'
 import { longestMessage, readServiceError, ServiceError, scrubber } from './service-error.ts'
 import { cut, eventsOf, ReplyReader } from './sse.ts'
@@ -73,7 +72,8 @@ async function* converse(line: Line, given: ModelRequest, signal: AbortSignal): 
       reply = yield* read(line, request, answer, signal)
     } catch (error) {
       if (!isAboutThinking(error)) throw error
-      const isLess = leaveOutOld(oldThinking, messages)
+      // Signatures that fit no longer spoil every further request; without them the conversation is still whole.
+      const isLess = oldThinking.reject(messages)
       // Thinking may go on after a call that was made with it, but not begin there.
       if (!isLess && request.thinking === 'off') throw error
       if (!isLess) request = withoutThinking(request)
@@ -89,16 +89,6 @@ async function* converse(line: Line, given: ModelRequest, signal: AbortSignal): 
     Object.assign(said, { content: whole.content, usage: whole.usage })
     messages = [...request.messages, { role: 'assistant', content: whole.content as readonly SessionContentBlock[] }]
   }
-}
-
-/**
- * Signatures that fit no longer spoil every further request; without them the conversation is still whole. False where
- * there is nothing to leave out any more: the same again would be refused again.
- */
-function leaveOutOld(oldThinking: OldThinking, messages: readonly Message[]): boolean {
-  if (oldThinking.isRejected(messages)) return false
-  oldThinking.reject(messages)
-  return oldThinking.shown(messages).some((message, i) => message !== messages[i])
 }
 
 function withoutThinking({ thinkingBudget: _, ...request }: ModelRequest): ModelRequest {

@@ -44,8 +44,15 @@ test('FP-34 rejected thinking is left out of turns that are over, with all that 
 test('FP-34 a conversation is known again although its messages were made anew, and no other is taken for it', () => {
   const old = new OldThinking()
   const turn = { ...asked, id: 't1' } as Message
-  old.reject([user(text('Hi')), turn])
+  expect(old.reject([user(text('Hi')), turn, user(text('And?'))])).toBe(true)
   expect(old.isRejected([user(text('Edited')), { ...turn }, user(text('And?'))])).toBe(true)
   expect(old.isRejected([user(text('Hi')), { ...turn, id: 't2' } as Message])).toBe(false)
   expect(old.isRejected([user(text('Hi'))])).toBe(false)
+})
+
+test('FP-34 where there is nothing to leave out, or no more, nothing is rejected', () => {
+  const old = new OldThinking()
+  const plain = [user(text('Hi')), said(text('So.')), user(text('And?'))]
+  expect([old.reject(plain), old.isRejected(plain)]).toEqual([false, false])
+  expect([old.reject(conversation), old.reject(conversation)]).toEqual([true, false])
 })

@@ -12,11 +12,14 @@ export class OldThinking {
   /** As long as there is none, nobody looks through a whole conversation. */
   #isUsed = false
 
-  reject(messages: readonly Message[]): void {
+  /** False where there is nothing to leave out any more: the same again would be refused again. */
+  reject(messages: readonly Message[]): boolean {
+    if (this.isRejected(messages) || without(messages).every((message, i) => message === messages[i])) return false
     this.#isUsed = true
     const reply = messages.find(({ role }) => role === 'assistant') as Reply | undefined
     if (reply?.id !== undefined) this.#turns.add(reply.id)
     else if (reply) this.#messages.add(reply)
+    return true
   }
 
   isRejected(messages: readonly Message[]): boolean {
@@ -26,10 +29,13 @@ export class OldThinking {
 
   /** The list without it; the list itself where it was never rejected. */
   shown(messages: readonly Message[]): readonly Message[] {
-    if (!this.isRejected(messages)) return messages
-    const present = messages.findLastIndex(({ role, content }) => role === 'user' && !content.some(isResult))
-    return messages.map((message, i) => (i < present ? thoughtless(message) : message))
+    return this.isRejected(messages) ? without(messages) : messages
   }
+}
+
+function without(messages: readonly Message[]): readonly Message[] {
+  const present = messages.findLastIndex(({ role, content }) => role === 'user' && !content.some(isResult))
+  return messages.map((message, i) => (i < present ? thoughtless(message) : message))
 }
 
 type Reply = Message & Partial<SessionTurn>
