@@ -6,7 +6,7 @@ import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { orStopped } from './stop.ts'
 import type { TurnUsage } from './turn.ts'
-import { spend } from './usage.ts'
+import { readUsage, spend } from './usage.ts'
 
 /**
  * The reply to a request. A service that says nothing at all is asked once more; so is one that breaks off in the middle
@@ -23,6 +23,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
       const admitted = admitReply(streamed, request.model, draft.ids)
       reply = admitted instanceof Promise ? await admitted : admitted
     } catch (cause) {
+      draft.waste('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
       const error = nameFailure(run, cause)
       const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
       if (!mayTryAgain) throw error
@@ -31,7 +32,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
       continue
     }
     if (reply.content.length > 0) return reply
-    draft.wasted.push(reply.usage)
+    draft.waste('empty reply', reply.usage, request.model)
     if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
     if (reply.stop === 'length' && reply.usage.output === 0)
       throw failure(run, 'there is no room left for an answer', { kind: 'context_exceeded', retryable: false })
@@ -50,8 +51,8 @@ export class Draft {
   isStarted = false
   /** Something of the present attempt was shown. */
   hasContent = false
-  /** What empty replies cost; counted once the streaming is over, for a log that cannot be written is no provider error. */
-  readonly wasted: TurnUsage[] = []
+  /** What empty replies and failed attempts cost; counted once the streaming is over, for a log that cannot be written is no provider error. */
+  readonly wasted: { readonly cause: string; readonly usage: TurnUsage }[] = []
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
@@ -62,8 +63,12 @@ export class Draft {
     this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
   }
 
+  waste(cause: string, usage: unknown, model: string): void {
+    if (typeof usage === 'object' && usage !== null) this.wasted.push({ cause, usage: readUsage(usage, model) })
+  }
+
   async settle(): Promise<void> {
-    for (const usage of this.wasted.splice(0)) await spend(this.#run, this.turnId, 'empty reply', usage)
+    for (const { cause, usage } of this.wasted.splice(0)) await spend(this.#run, this.turnId, cause, usage)
   }
 
   retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {

@@ -71,6 +71,7 @@ async function* converse(line: Line, given: ModelRequest, signal: AbortSignal): 
       const answer = yield* send(line, request, fitted, signal)
       reply = yield* read(line, request, answer, signal)
     } catch (error) {
+      if (said.usage) bill(error, said.usage)
       if (!isAboutThinking(error)) throw error
       // Signatures that fit no longer spoil every further request; without them the conversation is still whole.
       const isLess = oldThinking.reject(messages)
@@ -190,7 +191,8 @@ async function* read(
   { response, scrub }: Answer,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[], WireReply> {
-  const reader = new ReplyReader(line.wire.decoder(request))
+  const decoder = line.wire.decoder(request)
+  const reader = new ReplyReader(decoder)
   const body = eventsOf(response)[Symbol.asyncIterator]()
   let isWhole = false
   try {
@@ -207,10 +209,21 @@ async function* read(
       if (reply) return reply
       if (reader.failure) throw scrubbed(reader.failure, scrub)
     }
+  } catch (error) {
+    const usage = decoder.usage?.()
+    if (usage && !signal.aborted) bill(error, usage)
+    throw error
   } finally {
     if (isWhole) void readToTheEnd(body, line)
     else void body.return?.().catch(() => {})
   }
+}
+
+/** An attempt that failed, or a part of an answer that nobody will get, was paid for: whoever hears of it can count it. */
+function bill(error: unknown, usage: TurnUsage): void {
+  if (!(error instanceof Error)) return
+  const { usage: before } = error as { usage?: TurnUsage }
+  Object.assign(error, { usage: before ? addUsage(before, usage) : usage })
 }
 
 const alive: readonly ModelEvent[] = [{ type: 'alive' }]

@@ -1,5 +1,5 @@
 import type { ModelEvent, ModelReply, ModelRequest } from '../core/provider.ts'
-import type { Message } from '../core/turn.ts'
+import type { Message, TurnUsage } from '../core/turn.ts'
 
 /**
  * How a family of APIs talks: pure, without any I/O. A wire times a service (where, with which credentials, with which
@@ -49,6 +49,8 @@ export interface Decoder {
    * stream was complete and it has not been pushed yet, else throws.
    */
   end(out: ModelEvent[], isDone: boolean): void
+  /** What the service has counted so far: an attempt that fails is paid for all the same. */
+  usage?(): TurnUsage | undefined
 }
 
 /** A reply with what only the layer around the wire wants to know. */

@@ -254,7 +254,7 @@ describe('a failure after the first words', () => {
     expect(await meeting.failure()).toMatchObject({ providerCode: 'ECONNRESET', retryable: true })
     expect(server.requests).toHaveLength(2)
     expect(after).toMatchObject([{ stop: 'error', partial: 'Hel', usage: { input: 0, output: 0 } }])
-    expect(meeting.entries.map(({ type }) => type)).toEqual(['run_started', 'turn', 'run_ended'])
+    expect(meeting.entries.map(({ type }) => type)).toEqual(['run_started', 'turn', 'usage', 'usage', 'run_ended'])
     expect(JSON.stringify(meeting.entries)).not.toContain('"Hel')
   })
 

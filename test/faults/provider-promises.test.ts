@@ -279,3 +279,36 @@ test('a system section that is gone is what broke the cache', async () => {
   await agent.run({ prompt: '2' })
   expect(causes).toEqual(['system section "run" removed'])
 })
+
+describe('an attempt that fails', () => {
+  const [start, ...rest] = message(
+    { input_tokens: 100_000, output_tokens: 1 },
+    [{ type: 'text', text: 'Well' }],
+    'end_turn',
+  )
+  const cut = frames(start!, ...rest.slice(0, 1))
+
+  test('in the middle of its answer is counted, and so is the one after it', async () => {
+    const { fetch } = fakeService(cut, speak('anthropic-messages', { text: 'done', usage: { input: 10 } }))
+    const provider = anthropic({ apiKey: 'key', fetch, prices: false })
+    const agent = createAgent({ provider })
+    const { totalIn, text } = await agent.run({ prompt: 'hi' })
+    expect({ totalIn, text }).toEqual({ totalIn: 100_010, text: 'done' })
+  })
+
+  test('after a part of the answer that was whole does not lose what that part cost', async () => {
+    const paused = frames(
+      ...message(
+        { input_tokens: 500, output_tokens: 0 },
+        [{ type: 'server_tool_use', id: 's', name: 'x', input: {} }],
+        'pause_turn',
+      ),
+    )
+    const { fetch } = fakeService(paused, refusal('no such flavour'))
+    const agent = createAgent({ provider: anthropic({ apiKey: 'key', fetch, prices: false }) })
+    const spent: number[] = []
+    agent.hooks.hook('usage', ({ usage }) => void spent.push(usage.input))
+    await expect(agent.run({ prompt: 'hi' })).rejects.toThrow('no such flavour')
+    expect(spent[0]).toBe(500)
+  })
+})

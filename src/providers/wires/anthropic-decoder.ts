@@ -1,4 +1,5 @@
 import type { ModelEvent, StopReason } from '../../core/provider.ts'
+import type { TurnUsage } from '../../core/turn.ts'
 import { type Decoder, StreamError, type WireReply } from '../wire.ts'
 import { type Block, contentOf, type RawBlock, type RawUsage, usageOf } from './anthropic-reply.ts'
 import { countOf } from './counts.ts'
@@ -40,6 +41,10 @@ export class AnthropicDecoder implements Decoder {
       case 'error':
         throw errorOf(event.error)
     }
+  }
+
+  usage(): TurnUsage | undefined {
+    return Object.keys(this.#usage).length > 0 ? usageOf(this.#usage) : undefined
   }
 
   end(): void {
