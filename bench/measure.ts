@@ -13,15 +13,22 @@ export interface Contender {
 
 const rounds = 7
 /** Long enough for the optimising compiler, also in the first comparison of a process. */
-const warmUpMs = 1500
+const shortWarmUpMs = 1500
+/** For what crosses many layers: the compiler works on in the background, and its work is counted. */
+export const longWarmUpMs = 5000
 
 /**
  * Microseconds of CPU per unit for each contender: interleaved, so that a noisy machine disturbs all of them alike, and
  * the median of several rounds, each long enough for the clock.
  */
-export async function measure(contenders: readonly Contender[], units: number, roundMs = 150): Promise<number[]> {
+export async function measure(
+  contenders: readonly Contender[],
+  units: number,
+  roundMs = 150,
+  warmUpMs = shortWarmUpMs,
+): Promise<number[]> {
   const repeats: number[] = []
-  for (const { run } of contenders) repeats.push(await warmUp(run, roundMs))
+  for (const { run } of contenders) repeats.push(await warmUp(run, roundMs, warmUpMs))
   const samples = contenders.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
     for (const [i, { run }] of contenders.entries()) {
@@ -35,7 +42,7 @@ export async function measure(contenders: readonly Contender[], units: number, r
 }
 
 /** Runs until the compiler has settled; returns how many repetitions fill a round. */
-async function warmUp(run: () => Promise<void>, roundMs: number): Promise<number> {
+async function warmUp(run: () => Promise<void>, roundMs: number, warmUpMs: number): Promise<number> {
   let times = 0
   const begun = performance.now()
   const until = begun + warmUpMs

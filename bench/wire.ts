@@ -11,7 +11,7 @@ import { BodyBook } from '../src/providers/body.ts'
 import { anthropic } from '../src/providers/services/anthropic.ts'
 import { anthropicMessages } from '../src/providers/wires/anthropic-messages.ts'
 import { echo } from './floor.ts'
-import { compare, measure, median, type Result } from './measure.ts'
+import { compare, longWarmUpMs, measure, median, type Result } from './measure.ts'
 import { appendFloor, naiveFloor } from './wire-floor.ts'
 
 /** What a provider costs on top of the loop: over loopback HTTP, with the other end in a process of its own. */
@@ -50,7 +50,7 @@ async function perTurn(at: string): Promise<Result[]> {
     { label: 'append', run: () => appendFloor({ url: play(at, 50, 20) }) },
     { label: 'ours', run: () => ours(play(at, 50, 20)) },
   ]
-  const [naive, append, mine] = await measure(contenders, 50, 300)
+  const [naive, append, mine] = await measure(contenders, 50, 500, longWarmUpMs)
   note('turn, against bodies that grow by appending', mine!, append!, 'turn')
   return [compare('http turn: 50 turns, one call and 20 deltas each', mine!, naive!, 1, 'turn')]
 }
@@ -71,7 +71,7 @@ async function perDelta(at: string): Promise<Result[]> {
 
 async function longRun(at: string): Promise<Result[]> {
   const samples = { naive: [] as number[], ours: [] as number[], first: [] as number[], last: [] as number[] }
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 6; round++) {
     const before = cpu()
     await naiveFloor({ url: play(at, 800, 20) })
     const between = cpu()
@@ -81,7 +81,7 @@ async function longRun(at: string): Promise<Result[]> {
         if (turn === 1 || turn === 50 || turn === 750 || turn === 799) marks.push(cpu())
       },
     })
-    if (round === 0) continue // the compiler is still at work
+    if (round < 2) continue // the compiler is still at work
     samples.naive.push((between - before) / 800)
     samples.ours.push((cpu() - between) / 800)
     samples.first.push((marks[1]! - marks[0]!) / 49)
@@ -166,7 +166,7 @@ async function fromTheBuild(at: string): Promise<Result[]> {
       for (const [i, file] of [floor, imported].entries())
         times[i]!.push(Number(spawnSync(process.execPath, [file], { encoding: 'utf8' }).stdout))
     return [
-      compare('100 agents at once, 5 turns each, against 120 MB', megabytes, 120, 1, 'MB at the peak'),
+      compare('100 agents at once, 3 turns each, against 120 MB', megabytes, 120, 1, 'MB at the peak'),
       compare('import of the root and of one provider', median(times[1]!), median(times[0]!), 1.5, 'start'),
     ]
   } finally {
@@ -180,7 +180,7 @@ import { createAgent } from ${from('index.js')}
 import { anthropic } from ${from('providers/index.js')}
 const echo = { spec: { name: 'echo', description: 'Says it again.', inputSchema: { type: 'object', properties: { text: { type: 'string' } } } }, execute: ({ text }) => text }
 await Promise.all(Array.from({ length: 100 }, (_, i) =>
-  createAgent({ provider: anthropic({ apiKey: 'bench', baseURL: '${at}/many-' + i + '/5/20/1000', defaultModel: 'bench-1' }), tools: { echo } }).run({ prompt: 'go' })))
+  createAgent({ provider: anthropic({ apiKey: 'bench', baseURL: '${at}/many-' + i + '/3/20/1000', defaultModel: 'bench-1' }), tools: { echo } }).run({ prompt: 'go' })))
 // Of this program alone: the counter of the operating system begins with what its parent had.
 const peak = await readFile('/proc/self/status', 'utf8').then((text) => /VmHWM:\\s+(\\d+)/.exec(text)[1], () => process.resourceUsage().maxRSS)
 process.stdout.write(String(peak))

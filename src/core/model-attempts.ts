@@ -86,7 +86,12 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
   const events: EventIterator = run.provider.stream(request, run.stop.signal)[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const event = events.take?.() ?? (await nextOf(events))
+      let event = events.take?.()
+      if (event === undefined) {
+        const { done, value } = await events.next()
+        if (done) throw new Error('the stream ended before the reply was complete')
+        event = value
+      }
       if (run.stop.stopped) throw run.stop.reason
       if (event?.type === 'reply') {
         run.firstTokenAt ??= run.clock.now()
@@ -98,12 +103,6 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
   } finally {
     tidyUp(events)
   }
-}
-
-async function nextOf(events: EventIterator): Promise<ModelEvent> {
-  const { done, value } = await events.next()
-  if (done) throw new Error('the stream ended before the reply was complete')
-  return value
 }
 
 /** Not waited for: a reply that is complete must not depend on how its provider tidies up. */

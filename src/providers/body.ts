@@ -8,18 +8,20 @@ import { type Fields, RawJson, type Wire, type WireItem } from './wire.ts'
  */
 export class BodyBook {
   readonly #wire: Wire
+  readonly #mark: Uint8Array
   readonly #ledger = new Ledger()
   readonly #bytes = new WeakMap<Message, Uint8Array>()
   readonly #lists = new WeakMap<readonly Message[], Progress>()
-  #head: { text: string; bytes: Uint8Array } = { text: '', bytes: empty }
+  #head: Head = { text: '', bytes: empty }
 
   constructor(wire: Wire) {
     this.#wire = wire
+    this.#mark = wire.mark ? encode(wire.mark.text + wire.mark.end) : empty
   }
 
   /** The body in parts. With `marks` the messages at these indexes carry a cache breakpoint. */
   build(fields: Fields, lead: readonly object[], messages: readonly Message[], marks: readonly number[]): Uint8Array[] {
-    const head = this.#encodeHead(`${writeFields(fields)}"${this.#wire.list}":[${writeList(lead)}`)
+    const head = this.#headOf(fields, lead)
     const parts = this.#conversation(messages, marks)
     const first = parts.findIndex((part) => part.length > 0)
     // Every message is kept with a comma in front, which the very first item of the list must not have.
@@ -33,11 +35,18 @@ export class BodyBook {
     let from = 0
     for (const mark of marks) {
       parts.push(...(from === 0 ? this.#views(messages, mark) : this.#loose(messages, from, mark)))
-      parts.push(encode(writeItems(this.#wire.marked(this.#wire.items(messages[mark]!)))))
+      parts.push(...this.#marked(messages[mark]!))
       from = mark + 1
     }
     parts.push(...this.#loose(messages, from, messages.length))
     return parts
+  }
+
+  #marked(message: Message): Uint8Array[] {
+    const { mark, marked, items } = this.#wire
+    if (!mark || message.content.at(-1)?.type === 'thinking') return [encode(writeItems(marked!(items(message))))]
+    const bytes = this.#of(message)
+    return [bytes.subarray(0, bytes.length - mark.end.length), this.#mark]
   }
 
   /** Views on the first `count` messages, as few as possible. A list that only grew costs what was added. */
@@ -60,10 +69,22 @@ export class BodyBook {
     return bytes
   }
 
-  #encodeHead(text: string): Uint8Array {
-    if (this.#head.text !== text) this.#head = { text, bytes: encode(text.replaceAll(badEscapes, replaced)) }
-    return this.#head.bytes
+  /** Written anew only when something in it has changed. */
+  #headOf(fields: Fields, lead: readonly object[]): Uint8Array {
+    const last = this.#head
+    if (last.fields === fields && last.lead === lead) return last.bytes
+    const text = `${writeFields(fields)}"${this.#wire.list}":[${writeList(lead)}`
+    const bytes = last.text === text ? last.bytes : encode(text.replaceAll(badEscapes, replaced))
+    this.#head = { fields, lead, text, bytes }
+    return bytes
   }
+}
+
+interface Head {
+  readonly fields?: Fields
+  readonly lead?: readonly object[]
+  readonly text: string
+  readonly bytes: Uint8Array
 }
 
 interface Progress {

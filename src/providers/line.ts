@@ -51,6 +51,7 @@ export class Line {
   readonly #transport: Transport
   readonly #names
   readonly #partners = new Map<string, Partner>()
+  #last: Head | undefined
   readonly #tools
 
   constructor({ service, wire, options, clock }: LineParts) {
@@ -99,6 +100,21 @@ export class Line {
     return this.#names.fromWire(name)
   }
 
+  /** Everything of the body but the conversation; from turn to turn it is mostly the same. */
+  #headOf(request: ModelRequest, messages: readonly Message[], credential: Credential | undefined): Head {
+    const { service, wire } = this
+    const last = this.#last
+    const kind = credential?.kind
+    // Without tools, some services want to be told so as soon as there are calls in the conversation.
+    if (last && last.kind === kind && request.tools.length > 0 && isSameHead(last.request, request)) return last
+    const own = wire.fields({ ...request, messages })
+    const written = this.#extra ? combined(this.#extra, own, wire.list) : own
+    const fields = service.fields?.(written, request, credential) ?? written
+    // Without the messages: nothing here may keep a session alive.
+    this.#last = { request: { ...request, messages: [] }, kind, fields, lead: wire.lead?.(request) ?? none }
+    return this.#last
+  }
+
   /** Sends a conversation that the rules have made fit. */
   send(
     request: ModelRequest,
@@ -108,11 +124,9 @@ export class Line {
   ): Promise<HttpResponse> {
     const { service, wire } = this
     const baseURL = typeof service.baseURL === 'string' ? service.baseURL : service.baseURL(credential)
-    const own = wire.fields({ ...request, messages })
-    const written = this.#extra ? combined(this.#extra, own, wire.list) : own
-    const fields = service.fields?.(written, request, credential) ?? written
+    const { fields, lead } = this.#headOf(request, messages, credential)
     const marks = request.cache && wire.marked ? breakpoints(messages) : []
-    const body = this.partner(request.model).book.build(fields, wire.lead?.(request) ?? [], messages, marks)
+    const body = this.partner(request.model).book.build(fields, lead, messages, marks)
     return this.#transport({
       method: 'POST',
       url: addressOf(baseURL, wire.path(request)),
@@ -127,6 +141,27 @@ export class Line {
     })
   }
 }
+
+interface Head {
+  readonly request: ModelRequest
+  readonly kind: Credential['kind'] | undefined
+  readonly fields: Fields
+  readonly lead: readonly object[]
+}
+
+const none: readonly object[] = []
+
+const isSameHead = (a: ModelRequest, b: ModelRequest): boolean =>
+  a.tools === b.tools &&
+  a.system === b.system &&
+  a.model === b.model &&
+  a.maxTokens === b.maxTokens &&
+  a.thinking === b.thinking &&
+  a.thinkingBudget === b.thinkingBudget &&
+  a.toolChoice === b.toolChoice &&
+  a.outputSchema === b.outputSchema &&
+  a.cache === b.cache &&
+  a.sessionId === b.sessionId
 
 export interface Partner {
   readonly book: BodyBook

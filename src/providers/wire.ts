@@ -21,6 +21,8 @@ export interface Wire {
   items(message: Message): readonly WireItem[]
   /** The same items with a cache breakpoint at their end; wires without breakpoints have none. */
   marked?(items: readonly WireItem[]): readonly WireItem[]
+  /** Where a breakpoint is always the same text before the same end, it is put between bytes that are kept. */
+  readonly mark?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder
   /** What an error body says, whatever its shape. */
   readError(body: unknown): WireError

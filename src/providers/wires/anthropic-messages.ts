@@ -28,6 +28,7 @@ export function anthropicMessages(): Wire {
     fields: writeFields,
     items: writeMessage,
     marked: withBreakpoint,
+    mark: { text: `,${JSON.stringify(breakpoint).slice(1, -1)}`, end: '}]}' },
     decoder: () => new AnthropicDecoder(),
     readError,
   }
