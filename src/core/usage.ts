@@ -63,7 +63,8 @@ export function flattenTurns(stats: AgentStats): TurnUsage[] {
 export interface ModelTotals {
   input: number
   output: number
-  cost: number
+  /** Dollars; absent when no call to this model had a known price. */
+  cost?: number
   cacheRead: number
   cacheCreation: number
   turns: number
@@ -74,10 +75,10 @@ export function statsByModel(stats: AgentStats): Map<string, ModelTotals> {
   const byModel = new Map<string, ModelTotals>()
   for (const usage of flattenTurns(stats)) {
     const model = usage.model ?? 'unknown'
-    const totals = byModel.get(model) ?? { input: 0, output: 0, cost: 0, cacheRead: 0, cacheCreation: 0, turns: 0 }
+    const totals = byModel.get(model) ?? { input: 0, output: 0, cacheRead: 0, cacheCreation: 0, turns: 0 }
     totals.input += usage.input
     totals.output += usage.output
-    totals.cost += usage.cost ?? 0
+    if (usage.cost !== undefined) totals.cost = (totals.cost ?? 0) + usage.cost
     totals.cacheRead += usage.cacheRead ?? 0
     totals.cacheCreation += usage.cacheCreation ?? 0
     totals.turns++

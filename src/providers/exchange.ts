@@ -135,7 +135,7 @@ async function* send(
   let credential = await orFail(() => credentials.get(), name)
   if (credential?.isFresh) yield [refreshed(credential)]
   for (let isRenewed = false; ; isRenewed = true) {
-    const scrub = scrubber(credential?.secret)
+    const scrub = scrubber(line.secretsFor(credential))
     const response = await line.send(request, fitted.messages, credential, signal)
     if (response.status >= 200 && response.status < 300) return { response, scrub }
     const error = await readServiceError(response, line.wire, {
@@ -211,7 +211,7 @@ async function* read(
     }
   } catch (error) {
     const usage = decoder.usage?.()
-    if (usage && !signal.aborted) bill(error, usage)
+    if (usage && !signal.aborted) bill(error, await withCost(line, request, usage))
     throw error
   } finally {
     if (isWhole) void readToTheEnd(body, line)
@@ -266,11 +266,20 @@ function settle(line: Line, batch: ModelEvent[]): WireReply | undefined {
   return { ...last, content }
 }
 
-/** What a service says it costs beats our own reckoning; what nobody knows stays unknown. */
 async function priced(line: Line, request: ModelRequest, reply: WireReply): Promise<ModelReply> {
   const { isPaused: _, cacheCreation1h, ...plain } = reply
-  if (!line.catalogue || plain.usage.cost !== undefined) return plain
-  const counted = cacheCreation1h === undefined ? plain.usage : { ...plain.usage, cacheCreation1h }
-  const cost = await line.catalogue.costOf(line.service.name, request.model, counted)
-  return cost === undefined ? plain : { ...plain, usage: { ...plain.usage, cost } }
+  return { ...plain, usage: await withCost(line, request, plain.usage, cacheCreation1h) }
+}
+
+/** What a service says it costs beats our own reckoning; what nobody knows stays unknown. */
+async function withCost(
+  { catalogue, service }: Line,
+  { model }: ModelRequest,
+  usage: TurnUsage,
+  cacheCreation1h?: number,
+): Promise<TurnUsage> {
+  if (!catalogue || usage.cost !== undefined) return usage
+  const counted = cacheCreation1h === undefined ? usage : { ...usage, cacheCreation1h }
+  const cost = await catalogue.costOf(service.name, model, counted)
+  return cost === undefined ? usage : { ...usage, cost }
 }

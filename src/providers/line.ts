@@ -72,6 +72,17 @@ export class Line {
     })
   }
 
+  /** Whatever else than the credential must not be repeated: what the caller put into headers and addresses. */
+  secretsFor(credential: Credential | undefined): readonly string[] {
+    const query = new URL(this.#baseURL(credential)).searchParams
+    return [...Object.values(this.#headers), ...query.values(), ...(credential ? [credential.secret] : [])]
+  }
+
+  #baseURL(credential: Credential | undefined): string {
+    const { baseURL } = this.service
+    return typeof baseURL === 'string' ? baseURL : baseURL(credential)
+  }
+
   /** What is known about the conversations with one model. */
   partner(model: string): Partner {
     let partner = this.#partners.get(model)
@@ -100,18 +111,16 @@ export class Line {
     return this.#names.fromWire(name)
   }
 
-  /** Everything of the body but the conversation; from turn to turn it is mostly the same. */
-  #headOf(request: ModelRequest, messages: readonly Message[], credential: Credential | undefined): Head {
-    const { service, wire } = this
+  /** What the wire writes besides the conversation; from turn to turn it is mostly the same. */
+  #headOf(request: ModelRequest, messages: readonly Message[]): Head {
+    const { wire } = this
     const last = this.#last
-    const kind = credential?.kind
     // Without tools, some services want to be told so as soon as there are calls in the conversation.
-    if (last && last.kind === kind && request.tools.length > 0 && isSameHead(last.request, request)) return last
+    if (last && request.tools.length > 0 && isSameHead(last.request, request)) return last
     const own = wire.fields({ ...request, messages })
-    const written = this.#extra ? combined(this.#extra, own, wire.list) : own
-    const fields = service.fields?.(written, request, credential) ?? written
+    const fields = this.#extra ? combined(this.#extra, own, wire.list) : own
     // Without the messages: nothing here may keep a session alive.
-    this.#last = { request: { ...request, messages: [] }, kind, fields, lead: wire.lead?.(request) ?? none }
+    this.#last = { request: { ...request, messages: [] }, fields, lead: wire.lead?.(request) ?? none }
     return this.#last
   }
 
@@ -123,8 +132,9 @@ export class Line {
     signal: AbortSignal,
   ): Promise<HttpResponse> {
     const { service, wire } = this
-    const baseURL = typeof service.baseURL === 'string' ? service.baseURL : service.baseURL(credential)
-    const { fields, lead } = this.#headOf(request, messages, credential)
+    const baseURL = this.#baseURL(credential)
+    const { fields: written, lead } = this.#headOf(request, messages)
+    const fields = service.fields?.(written, request, credential) ?? written
     const marks = request.cache && wire.marked ? breakpoints(messages) : []
     const body = this.partner(request.model).book.build(fields, lead, messages, marks)
     return this.#transport({
@@ -144,7 +154,6 @@ export class Line {
 
 interface Head {
   readonly request: ModelRequest
-  readonly kind: Credential['kind'] | undefined
   readonly fields: Fields
   readonly lead: readonly object[]
 }

@@ -47,7 +47,7 @@ export const schemaRules: Readonly<Record<SchemaDialect, SchemaRules>> = {
   // Fireworks, which speaks this dialect too, refuses a default beside a reference.
   openai: { besideRef: (keyword) => keyword !== 'default', needsItems: true },
   gemini: {
-    keywords: new Set([...common, 'format', 'prefixItems', 'minItems', 'maxItems', 'minimum', 'maximum', 'oneOf']),
+    keywords: new Set([...common, 'format', 'prefixItems', 'minItems', 'maxItems', 'minimum', 'maximum']),
     formats: new Set(['date-time', 'time', 'date']),
     isLiteral: (value) => typeof value === 'number' || (typeof value === 'string' && value !== ''),
     needsItems: true,

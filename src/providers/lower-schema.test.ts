@@ -259,7 +259,8 @@ describe('each service gets what it wants', () => {
     expect(property({ allOf: [object({ x: {} }), { required: ['x', 'y'] }] }, 'gemini')).toEqual(
       object({ x: {} }, { required: ['x'] }),
     )
-    expect(property({ oneOf: [{ type: 'string' }, { type: 'null' }] }, 'gemini')).toHaveProperty('oneOf')
+    // Its branches are loosened, so that more than one may fit.
+    expect(property({ oneOf: [{ type: 'string' }, { type: 'null' }] }, 'gemini')).toHaveProperty('anyOf')
     expect(property({ items: { type: 'string' } }, 'gemini')).toEqual({ items: { type: 'string' }, type: 'array' })
     const together = object({ x: {}, y: {} }, { anyOf: [{ required: ['x'] }, { required: ['y'] }] })
     expect(property(together, 'gemini')).toEqual(object({ x: {}, y: {} }))

@@ -33,7 +33,7 @@ function response(status: number, body: string, headers: Record<string, string> 
 const read = (wire: WireName, status: number, body: unknown, headers?: Record<string, string>, secret?: string) =>
   readServiceError(response(status, typeof body === 'string' ? body : JSON.stringify(body), headers), wires[wire], {
     now: Date.parse('Sat, 15 Nov 2025 12:00:00 GMT'),
-    scrub: scrubber(secret),
+    scrub: scrubber(secret === undefined ? [] : [secret]),
   })
 
 async function classified(...args: Parameters<typeof read>): Promise<ClassifiedError> {

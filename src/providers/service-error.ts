@@ -74,12 +74,12 @@ export const longestMessage = 2048
 const longestCode = 200
 
 /** Takes keys out of a text: services like to repeat the one that they do not like. */
-export function scrubber(secret: string | undefined): (text: string) => string {
+export function scrubber(secrets: readonly string[]): (text: string) => string {
   // A key of a few letters, as for a server at home, is no secret and stands in many words.
-  const isSecret = secret !== undefined && secret.length >= 8
+  const known = secrets.flatMap((secret) => (secret.length >= 8 ? [secret, encodeURIComponent(secret)] : []))
   return (text) => {
-    const known = isSecret ? text.replaceAll(secret, '[secret]') : text
-    return known.replaceAll(likeAKey, '[secret]').replaceAll(likeALogin, '$1[secret]')
+    const rest = known.reduce((scrubbed, secret) => scrubbed.replaceAll(secret, '[secret]'), text)
+    return rest.replaceAll(likeAKey, '[secret]').replaceAll(likeALogin, '$1[secret]')
   }
 }
 

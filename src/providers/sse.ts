@@ -84,10 +84,17 @@ export class ReplyReader {
   }
 }
 
-/** Named events that show nothing are work on something, unless they only keep the line open. */
+/** Pieces of what is not shown. Whatever else a service may send to keep the line open is none: it would never end. */
 function isWork(payload: unknown): boolean {
-  const type = (payload as { type?: unknown } | null)?.type
-  return typeof type === 'string' && !/ping|keep.?alive|in_progress|queued/i.test(type)
+  const { type, delta } = (payload ?? {}) as { type?: unknown; delta?: unknown }
+  if (type === 'content_block_delta') return isFilled(delta)
+  return typeof type === 'string' && /^response\.(?!created|in_progress|queued)/.test(type)
+}
+
+/** A piece that has more than its type. */
+function isFilled(delta: unknown): boolean {
+  const { type: _, ...pieces } = (delta ?? {}) as { type?: unknown }
+  return Object.values(pieces).some((piece) => piece !== '' && piece !== null)
 }
 
 /** Some services answer in one piece, above all when they fail. */
@@ -161,8 +168,8 @@ function parse(data: string): unknown {
   try {
     return JSON.parse(data)
   } catch {
-    // Without its cause, which quotes another piece of the text: it may hold anything.
-    throw new StreamError(`the stream holds something that is not JSON: ${cut(data, 80)}`, { code: 'bad_json' })
+    // Nothing of it is quoted, nor its cause, which would: it may hold anything.
+    throw new StreamError(`the stream holds ${data.length} characters that are not JSON`, { code: 'bad_json' })
   }
 }
 

@@ -44,7 +44,7 @@ describe('stats', () => {
   test('A189 statsByModel adds up the whole tree by model', () => {
     expect([...statsByModel(tree)]).toEqual([
       ['big', { input: 103, output: 3, cost: 5, cacheRead: 7, cacheCreation: 9, turns: 3 }],
-      ['small', { input: 30, output: 2, cost: 0, cacheRead: 0, cacheCreation: 0, turns: 2 }],
+      ['small', { input: 30, output: 2, cacheRead: 0, cacheCreation: 0, turns: 2 }],
     ])
   })
 

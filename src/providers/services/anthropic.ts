@@ -53,10 +53,10 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
             (isOAuth ? { authorization: `Bearer ${credential.secret}` } : { 'x-api-key': credential.secret })),
         }
       },
-      fields: (fields, { model }) => ({
-        ...(traitsOf(model).sampling ? fields : withoutSampling(fields)),
-        ...(contextManagement && { context_management: contextManagement }),
-      }),
+      fields(written, { model }) {
+        const fields = traitsOf(model).sampling ? written : withoutSampling(written)
+        return contextManagement ? { ...fields, context_management: contextManagement } : fields
+      },
     },
     options,
   )

@@ -45,6 +45,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
           ...(sessionId !== undefined && headerText.test(sessionId) && { session_id: sessionId }),
         }
       },
+      credentialHeaders: ['chatgpt-account-id', 'openai-organization', 'openai-project'],
       fields({ max_output_tokens, ...fields }, _request, credential) {
         // A plan has its own limits, and its backend will not hear of ours.
         return credential?.kind === 'oauth' ? { instructions: '', ...fields } : { max_output_tokens, ...fields }
