@@ -39,6 +39,7 @@ interface Verdict {
 /** A recording may hold the answers to several requests: each is decoded by itself, and all must agree. */
 async function check(recording: Recording): Promise<Verdict> {
   if ('unsupported' in recording) return { state: 'unsupported', detail: recording.unsupported }
+  if ('unreadable' in recording) return { state: 'different', detail: recording.unreadable }
   const notes = new Set<string>()
   for (const [i, answer] of recording.answers.entries()) {
     let found: Comparison

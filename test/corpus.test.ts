@@ -27,11 +27,25 @@ test('corpus: compares our decoders with those of the AI SDK, file by file, and 
       { type: 'message_stop' },
     ])
     await write('cohere--main--greeting', [{ type: 'message-start' }])
+    const fine = await corpus(folder)
+    expect(fine.output.trimEnd()).toMatch(/corpus: equal 1, different 0, unsupported 1$/)
+    expect(fine.code).toBe(0)
+
+    await write('acme--main--greeting', [{ hello: 'there' }])
+    await writeFile(
+      join(folder, 'anthropic--main--broken.chunks.txt'),
+      '{"type":"message_start","message":{}}\n{"type":',
+    )
+    await write('anthropic--main--lost', [
+      { type: 'content_block_delta', index: 7, delta: { type: 'text_delta', text: 'x' } },
+    ])
     const { code, output } = await corpus(folder)
+    for (const name of ['acme--main--greeting', 'anthropic--main--broken', 'anthropic--main--lost'])
+      expect(output).toMatch(new RegExp(`^different +${name}`, 'm'))
     expect(output).toMatch(/^equal +anthropic--main--greeting/m)
     expect(output).toMatch(/^unsupported +cohere--main--greeting/m)
-    expect(output.trimEnd()).toMatch(/corpus: equal 1, different 0, unsupported 1$/)
-    expect(code).toBe(0)
+    expect(output.trimEnd()).toMatch(/corpus: equal 1, different 3, unsupported 1$/)
+    expect(code).toBe(1)
     expect(await corpus(join(folder, 'none'))).toMatchObject({ code: 2 })
   } finally {
     await rm(folder, { recursive: true, force: true })

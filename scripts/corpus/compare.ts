@@ -16,11 +16,12 @@ export interface Comparison {
  * - A count of tokens of nothing: some services close with zeros after they told the numbers. The AI SDK takes the last
  *   that was said, we the last that says something.
  * - How much of the input was cached, where the AI SDK does not tell: then the sum is compared.
- * - How an answer fails that both refuse to read. Of an error with a status, we must say at least what the AI SDK says.
+ * - How the service says that an answer failed. Of an error with a status, we must say at least what the AI SDK says.
  *
  * Where only the AI SDK gives up, what it told until then must be the beginning of what we read, and the note says so.
  */
 export function compare(ours: Outcome, theirs: Outcome): Comparison {
+  if (ours.isUnread) return differ('failure', String(ours.failure), theirs.failure ?? `stop ${theirs.stop}`)
   if (ours.failure !== undefined && theirs.failure !== undefined) {
     if (ours.isRefused && !ours.failure.includes(theirs.failure)) return differ('error', ours.failure, theirs.failure)
     return { note: `both fail: ${short(ours.failure)}` }

@@ -31,7 +31,8 @@ export function decodeWithOurs({ wire: name }: Readable, answer: Answer): Outcom
   if (reply) return outcomeOf(reply)
   const { code, message = 'no reply' } = reader.failure ?? {}
   if (code === 'stream_cut') return { ...streamed(events), stop: 'cut' }
-  return { ...streamed(events), stop: 'other', failure: message }
+  const isOurs = code === 'bad_json' || code === 'bad_stream'
+  return { ...streamed(events), stop: 'other', failure: message, ...(isOurs && { isUnread: true }) }
 }
 
 const pieceLength = 997

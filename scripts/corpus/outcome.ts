@@ -11,6 +11,8 @@ export interface Outcome {
   readonly usage?: Usage
   /** Why it could not be read, or what the service says went wrong. */
   readonly failure?: string
+  /** It holds something that we could not read; an error that the service tells of is something else. */
+  readonly isUnread?: boolean
   /** It was no stream at all, but an error with a status. */
   readonly isRefused?: boolean
 }

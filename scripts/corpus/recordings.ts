@@ -3,7 +3,11 @@ import { basename, join } from 'node:path'
 import { packageFor, type SdkPackage, type WireName, whyOutside, wireOf } from './names.ts'
 
 /** What was recorded, and what to read it with. */
-export type Recording = Readable | { readonly name: string; readonly unsupported: string }
+/** `unsupported`: a wire that is not ours, by the name of the file. `unreadable`: one that should be, and is not known. */
+export type Recording =
+  | Readable
+  | { readonly name: string; readonly unsupported: string }
+  | { readonly name: string; readonly unreadable: string }
 
 export interface Readable {
   readonly name: string
@@ -41,7 +45,7 @@ function readStream(file: string, text: string): Recording {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
   const payloads = lines.map(parsed)
   const wire = wireOf(name, payloads)
-  if (!wire) return { name, unsupported: `nobody knows which wire ${name.split('--')[0]} speaks` }
+  if (!wire) return { name, unreadable: `nobody knows which wire ${name.split('--')[0]} speaks` }
   const sdk = packageFor(name, wire)
   const answers = split(wire, payloads).map(([from, to]) => ({
     status: 200,
@@ -109,7 +113,7 @@ function readInteraction(file: string, name: string, interaction: Interaction | 
   if (!isStream && status < 400) return []
   const payloads = [...text.matchAll(/^data: ?(\{.*)$/gm)].map(([, data]) => parsed(data!))
   const wire = wireOf(file, payloads, request?.url)
-  if (!wire) return [{ name, unsupported: `nobody knows which wire ${file.split('--')[0]} speaks` }]
+  if (!wire) return [{ name, unreadable: `nobody knows which wire ${file.split('--')[0]} speaks` }]
   const asked = typeof request?.body === 'string' ? parsed(request.body) : request?.body
   const contentType = isStream ? 'text/event-stream' : 'application/json'
   const answer: Answer = { status, contentType, bytes, tools: toolNames([{ response: asked }]) }
