@@ -10,7 +10,15 @@ import {
   loadSession,
 } from '../../src/index.ts'
 import { BodyBook } from '../../src/providers/body.ts'
-import { anthropic, cerebras, google, openai, openaiCompat } from '../../src/providers/index.ts'
+import {
+  anthropic,
+  cerebras,
+  createProvider,
+  credentialSource,
+  google,
+  openai,
+  openaiCompat,
+} from '../../src/providers/index.ts'
 import { TranscriptRules } from '../../src/providers/rules/transcript-rules.ts'
 import { anthropicMessages, openaiChat } from '../../src/providers/wires/index.ts'
 import { call, fakeClock, scripted, tool } from '../../src/testing/index.ts'
@@ -310,5 +318,160 @@ describe('an attempt that fails', () => {
     agent.hooks.hook('usage', ({ usage }) => void spent.push(usage.input))
     await expect(agent.run({ prompt: 'hi' })).rejects.toThrow('no such flavour')
     expect(spent[0]).toBe(500)
+  })
+})
+
+describe('between one request and the next', () => {
+  test('a changed system prompt is sent', async () => {
+    const { fetch, asked } = fakeService(speak('anthropic-messages', { text: 'ok' }))
+    const noop = tool('noop', () => '')
+    const agent = createAgent({
+      provider: anthropic({ apiKey: 'key', fetch, prices: false }),
+      tools: { noop },
+      system: 'Be kind.',
+    })
+    await agent.run({ prompt: '1' })
+    await agent.run({ prompt: '2', system: 'Be quick.' })
+    expect(asked.map(({ body }) => body.system[0].text)).toEqual(['Be kind.', 'Be kind.\n\nBe quick.'])
+  })
+
+  test('a service has the last word on each body', async () => {
+    const { fetch, asked } = fakeService(speak('anthropic-messages', { text: 'ok' }))
+    let n = 0
+    const provider = createProvider(
+      {
+        name: 'counting',
+        wire: anthropicMessages(),
+        baseURL: 'http://counting.test',
+        defaultModel: 'm',
+        capabilities: {},
+        credentials: credentialSource({ apiKey: 'key' }, { name: 'counting', env: [] }),
+        headers: () => ({}),
+        fields: (fields) => ({ ...fields, n: ++n }),
+      },
+      { fetch, prices: false },
+    )
+    const agent = createAgent({ provider, tools: { noop: tool('noop', () => '') } })
+    for (const prompt of ['1', '2', '3']) await agent.run({ prompt })
+    expect(asked.map(({ body }) => body.n)).toEqual([1, 2, 3])
+  })
+})
+
+test('a service that is overloaded is asked again, without anybody having said so', async () => {
+  const overloaded = { status: 529, body: '{"type":"error","error":{"type":"overloaded_error","message":"busy"}}' }
+  const { fetch, asked } = fakeService(overloaded, speak('anthropic-messages', { text: 'ok' }))
+  const clock = fakeClock()
+  const running = createAgent({ provider: anthropic({ apiKey: 'key', fetch, clock }), clock }).run({ prompt: 'hi' })
+  for (let i = 0; i < 5; i++) await clock.advance(10_000)
+  expect((await running).text).toBe('ok')
+  expect(asked).toHaveLength(2)
+})
+
+test('a tool whose name no service takes is called back by its own name', async () => {
+  const answers: string[] = []
+  const service = fakeService(({ body }) => {
+    if (answers.length > 0) return speak('anthropic-messages', { text: 'done' })
+    answers.push(body.tools[0].name)
+    return speak('anthropic-messages', { calls: [{ id: 'c', name: body.tools[0].name, input: {} }] })
+  })
+  const odd = tool('files/read.all ✓', () => 'seen')
+  const agent = createAgent({
+    provider: anthropic({ apiKey: 'key', fetch: service.fetch, prices: false }),
+    tools: { odd },
+  })
+  const names: string[] = []
+  agent.hooks.hook('stream:tool:start', ({ name }) => void names.push(name))
+  agent.hooks.hook('tool:after', ({ name, result }) => void names.push(`${name}: ${String(result)}`))
+  await agent.run({ prompt: 'go' })
+  expect(answers[0]).toMatch(/^[a-zA-Z0-9_-]+$/)
+  expect(names).toEqual(['files/read.all ✓', 'files/read.all ✓: seen'])
+})
+
+test('what is written to the cache for an hour costs what an hour costs', async () => {
+  const write = (hour: number) =>
+    frames(
+      ...message(
+        {
+          input_tokens: 0,
+          output_tokens: 0,
+          cache_creation_input_tokens: 1e6,
+          cache_creation: { ephemeral_1h_input_tokens: hour },
+        },
+        [{ type: 'text', text: 'ok' }],
+        'end_turn',
+      ),
+    )
+  const costOf = async (hour: number) => {
+    const provider = anthropic({
+      apiKey: 'key',
+      fetch: fakeService(write(hour)).fetch,
+      defaultModel: 'claude-opus-4-5',
+    })
+    return (await createAgent({ provider }).run({ prompt: 'hi' })).cost!
+  }
+  expect((await costOf(1e6)) / (await costOf(0))).toBeCloseTo(2 / 1.25, 5)
+})
+
+describe('a stream that is only kept open', () => {
+  test.each([
+    ['a heartbeat', { type: 'heartbeat' }],
+    ['the same beginning', { type: 'message_start', message: { usage: {} } }],
+    ['empty pieces', { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: '' } }],
+  ])('by %s is given up', async (_, event) => {
+    const clock = fakeClock()
+    let send: (text: string) => void = () => {}
+    const fetch = async () =>
+      new Response(
+        new ReadableStream({
+          start(controller) {
+            send = (text) => controller.enqueue(new TextEncoder().encode(text))
+          },
+          cancel() {
+            send = () => {}
+          },
+        }),
+      )
+    const provider = anthropic({
+      apiKey: 'key',
+      fetch: fetch as typeof globalThis.fetch,
+      clock,
+      retry: false,
+      prices: false,
+    })
+    const running = createAgent({ provider, clock })
+      .run({ prompt: 'hi' })
+      .catch((error: unknown) => error)
+    await clock.advance(1)
+    const [start, open] = message({ input_tokens: 1 }, [{ type: 'text', text: '' }], 'end_turn')
+    send(frames(start!, open!))
+    for (let i = 0; i < 40; i++) {
+      await clock.advance(10_000)
+      send(frames(event))
+    }
+    expect(await running).toMatchObject({ providerCode: 'stalled' })
+  })
+})
+
+describe('secrets that are no credentials', () => {
+  const token = 'zq81-very-secret-value'
+  test.each([
+    ['in a header', { headers: { 'x-gateway': token } }, token],
+    ['in the address', { baseURL: `http://gate.test/?code=${token}` }, token],
+    ['in the key, written for an address', { apiKey: 'k/8+very=secret' }, encodeURIComponent('k/8+very=secret')],
+  ])('%s are not repeated when a service does', async (_, options, said) => {
+    const { fetch } = fakeService({
+      status: 403,
+      body: JSON.stringify({ error: { type: 'x', message: `bad ${said}` } }),
+    })
+    const agent = createAgent({ provider: anthropic({ apiKey: 'key', fetch, retry: false, ...options }) })
+    const error = await agent.run({ prompt: 'hi' }).catch((failure: Error) => failure)
+    expect(String(error)).toContain('bad [secret]')
+  })
+
+  test('nor is any piece of what is no JSON', async () => {
+    const { fetch } = fakeService(`data: ${'x'.repeat(70)} ${token}\n\n`)
+    const agent = createAgent({ provider: anthropic({ apiKey: token, fetch, retry: false }) })
+    const error = await agent.run({ prompt: 'hi' }).catch((failure: Error) => failure)
+    expect(String(error)).not.toContain('zq81')
   })
 })
