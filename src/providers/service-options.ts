@@ -14,7 +14,7 @@ export function checkService<Options extends ServiceOptions>(
 ): void {
   if (holdsPassword(options?.baseURL))
     throw new TypeError(
-      `${where} option "baseURL" must not hold a user name or a password; pass what it needs in headers`,
+      `${where} option "baseURL" must not hold a user name or a password; they would stand in logs`,
     )
   checkOptions(where, options, rules)
   const { headers, prices } = options

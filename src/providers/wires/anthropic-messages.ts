@@ -99,7 +99,8 @@ function writeThinking(request: ModelRequest): Fields {
   const roomy = { ...more, max_tokens: maxTokens + budget }
   if (traits.budgets) return { ...roomy, thinking: { type: 'enabled', budget_tokens: budget } }
   const effort = effortFor[thinking]
-  return { ...roomy, thinking: adaptive, output_config: { ...(format && { format }), effort } }
+  const config = { ...(format && { format }), ...(traits.efforts.includes(effort) && { effort }) }
+  return { ...roomy, thinking: adaptive, ...(Object.keys(config).length > 0 && { output_config: config }) }
 }
 
 const smallestBudget = 1024
