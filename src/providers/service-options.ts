@@ -13,9 +13,7 @@ export function checkService<Options extends ServiceOptions>(
   ownHeaders: Readonly<Record<string, string>> = { authorization: 'apiKey' },
 ): void {
   if (holdsPassword(options?.baseURL))
-    throw new TypeError(
-      `${where} option "baseURL" must not hold a user name or a password; they would stand in logs`,
-    )
+    throw new TypeError(`${where} option "baseURL" must not hold a user name or a password; they would stand in logs`)
   checkOptions(where, options, rules)
   const { headers, prices } = options
   if (prices) checkPrices(`${where} option "prices"`, prices)
