@@ -5,7 +5,7 @@ import { didYouMean } from './core/nearest.ts'
 import type { Extension } from './core/run.ts'
 import { isRunOption } from './core/run-options.ts'
 import { createProcessContext } from './execution/process.ts'
-import { mcpTools } from './mcp/extension.ts'
+import type { McpConnector, McpServerConfig } from './mcp/extension.ts'
 import type { AgentOptions, Preset } from './presets/preset.ts'
 import { standardExtensions } from './presets/standard.ts'
 import { withAliases } from './providers/aliases.ts'
@@ -34,11 +34,26 @@ function partsOf(options: AgentOptions): AgentParts {
     provider: withAliases(withoutVision(options.provider), toolAliases),
     // The framework's own come last, and so have the last word at a gate.
     extensions: [
-      ...(mcpServers.length > 0 ? [mcpTools(mcpServers, mcpConnector!)] : []),
+      ...(mcpServers.length > 0 ? [mcp(mcpServers, mcpConnector!)] : []),
       ...extensions,
       ...standardExtensions(),
     ],
     childParts: (preset) => childParts(options, preset),
+  }
+}
+
+/** Loaded at warmup, by the agents that have servers. */
+function mcp(servers: readonly McpServerConfig[], connector: McpConnector): Extension {
+  let loading: Promise<Extension> | undefined
+  const load = (): Promise<Extension> => {
+    loading ??= import('./mcp/extension.ts').then(({ mcpTools }) => mcpTools(servers, connector))
+    return loading
+  }
+  return {
+    name: 'mcp',
+    warmup: async (host) => (await load()).warmup?.(host),
+    start: async (run, hooks) => (await load()).start?.(run, hooks),
+    dispose: async () => (await loading)?.dispose?.(),
   }
 }
 

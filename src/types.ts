@@ -9,8 +9,12 @@ export type {
   ExecutionCapabilities,
   ExecutionContext,
   ExecutionHandle,
+  FileInfo,
+  OpenFile,
   SpawnConfig,
+  WriteFileOptions,
 } from './core/execution.ts'
+export type { FileAccess, FileTouch, TouchedFile } from './core/file-touch.ts'
 export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
 export type { CacheBreak, HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
 export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'

@@ -152,6 +152,7 @@ export interface HookContexts {
     isError: boolean
     readonly original: ToolOutput
     readonly outputBytes: number
+    readonly details?: unknown
   }
   /** `outputBytes` is the size of what the model will see. */
   'tool:after': ToolHookContext & {

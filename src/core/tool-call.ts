@@ -160,13 +160,15 @@ async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outc
   const { hooks } = run
   const { output: original } = done
   const result: ToolOutput = typeof original === 'string' ? original : [...original]
-  const shown = { ...about, result, isError: done.isError, original, outputBytes: toolOutputByteLength(original) }
+  const outputBytes = toolOutputByteLength(original)
+  const given = done.details !== undefined && { details: done.details }
+  const shown = { ...about, result, isError: done.isError, original, outputBytes, ...given }
   await hooks.ask('tool:transform', shown)
   const changed = shown.result === original ? done : readAnswer(shown.result)
   const { output } = changed
   const isError = Boolean(shown.isError) || (changed !== done && changed.isError)
   const isWithheld = 'isWithheld' in shown
-  const details = done.details !== undefined && !isWithheld && { details: done.details }
+  const details = !isWithheld && given
   const settled = await commit(run, about.callId, { output, isError, ...details }, outcome)
   const facts = { outputBytes: toolOutputByteLength(output), runToolCounts: run.counts.snapshot }
   await hooks.tell('tool:after', { ...about, result: output, isError, ...facts, ...details })

@@ -1,6 +1,7 @@
 import type { Effect } from './authority.ts'
 import type { ResolvedBehavior } from './behavior.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
+import type { FileTouch } from './file-touch.ts'
 import type { Child, ForkOptions } from './fork.ts'
 import type { Interact } from './interaction.ts'
 import type { Log } from './log.ts'
@@ -33,6 +34,8 @@ export interface ToolDef<Input = any> {
   /** Default `opaque`: never run again. */
   readonly replay?: ReplayClass
   readonly effects?: readonly Effect[] | ((input: Input) => readonly Effect[])
+  /** The files a call is about, for whoever guards or follows them. */
+  readonly touches?: (input: Input) => readonly FileTouch[]
   /** Default true: the authority, where there is one, decides on each call. */
   readonly gated?: boolean
   /** What an approval of this call is remembered under; must not depend on anything but the input. */

@@ -1,3 +1,4 @@
+import { type TouchedFile, touchedFileOf } from './file-touch.ts'
 import type { EntryOf, LogEntry } from './log.ts'
 import { Pairs } from './pairing.ts'
 import {
@@ -22,6 +23,8 @@ export class Transcript {
   readonly approvals = new Map<string, EntryOf<'approval_requested'> | EntryOf<'approval_answered'>>()
   /** What each extension wrote last. */
   readonly states = new Map<string, unknown>()
+  /** What each call did to a file, in the order of the results. */
+  readonly touched = new Map<string, TouchedFile>()
   readonly runs: RunRecord[] = []
   /** Whether a run of this process is under way. */
   isLive = false
@@ -123,9 +126,12 @@ export class Transcript {
       case 'call_started':
         if (this.#open) (this.#open.starts ??= new Map()).set(entry.callId, { entry, isUnderWay: true })
         break
-      case 'call_result':
+      case 'call_result': {
+        const file = entry.isError ? undefined : touchedFileOf(entry.details)
+        if (file) this.touched.set(entry.callId, file)
         this.#addResult(entry)
         break
+      }
       case 'approval_requested':
       case 'approval_answered':
         this.approvals.set(entry.callId, entry)

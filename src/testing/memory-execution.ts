@@ -37,7 +37,7 @@ export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryEx
       return content
     },
     async writeFile(handle, path, content) {
-      tree.set(resolve(handle.cwd, path), content)
+      tree.set(resolve(handle.cwd, path), typeof content === 'string' ? content : new TextDecoder().decode(content))
     },
     async listFiles(handle, path) {
       const folder = `${resolve(handle.cwd, path)}/`.replace('//', '/')

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ResolvedBehavior } from '../../src/core/behavior.ts'
 import { AgentAbortedError, createAgent, createSession, type Extension, loadSession } from '../../src/index.ts'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
@@ -10,11 +10,10 @@ describe('warming up', () => {
     const agent = createAgent({ provider: scripted(), mcpServers, mcpConnector: connector, eager: true })
     log.push('created')
     const warm = agent.warmup().then(() => log.push('warm'))
-    await tick()
-    expect(log).toEqual(['connecting', 'created'])
+    await vi.waitFor(() => expect(log).toEqual(['created', 'connecting']))
     connect()
     await warm
-    expect(log).toEqual(['connecting', 'created', 'connected', 'warm'])
+    expect(log).toEqual(['created', 'connecting', 'connected', 'warm'])
   })
 
   test('A001 without eager nothing is connected before the first run', async () => {
@@ -32,8 +31,8 @@ describe('warming up', () => {
     let connects = 0
     const mcpConnector = async () => ({ tools: {}, close: async () => {}, n: ++connects })
     createAgent({ provider, mcpServers, mcpConnector, eager: true })
-    await Promise.resolve()
-    expect([connects, provider.requests.length]).toEqual([1, 0])
+    await vi.waitFor(() => expect(connects).toBe(1))
+    expect(provider.requests).toEqual([])
   })
 
   test('A003 a failed eager warmup shows on the next warmup, which is followed by a fresh try', async () => {

@@ -1,5 +1,5 @@
 import type { DocumentBlock, ImageBlock, TextBlock } from '../../core/turn.ts'
-import { imageInfo, isBase64 } from '../image-info.ts'
+import { imageInfo, isBase64 } from '../../platform/image-info.ts'
 import type { WireRules } from '../wire.ts'
 import { cleaned } from './clean-text.ts'
 

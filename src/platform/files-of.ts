@@ -1,0 +1,64 @@
+import type { ExecutionContext, ExecutionHandle, FileInfo, OpenFile } from '../core/execution.ts'
+import { digestOf } from './digest.ts'
+
+/** Where a call finds its files; a `ToolContext` is one, and so is a `Run` with a place. */
+export interface FilePlace {
+  readonly execution: ExecutionContext
+  readonly handle: ExecutionHandle
+}
+
+/** Opens a file in any context. One that cannot hold a file open gives its whole text at once. */
+export async function openFile({ execution, handle }: FilePlace, path: string): Promise<OpenFile> {
+  if (execution.openFile) return execution.openFile(handle, path)
+  const bytes = new TextEncoder().encode(await execution.readFile(handle, path))
+  const info = execution.stat ? await execution.stat(handle, path) : infoOf(handle, path, bytes)
+  return {
+    info,
+    read: async (position, length) => bytes.subarray(position, position + length),
+    close: async () => {},
+  }
+}
+
+/** Opens, uses and closes. */
+export async function withFile<T>(place: FilePlace, path: string, use: (file: OpenFile) => Promise<T>): Promise<T> {
+  const file = await openFile(place, path)
+  try {
+    return await use(file)
+  } finally {
+    await file.close()
+  }
+}
+
+/** All bytes of an open file. */
+export async function readAll({ info, read }: OpenFile): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  for (let position = 0; ; ) {
+    const part = await read(position, Math.max(info.size - position, 65_536))
+    if (part.length === 0) return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+    parts.push(part)
+    position += part.length
+  }
+}
+
+/** What a context without `stat` can say of a file: nothing but its content. */
+function infoOf(handle: ExecutionHandle, path: string, bytes: Uint8Array): FileInfo {
+  const absolute = resolve(handle.cwd, path)
+  return {
+    path: absolute,
+    key: `${handle.id}:${absolute}`,
+    kind: 'file',
+    size: bytes.length,
+    mtimeMs: 0,
+    stamp: digestOf(bytes),
+  }
+}
+
+/** Paths of other worlds are POSIX paths, whatever this machine is. */
+function resolve(cwd: string, path: string): string {
+  const parts: string[] = []
+  for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}
