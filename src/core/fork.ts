@@ -21,6 +21,8 @@ export interface ForkOptions {
   readonly preset?: ChildPreset
   /** For people: what the child is there for. */
   readonly task?: string
+  /** Parent and child may edit what either has read. Default false. */
+  readonly shareReadState?: boolean
 }
 
 /** A child agent. Its events bubble to the parent's hooks as `child:*`, and its stats into the parent's. */
@@ -59,7 +61,7 @@ export interface Forking {
 
 /** Makes a child for one call. Named after the call, so that the same call finds the same child again after a crash. */
 export async function forkAgent({ run, callId, stop, options = {}, make }: Forking): Promise<Child> {
-  const { task, preset } = options
+  const { task, preset, shareReadState } = options
   const depth = run.depth + 1
   const session = await run.session?.child(callId)
   stop.signal.throwIfAborted()
@@ -72,7 +74,14 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
     'agent:done',
     (stats) => void run.children.push({ ...stats, childId: id, depth, ...(task && { task }) }),
   )
-  await run.hooks.tell('spawn:before', { ...about, ...(task && { task }), log: agent.log, hooks: agent.hooks })
+  const { log, hooks } = agent
+  await run.hooks.tell('spawn:before', {
+    ...about,
+    ...(task && { task }),
+    ...(shareReadState && { shareReadState }),
+    log,
+    hooks,
+  })
 
   return {
     id,

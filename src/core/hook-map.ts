@@ -182,6 +182,8 @@ export interface HookContexts {
   'spawn:before': OfChild & {
     readonly callId: string
     readonly task?: string
+    /** What either of the two has read counts for both. */
+    readonly shareReadState?: boolean
     readonly log: Log
     readonly hooks: Hooks<HookContexts>
   }

@@ -1,7 +1,7 @@
 import { wellFormed } from './plain-json.ts'
-import type { ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
+import type { DocumentBlock, ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
 
-/** Bytes on the wire: UTF-8 length of text, base64 length of images. The same number as `outputBytes` in hooks. */
+/** Bytes on the wire: UTF-8 length of text, base64 length of images and documents. The same number as `outputBytes` in hooks. */
 export function toolOutputByteLength(output: ToolOutput): number {
   if (typeof output === 'string') return utf8Length(output)
   if (!Array.isArray(output)) return 0 // from a log that nobody of ours wrote
@@ -13,17 +13,22 @@ export function toolOutputByteLength(output: ToolOutput): number {
 /** One text out of any tool output, for logs and for models that read nothing else. */
 export function toolResultToText(output: ToolOutput): string {
   if (typeof output === 'string') return output
-  return output.map((part) => (part.type === 'text' ? part.text : imageMarker(part))).join('\n')
+  return output.map((part) => (part.type === 'text' ? part.text : marker(part))).join('\n')
 }
 
 /** The same output for a model that cannot see; untouched, and the same object, where there is no image. */
 export function withoutImages(output: ToolOutput): ToolOutput {
   if (typeof output === 'string' || !output.some((part) => part.type === 'image')) return output
-  return output.map((part) => (part.type === 'text' ? part : { type: 'text', text: imageMarker(part) }))
+  return output.map((part) => (part.type === 'image' ? { type: 'text', text: imageMarker(part) } : part))
 }
 
 export const imageMarker = ({ mediaType, data }: ImageBlock): string =>
   `[image: ${mediaType}, ${Math.floor((data.length * 3) / 4)} bytes, not shown because this model cannot see images]`
+
+const marker = (part: ImageBlock | DocumentBlock): string =>
+  part.type === 'image'
+    ? imageMarker(part)
+    : `[document: ${part.name ?? part.mediaType}, ${Math.floor((part.data.length * 3) / 4)} bytes]`
 
 export interface Outcome {
   readonly output: ToolOutput
@@ -63,14 +68,16 @@ function readParts(parts: readonly unknown[]): ToolOutput {
 
 function copyPart(part: ToolResultContent): ToolResultContent {
   if (part.type === 'text') return { type: 'text', text: wellFormed(part.text) }
-  return { type: 'image', mediaType: part.mediaType, data: part.data }
+  const { type, mediaType, data } = part
+  if (type === 'image') return { type, mediaType, data }
+  return { type, mediaType, data, ...(typeof part.name === 'string' && { name: wellFormed(part.name) }) }
 }
 
 function isPart(part: unknown): part is ToolResultContent {
   if (typeof part !== 'object' || part === null || !('type' in part)) return false
   if (part.type === 'text') return 'text' in part && typeof part.text === 'string'
   return (
-    part.type === 'image' &&
+    (part.type === 'image' || part.type === 'document') &&
     'data' in part &&
     typeof part.data === 'string' &&
     'mediaType' in part &&

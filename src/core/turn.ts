@@ -57,7 +57,7 @@ export interface ToolResultBlock {
   readonly isError?: boolean
 }
 
-export type ToolResultContent = TextBlock | ImageBlock
+export type ToolResultContent = TextBlock | ImageBlock | DocumentBlock
 export type ToolOutput = string | readonly ToolResultContent[]
 export type PromptPart = TextBlock | ImageBlock | DocumentBlock
 

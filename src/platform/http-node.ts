@@ -1,4 +1,5 @@
 import type { Agent, ClientRequest, IncomingMessage, request as requestFunction } from 'node:http'
+import type { LookupFunction } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
@@ -9,17 +10,23 @@ export interface NodeTransportOptions {
   readonly connectTimeoutMs?: number
   /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up (they need Node 24.5). Default: this process's. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Finds the addresses of a name, in place of the system; the connection is made to what it gives, and to nothing else. */
+  readonly lookup?: LookupFunction
   readonly clock?: Clock
 }
 
 /** A transport on `node:http`: it keeps connections alive and writes a body part by part. */
 export function nodeTransport(options: NodeTransportOptions = {}): Transport {
-  const { connectTimeoutMs = 10_000, env = process.env, clock = systemClock } = options
+  const { connectTimeoutMs = 10_000, env = process.env, clock = systemClock, lookup } = options
   const clients = new Map<string, Client>()
 
   function clientFor(protocol: string): Client {
     let client = clients.get(protocol)
-    if (!client) clients.set(protocol, (client = openClient(protocol, { connectTimeoutMs, env, clock })))
+    if (!client)
+      clients.set(
+        protocol,
+        (client = openClient(protocol, { connectTimeoutMs, env, clock, ...(lookup && { lookup }) })),
+      )
     return client
   }
 
@@ -51,8 +58,10 @@ function parsed(url: string): URL {
   throw new Error(`No request is sent over ${result.protocol}; use an http: or https: address`)
 }
 
-function openClient(protocol: string, options: Required<NodeTransportOptions>): Client {
-  const { connectTimeoutMs, env, clock } = options
+type ClientOptions = Required<Omit<NodeTransportOptions, 'lookup'>> & Pick<NodeTransportOptions, 'lookup'>
+
+function openClient(protocol: string, options: ClientOptions): Client {
+  const { connectTimeoutMs, env, clock, lookup } = options
   const secure = protocol === 'https:'
   // To import `node:http` loads its WebSocket too, and with it all of fetch: ten times the time.
   const { Agent, request } = process.getBuiltinModule(secure ? 'node:https' : 'node:http')
@@ -60,7 +69,7 @@ function openClient(protocol: string, options: Required<NodeTransportOptions>): 
 
   function open(keepAlive: boolean): Agent {
     // TCP_NODELAY is what an agent sets unasked.
-    const agent = new Agent({ keepAlive, ...(proxied && { proxyEnv: env }) })
+    const agent = new Agent({ keepAlive, ...(proxied && { proxyEnv: env }), ...(lookup && { lookup }) })
     const connect = agent.createConnection.bind(agent)
     agent.createConnection = (where, callback) => {
       const socket = connect(where, (error, stream) => {

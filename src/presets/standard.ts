@@ -8,6 +8,10 @@ export function standardExtensions(): Extension[] {
   return [
     // request:prepare
     when(
+      (run) => run.behavior.elideStaleReads,
+      async () => (await import('../extensions/elide-stale-reads.ts')).elideStaleReads(),
+    ),
+    when(
       (run) => run.behavior.compactStrategy === 'tail',
       async () => (await import('../extensions/tail-compaction.ts')).tailCompaction(),
     ),
@@ -21,7 +25,11 @@ export function standardExtensions(): Extension[] {
     ),
     // request:refused
     onRefusal(),
-    // tool:transform, after the consumers' own: first the file, then what is shown
+    // tool:transform, after the consumers' own: what is known is not said again; then the file, then what is shown
+    when(
+      (run) => (run.behavior.dedupReads || run.behavior.requireReadBeforeEdit) && hasFileTools(run),
+      async () => (await import('../extensions/read-tracking.ts')).readTracking(),
+    ),
     when(
       (run) => run.behavior.persistThreshold !== undefined,
       async () => (await import('../extensions/persist-results.ts')).persistResults(),
@@ -49,6 +57,12 @@ export function standardExtensions(): Extension[] {
       async () => (await import('../extensions/structured-output.ts')).structuredOutput(),
     ),
   ]
+}
+
+/** Runs without file tools pay nothing for following files. */
+function hasFileTools({ tools }: Run): boolean {
+  for (const name of tools.names()) if (tools.get(name)?.touches) return true
+  return false
 }
 
 /** An extension that is loaded by the first run that wants it. */

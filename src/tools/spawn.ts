@@ -15,7 +15,7 @@ export interface SpawnOptions {
   readonly preset?: ChildPreset
   /** Presets that the model may choose from by name. */
   readonly presets?: Readonly<Record<string, ChildPreset>>
-  /** Takes effect with the file tools: children may edit what their parent has read. */
+  /** Parent and children may edit what either has read. Default false. */
   readonly shareReadState?: boolean
   /** Levels of spawning; the tool is not offered below. Default 3. */
   readonly maxDepth?: number
@@ -29,7 +29,7 @@ interface SpawnInput {
 
 /** A tool that runs a child agent with everything its parent has, unless told otherwise. */
 export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput> {
-  const { maxConcurrent = 5, model, thinking, presets = {}, maxDepth = 3 } = options
+  const { maxConcurrent = 5, model, thinking, presets = {}, maxDepth = 3, shareReadState = false } = options
   const names = Object.keys(presets)
   const seat = seats(maxConcurrent)
   return {
@@ -45,7 +45,7 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
       const leave = await seat(ctx.runId, ctx.signal)
       try {
         const chosen = preset === undefined ? options.preset : presets[preset]
-        const child = await ctx.fork({ task, ...(chosen && { preset: chosen }) })
+        const child = await ctx.fork({ task, shareReadState, ...(chosen && { preset: chosen }) })
         const prompt = context ? `${task}\n\n${context}` : task
         const stats = await child.run({
           ...(!child.hasBegun && { prompt }),

@@ -10,6 +10,7 @@ import type {
   SessionTurn,
   ToolCallBlock,
   ToolResultBlock,
+  ToolResultContent,
 } from '../../core/turn.ts'
 
 /** Whom a prompt is written for. */
@@ -237,18 +238,18 @@ function outputOf(
 ): object {
   const type = isError ? 'error-text' : 'text'
   if (typeof output === 'string') return { type, value: wellFormed(output) }
-  const images = output.filter((part) => part.type === 'image')
-  if (images.length > 0 && imageInToolResult && !isError) {
-    const value = output.flatMap((part) => (part.type === 'text' ? textParts(part.text) : [inlined(part, version)]))
-    return { type: 'content', value }
-  }
-  if (images.length > 0)
+  const staysInside = (part: ToolResultContent): part is ImageBlock =>
+    part.type === 'image' && imageInToolResult && !isError
+  const below = output.filter((part) => part.type !== 'text' && !staysInside(part))
+  if (below.length > 0)
     companions.push(
       { type: 'text', text: `From the result of ${toolName}:` },
-      ...images.map((image) => filePart(image, version)),
+      ...below.map((part) => filePart(part as ImageBlock | DocumentBlock, version)),
     )
-  const value = output.map((part) => (part.type === 'text' ? wellFormed(part.text) : '[image: see below]')).join('\n')
-  return { type, value }
+  const said = (part: ToolResultContent): string => (part.type === 'text' ? part.text : `[${part.type}: see below]`)
+  if (!output.some(staysInside)) return { type, value: output.map((part) => wellFormed(said(part))).join('\n') }
+  const value = output.flatMap((part) => (staysInside(part) ? [inlined(part, version)] : textParts(said(part))))
+  return { type: 'content', value }
 }
 
 function inlined({ mediaType, data }: ImageBlock, version: PromptTarget['version']): PromptPart {

@@ -211,6 +211,7 @@ function fitOutput(output: ToolOutput, of: Case): ToolOutput {
   if (!Array.isArray(output)) return of.told('malformed-result') ?? ''
   const parts = output.flatMap((part) => {
     if (part?.type === 'image') return [fitImage(part, of.rules, of.told)]
+    if (part?.type === 'document') return [fitDocument(part, of.rules, of.told)]
     if (part?.type !== 'text' || typeof part.text !== 'string') return of.told('malformed-result') ?? []
     if (part.text.trim() === '') return of.told('empty-text') ?? []
     const text = fitString(part.text, of)

@@ -243,6 +243,64 @@ describe('an image in a result', () => {
   })
 })
 
+describe('a document in a result', () => {
+  const data = 'JVBERg=='
+  const pdf = { type: 'document', mediaType: 'application/pdf', data, name: 'bill.pdf' } as const
+  const url = `data:application/pdf;base64,${data}`
+  const talk = talking({ open: tool('open', () => [{ type: 'text', text: 'A bill:' }, pdf]) })
+
+  test.each<[ServiceName, unknown[]]>([
+    [
+      'anthropic',
+      [
+        { type: 'text', text: 'A bill:' },
+        {
+          type: 'document',
+          source: { type: 'base64', media_type: 'application/pdf', data },
+          title: 'bill.pdf',
+        },
+      ],
+    ],
+    [
+      'openai',
+      [
+        { type: 'input_text', text: 'A bill:' },
+        { type: 'input_file', filename: 'bill.pdf', file_data: url },
+      ],
+    ],
+    [
+      'openrouter',
+      [
+        'A bill:\n[document: see the user message after the results]',
+        { type: 'text', text: 'From the result of call call_1:' },
+        { type: 'file', file: { filename: 'bill.pdf', file_data: url } },
+      ],
+    ],
+    [
+      'google',
+      [
+        'A bill:\n[a document, shown below]',
+        { text: 'Document in result 1 (open):' },
+        { inlineData: { mimeType: 'application/pdf', data } },
+      ],
+    ],
+    ['acme', ['A bill:\n[document left out: this service does not take application/pdf]']],
+    ['cerebras', ['A bill:\n[document left out: this service does not take application/pdf]']],
+  ])('reaches %s where it takes one, and is named where it does not', async (name, expected) => {
+    const { wire } = services[name]
+    const { asked } = await talk(name, { prompt: 'Open it.', behavior: { cache: false } }, [
+      speak(wire, { calls: [{ id: 'call_1', name: 'open', input: {} }] }),
+      speak(wire, { text: 'Ten euros.' }),
+    ])
+    const sent = asked[1]!.body[lists[wire]].slice(2)
+    const flat = sent.flatMap((item: Asked['body']) => {
+      const parts = [item.content ?? item.parts ?? item.output].flat()
+      return parts.flatMap((part) => part.functionResponse?.response.output ?? (part.tool_use_id ? part.content : part))
+    })
+    expect(flat).toEqual(expected)
+  })
+})
+
 async function sentTo(name: ServiceName, options: ServiceOptions): Promise<Asked> {
   const { make, wire } = services[name]
   const { fetch, asked } = fakeService(speak(wire, { text: 'hello' }))

@@ -15,7 +15,7 @@ import { type Fields, RawJson, type Wire, type WireError, type WireItem, type Wi
 import { AnthropicDecoder } from './anthropic-decoder.ts'
 import { effortFor, traitsOf } from './anthropic-models.ts'
 import { redacted, wireName } from './anthropic-reply.ts'
-import { imagesOf } from './media.ts'
+import { mediaOf } from './media.ts'
 import { ownOf } from './own-data.ts'
 
 /** The Messages API, as Anthropic and those who imitate it speak it. */
@@ -120,7 +120,7 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
     blocks.push(i)
     // A failed call's result takes no images: they follow after all results.
     if (block.type === 'tool_result' && block.isError)
-      late.push(...imagesOf(block).map((image): [object, number] => [writeImage(image), i]))
+      late.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
   }
   if (late.length > 0) {
     const after = content.findLastIndex(({ type }) => type === 'tool_result') + 1
@@ -168,13 +168,16 @@ function writeDocument({ mediaType, data, name }: DocumentBlock): object {
   return { type: 'document', source: { type: 'text', media_type: mediaType, data: text }, ...title }
 }
 
+const writeMedia = (block: ImageBlock | DocumentBlock): object =>
+  block.type === 'image' ? writeImage(block) : writeDocument(block)
+
 function writeResult(block: ToolResultBlock): object {
   const { callId, output, isError } = block
   const result = { type: 'tool_result', tool_use_id: callId, ...(isError && { is_error: true }) }
   if (typeof output === 'string') return { ...result, content: output }
   const content = output.map((part) => {
     if (part.type === 'text') return { type: 'text', text: part.text }
-    return isError ? { type: 'text', text: '[the image follows after the results]' } : writeImage(part)
+    return isError ? { type: 'text', text: `[the ${part.type} follows after the results]` } : writeMedia(part)
   })
   return { ...result, content }
 }

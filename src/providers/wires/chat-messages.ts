@@ -8,7 +8,7 @@ import type {
 import type { Fields, WireItem } from '../wire.ts'
 import { wireName } from './chat-decoder.ts'
 import type { ChatQuirks } from './chat-quirks.ts'
-import { dataUrl, imagesOf } from './media.ts'
+import { dataUrl, mediaOf } from './media.ts'
 import { ownOf } from './own-data.ts'
 
 /** What Anthropic calls a place up to which a prompt is cached. */
@@ -85,11 +85,11 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   }
   for (const [i, block] of content.entries()) {
     if (block.type !== 'tool_result') continue
-    const images = imagesOf(block)
-    const isWhole = quirks.imageInToolResult && images.length > 0
+    const media = mediaOf(block)
+    const isWhole = quirks.imageInToolResult && media.some(({ type }) => type === 'image')
     results.push({ json: isWhole ? writeWholeResult(block) : writeResult(block), blocks: [i] })
-    if (images.length > 0 && !isWhole)
-      add(i, writeText(`From the result of call ${block.callId}:`), ...images.map(writeImage))
+    const below = isWhole ? media.filter(({ type }) => type !== 'image') : media
+    if (below.length > 0) add(i, writeText(`From the result of call ${block.callId}:`), ...below.map(writeMedia))
   }
   for (const [i, block] of content.entries()) {
     if (block.type === 'text' && block.text !== '') add(i, writeText(block.text))
@@ -108,7 +108,8 @@ const bridge: WireItem = { json: { role: 'assistant', content: 'I have seen the 
 
 /** Most services take no images here: they follow after all results. */
 function writeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
-  const texts = typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : later))
+  const texts =
+    typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : later(part)))
   return { role: 'tool', tool_call_id: callId, ...(name !== undefined && { name }), content: texts.join('\n') }
 }
 
@@ -118,9 +119,12 @@ function writeWholeResult({ callId, output, name }: ToolResultBlock & { readonly
   return { role: 'tool', tool_call_id: callId, ...(name !== undefined && { name }), content: parts }
 }
 
-const writePart = (part: ToolResultContent): Part => (part.type === 'text' ? writeText(part.text) : writeImage(part))
+function writePart(part: ToolResultContent): Part {
+  if (part.type === 'text') return writeText(part.text)
+  return part.type === 'image' ? writeImage(part) : writeText(later(part))
+}
 
-const later = '[image: see the user message after the results]'
+const later = ({ type }: ImageBlock | DocumentBlock): string => `[${type}: see the user message after the results]`
 
 type Part =
   | { readonly type: 'text'; readonly text: string }
@@ -135,6 +139,9 @@ const writeDocument = (document: DocumentBlock): Part => ({
   type: 'file',
   file: { filename: document.name ?? 'document.pdf', file_data: dataUrl(document) },
 })
+
+const writeMedia = (block: ImageBlock | DocumentBlock): Part =>
+  block.type === 'image' ? writeImage(block) : writeDocument(block)
 
 /** Only text can carry the mark, and what the assistant said must stay plain: what comes before them does. */
 export function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {

@@ -6,7 +6,7 @@ import type { DocumentBlock, ImageBlock, Message, ToolResultBlock } from '../../
 import { lowerSchema } from '../lower-schema.ts'
 import { type Fields, RawJson, type Wire, type WireItem, type WireRules } from '../wire.ts'
 import { GeminiDecoder, type Own, ownId, readError, wireName } from './gemini-decoder.ts'
-import { imagesOf } from './media.ts'
+import { mediaOf } from './media.ts'
 import { ownOf } from './own-data.ts'
 
 /** The Gemini API, `streamGenerateContent`, as Google speaks it for Gemini and Gemma. */
@@ -198,9 +198,10 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
       case 'tool_result': {
         const name = (block as { name?: string }).name ?? 'unknown'
         results.add(i, writeResult(block, name))
-        for (const image of imagesOf(block)) {
-          others.add(i, { text: `Image in result ${results.blocks.length} (${name}):` })
-          others.add(i, inline(image))
+        for (const media of mediaOf(block)) {
+          const kind = media.type === 'image' ? 'Image' : 'Document'
+          others.add(i, { text: `${kind} in result ${results.blocks.length} (${name}):` })
+          others.add(i, inline(media))
         }
       }
     }
@@ -222,12 +223,13 @@ const inline = ({ mediaType, data }: ImageBlock | DocumentBlock): object => ({
 })
 
 function writeResult({ callId, output, isError }: ToolResultBlock, name: string): object {
-  const lines = typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : below))
+  const lines =
+    typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : below[part.type]))
   const text = lines.join('\n')
   return { functionResponse: { ...idOf(callId), name, response: isError ? { error: text } : { output: text } } }
 }
 
-const below = '[an image, shown below]'
+const below = { image: '[an image, shown below]', document: '[a document, shown below]' }
 
 /** The parts of one content, each with the block it was made of. */
 class Parts {

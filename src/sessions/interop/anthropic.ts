@@ -91,17 +91,14 @@ function readContent(content: unknown, at: string): SessionContentBlock[] {
   // Empty text stands for nothing said, and the API refuses a text block without text.
   if (content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  const moved: DocumentBlock[] = []
-  const blocks = requireList(content, at, 'a string or an array of blocks').map((block, i) => {
+  return requireList(content, at, 'a string or an array of blocks').map((block, i) => {
     const inside = `${at}[${i}]`
     const fields = requireObject(block, inside)
-    return fields.type === 'tool_result' ? readResult(fields, inside, moved) : readBlock(fields, inside)
+    return fields.type === 'tool_result' ? readResult(fields, inside) : readBlock(fields, inside)
   })
-  return [...blocks, ...moved]
 }
 
-/** Canonical results hold text and images only, so documents move behind all results and leave their name in place. */
-function readResult(result: Fields, at: string, moved: DocumentBlock[]): ToolResultBlock {
+function readResult(result: Fields, at: string): ToolResultBlock {
   const { content = '', is_error: isError } = result
   const callId = requireText(result, 'tool_use_id', at)
   const flag = typeof isError === 'boolean' ? { isError } : {}
@@ -109,10 +106,7 @@ function readResult(result: Fields, at: string, moved: DocumentBlock[]): ToolRes
   const parts = requireList(content, `${at}.content`, 'a string or an array of blocks')
   const output = parts.map((part, i): ToolResultContent => {
     const inside = `${at}.content[${i}]`
-    const block = readPart(requireObject(part, inside), inside, 'text, image or document in a tool_result')
-    if (block.type !== 'document') return block
-    moved.push(block)
-    return { type: 'text', text: `[document: ${block.name ?? block.mediaType}]` }
+    return readPart(requireObject(part, inside), inside, 'text, image or document in a tool_result')
   })
   return { type: 'tool_result', callId, output, ...flag }
 }
@@ -168,11 +162,8 @@ function writeBlock(block: SessionContentBlock, at: string): AnthropicBlock {
   switch (block?.type) {
     case 'text':
     case 'image':
+    case 'document':
       return writePart(block, at)
-    case 'document': {
-      const title = block.name === undefined ? {} : { title: block.name }
-      return { type: 'document', source: documentSource(block), ...title }
-    }
     case 'thinking':
       return writeThinking(block)
     case 'tool_call':
@@ -194,7 +185,11 @@ function writeOutput(output: ToolOutput, at: string): string | AnthropicPart[] {
 
 function writePart(part: ToolResultContent, at: string): AnthropicPart {
   if (part?.type === 'text') return { type: 'text', text: part.text }
-  if (part?.type !== 'image') return fail(at, part, 'a block of type text or image')
+  if (part?.type === 'document') {
+    const title = part.name === undefined ? {} : { title: part.name }
+    return { type: 'document', source: documentSource(part), ...title }
+  }
+  if (part?.type !== 'image') return fail(at, part, 'a block of type text, image or document')
   return { type: 'image', source: { type: 'base64', media_type: part.mediaType, data: part.data } }
 }
 

@@ -147,7 +147,7 @@ function readOutput(output: unknown, at: string): string | ToolResultContent[] {
   if (typeof output === 'string') return output
   return requireList(output, at, 'a string or an array of blocks').map((part, i) => {
     const block = readBlock(requireObject(part, `${at}[${i}]`), `${at}[${i}]`)
-    if (block.type === 'text' || block.type === 'image') return block
-    return fail(`${at}[${i}].type`, block.type, 'text or image in a tool_result')
+    if (block.type === 'text' || block.type === 'image' || block.type === 'document') return block
+    return fail(`${at}[${i}].type`, block.type, 'text, image or document in a tool_result')
   })
 }

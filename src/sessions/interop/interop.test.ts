@@ -155,7 +155,7 @@ describe('Anthropic', () => {
       [{ type: 'tool_result', tool_use_id: 'c1', content: '', is_error: true }],
     ],
     [
-      'a document in a result moves behind all results',
+      'a document in a result stays in it',
       [
         {
           type: 'tool_result',
@@ -167,9 +167,14 @@ describe('Anthropic', () => {
         { type: 'tool_result', tool_use_id: 'c2', content: 'ok' },
       ],
       [
-        { type: 'tool_result', tool_use_id: 'c1', content: [{ type: 'text', text: '[document: r]' }] },
+        {
+          type: 'tool_result',
+          tool_use_id: 'c1',
+          content: [
+            { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf }, title: 'r' },
+          ],
+        },
         { type: 'tool_result', tool_use_id: 'c2', content: 'ok' },
-        { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf }, title: 'r' },
       ],
     ],
   ])('A232 %s', (_, content, normalised) => {

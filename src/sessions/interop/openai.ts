@@ -132,9 +132,7 @@ function readResult(message: OpenAIMessage, at: string): ToolResultBlock {
 
 function readOutput(content: unknown, at: string): ToolOutput {
   if (typeof content === 'string') return content
-  return readParts(content, at).map((part, i) =>
-    part.type === 'document' ? fail(`${at}[${i}].type`, 'file', 'text or image_url in a tool message') : part,
-  )
+  return readParts(content, at)
 }
 
 function readParts(content: unknown, at: string): PromptPart[] {
@@ -227,7 +225,7 @@ function writeResult({ callId, output }: ToolResultBlock, at: string, images: Op
     const part = writePart(block, `${at}.output[${i}]`)
     if (part.type === 'text') return part
     images.push(part)
-    return { type: 'text', text: '[image: see the next user message]' }
+    return { type: 'text', text: `[${block.type}: see the next user message]` }
   })
   return { role: 'tool', tool_call_id: callId, content }
 }

@@ -1,0 +1,117 @@
+import type { TouchedFile } from '../core/file-touch.ts'
+import type { HookContexts } from '../core/hook-map.ts'
+import type { Log } from '../core/log.ts'
+import type { Extension, Run } from '../core/run.ts'
+import type { Message, ToolOutput } from '../core/turn.ts'
+import { digestOfFile } from '../platform/digest.ts'
+import { withFile } from '../platform/files-of.ts'
+import { shortDrift } from './short-drift.ts'
+
+/** What calls did to files, in their order. */
+type Touches = ReadonlyMap<string, TouchedFile>
+
+/** Whose reads count for a conversation: its own, and those it shares with parent and children. */
+const sharedBy = new WeakMap<Log, Touches[]>()
+
+/**
+ * `behavior.dedupReads` and `requireReadBeforeEdit`. What was read and written stands in the log, so nothing is kept
+ * here, and an agent that goes on after a restart still knows its files.
+ */
+export function readTracking(): Extension {
+  return {
+    name: 'read-tracking',
+    start(run, hooks) {
+      const { dedupReads, requireReadBeforeEdit } = run.behavior
+      hooks.hook('spawn:before', ({ log, shareReadState }) => {
+        if (shareReadState) share(run.log, log)
+      })
+      if (requireReadBeforeEdit) hooks.hook('tool:gate', (gate) => refuseUnread(run, gate))
+      if (!dedupReads) return
+      let sent: readonly Message[] = []
+      hooks.hook('turn:before', ({ options }) => {
+        sent = options.messages
+      })
+      hooks.hook('tool:transform', (ctx) => {
+        if (!ctx.isError && isKnown(run, ctx, sent)) ctx.result = unchanged(ctx)
+      })
+    },
+  }
+}
+
+function share(parent: Log, child: Log): void {
+  const touches = sharedBy.get(parent) ?? []
+  touches.push(child.transcript.touched)
+  sharedBy.set(parent, touches)
+  sharedBy.set(child, [...(sharedBy.get(child) ?? []), parent.transcript.touched])
+}
+
+/** An edit needs a file that somebody has read, as it is now. A write may replace what nobody has read, but not what has changed since. */
+async function refuseUnread(run: Run, gate: HookContexts['tool:gate']): Promise<void> {
+  if (gate.block || gate.result !== undefined) return
+  for (const { path, access } of run.tools.get(gate.name)?.touches?.(gate.input) ?? []) {
+    if (access !== 'edit' && access !== 'write') continue
+    const now = await digestAt(run, path)
+    if (!now) continue // there is none, or the tool itself has better words
+    const latest = allTouches(run.log).map((touches) => latestOf(touches, now.key))
+    if (latest.some((touch) => touch?.file.digest === now.digest)) continue
+    const seen = latest.find((touch) => touch !== undefined)
+    if (!seen && access === 'write') continue
+    gate.block = true
+    gate.reason = seen
+      ? `"${path}" has changed since it was read; read it again.${await shortDrift(run, path, resultOf(run.log.transcript.turns, seen.callId))}`
+      : `"${path}" must be read before it is edited; read it first.`
+  }
+}
+
+const allTouches = (log: Log): Touches[] => [log.transcript.touched, ...(sharedBy.get(log) ?? [])]
+
+function latestOf(touches: Touches, key: string): { callId: string; file: TouchedFile } | undefined {
+  let latest: { callId: string; file: TouchedFile } | undefined
+  for (const [callId, file] of touches) if (file.key === key) latest = { callId, file }
+  return latest
+}
+
+async function digestAt(
+  { execution, handle }: Run,
+  path: string,
+): Promise<{ key: string; digest: string } | undefined> {
+  if (!execution || !handle) return undefined
+  try {
+    return await withFile({ execution, handle }, path, async (file) => ({
+      key: file.info.key,
+      digest: await digestOfFile(file),
+    }))
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the model still has the very same part of the very same content before its eyes. */
+function isKnown(run: Run, { callId, details }: HookContexts['tool:transform'], sent: readonly Message[]): boolean {
+  const read = (details as { file?: TouchedFile } | undefined)?.file
+  if (read?.access !== 'read' || read.slice === undefined) return false
+  const { touched, turns } = run.log.transcript
+  for (const [earlier, file] of touched) {
+    if (earlier === callId || file.access !== 'read') continue
+    if (file.key !== read.key || file.digest !== read.digest || file.slice !== read.slice) continue
+    const shown = resultOf(sent, earlier)
+    if (shown !== undefined && shown === resultOf(turns, earlier) && !isUnchangedNote(shown)) return true
+  }
+  return false
+}
+
+function resultOf(messages: readonly Message[], callId: string): ToolOutput | undefined {
+  for (let i = messages.length - 1; i >= 0; i--)
+    for (const block of messages[i]!.content)
+      if (block.type === 'tool_result' && block.callId === callId) return block.output
+  return undefined
+}
+
+const note = '[Unchanged since it was read above: '
+const isUnchangedNote = (output: ToolOutput): boolean => typeof output === 'string' && output.startsWith(note)
+
+function unchanged({ details, original }: HookContexts['tool:transform']): ToolOutput {
+  const { path } = (details as { file: TouchedFile }).file
+  const stub = `${note}"${path}", the same part, the same content.]`
+  return typeof original === 'string' && original.length <= stub.length ? original : stub
+}
