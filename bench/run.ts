@@ -1,12 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { loop } from './loop.ts'
 import type { Result } from './measure.ts'
+import { tools } from './tools.ts'
 import { wire } from './wire.ts'
 
 /** Each part measures against a floor of its own, in this very process, and promises so many goals. */
 const parts: Record<string, { readonly goals: number; readonly run: () => Promise<Result[]> }> = {
   loop: { goals: 5, run: loop },
   wire: { goals: 8, run: wire },
+  tools: { goals: 3, run: tools },
 }
 
 console.log(

@@ -1,148 +1,150 @@
-import type { ExecOptions, ExecResult, ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+import type { CommandLimits } from './command-shell.ts'
+import type { Commands } from './commands.ts'
+import type { ConfinedFiles } from './confined-files.ts'
 
 export interface ProcessContextOptions {
-  /** Default: the working directory of this process, when the first handle is made. */
+  /** Default: the working directory of this process, when a handle is made. */
   readonly cwd?: string
+  /** For all commands, as given. Of the environment of this process they get what a shell needs, and nothing secret. */
   readonly env?: Readonly<Record<string, string>>
+  /** Names of further variables of this process that commands get. */
+  readonly inheritEnv?: readonly string[]
+  /** The folders whose files may be read and written. Commands are not held by it. Default: the cwd of the handle. */
+  readonly roots?: readonly string[] | 'any'
+  readonly limits?: CommandLimits
 }
 
-const defaultTimeoutMs = 30_000
-const mostOutput = 10 * 1024 * 1024
-
-/** Tools run on this machine, as this user. It isolates nothing. */
-export function createProcessContext({ cwd, env }: ProcessContextOptions = {}): ExecutionContext {
+/** Tools run on this machine, as this user. It keeps secrets out of the environment and leaves nothing running; it isolates nothing. */
+export function createProcessContext(options: ProcessContextOptions = {}): ExecutionContext {
+  checkOptions(options)
+  const { cwd, env, inheritEnv = [], roots, limits } = options
   const places = new Map<string, Place>()
   let n = 0
 
   function placeOf({ id }: ExecutionHandle): Place {
     const place = places.get(id)
-    if (!place) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
+    if (!place || place.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
     return place
+  }
+
+  async function openCommands(place: Place): Promise<Commands> {
+    try {
+      const { createCommands } = await import('./commands.ts')
+      return createCommands({ cwd: place.cwd, env: [env, place.env], inheritEnv, limits })
+    } catch (error) {
+      delete place.commands // a file could not be opened, say; it may work the next time
+      throw error
+    }
+  }
+
+  async function withFiles<T>(handle: ExecutionHandle, use: (files: ConfinedFiles, cwd: string) => Promise<T>) {
+    const place = placeOf(handle)
+    const within = roots ?? [place.cwd]
+    place.files ??= import('./confined-files.ts').then(({ confinedFiles }) => confinedFiles({ roots: within }))
+    return use(await place.files, place.cwd)
   }
 
   return {
     type: 'process',
-    capabilities: { shell: true, filesystem: true, network: true, gpu: false },
+    capabilities: { shell: !onWindows(), filesystem: true, network: true, gpu: false, hostPrograms: true },
 
     async spawn(config = {}) {
-      const handle = { id: `process-${++n}`, type: 'process', cwd: config.cwd ?? cwd ?? process.cwd() }
-      places.set(handle.id, { env: { ...env, ...config.env }, running: new Set() })
+      checkEnv(config.env)
+      const handle = { id: `process-${++n}`, type: 'process', cwd: await folder(cwd, config.cwd) }
+      places.set(handle.id, { cwd: handle.cwd, env: config.env })
       return handle
     },
 
     async exec(handle, command, options = {}) {
-      const { spawn } = await import('node:child_process')
       const place = placeOf(handle)
-      const at = options.cwd === undefined ? handle.cwd : await absolute(handle, options.cwd)
-      return execCommand(spawn, command, { ...options, cwd: at, env: { ...place.env, ...options.env } }, place.running)
+      if (onWindows()) throw new Error(noShell)
+      checkEnv(options.env)
+      place.commands ??= openCommands(place)
+      return (await place.commands).run(command, options)
     },
 
-    async readFile(handle, path) {
-      const { readFile } = await import('node:fs/promises')
-      return readFile(await absolute(handle, path), 'utf8')
-    },
+    readFile: (handle, path) => withFiles(handle, (files, at) => files.readFile(at, path)),
+    writeFile: (handle, path, content, how) =>
+      withFiles(handle, (files, at) => files.writeFile(at, path, content, how)),
+    listFiles: (handle, path) => withFiles(handle, (files, at) => files.listFiles(at, path)),
+    stat: (handle, path) => withFiles(handle, (files, at) => files.stat(at, path)),
+    openFile: (handle, path) => withFiles(handle, (files, at) => files.openFile(at, path)),
 
-    async writeFile(handle, path, content) {
-      const { mkdir, writeFile } = await import('node:fs/promises')
-      const { dirname } = await import('node:path')
-      const target = await absolute(handle, path)
-      await mkdir(dirname(target), { recursive: true })
-      await writeFile(target, content)
-    },
-
-    async listFiles(handle, path) {
-      const { readdir } = await import('node:fs/promises')
-      const entries = await readdir(await absolute(handle, path), { withFileTypes: true })
-      return entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort()
-    },
-
-    async destroy(handle) {
-      for (const kill of places.get(handle.id)?.running ?? []) kill()
-      places.delete(handle.id)
+    async destroy({ id }) {
+      const place = places.get(id)
+      if (!place) return
+      place.ending ??= Promise.resolve(place.commands).then((commands) => commands?.end())
+      await place.ending
+      places.delete(id)
     },
   }
 }
 
 interface Place {
-  readonly env: Readonly<Record<string, string>>
-  /** How to end what runs there. */
-  readonly running: Set<() => void>
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>> | undefined
+  commands?: Promise<Commands>
+  files?: Promise<ConfinedFiles>
+  ending?: Promise<void>
 }
 
-async function absolute({ cwd }: ExecutionHandle, path: string): Promise<string> {
+const noShell =
+  'Commands need a POSIX shell, and Windows has none; run this program in WSL, or use a Docker execution context'
+
+function onWindows(): boolean {
+  return typeof process !== 'undefined' && process.platform === 'win32'
+}
+
+async function folder(...parts: (string | undefined)[]): Promise<string> {
   const { resolve } = await import('node:path')
-  return resolve(cwd, path)
+  return resolve(...parts.filter((part) => part !== undefined))
 }
 
-/** Longer than any timer can run means no limit. */
-const longestTimer = 2 ** 31 - 1
-/** How long after its end we listen to a pipe that something left behind still holds. */
-const lingerMs = 200
+const known = ['cwd', 'env', 'inheritEnv', 'roots', 'limits']
+const knownLimits = ['processes', 'memoryMb', 'fileSizeMb']
 
-/** Runs in a process group of its own, so that ending it ends everything it started. */
-function execCommand(
-  spawn: typeof import('node:child_process').spawn,
-  command: string,
-  options: ExecOptions,
-  running: Set<() => void>,
-): Promise<ExecResult> {
-  const { cwd, env, timeout = defaultTimeoutMs, signal } = options
-  signal?.throwIfAborted()
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, {
-      shell: true,
-      cwd,
-      env: { ...process.env, ...env },
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const stdout = tail(child.stdout)
-    const stderr = tail(child.stderr)
-    const kill = (): void => {
-      try {
-        if (child.pid) process.kill(-child.pid, 'SIGKILL')
-      } catch {
-        // it is gone already
-      }
-    }
-    const limit = timeout > 0 && timeout <= longestTimer ? setTimeout(kill, timeout) : undefined
-    let linger: NodeJS.Timeout | undefined
-    const tidy = (): void => {
-      clearTimeout(limit)
-      clearTimeout(linger)
-      signal?.removeEventListener('abort', kill)
-      running.delete(kill)
-    }
-    const finish = (exitCode: number | null): void => {
-      tidy()
-      child.stdout.destroy()
-      child.stderr.destroy()
-      resolve({ stdout: stdout(), stderr: stderr(), exitCode })
-    }
-    running.add(kill)
-    signal?.addEventListener('abort', kill)
-    child.once('error', (error) => {
-      tidy()
-      reject(error)
-    })
-    child.once('exit', (exitCode) => {
-      linger = setTimeout(finish, lingerMs, exitCode)
-    })
-    child.once('close', finish)
-  })
+function checkOptions(options: ProcessContextOptions): void {
+  checkNames('option', options, known)
+  const { cwd, env, inheritEnv, roots, limits } = options
+  if (cwd !== undefined && !isTexts([cwd])) throw refusal('cwd', 'the path of a folder')
+  checkEnv(env)
+  if (inheritEnv !== undefined && !isTexts(inheritEnv)) throw refusal('inheritEnv', 'a list of names')
+  if (roots !== undefined && roots !== 'any' && !(isTexts(roots) && roots.every(isAbsolute)))
+    throw refusal('roots', "a list of absolute paths, or 'any'")
+  if (limits === undefined) return
+  checkNames('limit', limits, knownLimits)
+  for (const [name, limit] of Object.entries(limits))
+    if (!Number.isSafeInteger(limit) || limit < 1) throw refusal(`limits.${name}`, 'a whole number above 0')
 }
 
-/** The end of a stream, bounded. */
-function tail(stream: NodeJS.ReadableStream): () => string {
-  let chunks: Buffer[] = []
-  let size = 0
-  stream.on('data', (chunk: Buffer) => {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size <= mostOutput * 2) return
-    const kept = Buffer.concat(chunks).subarray(-mostOutput)
-    chunks = [kept]
-    size = kept.length
-  })
-  return () => Buffer.concat(chunks).subarray(-mostOutput).toString('utf8')
+function checkNames(what: string, given: unknown, names: readonly string[]): void {
+  if (typeof given !== 'object' || given === null) throw refusal(`${what}s`, 'an object')
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  if (unknown) throw new TypeError(`createProcessContext: unknown ${what} "${unknown}"; there are ${names.join(', ')}`)
+}
+
+function checkEnv(env: unknown): void {
+  if (env === undefined) return
+  if (typeof env !== 'object' || env === null) throw refusal('env', 'an object of strings')
+  for (const [name, value] of Object.entries(env)) {
+    if (typeof value !== 'string') throw refusal(`env.${name}`, 'a string')
+    if (/[=\0]|^$/.test(name) || value.includes('\0'))
+      throw new TypeError(
+        `The environment variable ${JSON.stringify(name)} cannot be set: it has a "=" or a NUL, or no name`,
+      )
+  }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')
+}
+
+function isAbsolute(path: string): boolean {
+  return /^(?:[a-z]:)?[\\/]/i.test(path)
+}
+
+/** Does not show what was given: it may be a secret. */
+function refusal(name: string, wanted: string): TypeError {
+  return new TypeError(`createProcessContext: ${name} must be ${wanted}`)
 }

@@ -10,10 +10,11 @@ export interface FilePlace {
 /** Opens a file in any context. One that cannot hold a file open gives its whole text at once. */
 export async function openFile({ execution, handle }: FilePlace, path: string): Promise<OpenFile> {
   if (execution.openFile) return execution.openFile(handle, path)
+  // Before it is read: a stamp that is too old is refused later, one that is too new would pass for what was read.
+  const info = await execution.stat?.(handle, path)
   const bytes = new TextEncoder().encode(await execution.readFile(handle, path))
-  const info = execution.stat ? await execution.stat(handle, path) : infoOf(handle, path, bytes)
   return {
-    info,
+    info: info ?? infoOf(handle, path, bytes),
     read: async (position, length) => bytes.subarray(position, position + length),
     close: async () => {},
   }

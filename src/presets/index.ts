@@ -1,1 +1,3 @@
+export { basic, basicTools } from './basic.ts'
+export { coding, codingTools } from './coding.ts'
 export { composePresets, definePreset, type Preset } from './preset.ts'

@@ -1,4 +1,4 @@
-import type { JsonSchema, ToolContext, ToolDef } from '../core/tool.ts'
+import type { JsonSchema, ReplayClass, ToolContext, ToolDef } from '../core/tool.ts'
 
 export interface InteractionToolOptions<Input> {
   readonly name: string
@@ -7,16 +7,24 @@ export interface InteractionToolOptions<Input> {
   readonly schema: JsonSchema
   /** The agent waits for it as long as it takes. A text or an object goes back to the model. */
   readonly onRequest: (input: Input, ctx: ToolContext) => unknown
+  /** A further look at the input, as with any tool. */
+  readonly check?: ToolDef['check']
+  /** Default `opaque`. A question that may be put again after a crash is `keyed`. */
+  readonly replay?: ReplayClass
 }
 
 /** A tool with which the model asks a person, or whoever answers for one. */
 // biome-ignore lint/suspicious/noExplicitAny: the schema says what comes in, and TypeScript cannot read it
 export function createInteractionTool<Input = any>(options: InteractionToolOptions<Input>): ToolDef<Input> {
-  const { name, description = 'Asks the user and waits for the answer.', schema, onRequest } = options
+  const { name, description = 'Asks the user and waits for the answer.', schema, onRequest, check } = options
   return {
     spec: { name, description, inputSchema: schema },
+    isConcurrencySafe: false,
+    replay: options.replay ?? 'opaque',
     effects: ['ask'],
+    deriveApprovalKey: () => name,
     timeoutMs: 0,
+    ...(check && { check }),
     async execute(input, ctx) {
       const answer = await onRequest(input, ctx)
       // An object goes back whole, whatever its fields are called.

@@ -309,7 +309,7 @@ test('NET-14 proxies of the environment are not used', async () => {
 test('declares what it is', () => {
   const tool = createWebFetchTool({ timeoutMs: 5_000 })
   expect(tool).toMatchObject({ isConcurrencySafe: true, replay: 'pure', effects: ['net'], timeoutMs: 5_000 })
-  expect(tool.deriveApprovalKey?.({ url: 'https://docs.test/a?b' })).toBe('web_fetch https://docs.test')
+  expect(tool.deriveApprovalKey?.({ url: 'https://docs.test/a?b' })).toBe('docs.test')
 })
 
 /** What the model gets. The servers of these tests are private, so they are allowed one by one. */

@@ -2,6 +2,7 @@ import { messageOf } from '../core/errors.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { imageInfo } from '../platform/image-info.ts'
 import type { PublicAnswer, PublicWeb, PublicWebOptions } from '../platform/public-web.ts'
+import { hostKey } from './approval-keys.ts'
 import { visibleText } from './text/visible.ts'
 
 const description = `Fetches a public web page over http or https and gives its text.
@@ -49,7 +50,7 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
     replay: 'pure',
     effects: ['net'],
     timeoutMs,
-    deriveApprovalKey: ({ url }) => `web_fetch ${URL.parse(url)?.origin ?? url}`,
+    deriveApprovalKey: ({ url }) => hostKey(url),
     async execute({ url, extractText = true, offset = 0 }, ctx) {
       const headers = { accept: 'text/html, text/*;q=0.9, */*;q=0.8', 'user-agent': userAgent }
       const answer = await (await connect())(url, headers, ctx.signal)

@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { endTracked, trackedCommand, trailerOf } from './tracked-command.ts'
+
+const scratch = mkdtempSync(join(tmpdir(), 'libero-tracked-'))
+afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+
+const busybox = (process.env.PATH ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'busybox'))
+  .find(existsSync)
+const worlds: Record<string, string | undefined> = {
+  'the tools of this machine': process.env.PATH,
+  busybox: busybox && busyboxPath(busybox),
+  'a grep that does not see behind NUL bytes': `${blindGrep()}${delimiter}${process.env.PATH}`,
+}
+
+for (const [name, path] of Object.entries(worlds)) {
+  const missing = process.platform === 'linux' ? path === undefined && 'it is not here' : 'there is no /proc'
+  describe.skipIf(missing)(`a tracked command, with ${name}${missing ? ` (skipped: ${missing})` : ''}`, () =>
+    suite(path!),
+  )
+}
+
+function suite(path: string): void {
+  test('is the command itself: its output, its exit code, its folder, its input', async () => {
+    const started = start(path, 'pwd; cat; echo err >&2; exit 3')
+    started.child.stdin!.end('input')
+    expect(await started.done).toEqual({ code: 3, stdout: `${scratch}\ninput`, stderr: 'err\n', leftRunning: [] })
+  })
+
+  test('ends and names what it leaves running, in its session or out of it', async () => {
+    const command = 'sleep 311 & setsid sleep 312 & env -i PATH="$PATH" sleep 313 & echo done'
+    const { leftRunning, ...done } = await start(path, command).done
+    expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: '' })
+    expect(leftRunning.sort()).toEqual(['sleep 311', 'sleep 312', 'sleep 313'])
+    expect(running(/sleep 31[123]/)).toBe('')
+  })
+
+  test('is ended from outside with all it started, whatever they think of it', async () => {
+    const { mark, child, done } = start(
+      path,
+      `trap '' TERM; setsid sleep 314 & echo begun; while :; do sleep 315; done`,
+    )
+    const other = start(path, 'sleep 2; echo unharmed')
+    await new Promise((resolve) => child.stdout!.once('data', resolve))
+    const { argv, env } = endTracked(mark)
+    await exitOf(spawn('sh', argv.slice(1), { env: { ...env, PATH: path }, detached: true, stdio: 'ignore' }))
+    expect((await done).stdout).toBe('begun\n')
+    expect(running(/sleep 31[45]/)).toBe('')
+    expect((await other.done).stdout).toBe('unharmed\n')
+  })
+
+  test('hides its own script from the command', async () => {
+    const { stdout } = await start(path, 'env; ps -A -o args=').done
+    expect(stdout).toContain('LIBERO_EXEC=libero-')
+    expect(stdout).not.toContain('LIBERO_RUN=')
+    expect(stdout).not.toContain('search()')
+  })
+
+  test('spares a session that is not its own', async () => {
+    const mark = `libero-${crypto.randomUUID()}`
+    const { argv, env } = trackedCommand(mark, 'sleep 316 & true', scratch)
+    const words = argv.map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+    const script = `sleep 317 & ${words.join(' ')} 2>/dev/null; kill -0 $! && echo spared; kill $!`
+    const child = spawn('sh', ['-c', script], {
+      env: { ...env, PATH: path },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let said = ''
+    child.stdout!.on('data', (bytes) => (said += bytes))
+    await exitOf(child)
+    expect(said).toBe('spared\n')
+    expect(running(/sleep 31[67]/)).toBe('')
+  })
+
+  test('does not run where there is no such folder', async () => {
+    const { child, trailer } = start(path, 'touch ran', join(scratch, 'none'))
+    expect(await exitOf(child)).toBe(126)
+    expect(trailer.hadNoFolder()).toBe(true)
+    expect(existsSync(join(scratch, 'ran'))).toBe(false)
+  })
+}
+
+/** As the engine starts it: at the head of a session. */
+function start(path: string, command: string, cwd = scratch) {
+  const mark = `libero-${crypto.randomUUID()}`
+  const { argv, env } = trackedCommand(mark, command, cwd)
+  const child = spawn('sh', argv.slice(1), { env: { ...env, PATH: path }, detached: true, stdio: 'pipe' })
+  const trailer = trailerOf(mark)
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (bytes) => (stdout += bytes))
+  child.stderr.on('data', (bytes) => (stderr += trailer.take(bytes)))
+  const done = exitOf(child).then((code) => ({
+    code,
+    stdout,
+    stderr: stderr + trailer.rest(),
+    leftRunning: trailer.leftRunning(),
+  }))
+  return { mark, child, trailer, done }
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.once('close', resolve))
+}
+
+function running(command: RegExp): string {
+  const { stdout } = spawnSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' })
+  return stdout
+    .split('\n')
+    .filter((line) => line.length < 40 && command.test(line))
+    .join('\n')
+}
+
+function busyboxPath(program: string): string {
+  const path = mkdtempSync(join(scratch, 'busybox-'))
+  copyFileSync(program, join(path, 'busybox'))
+  spawnSync(join(path, 'busybox'), ['--install', '-s', path])
+  return path
+}
+
+function blindGrep(): string {
+  const path = mkdtempSync(join(scratch, 'blind-'))
+  writeFileSync(join(path, 'grep'), '#!/bin/sh\nexit 1\n')
+  chmodSync(join(path, 'grep'), 0o755)
+  return path
+}

@@ -1,0 +1,22 @@
+import { edit } from '../tools/edit.ts'
+import { listFiles } from '../tools/list-files.ts'
+import { multiEdit } from '../tools/multi-edit.ts'
+import { readFile } from '../tools/read-file.ts'
+import { createShellTool } from '../tools/shell.ts'
+import { spawn } from '../tools/spawn.ts'
+import { writeFile } from '../tools/write-file.ts'
+import { definePreset } from './preset.ts'
+
+/** Commands, files and sub-agents. Without background jobs: those need two tools more, see `coding`. */
+export const basicTools = {
+  shell: createShellTool({ background: false }),
+  readFile,
+  writeFile,
+  edit,
+  multiEdit,
+  listFiles,
+  spawn,
+}
+
+/** What an agent needs to work on files. */
+export const basic = definePreset({ name: 'basic', tools: basicTools })

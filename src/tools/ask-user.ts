@@ -1,0 +1,97 @@
+import type { InteractionResponse } from '../core/interaction.ts'
+import type { ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
+import { createInteractionTool } from './interaction.ts'
+
+const description = `Asks the user a question and waits for the answer. For decisions that only the user can make; never for what you can find out yourself.
+Offer options where there are clear choices; the user may also answer in his own words.`
+
+const schema = {
+  type: 'object',
+  properties: {
+    question: { type: 'string' },
+    options: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { label: { type: 'string' }, description: { type: 'string' } },
+        required: ['label'],
+      },
+    },
+    multiSelect: { type: 'boolean', description: 'Several options may be chosen.' },
+    allowFreeform: { type: 'boolean', description: 'Default true.' },
+  },
+  required: ['question'],
+}
+
+export interface AskUserOption {
+  readonly label: string
+  readonly description?: string
+}
+
+export interface AskUserInput {
+  readonly question: string
+  readonly options?: readonly AskUserOption[]
+  /** Several options may be chosen. */
+  readonly multiSelect?: boolean
+  /** Default true: an answer in own words is welcome too. */
+  readonly allowFreeform?: boolean
+}
+
+export interface AskUserOptions {
+  /** Puts the question to a person. A text or an object goes back to the model. Default: whoever the agent can ask. */
+  readonly onRequest?: (input: AskUserInput, ctx: ToolContext) => unknown
+}
+
+/** A tool with which the model asks the user a question. */
+export function createAskUserTool({ onRequest = askThroughAgent }: AskUserOptions = {}): ToolDef<AskUserInput> {
+  return createInteractionTool<AskUserInput>({
+    name: 'ask_user',
+    description,
+    schema,
+    check: checkQuestion,
+    onRequest,
+    replay: 'keyed', // after a crash the question is put again
+  })
+}
+
+export const askUser: ToolDef<AskUserInput> = createAskUserTool()
+
+const mostOptions = 20
+
+function checkQuestion(input: Record<string, unknown>): ToolCheck | undefined {
+  const { question, options } = input
+  if (String(question).trim() === '') return { valid: false, error: '"question" is empty; say what you want to know' }
+  if (!Array.isArray(options)) return undefined
+  if (options.length > mostOptions)
+    return { valid: false, error: `${options.length} options are too many; offer at most ${mostOptions}` }
+  const read = options.map((option) => (typeof option === 'string' ? { label: option } : option))
+  const wrong = read.findIndex((option) => typeof option?.label !== 'string' || option.label.trim() === '')
+  if (wrong >= 0) return { valid: false, error: `options[${wrong}] needs a "label", a short text to choose` }
+  return { valid: true, input: { ...input, options: read } }
+}
+
+async function askThroughAgent(input: AskUserInput, { interact, signal, callId }: ToolContext): Promise<string> {
+  if (!interact) return `Nobody is there to answer. ${assume}`
+  const { question, options = [], multiSelect = false, allowFreeform = true } = input
+  const kind = options.length > 0 ? 'Select' : 'Ask'
+  const choice = options.length > 0 && { options, multiSelect, allowFreeform }
+  const payload = { kind, prompt: question, questionId: callId, ...choice }
+  return inWords(await interact({ kind, payload }, signal))
+}
+
+function inWords(response: InteractionResponse): string {
+  if (response.status === 'timeout') return `The user did not answer in time. ${assume}`
+  if (response.status === 'rejected')
+    return `The user did not answer: ${response.reason || 'no reason given'}. ${assume}`
+  const answer = textOf(response.value)
+  return answer.trim() === '' ? `The user gave an empty answer. ${assume}` : `The user answered: ${answer}`
+}
+
+const assume = 'Go on with the assumption that fits best, and say which one you made.'
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.map(textOf).join(', ')
+  if (typeof value !== 'object') return String(value)
+  return 'label' in value && typeof value.label === 'string' ? value.label : JSON.stringify(value)
+}

@@ -1,0 +1,44 @@
+import type { ToolDef } from '../core/tool.ts'
+import { parentKey } from './approval-keys.ts'
+import { type EditInput, editFile, editProperties, refuseHalfCharacters } from './edit-file.ts'
+import type { Replaced } from './text/replace.ts'
+import { namedLines } from './text/text-lines.ts'
+
+const description = `Replaces a piece of text in a file.
+old_string must be in the file exactly once, indentation and all: take in lines around it until it is, or set replace_all to replace every occurrence.
+Leave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.`
+
+/** A tool that replaces a text in a file. */
+export const edit: ToolDef<EditInput & { readonly path: string }> = {
+  spec: {
+    name: 'edit',
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'The file; a relative path counts from the working directory.' },
+        ...editProperties,
+      },
+      required: ['path', 'old_string', 'new_string'],
+    },
+  },
+  isConcurrencySafe: false,
+  replay: 'keyed',
+  effects: ['fs.read', 'fs.write'],
+  timeoutMs: 30_000,
+  touches: ({ path }) => [{ path, access: 'edit' }],
+  deriveApprovalKey: ({ path }) => parentKey(path),
+  check: refuseHalfCharacters,
+  async execute({ path, ...input }, ctx) {
+    const edited = await editFile(ctx, path, [input])
+    if (edited.type === 'refused') throw new Error(`"${path}" was left as it is: ${edited.reason}`)
+    const { type, details } = edited
+    if (type === 'edited before') return { output: `Edited ${path} (it was done before the interruption)`, details }
+    return { output: answer(path, edited.edits[0]!), details }
+  },
+}
+
+function answer(path: string, { count, lines, note }: Replaced): string {
+  const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, count)})`
+  return note === undefined ? done : `${done}\n${note}`
+}

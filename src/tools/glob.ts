@@ -1,0 +1,84 @@
+import type { JsonSchema, ToolCheck, ToolDef } from '../core/tool.ts'
+import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/arguments.ts'
+import { GlobProblem } from './search/glob-pattern.ts'
+import { type PathFilterSpec, strictFilter } from './search/path-filter.ts'
+import { below, findBelow, findPlace } from './search/place.ts'
+import { createSearcher, type SearcherOptions } from './search/searcher.ts'
+import { shownResult } from './search/shown.ts'
+
+const description = `Finds files by their path: \`**/*.ts\` in all folders, \`src/*.{ts,tsx}\` directly in src, \`*.md\` directly in \`path\`.
+Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
+Left out are folders themselves, \`.git\`, links, and what a \`.gitignore\` leaves out unless \`path\`, or the beginning of the pattern, names that folder. Hidden files are found.`
+
+export interface GlobOptions extends SearcherOptions {
+  /** Milliseconds; a search that takes longer shows what it has found. Default 50,000. */
+  readonly limitMs?: number
+}
+
+interface GlobInput extends PageInput {
+  readonly pattern: string
+  readonly path?: string
+}
+
+/** How long the call may take after the search itself was given up. */
+const graceMs = 10_000
+
+/** A tool that finds files by a pattern for their path, with ripgrep where there is one. */
+export function createGlobTool(options: GlobOptions = {}): ToolDef<GlobInput> {
+  const { limitMs = 50_000 } = options
+  const search = createSearcher(options)
+  return {
+    spec: { name: 'glob', description, inputSchema: inputSchema() },
+    isConcurrencySafe: true,
+    replay: 'pure',
+    effects: ['fs.read'],
+    timeoutMs: limitMs + graceMs,
+    touches: ({ path }) => [{ path: path || '.', access: 'search' }],
+    deriveApprovalKey: ({ path }) => path || '.',
+    check: (input) => checkPattern(input.pattern) ?? checkNumbers(input, ['head_limit', 'offset']),
+    async execute(input, ctx) {
+      const asked = input.path || '.'
+      const filter = filterOf(input.pattern)
+      const found = await findPlace(asked, ctx)
+      if (found.kind === 'file') throw new Error(`"${asked}" is a file; "path" is the folder to look in`)
+      const path = below(asked, filter.base.replace(/\/$/, ''))
+      const place = filter.base === '' ? found : await findBelow(path, ctx)
+      if (!place) return { output: `${nothing}: there is no folder "${path}"`, details: { total: 0, shown: 0 } }
+      const query = { ...listing, ...pageOf(input), filter, limitMs }
+      const result = await search(query, place, ctx)
+      const output = shownResult(result, { query, path, place, unit: 'file', nothing, lineNumbers: false })
+      return { output, details: { total: result.total, shown: result.entries.length } }
+    },
+  }
+}
+
+export const glob: ToolDef = createGlobTool()
+
+const nothing = 'No files found'
+
+const listing = { mode: 'list', pattern: '', ignoreCase: false, multiline: false, before: 0, after: 0 } as const
+
+function checkPattern(pattern: unknown): ToolCheck | undefined {
+  return pattern === '' ? { valid: false, error: '"pattern" is empty; "**" finds all files' } : undefined
+}
+
+function filterOf(pattern: string): PathFilterSpec {
+  try {
+    return strictFilter(pattern)
+  } catch (error) {
+    if (!(error instanceof GlobProblem)) throw error
+    throw new Error(`the pattern "${pattern}" cannot be used: ${error.message}`, { cause: error })
+  }
+}
+
+function inputSchema(): JsonSchema {
+  return {
+    type: 'object',
+    properties: {
+      pattern: { type: 'string', description: 'The glob, relative to path.' },
+      path: { type: 'string', description: 'The folder to look in. Default: the working directory.' },
+      ...pageProperties,
+    },
+    required: ['pattern'],
+  }
+}

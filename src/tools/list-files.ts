@@ -1,0 +1,70 @@
+import type { ToolContext, ToolDef } from '../core/tool.ts'
+import { codeOf } from '../platform/files.ts'
+import { folderKey } from './approval-keys.ts'
+import { fileProblem } from './file-problem.ts'
+import { visibleName } from './text/visible.ts'
+
+const description = `Lists what is directly in a folder, hidden files too, sorted by name. Folders end with a slash.`
+
+/** A listing is cut after so many names. */
+const mostNames = 1000
+
+interface ListFilesInput {
+  readonly path?: string
+}
+
+/** A tool that lists a folder. */
+export const listFiles: ToolDef<ListFilesInput> = {
+  spec: {
+    name: 'list_files',
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: { path: { type: 'string', description: 'The folder. Default: the working directory.' } },
+    },
+  },
+  isConcurrencySafe: true,
+  replay: 'pure',
+  effects: ['fs.read'],
+  timeoutMs: 30_000,
+  touches: ({ path }) => [{ path: folderOf(path), access: 'search' }],
+  deriveApprovalKey: ({ path }) => folderKey(path),
+  async execute(input, ctx) {
+    const path = folderOf(input.path)
+    const names = await namesIn(path, ctx)
+    return { output: shown(names, path), details: { count: names.length } }
+  },
+}
+
+/** An empty path is how some models say "here". */
+const folderOf = (path: string | undefined): string => path || '.'
+
+async function namesIn(path: string, ctx: ToolContext): Promise<readonly string[]> {
+  try {
+    return await ctx.execution.listFiles(ctx.handle, path)
+  } catch (error) {
+    if (await isFile(error, path, ctx)) throw new Error(`"${path}" is a file, not a folder; see it with read_file`)
+    throw await fileProblem(error, path, ctx)
+  }
+}
+
+/** `ENOTDIR` may be about a part of the path, and contexts of few verbs only say that there is no such folder. */
+async function isFile(error: unknown, path: string, { execution, handle }: ToolContext): Promise<boolean> {
+  const code = codeOf(error)
+  if (code !== 'ENOTDIR' && code !== 'ENOENT') return false
+  const look = execution.stat
+    ? execution.stat(handle, path).then(({ kind }) => kind !== 'folder')
+    : code === 'ENOENT' && execution.readFile(handle, path).then(() => true)
+  return Promise.resolve(look).catch(() => false)
+}
+
+function shown(names: readonly string[], path: string): string {
+  if (names.length === 0) return `("${visibleName(path)}" is an empty folder)`
+  const some = names.slice(0, mostNames)
+  const lines = some.map(visibleName)
+  const notes: string[] = []
+  if (names.length > some.length)
+    notes.push(`the first ${some.length} of ${names.length} names; look for the others by pattern`)
+  if (lines.some((line, i) => line !== some[i])) notes.push('control characters in names are shown escaped')
+  return notes.length > 0 ? `${lines.join('\n')}\n\n(${notes.join('; ')})` : lines.join('\n')
+}

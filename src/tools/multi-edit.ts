@@ -1,0 +1,74 @@
+import type { ToolCheck, ToolDef } from '../core/tool.ts'
+import { validateToolArgs } from '../core/tool-input.ts'
+import { parentKey } from './approval-keys.ts'
+import { type EditDetails, type EditInput, editFile, editProperties, refuseHalfCharacters } from './edit-file.ts'
+import type { Replaced } from './text/replace.ts'
+
+const description = `Makes several edits to one file, in the order given, each on the result of the one before. When one of them fails none is made.
+Each old_string must be in the file exactly once at its turn, indentation and all, unless it has replace_all.
+Leave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.`
+
+interface MultiEditInput {
+  readonly path: string
+  readonly edits: readonly EditInput[]
+}
+
+const editSchema = { type: 'object', properties: editProperties, required: ['old_string', 'new_string'] }
+
+/** A tool that makes several edits to a file, all or nothing. */
+export const multiEdit: ToolDef<MultiEditInput> = {
+  spec: {
+    name: 'multi_edit',
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'The file; a relative path counts from the working directory.' },
+        edits: { type: 'array', items: editSchema, description: 'The edits, in order.' },
+      },
+      required: ['path', 'edits'],
+    },
+  },
+  isConcurrencySafe: false,
+  replay: 'keyed',
+  effects: ['fs.read', 'fs.write'],
+  timeoutMs: 30_000,
+  touches: ({ path }) => [{ path, access: 'edit' }],
+  deriveApprovalKey: ({ path }) => parentKey(path),
+  check: checkEdits,
+  async execute({ path, edits }, ctx) {
+    const edited = await editFile(ctx, path, edits)
+    if (edited.type === 'refused') return { output: failure(path, edited.index, edited.reason), isError: true }
+    const { type, details } = edited
+    if (type === 'edited before') return { output: `Edited ${path} (it was done before the interruption)`, details }
+    return { output: answer(path, edited.edits, edited.details), details }
+  },
+}
+
+/** The engine checks top-level properties; these are one level deeper. */
+function checkEdits(input: Record<string, unknown>): ToolCheck | undefined {
+  const given = input.edits as readonly unknown[]
+  if (given.length === 0) return { valid: false, error: '"edits" is empty; give at least one edit' }
+  const edits: Record<string, unknown>[] = []
+  for (const [i, one] of given.entries()) {
+    const checked = validateToolArgs(one as Record<string, unknown>, editSchema)
+    const flaw = checked.valid ? refuseHalfCharacters(checked.input) : checked
+    if (flaw && !flaw.valid) return { valid: false, error: `edit #${i + 1}: ${flaw.error}` }
+    if (checked.valid) edits.push(checked.input)
+  }
+  return edits.every((one, i) => one === given[i]) ? undefined : { valid: true, input: { ...input, edits } }
+}
+
+function failure(path: string, index: number, reason: string): string {
+  const after = index > 0 ? ' Lines are counted as the edits before it would have left them.' : ''
+  return `multi_edit error: edit #${index + 1} ${reason}\nNone of the edits was made: "${path}" is as it was.${after}`
+}
+
+function answer(path: string, edits: readonly Replaced[], { replacements, diff }: EditDetails): string {
+  const made = `${counted(edits.length, 'edit')}, ${counted(replacements, 'replacement')}`
+  const notes = edits.flatMap(({ note }, i) => (note === undefined ? [] : [`edit #${i + 1}: ${note}`]))
+  const end = diff === '' ? '; together they change nothing' : ''
+  return [`Edited ${path}: ${made}${end}`, ...notes].join('\n')
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -1,0 +1,57 @@
+import type { InteractionResponse } from '../core/interaction.ts'
+import type { ToolContext, ToolDef } from '../core/tool.ts'
+import { createInteractionTool } from './interaction.ts'
+
+const description = `Shows the user what you are going to do and waits for a yes or no. Before work that is long or hard to undo.
+The plan is Markdown: the steps, the files they touch, and what is left open.`
+
+export interface PresentPlanInput {
+  readonly plan: string
+}
+
+export interface PresentPlanOptions {
+  /** Shows the plan to a person. A text or an object goes back to the model. Default: whoever the agent can ask. */
+  readonly onRequest?: (input: PresentPlanInput, ctx: ToolContext) => unknown
+}
+
+/** A tool with which the model has a plan approved. */
+export function createPresentPlanTool({
+  onRequest = showThroughAgent,
+}: PresentPlanOptions = {}): ToolDef<PresentPlanInput> {
+  return createInteractionTool<PresentPlanInput>({
+    name: 'present_plan',
+    description,
+    schema: { type: 'object', properties: { plan: { type: 'string' } }, required: ['plan'] },
+    check: ({ plan }) =>
+      String(plan).trim() === '' ? { valid: false, error: '"plan" is empty; write down the steps' } : undefined,
+    onRequest,
+    replay: 'keyed', // after a crash the plan is shown again
+  })
+}
+
+export const presentPlan: ToolDef<PresentPlanInput> = createPresentPlanTool()
+
+async function showThroughAgent(
+  { plan }: PresentPlanInput,
+  { interact, signal, callId }: ToolContext,
+): Promise<string> {
+  if (!interact) return 'The plan could not be shown: nobody is there to approve it. Do only what you were asked for.'
+  const payload = { kind: 'Confirm', prompt: `Go ahead with this plan?\n\n${plan}`, plan, questionId: callId }
+  return inWords(await interact({ kind: 'Confirm', payload }, signal))
+}
+
+function inWords(response: InteractionResponse): string {
+  if (response.status === 'timeout') return `The user did not answer in time. ${notApproved}`
+  if (response.status === 'rejected') return refused(response.reason)
+  const { value } = response
+  if (value === false) return refused('')
+  // Words instead of a yes are wishes for the plan.
+  if (typeof value === 'string' && value.trim() !== '') return `The user answered: ${value}`
+  return 'The user approved the plan. Go ahead.'
+}
+
+const notApproved = 'The plan is not approved: do not carry it out.'
+
+function refused(reason: string): string {
+  return `${notApproved} ${reason ? `The user says: ${reason}` : 'Ask what should be different, or present another one.'}`
+}

@@ -1,0 +1,60 @@
+/**
+ * The order of results: folder by folder, names by code point. It is the order of a walk that takes each folder's names
+ * sorted, so a walker need not sort at all.
+ */
+export function comparePaths(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x !== y) return rank(x) - rank(y)
+  }
+  return a.length - b.length
+}
+
+/** A slash comes before everything, and surrogates, which stand for the highest code points, after everything. */
+function rank(unit: number): number {
+  if (unit === 0x2f) return 0
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}
+
+/** Keeps the first so many of what comes in any order. */
+export class FirstInOrder<Item> {
+  readonly #most: number
+  #kept: { path: string; item: Item }[] = []
+  /** Everything from here on comes too late. */
+  #limit: string | undefined
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  wants(path: string): boolean {
+    return this.#most > 0 && (this.#limit === undefined || comparePaths(path, this.#limit) < 0)
+  }
+
+  add(path: string, item: Item): void {
+    if (!this.wants(path)) return
+    // What is cut out of a chunk of output keeps the whole chunk in memory, unless it is copied.
+    this.#kept.push({ path: copied(path), item })
+    // Sorting rarely, at twice the number, makes the cost of each addition small.
+    if (this.#kept.length >= this.#most * 2 + 100) this.#shrink()
+  }
+
+  sorted(): { path: string; item: Item }[] {
+    this.#shrink()
+    return this.#kept
+  }
+
+  #shrink(): void {
+    this.#kept.sort((a, b) => comparePaths(a.path, b.path))
+    this.#kept.length = Math.min(this.#kept.length, this.#most)
+    if (this.#kept.length === this.#most) this.#limit = this.#kept.at(-1)!.path
+  }
+}
+
+/** The same text in memory of its own. */
+export function copied(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le')
+}

@@ -1,0 +1,106 @@
+import { type ClassSet, PatternProblem } from './regex-syntax.ts'
+
+/** Reads a pattern character by character, and the escapes that mean the same everywhere in it. */
+export class RegexReader {
+  readonly #characters: readonly string[]
+  #at = 0
+
+  constructor(pattern: string) {
+    this.#characters = Array.from(pattern)
+  }
+
+  isAtEnd(): boolean {
+    return this.#at >= this.#characters.length
+  }
+
+  peek(ahead = 0): string | undefined {
+    return this.#characters[this.#at + ahead]
+  }
+
+  /** The next character; there must be one. */
+  next(): string {
+    const character = this.#characters[this.#at++]
+    if (character === undefined) throw new PatternProblem('incomplete escape sequence or class')
+    return character
+  }
+
+  take(text: string): boolean {
+    for (let i = 0; i < text.length; i++) if (this.peek(i) !== text[i]) return false
+    this.#at += text.length
+    return true
+  }
+
+  takeOne<Text extends string>(texts: readonly Text[]): Text | undefined {
+    return texts.find((text) => this.take(text))
+  }
+
+  /** What stands before `end`, which is taken too; nothing when it does not come. */
+  takeUntil(end: string): string | undefined {
+    const stop = this.#characters.indexOf(end, this.#at)
+    if (stop < 0) return undefined
+    const text = this.#characters.slice(this.#at, stop).join('')
+    this.#at = stop + 1
+    return text
+  }
+
+  /** Spaces, and comments up to the end of their line. */
+  skipBlanks(): void {
+    for (;;) {
+      const character = this.peek()
+      if (character === '#') while (!this.isAtEnd() && this.next() !== '\n');
+      else if (character !== undefined && /\s/.test(character)) this.#at++
+      else return
+    }
+  }
+
+  /** `\d`, `\W`, `\p{Greek}` and the like, after the backslash. */
+  readClassEscape(): ClassSet | undefined {
+    const name = this.takeOne(['d', 's', 'w', 'D', 'S', 'W', 'p', 'P'])
+    if (name === undefined) return undefined
+    const isNegated = name < 'a'
+    const small = name.toLowerCase()
+    const set: ClassSet =
+      small === 'p' ? this.#readProperty() : { kind: 'perl', name: small === 'd' || small === 's' ? small : 'w' }
+    return isNegated ? { kind: 'not', set } : set
+  }
+
+  #readProperty(): ClassSet {
+    const name = this.take('{') ? this.takeUntil('}') : this.next()
+    if (!name) throw new PatternProblem('incomplete Unicode class')
+    const isNegated = name.startsWith('^') || name.includes('!=')
+    const set: ClassSet = { kind: 'property', name: name.replace(/^\^/, '').replace('!=', '=') }
+    return isNegated ? { kind: 'not', set } : set
+  }
+
+  /** An escape that stands for one character, after the backslash. */
+  readCharacterEscape(): string {
+    const character = this.next()
+    const known = controls[character]
+    if (known !== undefined) return known
+    if (character === 'x') return this.#readHex(2)
+    if (character === 'u') return this.#readHex(4)
+    if (character === 'U') return this.#readHex(8)
+    if (/[0-9]/.test(character)) throw new PatternProblem('backreferences are not supported')
+    if (/^[!-/:-@[-`{-~ ]$/.test(character)) return character
+    throw new PatternProblem(`unrecognized escape sequence "\\${character}"`)
+  }
+
+  #readHex(digits: number): string {
+    const isBraced = this.take('{')
+    let hex = isBraced ? (this.takeUntil('}') ?? '') : ''
+    while (!isBraced && hex.length < digits) hex += this.next()
+    const code = /^[0-9a-fA-F]+$/.test(hex) ? Number.parseInt(hex, 16) : Number.NaN
+    if (!(code <= 0x10ffff) || (code >= 0xd800 && code < 0xe000))
+      throw new PatternProblem('hexadecimal literal is not a Unicode scalar value')
+    return String.fromCodePoint(code)
+  }
+}
+
+const controls: Readonly<Record<string, string>> = {
+  a: '\x07',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+}

@@ -1,0 +1,176 @@
+import { copied, FirstInOrder } from './order.ts'
+import { pathFilter } from './path-filter.ts'
+import { keptOfLine, type SearchEntry, type SearchGaps, type SearchQuery, type SearchResult } from './query.ts'
+
+/** Reads what ripgrep prints as it comes, in the order it comes, and keeps only what the wanted page may need. */
+export interface RipgrepOutput {
+  take(text: string): void
+  result(gaps: SearchGaps): SearchResult
+}
+
+export function ripgrepOutput(query: SearchQuery): RipgrepOutput {
+  if (query.mode === 'content') return contentOutput(query)
+  return query.mode === 'count' ? countOutput(query) : pathOutput(query)
+}
+
+const wantedOf = ({ skip, take }: SearchQuery): number => skip + take
+
+/** Paths, each with a NUL after it. */
+function pathOutput(query: SearchQuery): RipgrepOutput {
+  const { acceptsFile } = pathFilter(query.filter)
+  const first = new FirstInOrder<undefined>(wantedOf(query))
+  let rest = ''
+  let total = 0
+  return {
+    take(chunk) {
+      const text = rest + chunk
+      let from = 0
+      for (let to = text.indexOf('\0'); to >= 0; to = text.indexOf('\0', from)) {
+        const path = text.slice(from + './'.length, to)
+        from = to + 1
+        if (!acceptsFile(path)) continue
+        total++
+        first.add(path, undefined)
+      }
+      rest = text.slice(from)
+    },
+    result(gaps) {
+      const entries = first.sorted().map(({ path }) => ({ path }))
+      return { entries: entries.slice(query.skip), total, sum: 0, gaps }
+    },
+  }
+}
+
+/** A path, a NUL, a number and a newline for each file. */
+function countOutput(query: SearchQuery): RipgrepOutput {
+  const { acceptsFile } = pathFilter(query.filter)
+  const first = new FirstInOrder<number>(wantedOf(query))
+  let rest = ''
+  let total = 0
+  let sum = 0
+  return {
+    take(chunk) {
+      const text = rest + chunk
+      let from = 0
+      for (;;) {
+        const nul = text.indexOf('\0', from)
+        const to = nul < 0 ? -1 : text.indexOf('\n', nul)
+        if (to < 0) break
+        const path = text.slice(from + './'.length, nul)
+        const count = Number(text.slice(nul + 1, to))
+        from = to + 1
+        if (!acceptsFile(path)) continue
+        total++
+        sum += count
+        first.add(path, count)
+      }
+      rest = text.slice(from)
+    },
+    result(gaps) {
+      const entries = first.sorted().map(({ path, item }) => ({ path, count: item }))
+      return { entries: entries.slice(query.skip), total, sum, gaps }
+    },
+  }
+}
+
+/** What was printed of one file. */
+interface Block {
+  readonly path: string
+  readonly isKept: boolean
+  lines: number
+  kept: string
+  /** Nobody wants it, or ripgrep found out too late that it is no text. */
+  isLeftOut: boolean
+}
+
+/**
+ * A path and a NUL, then lines that begin with their number, or with a dash between lines that are not neighbours; an
+ * empty line before the next path.
+ */
+function contentOutput(query: SearchQuery): RipgrepOutput {
+  const { acceptsFile } = pathFilter(query.filter)
+  const most = wantedOf(query)
+  const first = new FirstInOrder<string>(most)
+  let rest = ''
+  let total = 0
+  let block: Block | undefined
+
+  function begin(path: string): Block {
+    const isLeftOut = !acceptsFile(path)
+    return { path, isKept: !isLeftOut && first.wants(path), lines: 0, kept: '', isLeftOut }
+  }
+
+  function end({ path, isKept, lines, kept, isLeftOut }: Block): void {
+    if (isLeftOut) return
+    total += lines
+    if (isKept) first.add(path, copied(kept))
+  }
+
+  /** Reads whole lines of a block; returns where it stopped. */
+  function readLines(of: Block, text: string, start: number): number {
+    let from = start
+    let keptTo = start
+    for (let to = text.indexOf('\n', from); to >= 0; to = text.indexOf('\n', from)) {
+      const sign = text.charCodeAt(from)
+      if (to === from) {
+        block = undefined
+        break
+      }
+      from = to + 1
+      if (isDigit(sign)) of.lines++
+      else if (sign === dot) of.isLeftOut = true
+      if (of.lines <= most) keptTo = from
+    }
+    if (of.isKept) of.kept += text.slice(start, keptTo)
+    if (block) return from
+    end(of)
+    return from + 1
+  }
+
+  return {
+    take(chunk) {
+      const text = rest + chunk
+      let from = 0
+      for (;;) {
+        if (!block) {
+          const nul = text.indexOf('\0', from)
+          if (nul < 0) break
+          block = begin(text.slice(from + './'.length, nul))
+          from = nul + 1
+        }
+        from = readLines(block, text, from)
+        if (block) break
+      }
+      rest = text.slice(from)
+    },
+    result(gaps) {
+      if (block) end(block)
+      const binary = !block && rest.includes(': binary file matches')
+      const entries = pageOf(first.sorted(), query)
+      return { entries, total, sum: 0, gaps: binary ? { ...gaps, binary } : gaps }
+    },
+  }
+}
+
+const dot = 0x2e
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
+
+function pageOf(blocks: readonly { path: string; item: string }[], { skip, take }: SearchQuery): SearchEntry[] {
+  const entries: SearchEntry[] = []
+  let at = 0
+  for (const { path, item } of blocks) {
+    for (const line of item.split('\n')) {
+      const [head, number, sign] = /^(\d+)([:-])/.exec(line) ?? []
+      if (head === undefined) continue
+      if (at >= skip)
+        entries.push({
+          path,
+          line: Number(number),
+          text: line.slice(head.length, head.length + keptOfLine),
+          isMatch: sign === ':',
+        })
+      if (++at >= skip + take) return entries
+    }
+  }
+  return entries
+}

@@ -1,0 +1,44 @@
+import type { ToolDef } from '../core/tool.ts'
+import { jobsOf } from './shell-jobs.ts'
+
+const description = `Shows what a background job of shell has written since the last look, and whether it still runs. Without job: lists all jobs.`
+
+export interface ShellOutputInput {
+  readonly job?: number
+  readonly wait?: number
+  readonly until?: string
+}
+
+/** Reads what background jobs write. */
+export const shellOutput: ToolDef<ShellOutputInput> = {
+  spec: {
+    name: 'shell_output',
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        job: { type: 'integer' },
+        wait: { type: 'integer', description: 'Milliseconds to wait for it. Default 0.' },
+        until: { type: 'string', enum: ['output', 'end'], description: 'What to wait for. Default output.' },
+      },
+    },
+  },
+  isConcurrencySafe: true,
+  replay: 'pure',
+  effects: [],
+  deriveApprovalKey: () => 'jobs',
+  timeoutMs: 0, // waits as long as it was told
+  async execute({ job: id, wait = 0, until }, { handle, signal }) {
+    const jobs = jobsOf(handle)
+    if (id === undefined) return { output: jobs.summary, details: { jobs: jobs.all.map((job) => job.facts) } }
+    const job = jobs.find(id)
+    const isWaiting = !job.ended && job.output.isEmpty
+    await job.until(until === 'end' ? 'end' : 'output', Math.min(wait, longestWaitMs), signal)
+    // Output comes in bursts: a line seldom comes alone.
+    if (isWaiting && wait > 0) await job.until('end', burstMs, signal)
+    return job.report()
+  },
+}
+
+const longestWaitMs = 600_000
+const burstMs = 100

@@ -1,0 +1,196 @@
+import type { ExecResult } from '../core/execution.ts'
+import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+import { shellApprovalKey } from './shell-approval-key.ts'
+import { jobsOf } from './shell-jobs.ts'
+import { ShellListener } from './shell-listener.ts'
+import { shellResult, shortCommand, withMarker } from './shell-result.ts'
+import { isSafeBesideOthers } from './shell-safety.ts'
+
+const description = `Runs a shell command and gives back its output (stdout and stderr as they came; only the end, if it is long) and its exit code.
+There is no terminal and nothing to type into it: pass flags such as --yes, and no editors or pagers.
+Every command starts anew in the working directory; cd and variables are not kept. What a command leaves running is stopped.`
+
+const backgroundDescription =
+  'For servers, watchers and long work: comes back at once with a job number, for shell_output and shell_stop.'
+
+export interface ShellOptions {
+  /** How much output is kept, from its end. Default 32768; 0 for all of it. */
+  readonly maxOutputBytes?: number
+  /** Default true; false gives stdout alone, without stderr, exit code and time. */
+  readonly metadata?: boolean
+  /** Default 120000. */
+  readonly timeoutMs?: number
+  /** The most the model may ask for. Default 600000; 0 for any. */
+  readonly maxTimeoutMs?: number
+  /** Offers background jobs; `shell_output` and `shell_stop` belong to them. Default true. */
+  readonly background?: boolean
+}
+
+export interface ShellInput {
+  readonly command: string
+  /** Milliseconds. */
+  readonly timeout?: number
+  readonly cwd?: string
+  readonly background?: boolean
+  // Understood, but not worth the words to every model.
+  readonly maxOutputBytes?: number
+  readonly metadata?: boolean
+  readonly description?: string
+}
+
+/** A tool that runs commands where the agent's tools run. */
+export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput> {
+  const {
+    maxOutputBytes = 32_768,
+    metadata = true,
+    timeoutMs = 120_000,
+    maxTimeoutMs = 600_000,
+    background = true,
+  } = options
+  const settings: Settings = { maxOutputBytes, metadata, timeoutMs, maxTimeoutMs, background }
+  return {
+    spec: { name: 'shell', description, inputSchema: inputSchema(settings) },
+    isConcurrencySafe: ({ command, background }) => background !== true && isSafeBesideOthers(command),
+    replay: 'opaque',
+    effects: ['exec'],
+    deriveApprovalKey: ({ command, cwd }) => shellApprovalKey(command, cwd),
+    cancelsSiblings: true,
+    timeoutMs: 0, // a command has its own limit
+    execute(input, ctx) {
+      if (!ctx.execution.capabilities.shell) throw new Error(noShell(ctx.execution.type))
+      if (input.command.trim() === '') throw new Error('the command is empty; say what to run')
+      if (input.command.includes('\0')) throw new Error('the command holds a NUL character, which no shell can read')
+      if (input.background !== true) return runCommand(input, ctx, settings)
+      if (!settings.background) throw new Error('there are no background jobs here; run it without background: true')
+      return startJob(input, ctx, settings)
+    },
+  }
+}
+
+export const shell: ToolDef<ShellInput> = createShellTool()
+
+type Settings = Required<ShellOptions>
+
+function inputSchema({ timeoutMs, maxTimeoutMs, background }: Settings): JsonSchema {
+  const most = maxTimeoutMs > 0 ? `, at most ${maxTimeoutMs}` : ''
+  return {
+    type: 'object',
+    properties: {
+      command: { type: 'string' },
+      timeout: { type: 'integer', description: `Milliseconds. Default ${timeoutMs}${most}.` },
+      cwd: { type: 'string', description: 'Folder to run in.' },
+      ...(background && { background: { type: 'boolean', description: backgroundDescription } }),
+    },
+    required: ['command'],
+  }
+}
+
+function noShell(type: string): string {
+  const way = process.platform === 'win32' ? 'use WSL, or a Docker execution context' : 'use the other tools'
+  return `commands cannot be run here: the execution context "${type}" has no shell; ${way}`
+}
+
+async function runCommand(input: ShellInput, ctx: ToolContext, settings: Settings): Promise<ToolResult> {
+  const { command } = input
+  const metadata = readFlag(input.metadata) ?? settings.metadata
+  const timeoutMs = timeoutOf(input, settings)
+  const listener = new ShellListener({ maxBytes: maxBytesOf(input, settings), bare: !metadata, progress: ctx.progress })
+  const startedAt = performance.now()
+  try {
+    const result = await execWithin(input, ctx, timeoutMs, listener)
+    listener.hearAll(result)
+    const elapsedMs = Math.round(performance.now() - startedAt)
+    const heard = listener.take()
+    return shellResult({ ...settings, command, result, heard, elapsedMs, timeoutMs }, { metadata })
+  } finally {
+    listener.close()
+  }
+}
+
+/** The context keeps the time limit; one that does not is given up on. */
+async function execWithin(
+  { command, cwd }: ShellInput,
+  { execution, handle, signal }: ToolContext,
+  timeoutMs: number,
+  listener: ShellListener,
+): Promise<ExecResult> {
+  const limit = new AbortController()
+  const forget = (): void => listener.close()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<ExecResult>((resolve) => {
+    if (timeoutMs === 0) return
+    timer = setTimeout(() => {
+      limit.abort(new Error(`the command took longer than ${timeoutMs} ms`))
+      resolve({ stdout: '', stderr: '', exitCode: null, timedOut: true })
+    }, timeoutMs + graceMs)
+  })
+  signal.addEventListener('abort', forget)
+  try {
+    const work = execution.exec(handle, command, {
+      timeout: timeoutMs,
+      signal: AbortSignal.any([signal, limit.signal]),
+      onOutput: listener.hear,
+      ...(cwd !== undefined && { cwd }),
+    })
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', forget)
+  }
+}
+
+/** What a context needs to end a command properly, and a little more. */
+const graceMs = 5000
+
+/** What was asked for, within bounds. 0 asks for as long as possible. */
+function timeoutOf({ timeout }: ShellInput, { timeoutMs, maxTimeoutMs }: Settings): number {
+  const asked = timeout === undefined ? timeoutMs : Math.max(0, timeout)
+  const most = maxTimeoutMs || longestTimer
+  if (asked === 0) return maxTimeoutMs
+  return Math.min(asked, most, longestTimer)
+}
+
+/** Node's timers count no further, and `graceMs` comes on top. */
+const longestTimer = 2 ** 31 - 1 - graceMs
+
+function maxBytesOf(input: ShellInput, { maxOutputBytes }: Settings): number {
+  const asked = Number(input.maxOutputBytes ?? maxOutputBytes)
+  return Number.isFinite(asked) && asked >= 0 ? Math.floor(asked) : maxOutputBytes
+}
+
+/** The schema does not name this property, so nobody has mended it. */
+function readFlag(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value
+  if (value === 'false') return false
+  return value === 'true' ? true : undefined
+}
+
+/** Comes back once it is clear that the command did not fail at once. */
+async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings): Promise<ToolResult> {
+  const { command, cwd } = input
+  const jobs = jobsOf(ctx.handle)
+  const maxBytes = Math.min(maxBytesOf(input, settings) || mostUnread, mostUnread)
+  const job = jobs.start(ctx.execution, ctx.handle, { command, cwd, maxBytes })
+  try {
+    await job.until('end', earlyMs, ctx.signal)
+  } catch (error) {
+    await job.stop()
+    jobs.forget(job)
+    throw error
+  }
+  if (!job.ended) {
+    const started = `Started job ${job.id}: ${shortCommand(command)}`
+    const first = job.output.isEmpty ? '' : `\n${withMarker(job.output.take())}`
+    return { output: started + first, details: job.facts }
+  }
+  jobs.forget(job)
+  const { result, error, elapsedMs } = job.ended
+  if (!result) throw error
+  const heard = job.output.take()
+  return shellResult({ ...settings, command, result, heard, elapsedMs, timeoutMs: 0, isJob: true }, { metadata: true })
+}
+
+/** What fails at once fails within this time. */
+const earlyMs = 300
+/** Jobs may go unread for long, and there may be many. */
+const mostUnread = 1024 * 1024

@@ -1,0 +1,92 @@
+import { cutLine, longestShown } from './cut-line.ts'
+import { plainEndings } from './line-endings.ts'
+import { foldLookAlikes } from './look-alikes.ts'
+import { nearestLines } from './nearest-lines.ts'
+import type { SearchedText } from './searched-text.ts'
+import { lineNumbersAt } from './text-lines.ts'
+
+const mostShown = 8
+
+/** What to tell a model whose text is not in the file: the place that is most like it, and what differs there. */
+export function describeNearest(searched: SearchedText, old: string, shown: (part: string) => string): string {
+  const written = plainEndings(old).split('\n')
+  const given = written.at(-1) === '' ? written.slice(0, -1) : written
+  const nearest = nearestLines(searched, given)
+  if (nearest === undefined) return 'Nothing in the file is like it; read the file again'
+  const { texts, starts } = searched.lines()
+  const first = Math.max(nearest, 0)
+  const end = Math.min(nearest + given.length, texts.length)
+  const different = firstDifferent(texts, given, nearest)
+  const from = Math.max(Math.min((different ?? first) - 3, end - mostShown), first)
+  const until = Math.min(from + mostShown, end)
+  const numbers = lineNumbersAt(searched.text, starts.slice(first, end))
+  const numberOf = (index: number): number => numbers[index - first]!
+  const span = end - first > 1 ? `lines ${numberOf(first)}-${numberOf(end - 1)}` : `line ${numberOf(first)}`
+  return [
+    `The closest place is ${span}${until - from < end - first ? ', in part' : ''}:`,
+    ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(shown(line))}`),
+    ...(different === undefined
+      ? []
+      : difference(numberOf(different), shown(given[different - nearest]!), shown(texts[different]!))),
+  ].join('\n')
+}
+
+/** The old text may begin and end in the middle of a line. */
+function firstDifferent(texts: readonly string[], given: readonly string[], first: number): number | undefined {
+  for (const [i, line] of given.entries()) {
+    const own = texts[first + i]
+    if (own === undefined || own === line) continue
+    const isPart =
+      (i === 0 && own.endsWith(line)) ||
+      (i === given.length - 1 && own.startsWith(line)) ||
+      (given.length === 1 && own.includes(line))
+    if (!isPart) return first + i
+  }
+  return undefined
+}
+
+function difference(line: number, given: string, own: string): string[] {
+  const from = firstDifference(given, own)
+  const kind = kindOf(given, own)
+  const around = (text: string): string => excerpt(text, from)
+  const drawn = kind === 'whitespace' ? (text: string) => visibleBlanks(around(text)) : around
+  return [
+    `Line ${line} differs${notes[kind]}:`,
+    `  old_string: ${drawn(given)}`,
+    `  the file:   ${drawn(own)}`,
+    ...(kind === 'look-alikes' ? [`  (${codePoint(given, from)} against ${codePoint(own, from)} in the file)`] : []),
+  ]
+}
+
+type Kind = 'whitespace' | 'look-alikes' | 'text'
+
+const notes: Record<Kind, string> = {
+  whitespace: ' only in whitespace (· is a space, → a tab, ␍ a carriage return)',
+  'look-alikes': ' only in characters that look alike',
+  text: '',
+}
+
+function kindOf(given: string, own: string): Kind {
+  const bare = (text: string): string => text.replace(/\s+/g, '')
+  if (bare(given) === bare(own)) return /[^\S \t\r]/.test(given + own) ? 'look-alikes' : 'whitespace'
+  return bare(foldLookAlikes(given)) === bare(foldLookAlikes(own)) ? 'look-alikes' : 'text'
+}
+
+function firstDifference(a: string, b: string): number {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  return at
+}
+
+/** A part of a long line around the character in question. */
+function excerpt(line: string, at: number): string {
+  const from = line.length > longestShown ? Math.max(at - longestShown / 2, 0) : 0
+  return from > 0 ? `…${cutLine(line.slice(from))}` : cutLine(line)
+}
+
+const visibleBlanks = (text: string): string => text.replaceAll(' ', '·').replaceAll('\t', '→').replaceAll('\r', '␍')
+
+function codePoint(text: string, at: number): string {
+  const code = text.codePointAt(at)
+  return code === undefined ? 'nothing' : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+}

@@ -1,0 +1,100 @@
+import type { ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
+import { readAll, withFile } from '../platform/files-of.ts'
+import { parentKey } from './approval-keys.ts'
+import { type ChangedFile, changeFile, mostChanged, type PresentFile } from './keyed-write.ts'
+import { unifiedDiff } from './text/diff.ts'
+import { utf8 } from './text/utf8.ts'
+
+const description = `Writes a whole file, exactly as given: a new one, with the folders it needs, or one that takes the place of what is there.
+To change a part of a file use an edit instead.`
+
+/** Larger files are not shown to whoever watches. */
+const mostPriorContent = 1024 * 1024
+/** Between larger files no diff is made. */
+const mostCompared = 16 * 1024 * 1024
+
+interface WriteFileInput {
+  readonly path: string
+  readonly content: string
+}
+
+/** A tool that writes whole files. It writes nothing that is there already, and nothing over a change that it has not seen. */
+export const writeFile: ToolDef<WriteFileInput> = {
+  spec: {
+    name: 'write_file',
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        path: { type: 'string', description: 'The file; a relative path counts from the working directory.' },
+        content: { type: 'string', description: 'All that the file is to hold.' },
+      },
+      required: ['path', 'content'],
+    },
+  },
+  isConcurrencySafe: false,
+  replay: 'keyed',
+  effects: ['fs.write'],
+  timeoutMs: 30_000,
+  touches: ({ path }) => [{ path, access: 'write' }],
+  deriveApprovalKey: ({ path }) => parentKey(path),
+  check: refuseHalfCharacters,
+  before: ({ path }, ctx) => priorContent(path, ctx),
+  async execute({ path, content }, ctx) {
+    const bytes = Buffer.from(content)
+    const changed = await changeFile(ctx, { path, access: 'write' }, async (present) =>
+      present && (await holds(present, bytes)) ? 'no change' : bytes,
+    )
+    const diff = await diffOf(path, changed, content)
+    return {
+      output: answerOf(path, changed, content),
+      details: { file: changed.file, ...(diff !== undefined && { diff }) },
+    }
+  },
+}
+
+/** No file can hold half of a surrogate pair, and what is written must be what was given. */
+function refuseHalfCharacters({ content }: Record<string, unknown>): ToolCheck | undefined {
+  if (typeof content !== 'string' || content.isWellFormed()) return undefined
+  const at = content.search(/\p{Surrogate}/u)
+  const code = content.charCodeAt(at).toString(16)
+  return { valid: false, error: `"content" has half a character (\\u${code}) at ${at}; write the whole character` }
+}
+
+/** What the file held before, where that is text and not too much of it. */
+async function priorContent(path: string, ctx: ToolContext): Promise<{ priorContent?: string }> {
+  try {
+    return await withFile(ctx, path, async (file) => {
+      const text = file.info.size <= mostPriorContent ? utf8(await readAll(file)) : undefined
+      return text === undefined || text.includes('\0') ? {} : { priorContent: text }
+    })
+  } catch {
+    return {} // there is none, or the write itself will say why
+  }
+}
+
+async function holds(present: PresentFile, content: Uint8Array): Promise<boolean> {
+  const { size } = present.info
+  if (size > mostCompared && size !== content.length) return false
+  return size <= mostChanged && Buffer.compare(await present.bytes(), content) === 0
+}
+
+function answerOf(path: string, changed: ChangedFile, content: string): string {
+  if (changed.outcome === 'no change') return `No change needed: ${path} holds exactly this already`
+  const lines = lineCount(content)
+  const size = lines === 1 ? '1 line' : `${lines} lines`
+  const isLate = changed.outcome === 'written before'
+  return `${changed.isNew ? 'Created' : 'Updated'} ${path} (${size}${isLate ? '; had been written before the interruption' : ''})`
+}
+
+async function diffOf(path: string, changed: ChangedFile, content: string): Promise<string | undefined> {
+  if (changed.outcome !== 'changed' || changed.after.length > mostCompared) return undefined
+  const before = changed.isNew ? '' : changed.before && utf8(changed.before)
+  return before === undefined ? undefined : unifiedDiff(path, before, content)
+}
+
+function lineCount(text: string): number {
+  let newlines = 0
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) newlines++
+  return text === '' || text.endsWith('\n') ? newlines : newlines + 1
+}
