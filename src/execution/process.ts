@@ -30,6 +30,8 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
   async function openCommands(place: Place): Promise<Commands> {
     try {
+      // Where the roots really are is settled before a command could put a link in their place.
+      await filesOf(place)
       const { createCommands } = await import('./commands.ts')
       return createCommands({ cwd: place.cwd, env: [env, place.env], inheritEnv, limits })
     } catch (error) {
@@ -38,11 +40,15 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     }
   }
 
-  async function withFiles<T>(handle: ExecutionHandle, use: (files: ConfinedFiles, cwd: string) => Promise<T>) {
-    const place = placeOf(handle)
+  function filesOf(place: Place): Promise<ConfinedFiles> {
     const within = roots ?? [place.cwd]
     place.files ??= import('./confined-files.ts').then(({ confinedFiles }) => confinedFiles({ roots: within }))
-    return use(await place.files, place.cwd)
+    return place.files
+  }
+
+  async function withFiles<T>(handle: ExecutionHandle, use: (files: ConfinedFiles, cwd: string) => Promise<T>) {
+    const place = placeOf(handle)
+    return use(await filesOf(place), place.cwd)
   }
 
   return {
