@@ -30,6 +30,26 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'I am only a script, but I can be streamed.',
     '10 tokens in, 5 out, at an unknown price.',
   ],
+  '05-coding-agent.ts': [
+    '→ shell {"command":"sh test.sh"}',
+    '  Helo, Ada!',
+    /^ {2}\(exit 1, \d+ms\)$/,
+    '  greet.sh:1:echo "Helo, $1!"',
+    '  Edited greet.sh (1 replacement, line 1)',
+    '  Hello, Ada!',
+    /^ {2}\(exit 0, \d+ms\)$/,
+    'echo "Hello, $1!"',
+  ],
+  '06-search-and-edit.ts': [
+    '←paint.ts ←notes.md:1',
+    '(3 in 2 files)',
+    '←Blocked: "paint.ts" must be read before it is edited; read it first.',
+    '2\texport const colors = [color]',
+    /^←multi_edit error: edit #2 old_string was not found\. The closest place is line 2:$/,
+    /^None of the edits was made: "paint\.ts" is as it was\./,
+    '←Edited paint.ts: 2 edits, 2 replacements',
+    /^←Tool error: ".*secrets\.txt" is outside the folders that tools may use /,
+  ],
 }
 
 describe('examples', () => {

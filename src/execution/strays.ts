@@ -22,38 +22,19 @@ export interface EndStraysOptions {
 
 /** How long we wait for what was killed to be gone. */
 const giveUpMs = 2000
-/** How long we look when we are never sure, and how often at least. */
-const longestLookMs = 100
-const fewestLooks = 5
-/** So many processes are looked at in one go. */
-const slice = 64
 
 /**
  * Ends what is still running, wherever it went, and gives its command lines. On Linux that includes what has left the process
  * group (`setsid`, a double fork); a process that dropped its environment as well is not found. Elsewhere it is the group only.
  */
-export async function endStrays(brand: Brand, { graceMs, escapedOnly = false }: EndStraysOptions): Promise<string[]> {
-  const started = performance.now()
-  const seen = new Map<number, Stray>()
-  for (let pause = 2; ; pause = Math.min(pause * 2, 50)) {
-    const found = await strays(brand)
-    const waited = performance.now() - started
-    if (found.length === 0 || waited > graceMs + giveUpMs) break
-    for (const stray of found) {
-      const known = seen.get(stray.pid)
-      if (!known?.command) seen.set(stray.pid, stray.pid < 0 ? await withCommands(stray) : stray)
-      if (waited >= graceMs) send(stray.pid, 'SIGKILL')
-      else if (!known) send(stray.pid, 'SIGTERM')
-    }
-    await sleep(pause)
-  }
-  return named([...seen.values()].filter((stray) => stray.escaped || !escapedOnly))
+export function endStrays(brand: Brand, options: EndStraysOptions): Promise<string[]> {
+  return processIds() ? endMarked(brand, options) : endGroup(brand, options)
 }
 
 /** Kills at once and without waiting: for the last moment of this process. */
 export function killStrays(brand: Brand): void {
   if (brand.group !== undefined) send(-brand.group, 'SIGKILL')
-  for (const pid of candidates(brand) ?? []) if (typeof strayAt(pid, brand) === 'object') send(pid, 'SIGKILL')
+  for (const pid of candidates(brand)) if (typeof strayAt(pid, brand) === 'object') send(pid, 'SIGKILL')
 }
 
 /** Sends a signal; that the process is gone, or not ours to signal, is no failure. A negative number means a group. */
@@ -76,44 +57,71 @@ export function processIds(): Set<number> | undefined {
 }
 
 interface Stray {
-  /** Negative for a whole group. */
   readonly pid: number
   /** Empty when it is on its way out. */
   readonly command: string
   readonly escaped: boolean
 }
 
-/** A process that changes under our eyes may have handed over to one that was not listed yet: then we look again. */
-async function strays(brand: Brand): Promise<Stray[]> {
+async function endMarked(brand: Brand, { graceMs, escapedOnly = false }: EndStraysOptions): Promise<string[]> {
+  const waited = stopwatch()
+  const seen = new Map<number, Stray>()
+  const end = (stray: Stray): void => {
+    const known = seen.get(stray.pid)
+    if (!known?.command) seen.set(stray.pid, stray)
+    if (waited() >= graceMs) send(stray.pid, 'SIGKILL')
+    else if (!known) send(stray.pid, 'SIGTERM')
+  }
+  for (let pause = 2; (await meet(brand, end)) && waited() < graceMs + giveUpMs; pause = Math.min(pause * 2, 50))
+    await sleep(pause)
+  const strays = [...seen.values()].filter((stray) => stray.escaped || !escapedOnly)
+  return short(strays.flatMap(({ command }) => command || []))
+}
+
+/** How long we look when we are never sure, and how often at least. */
+const longestLookMs = 100
+const fewestLooks = 5
+
+/**
+ * Calls back for each stray at once, and says whether there was any. A process that changes under our eyes may have handed over
+ * to one that was not listed yet: then we look again.
+ */
+async function meet(brand: Brand, onStray: (stray: Stray) => void): Promise<boolean> {
+  const waited = stopwatch()
   const dead = new Set<number>()
-  const enough = performance.now() + longestLookMs
   for (let looks = 1; ; looks++) {
-    const pids = candidates(brand)
-    if (!pids) return strayGroup(brand)
-    const { found, unsure } = await look(pids, brand, dead)
-    if (found.length > 0 || !unsure || (looks >= fewestLooks && performance.now() > enough)) return found
+    const { some, unsure } = await look(brand, dead, onStray)
+    if (some || !unsure || (looks >= fewestLooks && waited() > longestLookMs)) return some
     await sleep(1)
   }
 }
 
-/** `dead` remembers what was dead before: where nobody collects the dead, they are listed for ever. */
-async function look(pids: readonly number[], brand: Brand, dead: Set<number>) {
-  const found: Stray[] = []
+/** So many processes are looked at in one go. */
+const slice = 64
+
+/** `dead` remembers what is dead: where nobody collects the dead, they are listed for ever. */
+async function look(brand: Brand, dead: Set<number>, onStray: (stray: Stray) => void) {
+  let some = false
   let unsure = false
+  const pids = candidates(brand).filter((pid) => !dead.has(pid))
   for (const [n, pid] of pids.entries()) {
     if (n % slice === slice - 1) await breathe()
     const seen = strayAt(pid, brand)
-    if (typeof seen === 'object') found.push(seen)
-    if (seen === 'changing' || (seen === 'dead' && !dead.has(pid))) unsure = true
+    if (seen === undefined) continue
     if (seen === 'dead') dead.add(pid)
+    if (seen === 'dead' || seen === 'changing') unsure = true
+    else {
+      onStray(seen)
+      some = true
+    }
   }
-  return { found, unsure }
+  return { some, unsure }
 }
 
 /** The youngest first: they are the ones that may be gone in a moment. */
-function candidates({ before }: Brand): number[] | undefined {
-  const pids = processIds()
-  return pids && [...pids].reverse().filter((pid) => !before?.has(pid) && pid !== process.pid)
+function candidates({ before }: Brand): number[] {
+  const pids = [...(processIds() ?? [])].filter((pid) => !before?.has(pid) && pid !== process.pid)
+  return pids.sort((a, b) => b - a)
 }
 
 function strayAt(pid: number, { mark, group }: Brand): Stray | 'dead' | 'changing' | undefined {
@@ -148,28 +156,39 @@ function read(pid: number, file: 'stat' | 'environ' | 'cmdline'): string | undef
   }
 }
 
-function strayGroup({ group }: Brand): Stray[] {
-  return group !== undefined && send(-group, 0) ? [{ pid: -group, command: '', escaped: false }] : []
+async function endGroup({ group }: Brand, { graceMs, escapedOnly = false }: EndStraysOptions): Promise<string[]> {
+  if (group === undefined || !send(-group, 0)) return []
+  const commands = escapedOnly ? [] : await commandsOf(group)
+  const waited = stopwatch()
+  send(-group, 'SIGTERM')
+  for (let pause = 2; send(-group, 0) && waited() < graceMs + giveUpMs; pause = Math.min(pause * 2, 50)) {
+    await sleep(pause)
+    if (waited() >= graceMs) send(-group, 'SIGKILL')
+  }
+  return short(commands)
 }
 
-/** The command lines of a process group, one a line, as `ps` tells them everywhere. */
-function withCommands(group: Stray): Promise<Stray> {
+/** The command lines of a process group, as `ps` tells them everywhere. */
+function commandsOf(group: number): Promise<string[]> {
   return new Promise((resolve) => {
     execFile('ps', ['-A', '-o', 'pgid=,args='], { maxBuffer: 64 * 1024 * 1024 }, (_, stdout) => {
       const lines = stdout.split('\n').map((line) => /^\s*(\d+)\s+(.*)$/.exec(line))
-      const ours = lines.filter((line) => Number(line?.[1]) === -group.pid)
-      resolve({ ...group, command: ours.map((line) => line?.[2]).join('\n') })
+      resolve(lines.flatMap((line) => (Number(line?.[1]) === group ? (line?.[2] ?? []) : [])))
     })
   })
+}
+
+function stopwatch(): () => number {
+  const started = performance.now()
+  return () => performance.now() - started
 }
 
 const mostNamed = 50
 const longestName = 200
 
-function named(strays: readonly Stray[]): string[] {
-  const lines = strays.flatMap(({ command }) => (command ? command.split('\n') : []))
-  const short = lines
+function short(names: readonly string[]): string[] {
+  const some = names
     .slice(0, mostNamed)
-    .map((line) => (line.length > longestName ? `${line.slice(0, longestName)}…` : line))
-  return lines.length > mostNamed ? [...short, `… and ${lines.length - mostNamed} more`] : short
+    .map((name) => (name.length > longestName ? `${name.slice(0, longestName)}…` : name))
+  return names.length > mostNamed ? [...some, `… and ${names.length - mostNamed} more`] : some
 }

@@ -6,7 +6,13 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { endTracked, trackedCommand, trailerOf } from './tracked-command.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'libero-tracked-'))
-afterAll(() => rmSync(scratch, { recursive: true, force: true }))
+/** Nobody else sleeps exactly so long. */
+const nap = (n: number) => `sleep 30.${process.pid}${n}`
+const started: ChildProcess[] = []
+afterAll(() => {
+  for (const { pid = 0 } of started) spawnSync('kill', ['-9', '--', `-${pid}`])
+  rmSync(scratch, { recursive: true, force: true })
+})
 
 const busybox = (process.env.PATH ?? '')
   .split(delimiter)
@@ -33,24 +39,24 @@ function suite(path: string): void {
   })
 
   test('ends and names what it leaves running, in its session or out of it', async () => {
-    const command = 'sleep 311 & setsid sleep 312 & env -i PATH="$PATH" sleep 313 & echo done'
+    const command = `${nap(1)} & setsid ${nap(2)} & env -i PATH="$PATH" ${nap(3)} & echo done`
     const { leftRunning, ...done } = await start(path, command).done
     expect(done).toEqual({ code: 0, stdout: 'done\n', stderr: '' })
-    expect(leftRunning.sort()).toEqual(['sleep 311', 'sleep 312', 'sleep 313'])
-    expect(running(/sleep 31[123]/)).toBe('')
+    expect(leftRunning.sort()).toEqual([nap(1), nap(2), nap(3)])
+    expect(running(nap(1), nap(2), nap(3))).toEqual([])
   })
 
   test('is ended from outside with all it started, whatever they think of it', async () => {
     const { mark, child, done } = start(
       path,
-      `trap '' TERM; setsid sleep 314 & echo begun; while :; do sleep 315; done`,
+      `trap '' TERM; setsid ${nap(4)} & echo begun; while :; do ${nap(5)}; done`,
     )
     const other = start(path, 'sleep 2; echo unharmed')
     await new Promise((resolve) => child.stdout!.once('data', resolve))
     const { argv, env } = endTracked(mark)
     await exitOf(spawn('sh', argv.slice(1), { env: { ...env, PATH: path }, detached: true, stdio: 'ignore' }))
     expect((await done).stdout).toBe('begun\n')
-    expect(running(/sleep 31[45]/)).toBe('')
+    expect(running(nap(4), nap(5))).toEqual([])
     expect((await other.done).stdout).toBe('unharmed\n')
   })
 
@@ -63,9 +69,9 @@ function suite(path: string): void {
 
   test('spares a session that is not its own', async () => {
     const mark = `libero-${crypto.randomUUID()}`
-    const { argv, env } = trackedCommand(mark, 'sleep 316 & true', scratch)
+    const { argv, env } = trackedCommand(mark, `${nap(6)} & true`, scratch)
     const words = argv.map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
-    const script = `sleep 317 & ${words.join(' ')} 2>/dev/null; kill -0 $! && echo spared; kill $!`
+    const script = `${nap(7)} & ${words.join(' ')} 2>/dev/null; kill -0 $! && echo spared; kill $!`
     const child = spawn('sh', ['-c', script], {
       env: { ...env, PATH: path },
       detached: true,
@@ -75,7 +81,7 @@ function suite(path: string): void {
     child.stdout!.on('data', (bytes) => (said += bytes))
     await exitOf(child)
     expect(said).toBe('spared\n')
-    expect(running(/sleep 31[67]/)).toBe('')
+    expect(running(nap(6), nap(7))).toEqual([])
   })
 
   test('does not run where there is no such folder', async () => {
@@ -91,6 +97,7 @@ function start(path: string, command: string, cwd = scratch) {
   const mark = `libero-${crypto.randomUUID()}`
   const { argv, env } = trackedCommand(mark, command, cwd)
   const child = spawn('sh', argv.slice(1), { env: { ...env, PATH: path }, detached: true, stdio: 'pipe' })
+  started.push(child)
   const trailer = trailerOf(mark)
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (bytes) => (stdout += bytes))
@@ -108,12 +115,9 @@ function exitOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.once('close', resolve))
 }
 
-function running(command: RegExp): string {
+function running(...commands: string[]): string[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'args='], { encoding: 'utf8' })
-  return stdout
-    .split('\n')
-    .filter((line) => line.length < 40 && command.test(line))
-    .join('\n')
+  return stdout.split('\n').filter((line) => commands.includes(line.trim()))
 }
 
 function busyboxPath(program: string): string {

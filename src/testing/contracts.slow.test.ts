@@ -1,30 +1,13 @@
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
-import type { ExecutionContext } from '../core/execution.ts'
+import { describe, expect, test } from 'vitest'
 import type { ModelEvent, Provider } from '../core/provider.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
 import { textOf } from '../core/turn.ts'
-import { createProcessContext } from '../execution/process.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession } from '../sessions/session.ts'
-import {
-  type ContractCase,
-  call,
-  executionContract,
-  memoryExecution,
-  providerContract,
-  type Step,
-  scripted,
-  storeContract,
-} from './index.ts'
+import { type ContractCase, call, providerContract, type Step, scripted, storeContract } from './index.ts'
 
 describe('the memory store', () => run(storeContract((clock) => createMemoryStore({ clock }))))
 describe('the scripted provider', () => run(providerContract(answering, requests)))
-describe('the memory context', () => run(executionContract(memoryExecution)))
-describe('the process context', () => run(executionContract(processContext)))
 
 test('deleting the session of a child deletes those of its own children', async () => {
   const store = createMemoryStore()
@@ -248,80 +231,6 @@ describe('the provider contract catches', () => {
   catches(mutants, (wrap) => providerContract(() => wrap(answering()), requests))
 })
 
-describe('the execution contract catches', () => {
-  const files: Mutants<ExecutionContext> = {
-    'a context with one handle for all': [
-      'every spawn gives a handle of its own',
-      (good) => ({ ...good, spawn: async (config) => ({ ...(await good.spawn(config)), id: 'the-one' }) }),
-    ],
-    'a context that reads a missing file as empty': [
-      'a missing file fails with the code ENOENT, and so does a missing folder',
-      (good) => ({ ...good, readFile: (handle, path) => good.readFile(handle, path).catch(() => '') }),
-    ],
-    'a context that does not mark folders': [
-      'a folder lists its names, sorted, with a slash after folders',
-      (good) => ({
-        ...good,
-        listFiles: async (handle, path) =>
-          (await good.listFiles(handle, path)).map((name) => (name.endsWith('/') ? name.slice(0, -1) : name)),
-      }),
-    ],
-    'a context that ignores the cwd of a handle': [
-      'paths are relative to the cwd of the handle, or absolute',
-      (good) => ({ ...good, spawn: () => good.spawn() }),
-    ],
-    'a context that claims to have run what it cannot run': [
-      'without a shell no command succeeds',
-      (good) => ({ ...good, exec: async () => ({ stdout: '', stderr: '', exitCode: 0 }) }),
-    ],
-    'a context that cannot be destroyed twice': [
-      'destroying a handle twice is harmless, and harms no other handle',
-      (good) => {
-        const gone = new Set<string>()
-        const destroy: ExecutionContext['destroy'] = async ({ id }) => {
-          if (gone.has(id)) throw new Error('no such handle')
-          gone.add(id)
-        }
-        return { ...good, destroy }
-      },
-    ],
-  }
-  catches(files, (wrap) => executionContract(() => wrap(memoryExecution())))
-
-  const shell: Mutants<ExecutionContext> = {
-    'a context that swallows exit codes': [
-      'a command gives stdout, stderr and exit code apart',
-      (good) => ({ ...good, exec: async (...args) => ({ ...(await good.exec(...args)), exitCode: 0 }) }),
-    ],
-    'a context without time limits': [
-      'a command that takes too long is ended, with all it started',
-      (good) => ({
-        ...good,
-        exec: (handle, command, options) => good.exec(handle, command, { ...options, timeout: 0 }),
-      }),
-    ],
-    'a context that ignores its signal': [
-      'an aborted signal ends a command at once',
-      (good) => ({
-        ...good,
-        exec: (handle, command, { signal: _, ...options } = {}) => good.exec(handle, command, options),
-      }),
-    ],
-    'a context that destroys nothing': [
-      'destroy ends what runs under the handle, and nothing else',
-      (good) => ({ ...good, destroy: async () => {} }),
-    ],
-    'a context that ignores the environment': [
-      'a command sees the environment it is given',
-      (good) => ({
-        ...good,
-        exec: (handle, command, { env: _, ...options } = {}) => good.exec(handle, command, options),
-      }),
-    ],
-  }
-  catches(shell, (wrap) => executionContract(() => wrap(processContext())))
-})
-
 /** A good implementation with one thing broken, and the case that must notice. */
 type Mutants<Subject> = Record<string, [noticed: string, wrap: (good: Subject) => Subject]>
 
@@ -369,13 +278,4 @@ function answering(): Provider {
     return { thinking: 'Something to think about.', text: 'An answer that comes in several pieces.' }
   }
   return scripted(answer, answer, answer)
-}
-
-const folders: string[] = []
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
-
-function processContext(): ExecutionContext {
-  const cwd = mkdtempSync(join(tmpdir(), 'libero-contract-'))
-  folders.push(cwd)
-  return createProcessContext({ cwd })
 }

@@ -28,8 +28,8 @@ export function pageOf({ head_limit = defaultPage, offset = 0 }: PageInput): { s
 export function checkNumbers(input: Record<string, unknown>, names: readonly string[]): ToolCheck | undefined {
   for (const name of names) {
     const value = input[name]
-    if (typeof value === 'number' && value < 0)
-      return { valid: false, error: `"${name}" must not be negative, got ${value}` }
+    if (typeof value === 'number' && !(Number.isSafeInteger(value) && value >= 0))
+      return { valid: false, error: `"${name}" must be a whole number, and not negative; got ${value}` }
   }
   const { offset } = input
   if (typeof offset === 'number' && offset > largestOffset)

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import type { TextKind } from './regex.ts'
+import type { TextKind } from './regex-write.ts'
 
 /** What a file holds, ready to be searched. */
 export interface FileText {

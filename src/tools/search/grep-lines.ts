@@ -83,14 +83,14 @@ function lineHits({ text, regex }: LineSearch): Hit[] {
   return hits
 }
 
-/** Matches over lines: those that share a line are one hit. */
+/** Matches over lines: those that share a line, or are on neighbouring ones, are one hit. */
 function mergedHits(search: LineSearch): Hit[] {
   const hits: Hit[] = []
   for (const { from, to } of spansOf(search)) {
     const { start } = lineAround(search.text, from)
     const { end } = lineAround(search.text, Math.max(from, to - 1))
     const last = hits.at(-1)
-    if (last && start <= last.end) hits[hits.length - 1] = { start: last.start, end: Math.max(end, last.end) }
+    if (last && start <= last.end + 1) hits[hits.length - 1] = { start: last.start, end: Math.max(end, last.end) }
     else hits.push({ start, end })
   }
   return hits
@@ -103,7 +103,8 @@ function* spansOf({ text, regex }: LineSearch): Generator<{ from: number; to: nu
     const to = regex.lastIndex
     if (!isOnLine(text, from)) return
     yield { from, to }
-    regex.lastIndex = to > from ? to : to + 1
+    // From between the halves of a character the search would go back to its beginning, and round in a circle.
+    if (to === from) regex.lastIndex = to + (text.codePointAt(to)! > 0xffff ? 2 : 1)
   }
 }
 

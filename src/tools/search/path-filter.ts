@@ -83,13 +83,22 @@ export interface PathFilter {
 }
 
 export function pathFilter({ base, wanted, unwanted }: PathFilterSpec): PathFilter {
-  const want = wanted.length > 0 ? either(wanted, '') : undefined
+  const want = wanted.length > 0 ? matcher(wanted) : undefined
   // What is in a folder is left out with it.
   const refuse = unwanted.length > 0 ? either(unwanted, '(?:/[^]*)?') : undefined
   return {
-    acceptsFile: (path) => (want?.test(path) ?? true) && !refuse?.test(base + path),
+    acceptsFile: (path) => (want?.(path) ?? true) && !refuse?.test(base + path),
     entersFolder: (path) => !refuse?.test(`${base}${path}/`),
   }
+}
+
+/** Most globs are only about how a path ends, and there is nothing quicker than to look there. */
+function matcher(globs: readonly string[]): (path: string) => boolean {
+  const endings = globs.map((glob) => /^\*\*\/\*(\.[\w.-]+)$/.exec(glob)?.[1])
+  const [only] = endings
+  if (only !== undefined && endings.length === 1) return (path) => path.endsWith(only)
+  const regex = either(globs, '')
+  return (path) => regex.test(path)
 }
 
 function either(globs: readonly string[], rest: string): RegExp {

@@ -1,6 +1,6 @@
 import type { ExecResult } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
-import { nameGlobs, skippableGlobs } from './path-filter.ts'
+import { nameGlobs, type PathFilterSpec, skippableGlobs } from './path-filter.ts'
 import { badPattern, newlineInPattern, unknownType } from './problems.ts'
 import { longestLine, type SearchGaps, type SearchPlace, type SearchQuery, type SearchResult } from './query.ts'
 import { ripgrepOutput } from './ripgrep-output.ts'
@@ -38,6 +38,9 @@ export async function searchWithRipgrep(
     },
   })
   signal.throwIfAborted()
+  // Some contexts do not tell what comes, and give it at the end.
+  output.take(ended.stdout)
+  complaints += ended.stderr
   if (isMissing(ended, complaints)) return undefined
   return output.result(gapsOf(ended, complaints, query))
 }
@@ -80,13 +83,20 @@ export function ripgrepCommand(program: string, query: SearchQuery, place: Searc
   if (place.kind === 'folder') {
     if (filter.depth !== undefined) options.push(`--max-depth=${filter.depth}`)
     if (type !== undefined) options.push(`--type=${type}`)
-    // A glob would bring back what .gitignore leaves out; a file type does not.
-    else options.push(...(nameGlobs(filter) ?? []).map((glob) => `--type-add=libero:${glob}`))
-    if (options.at(-1)?.startsWith('--type-add')) options.push('--type=libero')
+    else if (mode !== 'list') options.push(...nameOptions(filter))
     for (const glob of [...skippableGlobs(filter), '.git']) options.push(`--glob=!${glob}`)
   }
   const path = place.kind === 'folder' ? '.' : `./${place.path.slice(place.path.lastIndexOf('/') + 1)}`
   return `exec ${[program, ...options, '--', path].map(quoted).join(' ')}`
+}
+
+/**
+ * So that files are not searched in vain. By a type, because a glob would bring back what .gitignore leaves out. For a
+ * list, ripgrep takes longer over types than we over the paths.
+ */
+function nameOptions(filter: PathFilterSpec): string[] {
+  const globs = nameGlobs(filter)
+  return globs ? [...globs.map((glob) => `--type-add=libero:${glob}`), '--type=libero'] : []
 }
 
 const always = [

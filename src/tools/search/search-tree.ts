@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { isUtf16 } from './file-text.ts'
 import { pathFilter } from './path-filter.ts'
 import type { SearchGaps, SearchPlace, SearchQuery, SearchResult } from './query.ts'
 import { createTextSearch, typeFilter } from './text-search.ts'
@@ -22,7 +23,8 @@ export function searchTree(query: SearchQuery, place: SearchPlace, limits: TreeL
   const read = createReader(limits.bytes, gaps)
   if (place.kind === 'file') {
     const bytes = read(place.path)
-    if (bytes) search.addFile('', bytes)
+    if (bytes?.includes(0) && !isUtf16(bytes)) gaps.binary = true
+    else if (bytes) search.addFile('', bytes)
     return search.result(gaps)
   }
   const until = performance.now() + query.limitMs

@@ -100,18 +100,21 @@ export async function foldersByFind(
 
 /** Paths of regular files; more than this many characters of them are not kept. */
 const mostCharacters = 16 * 1024 * 1024
+const findLimitMs = 30_000
 
 async function find(place: SearchPlace, ctx: ToolContext, test: string): Promise<string[] | undefined> {
   const { execution, handle, signal } = ctx
   let output = ''
-  const { exitCode } = await execution.exec(handle, `find . -name .git -prune -o -type f ${test} -print0`, {
+  const { exitCode, stdout } = await execution.exec(handle, `find . -name .git -prune -o -type f ${test} -print0`, {
     cwd: place.path,
     signal,
+    timeout: findLimitMs,
     onOutput(text, from) {
       if (from === 'stdout' && output.length < mostCharacters) output += text
     },
   })
   signal.throwIfAborted()
+  output += stdout // where nobody tells what comes
   // Folders it may not enter make it fail, with the others listed.
   if (exitCode !== 0 && output === '') return undefined
   const paths = output.split('\0')

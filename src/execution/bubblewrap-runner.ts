@@ -1,0 +1,106 @@
+import { closeSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import type { ExecOptions, ExecResult } from '../core/execution.ts'
+import { bubblewrapArgs, type SandboxLayout } from './bubblewrap-args.ts'
+import { type Bubblewrap, setupProblem } from './bubblewrap-check.ts'
+import type { PrivatePlace } from './bubblewrap-place.ts'
+import { fds, outerCommand, type Report, readReport } from './bubblewrap-script.ts'
+import { runCommand } from './run-command.ts'
+import { acceptFrom } from './sandbox-network.ts'
+import type { StartedCommand } from './start-command.ts'
+import { endStrays } from './strays.ts'
+
+export interface SandboxedProgram {
+  readonly bubblewrap: Bubblewrap
+  readonly place: PrivatePlace
+  readonly layout: Omit<SandboxLayout, 'fds' | 'knowsSize' | 'temporary' | 'nothing'>
+  /** The group it must enter. */
+  readonly entrance: string | undefined
+  readonly program: readonly string[]
+  /** What of it somebody else wrote, to be looked at first. */
+  readonly command?: string
+  /** In the environment of the layout too. */
+  readonly mark: string
+  /** Gets each connection to the proxy, when the program opens the way to it. */
+  readonly onConnection?: ((socket: Socket) => void) | undefined
+  readonly options: Omit<ExecOptions, 'cwd' | 'env'>
+}
+
+/** Builds a sandbox, runs a program in it to its end, and takes it down again with all that is in it. */
+export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
+  const { bubblewrap, place, layout, mark, onConnection, options } = what
+  const { temporary, nothing } = place
+  const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
+  const status = openNew(place.file('status'))
+  const further: number[] = [
+    openText(place.file('args'), args.join('\0')),
+    openSync(place.seccomp, 'r'),
+    status,
+    status,
+  ]
+  const outer = outerCommand(bubblewrap.path, what.entrance, what.program)
+  const stderr = tailOf(options.onOutput)
+  let closePort = (): void => {}
+  try {
+    const result = await runCommand({
+      ...options,
+      ...(stderr && { onOutput: stderr.onOutput }),
+      command: what.command ?? '',
+      shell: () => outer,
+      cwd: '/',
+      env: {},
+      mark,
+      further: onConnection ? [...further, 'ipc'] : further,
+      // The group is bubblewrap alone: what runs inside would be killed with it, and have no time to tidy up.
+      askToEnd: () => void endStrays({ mark }, { graceMs: longestGraceMs }),
+      onStart(child: StartedCommand) {
+        if (onConnection) closePort = acceptFrom(child, onConnection)
+      },
+    })
+    const report = readReport(textOf(status))
+    if (!report.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
+    return { result, report }
+  } finally {
+    closePort()
+    for (const fd of new Set(further)) closeSync(fd)
+  }
+}
+
+/** Whoever asked it to end kills it before. */
+const longestGraceMs = 10_000
+
+/** Read and written by descriptor only. */
+function openNew(path: string): number {
+  const fd = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  return fd
+}
+
+function openText(path: string, text: string): number {
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+  const fd = openSync(path, 'r')
+  unlinkSync(path)
+  return fd
+}
+
+const mostReport = 64 * 1024
+
+function textOf(fd: number): string {
+  const bytes = Buffer.alloc(mostReport)
+  return bytes.toString('utf8', 0, readSync(fd, bytes, 0, mostReport, 0))
+}
+
+const mostKept = 2000
+
+/** The end of stderr, although somebody else listens. */
+function tailOf(onOutput: ExecOptions['onOutput']) {
+  if (!onOutput) return undefined
+  let kept = ''
+  return {
+    onOutput(text: string, from: 'stdout' | 'stderr'): void {
+      if (from === 'stderr') kept = (kept + text).slice(-mostKept)
+      onOutput(text, from)
+    },
+    text: () => kept,
+  }
+}

@@ -1,0 +1,152 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createPlaceholders, isHeld } from './placeholders.ts'
+import { nestedGitFolders, protectedNames, protectionOf } from './protected-paths.ts'
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'libero-protected-test-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+const at = (...names: string[]): string[] => names.map((name) => join(root, name))
+
+describe('what is protected in a folder', () => {
+  test('FS-11 in an empty one, that nothing of it comes into being', () => {
+    const { existing, pinned, missing, watched } = protectionOf(root, { free: [root] })
+    expect({ existing, pinned, watched }).toEqual({ existing: [], pinned: [], watched: at('.yarnrc.yml') })
+    expect(missing).toEqual(expect.arrayContaining(at('.git', '.github', '.vscode', '.npmrc', '.libero', '.bashrc')))
+    expect(missing).toHaveLength(protectedNames.length)
+  })
+
+  test('FS-10 what is there, with the folders above it kept in place', () => {
+    make('.git/config', '.git/objects/', '.git/worktrees/w/commondir', '.github/', '.vscode/tasks.json', '.npmrc')
+    const { existing, pinned, missing, watched } = protectionOf(root, { free: [root] })
+    expect(existing.toSorted()).toEqual(at('.git/config', '.git/worktrees/w/commondir', '.npmrc', '.vscode'))
+    expect(pinned.toSorted()).toEqual(at('.git', '.git/worktrees', '.git/worktrees/w', '.github'))
+    expect(missing).toEqual(expect.arrayContaining(at('.git/hooks', '.git/info', '.git/modules', '.github/workflows')))
+    expect(missing).not.toEqual(expect.arrayContaining(at('.git')))
+    expect(watched).toEqual(at('.yarnrc.yml', '.git/commondir', '.git/config.worktree'))
+  })
+
+  test('a `.git` that is a file, and a root that is a git folder itself', () => {
+    make('.git')
+    expect(protectionOf(root, { free: [root] }).existing).toEqual(at('.git'))
+    make('bare/HEAD', 'bare/objects/', 'bare/refs/', 'bare/config', 'bare/hooks/')
+    const bare = join(root, 'bare')
+    expect(protectionOf(bare, { free: [bare] }).existing).toEqual(at('bare/config', 'bare/hooks'))
+  })
+
+  test('the hooks that a config names, when they lie inside', () => {
+    make('.git/config', 'tools/hooks/')
+    writeFileSync(join(root, '.git/config'), '[core]\n\thooksPath = "tools/hooks"\n[x]\n hookspath=/etc\n')
+    const { existing, pinned } = protectionOf(root, { free: [root] })
+    expect(existing.toSorted()).toEqual(at('.git/config', 'tools/hooks'))
+    expect(pinned).toEqual(expect.arrayContaining(at('tools')))
+  })
+
+  test('not what is named as free, but a link is refused', () => {
+    make('.vscode/x', '.npmrc')
+    const { existing, missing } = protectionOf(root, { free: [root, ...at('.vscode', '.envrc')] })
+    expect(existing).toEqual(at('.npmrc'))
+    expect(missing).not.toEqual(expect.arrayContaining(at('.envrc')))
+    symlinkSync('.npmrc', join(root, '.yarnrc'))
+    expect(() => protectionOf(root, { free: [root] })).toThrow(/\.yarnrc is a symbolic link/)
+    symlinkSync('nowhere', join(root, '.yarnrc.yml'))
+    expect(() => protectionOf(root, { free: [root, ...at('.yarnrc')] })).toThrow(/\.yarnrc\.yml is a symbolic link/)
+  })
+
+  test('repositories further inside are found, not in every depth', async () => {
+    make('.git/config', 'a/.git/config', 'a/b/c/.git', 'a/b/c/d/e/.git/config', 'node_modules/x/.git/config')
+    const nested = await nestedGitFolders(root)
+    expect(nested.sort()).toEqual(at('a/.git', 'a/b/c/.git'))
+    const { existing, pinned } = protectionOf(root, { free: [root], nested })
+    expect(existing.toSorted()).toEqual(at('.git/config', 'a/.git/config', 'a/b/c/.git'))
+    expect(pinned).toEqual(expect.arrayContaining(at('a', 'a/.git', 'a/b', 'a/b/c')))
+    await rm(join(root, 'a'), { recursive: true })
+    expect(protectionOf(root, { free: [root], nested }).existing).toEqual(at('.git/config'))
+  })
+})
+
+describe('what stands in for missing files', () => {
+  test('is there while it is needed by anybody, and then gone', async () => {
+    const [one, other] = [createPlaceholders(), createPlaceholders()]
+    const { release } = await one.hold(at('.a', '.b'))
+    const { release: again } = await one.hold(at('.a'))
+    const { release: releaseOther } = await other.hold(at('.a'))
+    expect(readdirSync(root)).toEqual(['.a', '.b'])
+    release()
+    await one.tidy()
+    expect(readdirSync(root)).toEqual(['.a'])
+    again()
+    await one.tidy()
+    expect(readdirSync(root)).toEqual(['.a'])
+    expect(isHeld(join(root, '.a'))).toBe(true)
+    releaseOther()
+    await other.tidy()
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('counts as missing for whoever looks', async () => {
+    const placeholders = createPlaceholders()
+    const before = protectionOf(root, { free: [root] })
+    const { release } = await placeholders.hold(before.missing)
+    expect(protectionOf(root, { free: [root] })).toEqual(before)
+    expect(protectionOf(root, { free: [root], placeholders })).toEqual(before)
+    release()
+    await placeholders.tidy()
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('never takes away what somebody else put there', async () => {
+    const placeholders = createPlaceholders()
+    const { release } = await placeholders.hold(at('.vscode', '.idea'))
+    make('.vscode/settings.json')
+    release()
+    await placeholders.tidy()
+    expect(readdirSync(root)).toEqual(['.vscode'])
+    expect(readdirSync(join(root, '.vscode'))).toEqual(['settings.json'])
+    expect(isHeld(join(root, '.vscode'))).toBe(false)
+  })
+
+  test('is put back when somebody took it away', async () => {
+    const placeholders = createPlaceholders()
+    const { release } = await placeholders.hold(at('.a'))
+    await rm(join(root, '.a'), { recursive: true })
+    const { release: again } = await placeholders.hold(at('.a'))
+    expect(isHeld(join(root, '.a'))).toBe(true)
+    release()
+    again()
+    await placeholders.tidy()
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('a folder that is not there is an error, and nothing stays', async () => {
+    const placeholders = createPlaceholders()
+    await expect(placeholders.hold(at('.a', 'none/.b'))).rejects.toThrow(/Cannot keep protected files.*none/)
+    await placeholders.tidy()
+    expect(readdirSync(root)).toEqual([])
+  })
+})
+
+test.skipIf(process.getuid?.() === 0)(
+  'where we may not write, nothing stands in (skipped for root, who may)',
+  async () => {
+    make('locked/')
+    chmodSync(join(root, 'locked'), 0o555)
+    const { paths } = await createPlaceholders().hold(at('locked/.a'))
+    expect(paths).toEqual([])
+  },
+)
+
+/** Folders end with a slash. */
+function make(...names: string[]): void {
+  for (const name of names) {
+    const path = join(root, name)
+    mkdirSync(name.endsWith('/') ? path : join(path, '..'), { recursive: true })
+    if (!name.endsWith('/')) writeFileSync(path, '')
+  }
+}

@@ -1,0 +1,119 @@
+import { endianness } from 'node:os'
+
+/**
+ * A filter for system calls, as the kernel reads it (classic BPF). It takes away what namespaces and mounts do not hold:
+ * sockets to the daemons of this machine and its hypervisor, further user namespaces, the kernel's keys, and parts of the
+ * kernel that no command needs and many attacks do. `undefined` where we do not know the numbers of the machine.
+ */
+export function seccompFilter(arch: string = process.arch): Buffer | undefined {
+  const machine = machines[arch]
+  if (!machine || endianness() !== 'LE') return undefined
+  const { audit, calls } = machine
+  return Buffer.concat([
+    load(offsets.arch),
+    ...unless(audit, [answer(killProcess)]),
+    load(offsets.call),
+    ...(arch === 'x64' ? [jump(atLeast, x32, 0, 1), answer(fail(ENOSYS))] : []),
+    ...when(calls.socket, [
+      load(offsets.first),
+      ...allowedFamilies.flatMap((family) => when(family, [answer(allow)])),
+      answer(fail(EPERM)),
+    ]),
+    // A pair of datagram sockets can still be pointed at any other socket.
+    ...when(calls.socketpair, [
+      load(offsets.second),
+      mask(typeMask),
+      ...when(datagram, [answer(fail(EPERM))]),
+      answer(allow),
+    ]),
+    ...[calls.clone, calls.unshare].flatMap((call) =>
+      when(call, [load(offsets.first), jump(hasBits, newUserNamespace, 0, 1), answer(fail(EPERM)), answer(allow)]),
+    ),
+    // Its flags lie in memory, where no filter can look; without it everybody uses `clone`.
+    ...when(calls.clone3, [answer(fail(ENOSYS))]),
+    // It makes sockets too.
+    ...when(calls.ioUringSetup, [answer(fail(ENOSYS))]),
+    ...calls.refused.flatMap((call) => when(call, [answer(fail(EPERM))])),
+    answer(allow),
+  ])
+}
+
+interface Calls {
+  readonly socket: number
+  readonly socketpair: number
+  readonly clone: number
+  readonly clone3: number
+  readonly unshare: number
+  readonly ioUringSetup: number
+  /** setns, add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd */
+  readonly refused: readonly number[]
+}
+
+const generic: Calls = {
+  socket: 198,
+  socketpair: 199,
+  clone: 220,
+  clone3: 435,
+  unshare: 97,
+  ioUringSetup: 425,
+  refused: [268, 217, 218, 219, 280, 241, 282],
+}
+
+const x64: Calls = {
+  socket: 41,
+  socketpair: 53,
+  clone: 56,
+  clone3: 435,
+  unshare: 272,
+  ioUringSetup: 425,
+  refused: [308, 248, 249, 250, 321, 298, 323],
+}
+
+const machines: Readonly<Record<string, { audit: number; calls: Calls }>> = {
+  x64: { audit: 0xc000003e, calls: x64 },
+  arm64: { audit: 0xc00000b7, calls: generic },
+  riscv64: { audit: 0xc00000f3, calls: generic },
+  loong64: { audit: 0xc0000102, calls: generic },
+}
+
+/** In the record that a filter sees; of an argument, its lower half. */
+const offsets = { call: 0, arch: 4, first: 16, second: 24 }
+/** Calls of the x32 interface are numbered from here on. */
+const x32 = 0x40000000
+/** IPv4, IPv6, netlink: they all end in the network namespace. */
+const allowedFamilies = [2, 10, 16]
+const typeMask = 0xf
+const datagram = 2
+const newUserNamespace = 0x10000000
+
+const EPERM = 1
+const ENOSYS = 38
+const allow = 0x7fff0000
+const killProcess = 0x80000000
+const fail = (errno: number): number => 0x00050000 | errno
+
+const equals = 0x15
+const atLeast = 0x35
+const hasBits = 0x45
+
+function when(value: number, then: readonly Buffer[]): Buffer[] {
+  return [jump(equals, value, 0, then.length), ...then]
+}
+
+function unless(value: number, then: readonly Buffer[]): Buffer[] {
+  return [jump(equals, value, then.length, 0), ...then]
+}
+
+const load = (offset: number): Buffer => instruction(0x20, 0, 0, offset)
+const mask = (bits: number): Buffer => instruction(0x54, 0, 0, bits)
+const answer = (verdict: number): Buffer => instruction(0x06, 0, 0, verdict)
+const jump = (test: number, value: number, yes: number, no: number): Buffer => instruction(test, yes, no, value)
+
+function instruction(code: number, yes: number, no: number, value: number): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeUInt16LE(code, 0)
+  bytes.writeUInt8(yes, 2)
+  bytes.writeUInt8(no, 3)
+  bytes.writeUInt32LE(value >>> 0, 4)
+  return bytes
+}
