@@ -29,6 +29,7 @@ const rootNames = [
   'createInteractionTool',
   'createMemoryStore',
   'createProcessContext',
+  'createSandboxContext',
   'createSession',
   'createSpawnTool',
   'definePreset',

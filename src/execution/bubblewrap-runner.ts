@@ -1,5 +1,6 @@
-import { closeSync, openSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readlinkSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../core/execution.ts'
 import { bubblewrapArgs, type SandboxLayout } from './bubblewrap-args.ts'
 import { type Bubblewrap, setupProblem } from './bubblewrap-check.ts'
@@ -8,7 +9,7 @@ import { fds, outerCommand, type Report, readReport } from './bubblewrap-script.
 import { runCommand } from './run-command.ts'
 import { acceptFrom } from './sandbox-network.ts'
 import type { StartedCommand } from './start-command.ts'
-import { endStrays } from './strays.ts'
+import { processIds, send } from './strays.ts'
 
 export interface SandboxedProgram {
   readonly bubblewrap: Bubblewrap
@@ -40,6 +41,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
   ]
   const outer = outerCommand(bubblewrap.path, what.entrance, what.program)
   const stderr = tailOf(options.onOutput)
+  const over = new AbortController()
   let closePort = (): void => {}
   try {
     const result = await runCommand({
@@ -52,7 +54,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       mark,
       further: onConnection ? [...further, 'ipc'] : further,
       // The group is bubblewrap alone: what runs inside would be killed with it, and have no time to tidy up.
-      askToEnd: () => void endStrays({ mark }, { graceMs: longestGraceMs }),
+      askToEnd: () => void askToEnd(status, over.signal),
       onStart(child: StartedCommand) {
         if (onConnection) closePort = acceptFrom(child, onConnection)
       },
@@ -61,6 +63,7 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
     if (!report.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
     return { result, report }
   } finally {
+    over.abort()
     closePort()
     for (const fd of new Set(further)) closeSync(fd)
   }
@@ -68,6 +71,36 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
 
 /** Whoever asked it to end kills it before. */
 const longestGraceMs = 10_000
+const betweenMs = 20
+
+/** Again and again: on a busy machine the command may not even have begun, and would begin after it was asked to end. */
+async function askToEnd(status: number, over: AbortSignal): Promise<void> {
+  const asked = new Set<number>()
+  for (const started = performance.now(); performance.now() - started < longestGraceMs && !over.aborted; ) {
+    for (const pid of processesInside(textOf(status))) {
+      if (!asked.has(pid)) send(pid, 'SIGTERM')
+      asked.add(pid)
+    }
+    await sleep(betweenMs)
+  }
+}
+
+/** Parents first: one whose child ended would go on with the next command. */
+function processesInside(report: string): number[] {
+  const [, child] = /"child-pid": (\d+)/.exec(report) ?? []
+  const inside = child && namespaceOf(Number(child))
+  // Its number may be somebody else's by now, and that one lives where we do.
+  if (!inside || inside === namespaceOf(process.pid)) return []
+  return [...(processIds() ?? [])].filter((pid) => namespaceOf(pid) === inside).sort((a, b) => a - b)
+}
+
+function namespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`)
+  } catch {
+    return undefined // gone, or somebody else's
+  }
+}
 
 /** Read and written by descriptor only. */
 function openNew(path: string): number {

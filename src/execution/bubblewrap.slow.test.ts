@@ -68,6 +68,12 @@ describe.skipIf(unavailable)(`a sandbox and what it leaves behind${skipped}`, ()
     expect(stubborn).toMatchObject({ stdout: 'begun\n', exitCode: null, timedOut: true })
   })
 
+  test('a command that has not begun when it is told to end does not begin later', async () => {
+    const { run, cwd } = await place()
+    for (const timeout of [1, 5, 10, 20, 40]) await run('sleep 0.2; touch late', { timeout })
+    expect(readdirSync(cwd)).not.toContain('late')
+  })
+
   test('RS-03 a daemon ends with its command and is named, wherever it went', async () => {
     const { run, cwd } = await place()
     const daemon = `setsid nohup sh -c 'while :; do echo beat >> beats; sleep 0.05; done' >/dev/null 2>&1 &`

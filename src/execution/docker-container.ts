@@ -1,6 +1,6 @@
 import type { SpawnConfig } from '../core/execution.ts'
+import { resolvePosix } from '../core/posix-path.ts'
 import { type DockerClient, type DockerContainer, dockerProblem, statusOf } from './docker-client.ts'
-import { resolvePosix } from './posix-path.ts'
 
 /** What a container may use. */
 export interface DockerLimits {

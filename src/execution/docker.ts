@@ -1,10 +1,10 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+import { resolvePosix } from '../core/posix-path.ts'
 import { type DockerClient, type DockerConnection, type DockerContainer, dockerClient } from './docker-client.ts'
 import { type ContainerOptions, containerPlanner, removeContainer, startContainer } from './docker-container.ts'
 import { execInContainer } from './docker-exec.ts'
 import { ensureImage, type PullPolicy } from './docker-image.ts'
 import { type ContainerPlace, runInContainer } from './docker-run.ts'
-import { resolvePosix } from './posix-path.ts'
 import { type ShellFiles, shellFiles } from './shell-files.ts'
 
 export type { DockerClient, DockerConnection } from './docker-client.ts'

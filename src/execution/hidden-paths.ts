@@ -60,7 +60,7 @@ export function hiddenPaths(options: HiddenOptions): { there: HiddenPath[]; miss
     if (usual && options.roots.some((root) => isInside(path, root))) continue
     const isInRoot = options.roots.some((root) => isInside(root, path))
     if (found && !(isInRoot && options.isPlaceholder?.(path))) there.push({ path, isFolder: found.isDirectory() })
-    else if (isInRoot && look(dirname(path))) missing.push(path)
+    else if (isInRoot && look(dirname(path)) && !options.isPlaceholder?.(dirname(path))) missing.push(path)
   }
   return { there, missing }
 }

@@ -42,7 +42,12 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
   function filesOf(place: Place): Promise<ConfinedFiles> {
     const within = roots ?? [place.cwd]
-    place.files ??= import('./confined-files.ts').then(({ confinedFiles }) => confinedFiles({ roots: within }))
+    place.files ??= import('./confined-files.ts')
+      .then(({ confinedFiles }) => confinedFiles({ roots: within }))
+      .catch((error) => {
+        delete place.files // a file could not be opened, say; it may work the next time
+        throw error
+      })
     return place.files
   }
 

@@ -1,6 +1,6 @@
 import type { ExecOptions, ExecResult } from '../core/execution.ts'
+import { resolvePosix } from '../core/posix-path.ts'
 import { captureOutput, endOfText } from './captured-output.ts'
-import { resolvePosix } from './posix-path.ts'
 import { inputByFile } from './sandbox-input.ts'
 import { type SandboxExecResult, type SandboxProvider, sandboxProblem, textOf } from './sandbox-provider.ts'
 

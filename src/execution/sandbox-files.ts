@@ -1,5 +1,5 @@
 import type { FileInfo, OpenFile, WriteFileOptions } from '../core/execution.ts'
-import { resolvePosix, shellQuote } from './posix-path.ts'
+import { resolvePosix, shellQuote } from '../core/posix-path.ts'
 import { execInSandbox, type SandboxPlace } from './sandbox-exec.ts'
 import { askProvider, codeOf } from './sandbox-provider.ts'
 import { type ShellFiles, shellFiles } from './shell-files.ts'

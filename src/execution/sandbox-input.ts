@@ -1,4 +1,4 @@
-import { shellQuote } from './posix-path.ts'
+import { shellQuote } from '../core/posix-path.ts'
 import type { SandboxPlace } from './sandbox-exec.ts'
 
 /** What fits into one word of a command line, with room to spare. */

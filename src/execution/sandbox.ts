@@ -1,8 +1,7 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import { resolvePosix } from './posix-path.ts'
 import type { SandboxPlace } from './sandbox-exec.ts'
 import type { SandboxFiles } from './sandbox-files.ts'
-import { askProvider, type SandboxProvider, sandboxProblem } from './sandbox-provider.ts'
+import type { SandboxProvider } from './sandbox-provider.ts'
 
 export type {
   SandboxExecOptions,
@@ -40,7 +39,7 @@ export function createSandboxContext(
     capabilities: { ...provider.capabilities, shell, filesystem, network, gpu },
 
     async spawn(config = {}) {
-      const { sandboxFiles } = await import('./sandbox-files.ts')
+      const { sandboxFiles, askProvider, sandboxProblem, resolvePosix } = await load()
       const start = () => provider.spawn(config)
       const tooLate = ({ id }: { id: string }) => provider.destroy(id)
       const instance = await askProvider(provider, 'start', patienceMs, start, tooLate)
@@ -69,6 +68,7 @@ export function createSandboxContext(
       const place = places.get(id)
       if (!place) return
       place.ending.abort()
+      const { askProvider } = await load()
       // What failed may be tried again.
       place.gone ??= askProvider(provider, 'be destroyed', patienceMs, () => provider.destroy(id)).catch((error) => {
         delete place.gone
@@ -84,6 +84,16 @@ export function createSandboxContext(
     stat: async (handle, path) => placeOf(handle).files.stat(path),
     openFile: async (handle, path) => placeOf(handle).files.openFile(path),
   }
+}
+
+/** With the first handle: whoever loads the root pays nothing for it. */
+async function load() {
+  const [files, asking, paths] = await Promise.all([
+    import('./sandbox-files.ts'),
+    import('./sandbox-provider.ts'),
+    import('../core/posix-path.ts'),
+  ])
+  return { ...files, ...asking, ...paths }
 }
 
 interface Place extends SandboxPlace {

@@ -1,3 +1,5 @@
+import { touchedFileOf } from '../core/file-touch.ts'
+import { resolvePosix } from '../core/posix-path.ts'
 import type { Extension } from '../core/run.ts'
 import { toolOutputByteLength, toolResultToText } from '../core/tool-output.ts'
 
@@ -17,6 +19,9 @@ export function persistResults(): Extension {
       hooks.hook('tool:transform', async (ctx) => {
         const bytes = toolOutputByteLength(ctx.result)
         if (bytes <= persistThreshold || persistExcludeTools.includes(ctx.name)) return
+        // What was kept there must be readable, or keeping it was of no use.
+        const read = touchedFileOf(ctx.details)
+        if (read && resolvePosix(handle.cwd, read.path).startsWith(`${resolvePosix(handle.cwd, persistDir)}/`)) return
         const text = toolResultToText(ctx.result)
         const path = `${persistDir.replace(/[/\\]$/, '')}/${fileName(run.id, ctx.callId)}`
         try {

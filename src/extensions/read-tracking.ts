@@ -2,7 +2,7 @@ import type { TouchedFile } from '../core/file-touch.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Log } from '../core/log.ts'
 import type { Extension, Run } from '../core/run.ts'
-import type { Message, ToolOutput } from '../core/turn.ts'
+import type { Message, ToolOutput, ToolResultContent } from '../core/turn.ts'
 import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
 import { shortDrift } from './short-drift.ts'
@@ -87,15 +87,16 @@ async function digestAt(
 }
 
 /** Whether the model still has the very same part of the very same content before its eyes. */
-function isKnown(run: Run, { callId, details }: HookContexts['tool:transform'], sent: readonly Message[]): boolean {
+function isKnown(run: Run, ctx: HookContexts['tool:transform'], sent: readonly Message[]): boolean {
+  const { callId, details, original } = ctx
   const read = (details as { file?: TouchedFile } | undefined)?.file
   if (read?.access !== 'read' || read.slice === undefined) return false
-  const { touched, turns } = run.log.transcript
+  const { touched } = run.log.transcript
   for (const [earlier, file] of touched) {
     if (earlier === callId || file.access !== 'read') continue
     if (file.key !== read.key || file.digest !== read.digest || file.slice !== read.slice) continue
     const shown = resultOf(sent, earlier)
-    if (shown !== undefined && shown === resultOf(turns, earlier) && !isUnchangedNote(shown)) return true
+    if (shown !== undefined && isSame(shown, original)) return true
   }
   return false
 }
@@ -107,11 +108,16 @@ function resultOf(messages: readonly Message[], callId: string): ToolOutput | un
   return undefined
 }
 
-const note = '[Unchanged since it was read above: '
-const isUnchangedNote = (output: ToolOutput): boolean => typeof output === 'string' && output.startsWith(note)
+/** A stub, or what a handler made of it, is not what was read. */
+function isSame(shown: ToolOutput, original: ToolOutput): boolean {
+  if (typeof shown === 'string' || typeof original === 'string') return shown === original
+  return shown.length === original.length && shown.every((part, i) => contentOf(part) === contentOf(original[i]!))
+}
+
+const contentOf = (part: ToolResultContent): string => (part.type === 'text' ? part.text : part.data)
 
 function unchanged({ details, original }: HookContexts['tool:transform']): ToolOutput {
   const { path } = (details as { file: TouchedFile }).file
-  const stub = `${note}"${path}", the same part, the same content.]`
+  const stub = `[Unchanged since it was read above: "${path}", the same part, the same content.]`
   return typeof original === 'string' && original.length <= stub.length ? original : stub
 }

@@ -1,4 +1,5 @@
 import type { ExecutionContext, ExecutionHandle, FileInfo, OpenFile } from '../core/execution.ts'
+import { resolvePosix } from '../core/posix-path.ts'
 import { digestOf } from './digest.ts'
 
 /** Where a call finds its files; a `ToolContext` is one, and so is a `Run` with a place. */
@@ -43,7 +44,7 @@ export async function readAll({ info, read }: OpenFile): Promise<Uint8Array> {
 
 /** What a context without `stat` can say of a file: nothing but its content. */
 function infoOf(handle: ExecutionHandle, path: string, bytes: Uint8Array): FileInfo {
-  const absolute = resolve(handle.cwd, path)
+  const absolute = resolvePosix(handle.cwd, path)
   return {
     path: absolute,
     key: `${handle.id}:${absolute}`,
@@ -52,14 +53,4 @@ function infoOf(handle: ExecutionHandle, path: string, bytes: Uint8Array): FileI
     mtimeMs: 0,
     stamp: digestOf(bytes),
   }
-}
-
-/** Paths of other worlds are POSIX paths, whatever this machine is. */
-function resolve(cwd: string, path: string): string {
-  const parts: string[] = []
-  for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
-    if (part === '..') parts.pop()
-    else if (part !== '' && part !== '.') parts.push(part)
-  }
-  return `/${parts.join('/')}`
 }

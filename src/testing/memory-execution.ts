@@ -1,4 +1,5 @@
 import type { ExecResult, ExecutionContext } from '../core/execution.ts'
+import { resolvePosix } from '../core/posix-path.ts'
 
 export interface MemoryExecution extends ExecutionContext {
   /** The whole file system, by absolute path. */
@@ -16,7 +17,7 @@ export interface MemoryExecutionOptions {
 
 /** An execution context that touches nothing: files in a Map, commands answered by a function. */
 export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryExecutionOptions = {}): MemoryExecution {
-  const tree = new Map(Object.entries(files).map(([path, content]) => [resolve(cwd, path), content]))
+  const tree = new Map(Object.entries(files).map(([path, content]) => [resolvePosix(cwd, path), content]))
   const counts = { spawn: 0, destroy: 0 }
   return {
     type: 'memory',
@@ -32,17 +33,20 @@ export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryEx
       return { stdout: '', stderr: '', exitCode: 0, ...(await (exec?.(command) ?? unknown)) }
     },
     async readFile(handle, path) {
-      const content = tree.get(resolve(handle.cwd, path))
+      const content = tree.get(resolvePosix(handle.cwd, path))
       if (content === undefined) throw Object.assign(new Error(`ENOENT: no such file: ${path}`), { code: 'ENOENT' })
       return content
     },
     async writeFile(handle, path, content) {
-      tree.set(resolve(handle.cwd, path), typeof content === 'string' ? content : new TextDecoder().decode(content))
+      tree.set(
+        resolvePosix(handle.cwd, path),
+        typeof content === 'string' ? content : new TextDecoder().decode(content),
+      )
     },
     async listFiles(handle, path) {
-      const folder = `${resolve(handle.cwd, path)}/`.replace('//', '/')
+      const folder = `${resolvePosix(handle.cwd, path)}/`.replace('//', '/')
       const inside = [...tree.keys()].filter((name) => name.startsWith(folder)).map((name) => name.slice(folder.length))
-      if (inside.length === 0 && resolve(handle.cwd, path) !== handle.cwd)
+      if (inside.length === 0 && resolvePosix(handle.cwd, path) !== handle.cwd)
         throw Object.assign(new Error(`ENOENT: no such folder: ${path}`), { code: 'ENOENT' })
       return [...new Set(inside.map((name) => name.replace(/\/.*/, '/')))].sort()
     },
@@ -50,13 +54,4 @@ export function memoryExecution({ files = {}, cwd = '/project', exec }: MemoryEx
       counts.destroy++
     },
   }
-}
-
-function resolve(cwd: string, path: string): string {
-  const parts: string[] = []
-  for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
-    if (part === '..') parts.pop()
-    else if (part !== '' && part !== '.') parts.push(part)
-  }
-  return `/${parts.join('/')}`
 }

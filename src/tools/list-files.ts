@@ -1,7 +1,7 @@
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import { codeOf } from '../platform/files.ts'
 import { folderKey } from './approval-keys.ts'
-import { fileProblem } from './file-problem.ts'
+import { fileProblem, shownPath } from './file-problem.ts'
 import { visibleName } from './text/visible.ts'
 
 const description = `Lists what is directly in a folder, hidden files too, sorted by name. Folders end with a slash.`
@@ -43,7 +43,7 @@ async function namesIn(path: string, ctx: ToolContext): Promise<readonly string[
   try {
     return await ctx.execution.listFiles(ctx.handle, path)
   } catch (error) {
-    if (await isFile(error, path, ctx)) throw new Error(`"${path}" is a file, not a folder; see it with read_file`)
+    if (await isFile(error, path, ctx)) throw new Error(`${shownPath(path)} is a file, not a folder`)
     throw await fileProblem(error, path, ctx)
   }
 }

@@ -1,5 +1,6 @@
 import type { ExecResult } from '../core/execution.ts'
 import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+import { shownPath } from './file-problem.ts'
 import { shellApprovalKey } from './shell-approval-key.ts'
 import { jobsOf } from './shell-jobs.ts'
 import { ShellListener } from './shell-listener.ts'
@@ -60,6 +61,9 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
       if (!ctx.execution.capabilities.shell) throw new Error(noShell(ctx.execution.type))
       if (input.command.trim() === '') throw new Error('the command is empty; say what to run')
       if (input.command.includes('\0')) throw new Error('the command holds a NUL character, which no shell can read')
+      const { cwd = '' } = input
+      if (cwd.includes('\0') || cwd.length > longestPath)
+        throw new Error(`${shownPath(cwd)} is no folder to run in; leave cwd out, or give the path of one`)
       if (input.background !== true) return runCommand(input, ctx, settings)
       if (!settings.background) throw new Error('there are no background jobs here; run it without background: true')
       return startJob(input, ctx, settings)
@@ -68,6 +72,8 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
 }
 
 export const shell: ToolDef<ShellInput> = createShellTool()
+
+const longestPath = 1024
 
 type Settings = Required<ShellOptions>
 

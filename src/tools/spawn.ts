@@ -55,8 +55,11 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
         })
         if (stats.status === 'suspended') ctx.suspend(stats.stopReason)
         const { turns, totalIn, totalOut, cost, elapsed } = stats
+        const isCut = stats.stopReason === 'max_turns'
+        const limit = `The sub-agent reached its limit of ${turns} turns before it was done.`
         return {
-          output: stats.text || '(the sub-agent said nothing)',
+          output: isCut ? `${limit}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
+          ...(isCut && { isError: true }),
           details: { childId: child.id, turns, totalIn, totalOut, cost, elapsed },
         }
       } finally {

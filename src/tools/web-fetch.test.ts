@@ -82,10 +82,18 @@ describe('a page', () => {
     const at = await serveText('image/jpeg', Buffer.from(png, 'base64'))
     expect((await fetchPage(at)).output).toEqual([
       { type: 'text', text: `200 ${at}/` },
+      { type: 'text', text: 'page: image/png, 1×1, 70 bytes' },
       { type: 'image', mediaType: 'image/png', data: png },
     ])
-    const pdf = await fetchPage(`${await serveText('application/pdf', '%PDF-1.7')}/a/bill.pdf`)
-    expect(pdf.output[1]).toMatchObject({ type: 'document', mediaType: 'application/pdf', name: 'bill.pdf' })
+    const pdf = await fetchPage(`${await serveText('application/pdf', '%PDF-1.7\n%%EOF')}/a/bill.pdf`)
+    expect(pdf.output[2]).toMatchObject({ type: 'document', mediaType: 'application/pdf', name: 'bill.pdf' })
+  })
+
+  test('FT-07 that is a broken image is not shown to the model', async () => {
+    const cut = await serveText('image/png', Buffer.from('89504e470d0a1a0a', 'hex'))
+    expect((await fetchPage(cut)).output).toContain('damaged or cut off')
+    const none = await serveText('image/png', 'no image at all')
+    expect((await fetchPage(none)).output).toContain('[no text: image/png, 15 bytes]')
   })
 
   test('sends no cookies and says who asks', async () => {

@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
-import { imageInfo } from '../platform/image-info.ts'
+import type { ToolOutput } from '../core/turn.ts'
 import type { PublicAnswer, PublicWeb, PublicWebOptions } from '../platform/public-web.ts'
 import { hostKey } from './approval-keys.ts'
 import { visibleText } from './text/visible.ts'
@@ -40,7 +40,12 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
   const { maxBytes = 5 * 1024 * 1024, maxCharacters = 50_000, timeoutMs = 30_000, userAgent = 'libero' } = options
   let web: Promise<PublicWeb> | undefined
   const connect = (): Promise<PublicWeb> => {
-    web ??= import('../platform/public-web.ts').then(({ publicWeb }) => publicWeb(options))
+    web ??= import('../platform/public-web.ts')
+      .then(({ publicWeb }) => publicWeb(options))
+      .catch((error) => {
+        web = undefined // a file could not be opened, say; it may work the next time
+        throw error
+      })
     return web
   }
 
@@ -94,8 +99,12 @@ async function render(answer: PublicAnswer, body: Body, shown: Shown): Promise<T
   const details = { url, status, type, bytes: body.bytes.length }
   const isError = status >= 400
   const head = `${status} ${url}`
-  const media = isError || body.isCut ? undefined : mediaOf(type, body.bytes, url)
-  if (media) return { output: [{ type: 'text', text: head }, media], details }
+  const media = isError || body.isCut ? undefined : await mediaOf(type, body.bytes, url)
+  if (media)
+    return {
+      output: typeof media === 'string' ? `${head}\n${media}` : [{ type: 'text', text: head }, ...media],
+      details,
+    }
   if (!isText(type)) {
     const size = `${body.isCut ? 'more than ' : ''}${body.bytes.length} bytes`
     return { output: `${head}\n[no text: ${type}, ${size}]`, details, isError }
@@ -149,15 +158,12 @@ function decode(bytes: Uint8Array, contentType: string): string {
   }
 }
 
-const mostMedia = 4 * 1024 * 1024
-
-type Media = { readonly type: 'image' | 'document'; readonly mediaType: string; readonly data: string }
-
-function mediaOf(type: string, bytes: Uint8Array, url: string): (Media & { name?: string }) | undefined {
-  if (bytes.length > mostMedia || !/^image\/|^application\/pdf$/.test(type)) return undefined
-  const data = Buffer.from(bytes).toString('base64')
-  const image = imageInfo(data)
-  if (image) return { type: 'image', mediaType: image.type, data }
-  if (type !== 'application/pdf' || !Buffer.from(bytes.subarray(0, 1024)).includes('%PDF')) return undefined
-  return { type: 'document', mediaType: type, data, name: new URL(url).pathname.split('/').at(-1) || 'page.pdf' }
+/** An image or a PDF as `read_file` would show it; `undefined` for what is neither. */
+async function mediaOf(type: string, bytes: Uint8Array, url: string): Promise<ToolOutput | undefined> {
+  if (!/^image\/|^application\/pdf$/.test(type)) return undefined
+  const name = new URL(url).pathname.split('/').at(-1) || 'page'
+  const info = { path: name, key: url, kind: 'file', size: bytes.length, mtimeMs: 0, stamp: '' } as const
+  const read = async (position: number, length: number) => bytes.subarray(position, position + length)
+  const { readMedia } = await import('./text/media.ts')
+  return readMedia({ info, read, close: async () => {} }, name, bytes.subarray(0, 65_536))
 }

@@ -5,7 +5,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AgentAbortedError } from '../../src/index.ts'
 import { call, type Step } from '../../src/testing/index.ts'
 import { createWebFetchTool } from '../../src/tools/index.ts'
-import { answersOf, everyTool, openCallsOf, openWorld, processesWith, until, workerThreads } from './tools-kit.ts'
+import {
+  answersOf,
+  everyTool,
+  onLinux,
+  openCallsOf,
+  openWorld,
+  processesWith,
+  until,
+  workerThreads,
+} from './tools-kit.ts'
 
 /** Takes connections and says nothing. */
 const server = createServer((socket) => socket.on('error', () => {}).resume())
@@ -32,7 +41,7 @@ function numbers(seed: number): () => number {
   }
 }
 
-test.skipIf(process.platform !== 'linux')(
+test.skipIf(!onLinux)(
   'FT-22 RS-03 a hundred runs with every tool, half of them aborted at some moment, leave nothing (Linux only)',
   { timeout: 180_000 },
   async () => {

@@ -14,6 +14,7 @@ import {
   asProgram,
   everyTool,
   longSleep,
+  onLinux,
   openCallsOf,
   openWorld,
   until,
@@ -71,7 +72,7 @@ async function begins({ agent }: World, tool: string): Promise<void> {
   await sleep(20)
 }
 
-describe.skipIf(process.platform !== 'linux')('FT-22 a run that is aborted while (Linux only)', () => {
+describe.skipIf(!onLinux)('FT-22 a run that is aborted while (Linux only)', () => {
   test('a command runs leaves no process', async () => {
     const mark = longSleep()
     const command = `trap "" TERM; (setsid ${mark} &); ${mark}; ${mark}`

@@ -1,7 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { createSpawnTool } from '../../src/index.ts'
 import { call, type Step, texts } from '../../src/testing/index.ts'
-import { answersOf, everyTool, longSleep, openWorld, processesWith, untilGone, type World } from './tools-kit.ts'
+import {
+  answersOf,
+  everyTool,
+  longSleep,
+  onLinux,
+  openWorld,
+  processesWith,
+  untilGone,
+  type World,
+} from './tools-kit.ts'
 
 const worlds: World[] = []
 afterEach(() => Promise.all(worlds.splice(0).map(({ close }) => close())))
@@ -29,7 +38,7 @@ async function perform({ agent, provider }: World, roles: Roles) {
 
 const hire = (id: string, task: string) => call(id, 'spawn', { task })
 
-describe('a child works in the place of its parent', () => {
+describe.skipIf(!onLinux)('a child works in the place of its parent (Linux only)', () => {
   test('its files and its jobs are those of the parent', async () => {
     const here = world()
     const answers = await perform(here, {

@@ -2,7 +2,16 @@ import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { AgentAbortedError, type AgentHookMap } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
-import { answersOf, longSleep, openCallsOf, openWorld, processesWith, untilGone, type World } from './tools-kit.ts'
+import {
+  answersOf,
+  longSleep,
+  onLinux,
+  openCallsOf,
+  openWorld,
+  processesWith,
+  untilGone,
+  type World,
+} from './tools-kit.ts'
 
 const worlds: World[] = []
 afterEach(() => Promise.all(worlds.splice(0).map(({ close }) => close())))
@@ -13,7 +22,7 @@ function world(hooks: AgentHookMap = {}): World {
   return opened
 }
 
-describe('FT-22 an abort', () => {
+describe.skipIf(!onLinux)('FT-22 an abort (Linux only)', () => {
   /** At each moment of the second call. */
   const moments = ['tool:gate', 'tool:before', 'tool:progress', 'tool:transform', 'tool:after'] as const
 

@@ -124,6 +124,9 @@ const flaws: Readonly<Record<string, (text: string) => boolean>> = {
   nothing: (text) => text.trim() === '',
 }
 
+/** Only there is a table of processes that is read like files. */
+export const onLinux = process.platform === 'linux'
+
 let sleeps = 0
 
 /** A sleep that nothing else on this machine does, to be looked for in the table of processes. */
@@ -175,7 +178,7 @@ export async function asProgram(
 
 /** Whether somebody else on this machine could run such a script: what we are in may be closed to others. */
 export function canRunAs(uid: number): boolean {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
+  if (!onLinux || process.getuid?.() !== 0) return false
   const script = `require('node:fs').readFileSync(${JSON.stringify(fileURLToPath(import.meta.url))})`
   return spawnSync(process.execPath, ['-e', script], { uid, gid: uid, cwd: '/' }).status === 0
 }

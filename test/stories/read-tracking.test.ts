@@ -49,6 +49,20 @@ describe('a file that is read again', () => {
     expect(results['2']).toContain('roses are red')
   })
 
+  test('what was kept in a file of its own can be read back, and the original once more', async () => {
+    const behavior = { persistThreshold: 50, persistDir: 'kept' }
+    const twice = await talk([read('1'), read('2')], { behavior })
+    expect(twice.results['1']).toContain('<persisted-output')
+    expect(twice.results['2']).toContain('<persisted-output')
+    const kept = [...twice.files.keys()].find((name) => name.includes('/kept/'))!
+    const back = await talk([[call('2', 'read_file', { path: kept })]], {
+      behavior,
+      files: Object.fromEntries(twice.files),
+    })
+    expect(back.results['2']).toContain('roses are red')
+    expect(back.results['2']).not.toContain('<persisted-output')
+  })
+
   test('it can be turned off', async () => {
     const { results } = await talk([read('1'), read('2')], { behavior: { dedupReads: false } })
     expect(results['2']).toBe(results['1'])
@@ -189,12 +203,13 @@ interface Talk {
   readonly behavior?: Behavior
   readonly session?: Session
   readonly shareReadState?: boolean
+  readonly files?: Readonly<Record<string, string>>
   /** Somebody else's hand, before the last step. */
   readonly between?: (files: Map<string, string>) => void
 }
 
 async function talk(steps: readonly Step[], { behavior = {}, between, shareReadState = false, ...options }: Talk = {}) {
-  const execution = memoryExecution({ files: { 'poem.txt': poem, 'other.txt': 'something else' } })
+  const execution = memoryExecution({ files: { 'poem.txt': poem, 'other.txt': 'something else', ...options.files } })
   const last = steps.filter((step) => typeof step !== 'string').length
   const session = options.session ?? (await createSession())
   const provider = scripted(...steps, ...(typeof steps.at(-1) === 'string' ? [] : ['done']))

@@ -50,7 +50,7 @@ export class FirstInOrder<Item> {
   #shrink(): void {
     this.#kept.sort((a, b) => comparePaths(a.path, b.path))
     this.#kept.length = Math.min(this.#kept.length, this.#most)
-    if (this.#kept.length === this.#most) this.#limit = this.#kept.at(-1)!.path
+    this.#limit = this.#kept[this.#most - 1]?.path
   }
 }
 

@@ -117,8 +117,8 @@ function searchOptions({ mode, pattern, ignoreCase, multiline, before, after }: 
   if (multiline) options.push('--multiline', '--multiline-dotall')
   if (mode === 'files') return [...options, '--files-with-matches']
   if (mode === 'count') return [...options, '--count', '--with-filename']
-  // Bytes, and a character may take four.
-  options.push('--heading', '--with-filename', '--line-number', `--max-columns=${longestLine * 4}`)
+  // Bytes, of which a character may take four: enough to see that a line is too long, a CR at its end apart.
+  options.push('--heading', '--with-filename', '--line-number', `--max-columns=${(longestLine + 2) * 4}`)
   return [...options, '--max-columns-preview', `--before-context=${before}`, `--after-context=${after}`]
 }
 
