@@ -155,6 +155,12 @@ describe.skipIf(unavailable)(`reading what is hidden${skipped}`, () => {
     expect(hidden.map(({ path }) => path)).toContain(join(home, '.aws'))
     await context.destroy(handle)
     expect(readdirSync(home).sort()).toEqual(['.aws', 'new'])
+    const bare = join(base, 'bare')
+    mkdirSync(bare)
+    vi.stubEnv('HOME', bare)
+    await (await place({ cwd: bare })).run('mkdir -p .ssh; echo key > .ssh/authorized_keys; touch ran')
+    expect(spawnSync('grep', ['-r', 'key', bare], { encoding: 'utf8' }).stdout).toBe('')
+    expect(readdirSync(bare)).toContain('ran')
   })
 
   test('what is named as hidden, also inside a root, also when it is not there yet', async () => {

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { SandboxLayout } from './bubblewrap-args.ts'
 import { hiddenPaths } from './hidden-paths.ts'
-import { isHeld, type Placeholders } from './placeholders.ts'
+import { isVoid, type Placeholders } from './placeholders.ts'
 import { isInside, nestedGitFolders, type Protection, protectionOf } from './protected-paths.ts'
 
 export interface SandboxPolicyOptions {
@@ -32,7 +32,7 @@ export function sandboxPolicy(options: SandboxPolicyOptions): SandboxPolicy {
   const isRoot = process.getuid?.() === 0
   const nested = Promise.all(roots.map(nestedGitFolders)).then((found) => found.flat())
 
-  const isPlaceholder = (path: string): boolean => placeholders.has(path) || isHeld(path)
+  const isPlaceholder = (path: string): boolean => !roots.includes(path) && (placeholders.has(path) || isVoid(path))
 
   function protection(git: readonly string[], missing: readonly string[], free: readonly string[]): Protection {
     const terms = { free: [...roots, ...named, ...free], nested: git, placeholders }

@@ -81,7 +81,7 @@ describe.skipIf(unavailable)(`protected paths${skipped}`, () => {
     expect(readdirSync(join(cwd, '.git'))).not.toEqual(expect.arrayContaining(['commondir']))
     let heard = ''
     await run('echo evil > .yarnrc.yml; sleep 100', {
-      timeout: 300,
+      timeout: 2500,
       onOutput: (text, from) => void (heard += `${from} ${text}`),
     })
     expect(heard).toContain('stderr [sandbox]')

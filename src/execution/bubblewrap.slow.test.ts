@@ -59,12 +59,12 @@ describe.skipIf(unavailable)(`a sandbox and what it leaves behind${skipped}`, ()
   test('a command that is told to end has time to tidy up', async () => {
     const { run } = await place()
     const command = `trap 'echo tidied; exit 3' TERM; echo begun; while :; do sleep 0.05; done`
-    expect(await run(command, { timeout: 500 })).toMatchObject({
+    expect(await run(command, { timeout: 2500 })).toMatchObject({
       stdout: 'begun\ntidied\n',
       exitCode: null,
       timedOut: true,
     })
-    const stubborn = await run(`trap '' TERM; echo begun; while :; do sleep 0.05; done`, { timeout: 500 })
+    const stubborn = await run(`trap '' TERM; echo begun; while :; do sleep 0.05; done`, { timeout: 2500 })
     expect(stubborn).toMatchObject({ stdout: 'begun\n', exitCode: null, timedOut: true })
   })
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../core/errors.ts'
 import { codeOf } from '../platform/files.ts'
 import { atExit } from './at-exit.ts'
@@ -33,6 +34,8 @@ const lingerMs = 20_000
 export function createPlaceholders(): Placeholders {
   const mark = markStart + processMark()
   const needed = new Map<string, number>()
+  /** Folders that somebody else made and left empty: they serve as well, and stay. */
+  const foreign = new Set<string>()
   let changing: Promise<unknown> = Promise.resolve()
   let later: NodeJS.Timeout | undefined
   let callOff: (() => void) | undefined
@@ -48,7 +51,11 @@ export function createPlaceholders(): Placeholders {
     clearTimeout(later)
     callOff ??= atExit(leave)
     const outcomes = await Promise.allSettled(
-      paths.map(async (path) => existsSync(join(path, mark)) || (await put(path, mark))),
+      paths.map(async (path) => {
+        if (existsSync(join(path, mark))) return
+        if (await put(path, mark)) foreign.delete(path)
+        else foreign.add(path)
+      }),
     )
     const held = paths.filter((_, i) => outcomes[i]?.status === 'fulfilled')
     for (const path of held) needed.set(path, (needed.get(path) ?? 0) + 1)
@@ -77,6 +84,7 @@ export function createPlaceholders(): Placeholders {
     await Promise.all(
       paths.map(async (path) => {
         await rmdir(join(path, mark)).catch(() => {})
+        if (foreign.delete(path)) return
         await rmdir(path).catch(() => {}) // somebody else still needs it, or it is gone
       }),
     )
@@ -87,7 +95,7 @@ export function createPlaceholders(): Placeholders {
   function leave(): void {
     for (const path of needed.keys()) {
       tryTo(() => rmdirSync(join(path, mark)))
-      tryTo(() => rmdirSync(path))
+      if (!foreign.has(path)) tryTo(() => rmdirSync(path))
     }
   }
 
@@ -104,11 +112,21 @@ export function createPlaceholders(): Placeholders {
 
 /** Whether a folder is there only to keep its name: ours, that of another process, or left behind by one that died. */
 export function isHeld(path: string): boolean {
+  return (marksIn(path)?.length ?? 0) > 0
+}
+
+/** Whether a folder has nothing in it. A placeholder is empty for a moment when it is made and when it goes. */
+export function isVoid(path: string): boolean {
+  return marksIn(path) !== undefined
+}
+
+/** Undefined when it is not there, is no folder, or has anything else in it. */
+function marksIn(path: string): string[] | undefined {
   try {
     const names = readdirSync(path)
-    return names.length > 0 && names.every((name) => name.startsWith(markStart))
+    return names.every((name) => name.startsWith(markStart)) ? names : undefined
   } catch {
-    return false // not there, or no folder
+    return undefined
   }
 }
 
@@ -116,26 +134,36 @@ export function isHeld(path: string): boolean {
 const unwritable = new Set(['EACCES', 'EPERM', 'EROFS'])
 const markStart = 'held-by-libero-'
 const tries = 5
+const looks = 10
+const betweenMs = 5
 
-async function put(path: string, mark: string): Promise<void> {
+/** Says whether it may be taken away again: not when it was there before and nobody's. */
+async function put(path: string, mark: string): Promise<boolean> {
   for (let left = tries; ; left--) {
+    const isOurs = await make(path)
     try {
-      await mkdir(path)
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
-      await removeDead(path)
-    }
-    try {
-      return await mkdir(join(path, mark))
+      await mkdir(join(path, mark))
+      return isOurs
     } catch (error) {
       if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else its last holder took it away just now
     }
   }
 }
 
-async function removeDead(path: string): Promise<void> {
-  for (const name of await readdir(path))
-    if (isMarkOfDead(name.slice(markStart.length))) await rmdir(join(path, name)).catch(() => {})
+async function make(path: string): Promise<boolean> {
+  for (let left = looks; ; left--) {
+    try {
+      await mkdir(path)
+      return true
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+    const names = await readdir(path).catch(() => [])
+    for (const name of names)
+      if (isMarkOfDead(name.slice(markStart.length))) await rmdir(join(path, name)).catch(() => {})
+    if (names.length > 0 || left === 0) return names.length > 0
+    await sleep(betweenMs) // it may be coming or going
+  }
 }
 
 function tryTo(work: () => void): void {

@@ -23,7 +23,7 @@ describe('what is protected in a folder', () => {
   })
 
   test('FS-10 what is there, with the folders above it kept in place', () => {
-    make('.git/config', '.git/objects/', '.git/worktrees/w/commondir', '.github/', '.vscode/tasks.json', '.npmrc')
+    make('.git/config', '.git/objects/', '.git/worktrees/w/commondir', '.github/other', '.vscode/tasks.json', '.npmrc')
     const { existing, pinned, missing, watched } = protectionOf(root, { free: [root] })
     expect(existing.toSorted()).toEqual(at('.git/config', '.git/worktrees/w/commondir', '.npmrc', '.vscode'))
     expect(pinned.toSorted()).toEqual(at('.git', '.git/worktrees', '.git/worktrees/w', '.github'))
@@ -35,13 +35,13 @@ describe('what is protected in a folder', () => {
   test('a `.git` that is a file, and a root that is a git folder itself', () => {
     make('.git')
     expect(protectionOf(root, { free: [root] }).existing).toEqual(at('.git'))
-    make('bare/HEAD', 'bare/objects/', 'bare/refs/', 'bare/config', 'bare/hooks/')
+    make('bare/HEAD', 'bare/objects/', 'bare/refs/', 'bare/config', 'bare/hooks/x')
     const bare = join(root, 'bare')
     expect(protectionOf(bare, { free: [bare] }).existing).toEqual(at('bare/config', 'bare/hooks'))
   })
 
   test('the hooks that a config names, when they lie inside', () => {
-    make('.git/config', 'tools/hooks/')
+    make('.git/config', 'tools/hooks/x')
     writeFileSync(join(root, '.git/config'), '[core]\n\thooksPath = "tools/hooks"\n[x]\n hookspath=/etc\n')
     const { existing, pinned } = protectionOf(root, { free: [root] })
     expect(existing.toSorted()).toEqual(at('.git/config', 'tools/hooks'))
@@ -53,7 +53,8 @@ describe('what is protected in a folder', () => {
     const { existing, missing } = protectionOf(root, { free: [root, ...at('.vscode', '.envrc')] })
     expect(existing).toEqual(at('.npmrc'))
     expect(missing).not.toEqual(expect.arrayContaining(at('.envrc')))
-    symlinkSync('.npmrc', join(root, '.yarnrc'))
+    make('empty/')
+    symlinkSync('empty', join(root, '.yarnrc'))
     expect(() => protectionOf(root, { free: [root] })).toThrow(/\.yarnrc is a symbolic link/)
     symlinkSync('nowhere', join(root, '.yarnrc.yml'))
     expect(() => protectionOf(root, { free: [root, ...at('.yarnrc')] })).toThrow(/\.yarnrc\.yml is a symbolic link/)
@@ -98,6 +99,36 @@ describe('what stands in for missing files', () => {
     expect(protectionOf(root, { free: [root], placeholders })).toEqual(before)
     release()
     await placeholders.tidy()
+    expect(readdirSync(root)).toEqual([])
+  })
+
+  test('leaves an empty folder that was there before', async () => {
+    make('.vscode/')
+    expect(protectionOf(root, { free: [root] }).missing).toEqual(expect.arrayContaining(at('.vscode')))
+    const placeholders = createPlaceholders()
+    for (let n = 0; n < 2; n++) {
+      const { release } = await placeholders.hold(at('.vscode', '.idea'))
+      release()
+    }
+    await placeholders.tidy()
+    expect(readdirSync(root)).toEqual(['.vscode'])
+    expect(readdirSync(join(root, '.vscode'))).toEqual([])
+  })
+
+  test('many at once leave nothing behind', async () => {
+    const contexts = [createPlaceholders(), createPlaceholders()]
+    const use = async (placeholders: (typeof contexts)[0]) => {
+      for (let n = 0; n < 15; n++) {
+        const { missing } = protectionOf(root, { free: [root], placeholders })
+        expect(missing).toHaveLength(protectedNames.length)
+        const { release } = await placeholders.hold(missing)
+        release()
+        if (n % 3 === 0) await placeholders.tidy()
+      }
+      await placeholders.tidy()
+    }
+    await Promise.all([...contexts, ...contexts, ...contexts].map(use))
+    for (const placeholders of contexts) await placeholders.tidy()
     expect(readdirSync(root)).toEqual([])
   })
 

@@ -2,7 +2,7 @@ import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats } from 'n
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { codeOf } from '../platform/files.ts'
-import { isHeld, type Placeholders } from './placeholders.ts'
+import { isVoid, type Placeholders } from './placeholders.ts'
 
 /** What must not be changed inside a folder that may be written, as it stands at this moment. */
 export interface Protection {
@@ -50,7 +50,7 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
   const missing = new Set<string>()
   const watched = new Set<string>()
   const isFree = (path: string): boolean => free.includes(path)
-  const isKept = (path: string): boolean => placeholders?.has(path) || isHeld(path)
+  const isKept = (path: string): boolean => path !== root && (placeholders?.has(path) || isVoid(path))
 
   function guard(path: string): void {
     let at = root
@@ -58,8 +58,8 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
       at = join(at, name)
       if (isFree(at)) return
       const found = placeholders?.has(at) ? undefined : look(at)
-      if (!found || isHeld(at)) return void missing.add(at)
-      if (found.isSymbolicLink()) throw linkProblem(at)
+      if (found?.isSymbolicLink()) throw linkProblem(at)
+      if (!found || (found.isDirectory() && isVoid(at))) return void missing.add(at)
       if (at === path || !found.isDirectory()) return void existing.add(at)
       pinned.add(at)
     }

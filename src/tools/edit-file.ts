@@ -1,9 +1,10 @@
 import type { TouchedFile } from '../core/file-touch.ts'
 import type { JsonSchema, ToolCheck, ToolContext } from '../core/tool.ts'
-import { type ChangeContext, changeFile, type PresentFile } from './keyed-write.ts'
+import { othersIn } from './event-loop.ts'
+import { type ChangeContext, changeFile, mostChanged, type PresentFile } from './keyed-write.ts'
 import { unifiedDiff } from './text/diff.ts'
 import { type LosslessText, losslessText } from './text/lossless-text.ts'
-import { type NotReplaced, type Replaced, replaceText, type TextEdit } from './text/replace.ts'
+import { type NotReplaced, type Replaced, type ReplaceOptions, replaceText, type TextEdit } from './text/replace.ts'
 
 /** One edit as a model writes it. */
 export interface EditInput {
@@ -12,9 +13,12 @@ export interface EditInput {
   readonly replace_all?: boolean
 }
 
+/** An edit that was made, without the text it made: of a large file there is no room for many. */
+export type MadeEdit = Omit<Replaced, 'text'>
+
 /** What became of the edits. */
 export type EditedFile =
-  | { readonly type: 'edited'; readonly edits: readonly Replaced[]; readonly details: EditDetails }
+  | { readonly type: 'edited'; readonly edits: readonly MadeEdit[]; readonly details: EditDetails }
   /** This call had made its edits before its process died; nothing was done now. */
   | { readonly type: 'edited before'; readonly details: Pick<EditDetails, 'file'> }
   /** The edit with this index cannot be made, so none was. */
@@ -30,21 +34,21 @@ export interface EditDetails {
 
 /** Makes all of the edits, each on the result of the one before, or none. */
 export async function editFile(ctx: ToolContext, path: string, inputs: readonly EditInput[]): Promise<EditedFile> {
-  const plan: { made?: MadeEdits | Refusal } = {}
+  const plan: { made?: (MadeEdits & { readonly diff: string }) | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (present) => {
     const content = await contentOf(present, path, inputs, ctx)
     if (!content) return 'no change'
-    plan.made = applied(content, inputs)
-    const { made } = plan
-    return made.type === 'refused' || made.text === content.text ? 'no change' : content.encode(made.text)
+    const made = await applied(content, inputs, ctx)
+    // Made now: once the file is written, nothing that takes long may come between that and the answer.
+    plan.made = made.type === 'refused' ? made : { ...made, diff: await diffOf(path, made) }
+    return made.type === 'refused' || made.text === content.text ? 'no change' : encoded(path, made)
   })
   const { file } = changed
   const { made } = plan
   if (!made) return { type: 'edited before', details: { file } }
   if (made.type === 'refused') return made
-  const { edits, content } = made
+  const { edits, diff } = made
   const replacements = edits.reduce((sum, { count }) => sum + count, 0)
-  const diff = await unifiedDiff(path, content.shown(content.text), content.shown(made.text))
   return { type: 'edited', edits, details: { file, replacements, diff } }
 }
 
@@ -73,7 +77,7 @@ interface MadeEdits {
   readonly type: 'made'
   readonly content: LosslessText
   readonly text: string
-  readonly edits: readonly Replaced[]
+  readonly edits: readonly MadeEdit[]
 }
 
 /** `undefined` when there is no file. */
@@ -96,21 +100,51 @@ async function contentOf(
   return content
 }
 
-function applied(content: LosslessText, inputs: readonly EditInput[]): MadeEdits | Refusal {
-  const edits: Replaced[] = []
+async function applied(
+  content: LosslessText,
+  inputs: readonly EditInput[],
+  { signal }: ChangeContext,
+): Promise<MadeEdits | Refusal> {
+  const edits: MadeEdit[] = []
+  const options: ReplaceOptions = { shown: content.shown, most: mostChanged, named: inputs.length === 1 }
   let { text } = content
+  let since = performance.now()
   for (const [index, input] of inputs.entries()) {
-    const result = appliedOne(content, text, input)
+    const result = appliedOne(content, text, input, options)
     if (result.type === 'refused') return { type: 'refused', index, reason: result.reason }
-    edits.push(result)
-    text = result.text
+    const { text: made, ...edit } = result
+    edits.push(edit)
+    text = made
+    if (performance.now() - since < longestStretch) continue
+    await othersIn(signal)
+    since = performance.now()
   }
   return { type: 'made', content, text, edits }
 }
 
-function appliedOne(content: LosslessText, text: string, input: EditInput): Replaced | NotReplaced {
+/** So many milliseconds others wait while edits are worked out, if one of them does not take longer. */
+const longestStretch = 50
+
+function diffOf(path: string, { content, text }: MadeEdits): Promise<string> {
+  return unifiedDiff(path, content.shown(content.text), content.shown(text))
+}
+
+function encoded(path: string, { content, text }: MadeEdits): Uint8Array {
+  const bytes = content.encode(text)
+  if (bytes.length <= mostChanged) return bytes
+  throw new Error(
+    `"${path}" was left as it is: it would have ${bytes.length} bytes, more than the ${mostChanged} that can be changed in one piece; use a command instead`,
+  )
+}
+
+function appliedOne(
+  content: LosslessText,
+  text: string,
+  input: EditInput,
+  options: ReplaceOptions,
+): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
-  if (content.encoding !== 'unknown') return replaceText(text, { old: old_string, new: new_string, all })
+  if (content.encoding !== 'unknown') return replaceText(text, { old: old_string, new: new_string, all }, options)
   // Where the old text is UTF-8 beyond ASCII, the place is, and the new text may be too.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
@@ -119,7 +153,7 @@ function appliedOne(content: LosslessText, text: string, input: EditInput): Repl
         'new_string has characters beyond ASCII, and the file is not all UTF-8, so nobody knows how to write them there; use a command instead',
     }
   const edit: TextEdit = { old: content.own(old_string), new: content.own(new_string), all }
-  const result = replaceText(text, edit, content.shown)
+  const result = replaceText(text, edit, options)
   if (result.type === 'replaced' || !old_string.includes('\uFFFD')) return result
   return {
     ...result,

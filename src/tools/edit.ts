@@ -1,7 +1,6 @@
 import type { ToolDef } from '../core/tool.ts'
 import { parentKey } from './approval-keys.ts'
-import { type EditInput, editFile, editProperties, refuseHalfCharacters } from './edit-file.ts'
-import type { Replaced } from './text/replace.ts'
+import { type EditInput, editFile, editProperties, type MadeEdit, refuseHalfCharacters } from './edit-file.ts'
 import { namedLines } from './text/text-lines.ts'
 
 const description = `Replaces a piece of text in a file.
@@ -38,7 +37,7 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
   },
 }
 
-function answer(path: string, { count, lines, note }: Replaced): string {
-  const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, count)})`
+function answer(path: string, { count, lines, moreLines, note }: MadeEdit): string {
+  const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, moreLines)})`
   return note === undefined ? done : `${done}\n${note}`
 }

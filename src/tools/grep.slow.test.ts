@@ -73,6 +73,7 @@ const project: Files = {
   'src/deep/c.ts': 'const c = 3\n',
   'src/a.test.ts': 'import { a } from "./a"\n',
   'README.md': '# Project\n\nIt exports a.\n',
+  'src/out.log': 'export\n',
   'dist/a.js': 'export const a = 1\n',
   'logs/x.log': 'export\n',
   'logs/keep.log': 'export\n',
@@ -87,6 +88,7 @@ describe.each(Object.entries(worlds))('%s', (name, start) => {
   test('files that match are listed by path, without what is ignored, binary or in .git', async () => {
     const { grep } = await start(project)
     expect(await grep({ pattern: 'export' })).toBe('.env\nREADME.md\nlogs/keep.log\nsrc/a.ts')
+    expect(await grep({ pattern: 'export', path: 'src' })).toBe('src/a.ts')
     expect(await grep({ pattern: 'export', path: 'dist' })).toBe('dist/a.js')
   })
 

@@ -7,6 +7,7 @@ import type { ToolContext } from '../core/tool.ts'
 import { digestOf, digestOfFile } from '../platform/digest.ts'
 import { codeOf } from '../platform/files.ts'
 import { openFile, readAll, withFile } from '../platform/files-of.ts'
+import { othersIn } from './event-loop.ts'
 import { fileProblem } from './file-problem.ts'
 import { inTurn } from './in-turn.ts'
 import { isFolder } from './is-folder.ts'
@@ -79,8 +80,10 @@ async function changeInTurn(ctx: ChangeContext, touch: FileTouch, change: Change
   const computed = await usingPresent(ctx, path, (open) => compute(ctx, touch, change, open))
   if ('outcome' in computed) return computed
   const { present, name, before, after } = computed
-  ctx.signal.throwIfAborted()
-  await planWrite(ctx, { path, before: name, after: digestOf(after) })
+  const digest = digestOf(after)
+  await othersIn(ctx.signal)
+  await planWrite(ctx, { path, before: name, after: digest })
+  // From here to the write nothing else runs, so none begins that is no longer wanted.
   ctx.signal.throwIfAborted()
   await write(ctx, path, after, present)
   const file = await written(ctx, touch, after)

@@ -1,8 +1,14 @@
 import type { ToolCheck, ToolDef } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import { parentKey } from './approval-keys.ts'
-import { type EditDetails, type EditInput, editFile, editProperties, refuseHalfCharacters } from './edit-file.ts'
-import type { Replaced } from './text/replace.ts'
+import {
+  type EditDetails,
+  type EditInput,
+  editFile,
+  editProperties,
+  type MadeEdit,
+  refuseHalfCharacters,
+} from './edit-file.ts'
 
 const description = `Makes several edits to one file, in the order given, each on the result of the one before. When one of them fails none is made.
 Each old_string must be in the file exactly once at its turn, indentation and all, unless it has replace_all.
@@ -64,7 +70,7 @@ function failure(path: string, index: number, reason: string): string {
   return `multi_edit error: edit #${index + 1} ${reason}\nNone of the edits was made: "${path}" is as it was.${after}`
 }
 
-function answer(path: string, edits: readonly Replaced[], { replacements, diff }: EditDetails): string {
+function answer(path: string, edits: readonly MadeEdit[], { replacements, diff }: EditDetails): string {
   const made = `${counted(edits.length, 'edit')}, ${counted(replacements, 'replacement')}`
   const notes = edits.flatMap(({ note }, i) => (note === undefined ? [] : [`edit #${i + 1}: ${note}`]))
   const end = diff === '' ? '; together they change nothing' : ''

@@ -61,7 +61,7 @@ function readRules(folder: string): IgnoreFile | undefined {
   const path = join(folder, rulesName)
   try {
     // To open a pipe would wait for somebody to write into it.
-    return parseIgnoreFile(readFileSync(path, 'utf8'))
+    return statSync(path).isFile() ? parseIgnoreFile(readFileSync(path, 'utf8')) : undefined
   } catch {
     return undefined
   }

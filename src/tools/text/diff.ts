@@ -13,11 +13,16 @@ interface Hunk {
   readonly newStart: number
   readonly newLines: number
   /** With their sign in front. */
-  readonly lines: readonly string[]
+  readonly lines: Iterable<string>
+  /** How many `lines` there are. */
+  readonly count: number
 }
 
 /** More edits than this are not worth telling apart: all between the first and the last is then shown as one change. */
 const mostEdits = 1000
+/** Nor is it worth the time and memory where what lies between them is longer than this, or has more lines. */
+const mostCompared = 32 * 1024 * 1024
+const mostLines = 500_000
 
 /** How one text became the other, as a unified diff; empty when nothing changed. Quick for small changes of large texts. */
 export async function unifiedDiff(
@@ -35,22 +40,28 @@ export async function unifiedDiff(
   const removed = before.slice(start, beforeEnd)
   const added = after.slice(start, afterEnd)
 
-  const fine = await fineHunks(above + removed + below, above + added + below, context)
-  const hunks = fine ?? [coarseHunk(above, removed, added, below)]
-  const linesAbove = countLines(before, from)
-  const name = visibleName(path)
-  return bounded([`--- ${name}`, `+++ ${name}`, ...hunks.flatMap((hunk) => shown(hunk, linesAbove))], maxChars)
+  const coarse = coarseHunk(above, removed, added, below)
+  const isSmall = removed.length + added.length <= mostCompared && coarse.count <= mostLines
+  const fine = isSmall ? await fineHunks(above + removed + below, above + added + below, context) : undefined
+  return bounded(visibleName(path), fine ?? [coarse], countLines(before, from), maxChars)
 }
+
+/** So many characters are compared at a time, as long as they are the same. */
+const stride = 4096
 
 /** What lies between the whole lines that both texts begin with and those that both end with. */
 function changedSpan(before: string, after: string): { start: number; beforeEnd: number; afterEnd: number } {
   const shorter = Math.min(before.length, after.length)
   let same = 0
+  while (same < shorter && before.slice(same, same + stride) === after.slice(same, same + stride)) same += stride
+  same = Math.min(same, shorter)
   while (same < shorter && before.charCodeAt(same) === after.charCodeAt(same)) same++
   const start = same === 0 ? 0 : before.lastIndexOf('\n', same - 1) + 1
 
   let tail = 0
   const most = shorter - start
+  const back = (text: string): string => text.slice(text.length - tail - stride, text.length - tail)
+  while (tail + stride <= most && back(before) === back(after)) tail += stride
   while (tail < most && before.charCodeAt(before.length - 1 - tail) === after.charCodeAt(after.length - 1 - tail))
     tail++
   // The first line of it may be the rest of a line that differs.
@@ -79,38 +90,71 @@ function countLines(text: string, end: number): number {
 /** `undefined` when the texts differ too much. */
 async function fineHunks(before: string, after: string, context: number): Promise<readonly Hunk[] | undefined> {
   const { structuredPatch } = await import('diff')
-  return structuredPatch('', '', before, after, '', '', { context, maxEditLength: mostEdits })?.hunks
+  const patch = structuredPatch('', '', before, after, '', '', { context, maxEditLength: mostEdits })
+  return patch?.hunks.map((hunk) => ({ ...hunk, count: hunk.lines.length }))
 }
 
+/** Its lines are cut out only as far as they are asked for: there may be millions. */
 function coarseHunk(above: string, removed: string, added: string, below: string): Hunk {
-  const size = (text: string): number => countLines(text, text.length) + (text === '' || text.endsWith('\n') ? 0 : 1)
+  const parts = [
+    { sign: ' ', text: above, size: sizeOf(above) },
+    { sign: '-', text: removed, size: sizeOf(removed) },
+    { sign: '+', text: added, size: sizeOf(added) },
+    { sign: ' ', text: below, size: sizeOf(below) },
+  ]
+  const linesOf = (side: string): number => parts.reduce((sum, { sign, size }) => sum + (sign === side ? 0 : size), 0)
+  const unended = parts.filter(({ text }) => text !== '' && !text.endsWith('\n')).length
   return {
     oldStart: 1,
-    oldLines: size(above) + size(removed) + size(below),
+    oldLines: linesOf('+'),
     newStart: 1,
-    newLines: size(above) + size(added) + size(below),
-    lines: [...signed(' ', above), ...signed('-', removed), ...signed('+', added), ...signed(' ', below)],
+    newLines: linesOf('-'),
+    lines: linesOfParts(parts),
+    count: parts.reduce((sum, { size }) => sum + size, unended),
   }
 }
 
-function signed(sign: string, text: string): string[] {
-  if (text === '') return []
-  const isWhole = text.endsWith('\n')
-  const lines = (isWhole ? text.slice(0, -1) : text).split('\n').map((line) => sign + line)
-  return isWhole ? lines : [...lines, '\\ No newline at end of file']
+function* linesOfParts(parts: readonly { readonly sign: string; readonly text: string }[]): Iterable<string> {
+  for (const { sign, text } of parts) yield* signed(sign, text)
 }
 
-function shown({ oldStart, oldLines, newStart, newLines, lines }: Hunk, linesAbove: number): readonly string[] {
+const sizeOf = (text: string): number =>
+  countLines(text, text.length) + (text === '' || text.endsWith('\n') ? 0 : 1)
+
+function* signed(sign: string, text: string): Iterable<string> {
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\n', at)
+    yield sign + text.slice(at, end < 0 ? text.length : end)
+    if (end < 0) yield '\\ No newline at end of file'
+    at = end < 0 ? text.length : end + 1
+  }
+}
+
+function headerOf({ oldStart, oldLines, newStart, newLines }: Hunk, linesAbove: number): string {
   // A side without lines is named by the line above it.
   const side = (start: number, count: number): string => `${linesAbove + start - (count === 0 ? 1 : 0)},${count}`
-  return [`@@ -${side(oldStart, oldLines)} +${side(newStart, newLines)} @@`, ...lines]
+  return `@@ -${side(oldStart, oldLines)} +${side(newStart, newLines)} @@`
 }
 
-function bounded(lines: readonly string[], maxChars: number): string {
+function bounded(name: string, hunks: readonly Hunk[], linesAbove: number, maxChars: number): string {
+  const shown: string[] = []
   let length = 0
-  for (let i = 0; i < lines.length; i++) {
-    length += lines[i]!.length + 1
-    if (length > maxChars) return `${lines.slice(0, i).join('\n')}\n… (${lines.length - i} more lines of this diff)\n`
+  for (const line of linesOfDiff(name, hunks, linesAbove)) {
+    length += line.length + 1
+    if (length > maxChars) {
+      const total = hunks.reduce((sum, { count }) => sum + 1 + count, 2)
+      return `${shown.join('\n')}\n… (${total - shown.length} more lines of this diff)\n`
+    }
+    shown.push(line)
   }
-  return `${lines.join('\n')}\n`
+  return `${shown.join('\n')}\n`
+}
+
+function* linesOfDiff(name: string, hunks: readonly Hunk[], linesAbove: number): Iterable<string> {
+  yield `--- ${name}`
+  yield `+++ ${name}`
+  for (const hunk of hunks) {
+    yield headerOf(hunk, linesAbove)
+    yield* hunk.lines
+  }
 }

@@ -9,16 +9,31 @@ export interface OccurrenceOptions {
 /** Beyond so many comparisons in the worst case, the search that never looks back takes over. */
 const mostComparisons = 1e9
 /** Up to this length the engine's own search shifts well whatever the text is. */
-const alwaysQuick = 250
+export const alwaysQuick = 250
 
 /** Where a text stands in another, in time proportional to their lengths. */
 export function occurrencesOf(text: string, wanted: string, options: OccurrenceOptions): number[] {
   if (wanted.length > alwaysQuick && wanted.length * text.length > mostComparisons)
-    return sequencesIn(codesOf(text), codesOf(wanted), options)
+    return byBeginnings(text, wanted, options) ?? sequencesIn(codesOf(text), codesOf(wanted), options)
   const found: number[] = []
   const step = options.overlapping ? 1 : wanted.length
   for (let at = text.indexOf(wanted); at >= 0 && found.length < options.most; at = text.indexOf(wanted, at + step))
     found.push(at)
+  return found
+}
+
+/** Looks at the places that begin like it; `undefined` when they are too many to look at. */
+function byBeginnings(text: string, wanted: string, { overlapping, most }: OccurrenceOptions): number[] | undefined {
+  const found: number[] = []
+  const beginning = wanted.slice(0, alwaysQuick)
+  let left = 2 * text.length
+  for (let at = text.indexOf(beginning); at >= 0 && found.length < most; ) {
+    left -= wanted.length
+    if (left < 0) return undefined
+    const isThere = text.startsWith(wanted, at)
+    if (isThere) found.push(at)
+    at = text.indexOf(beginning, at + (isThere && !overlapping ? wanted.length : 1))
+  }
   return found
 }
 

@@ -1,12 +1,12 @@
 import { cutLine } from './cut-line.ts'
 import { endingsIn, plainEndings, splitText, writtenLines } from './line-endings.ts'
 import { type OldAndNew, withoutLineNumbers } from './line-numbers.ts'
-import { mostCounted, type Place, placesOf } from './match.ts'
+import { mostCounted, mostReplaced, type Places, placesOf } from './match.ts'
 import { describeNearest } from './not-found.ts'
 import { rewritten } from './rewrite.ts'
 import { saysEnough } from './says-enough.ts'
 import { type SearchedText, searchedText } from './searched-text.ts'
-import { lineNumbersAt, namedLines, textLines } from './text-lines.ts'
+import { distinctLinesAt, lineNumbersAt, namedLines, textLines } from './text-lines.ts'
 import { type TolerantMatch, tolerantMatch } from './tolerant-match.ts'
 
 /** What to replace with what, and how often. */
@@ -20,8 +20,10 @@ export interface Replaced {
   readonly type: 'replaced'
   readonly text: string
   readonly count: number
-  /** Where the new text stands, for the first few replacements. */
+  /** The first few lines on which the new text begins. */
   readonly lines: readonly number[]
+  /** On how many more it does. */
+  readonly moreLines?: number
   /** What was overlooked when the old text did not match exactly, and what stands there now. */
   readonly note?: string
 }
@@ -32,27 +34,37 @@ export interface NotReplaced {
   readonly reason: string
 }
 
-/** So many places are named by their lines. */
+/** How an edit is made. */
+export interface ReplaceOptions {
+  /** Turns a part of the text into what a reader sees. */
+  readonly shown?: (part: string) => string
+  /** A result of more characters is refused before it is made. Default: none is. */
+  readonly most?: number
+  /** Whether anybody wants to know the lines of what was replaced exactly; to count them takes a while. Default true. */
+  readonly named?: boolean
+}
+
+/** So many lines are named. */
 const mostNamed = 5
 const mostNoted = 12
+/** Of a text that is being put together, so many parts wait to be joined. */
+const mostParts = 16_384
 
 /**
  * Replaces the one place that is the old text: exactly, or with other line endings, or with pasted line numbers taken
- * away, or else with tolerance. `shown` turns a part of the text into what a reader sees.
+ * away, or else with tolerance.
  */
-export function replaceText(
-  text: string,
-  edit: TextEdit,
-  shown: (part: string) => string = (part) => part,
-): Replaced | NotReplaced {
+export function replaceText(text: string, edit: TextEdit, options: ReplaceOptions = {}): Replaced | NotReplaced {
+  const { shown = (part) => part } = options
   if (edit.old === '') return intoEmpty(text, edit)
   if (edit.old === edit.new) return refused('old_string and new_string are the same: there is nothing to change')
   const searched = searchedText(text)
   const bare = withoutLineNumbers(edit)
   for (const attempt of bare ? [edit, bare] : [edit]) {
     const places = placesOf(searched, attempt.old, { all: edit.all, asLines: attempt === bare })
-    if (places.length > 1 && !edit.all) return refused(notUnique(text, places))
-    if (places.length > 0) return replacedAt(text, places, attempt)
+    const count = places.starts.length
+    if (count > 1 && !edit.all) return refused(notUnique(text, places))
+    if (count > 0) return replacedAt(text, places, attempt, options)
   }
   for (const attempt of bare ? [edit, bare] : [edit]) {
     const match = edit.all ? undefined : tolerantMatch(searched, attempt)
@@ -74,38 +86,66 @@ function intoEmpty(text: string, edit: TextEdit): Replaced | NotReplaced {
   return { type: 'replaced', text: text + edit.new, count: 1, lines: [1] }
 }
 
-function notUnique(text: string, places: readonly Place[]): string {
-  const isMany = places.length > mostCounted
-  const named = places.slice(0, mostNamed).map(({ start }) => start)
-  const lines = namedLines(lineNumbersAt(text, named), isMany ? mostCounted : places.length)
-  return `old_string is there ${isMany ? `more than ${mostCounted}` : places.length} times (${lines}): add lines around the one you mean, or set replace_all to replace all of them`
+function notUnique(text: string, { starts }: Places): string {
+  const isMany = starts.length > mostCounted
+  const { lines, more } = distinctLinesAt(text, starts.slice(0, mostCounted), mostNamed)
+  return `old_string is there ${isMany ? `more than ${mostCounted}` : starts.length} times (${namedLines(lines, more)}): add lines around the one you mean, or set replace_all to replace all of them`
 }
 
-function replacedAt(text: string, places: readonly Place[], edit: OldAndNew): Replaced | NotReplaced {
+function replacedAt(text: string, places: Places, edit: OldAndNew, options: ReplaceOptions): Replaced | NotReplaced {
+  const { most = Number.POSITIVE_INFINITY, named = true } = options
+  const count = places.starts.length
+  if (count > mostReplaced)
+    return refused(
+      `old_string is there more than ${mostReplaced} times, too many to replace at once; use a command instead`,
+    )
   const freshAt = rewriter(text, edit)
-  const parts: string[] = []
-  const starts: number[] = []
-  let [length, end, isChanged] = [0, 0, false]
-  for (const place of places) {
-    const kept = text.slice(end, place.start)
-    const fresh = freshAt(place)
-    isChanged ||= fresh !== text.slice(place.start, place.end)
-    if (starts.length < mostNamed) starts.push(length + kept.length)
-    length += kept.length + fresh.length
-    parts.push(kept, fresh)
-    end = place.end
+  const made = growingText()
+  const starts = new Uint32Array(count)
+  let [end, isChanged] = [0, false]
+  for (let i = 0; i < count; i++) {
+    const start = places.starts[i]!
+    made.add(text.slice(end, start))
+    starts[i] = made.length()
+    end = places.endOf(i)
+    const fresh = freshAt(start, end)
+    isChanged ||= fresh !== text.slice(start, end)
+    if (made.length() + fresh.length + text.length - end > most) return refused(tooLarge(most))
+    made.add(fresh)
   }
   if (!isChanged) return refused(nothingNew)
-  const made = parts.join('') + text.slice(end)
-  // What stands before the first place is the same in both, and this one need not be put together for it.
-  const lines = lineNumbersAt(starts.length === 1 ? text : made, starts)
-  return { type: 'replaced', text: made, count: places.length, lines }
+  made.add(text.slice(end))
+  const whole = made.whole()
+  if (!named) return { type: 'replaced', text: whole, count, lines: [] }
+  const { lines, more } = distinctLinesAt(whole, starts, mostNamed)
+  return { type: 'replaced', text: whole, count, lines, ...(more > 0 && { moreLines: more }) }
+}
+
+const tooLarge = (most: number): string =>
+  `the result would be larger than the ${most} bytes that can be changed in one piece: make new_string shorter, or use a command instead`
+
+/** A text that is put together of parts, of which there may be millions. */
+function growingText(): { add(part: string): void; length(): number; whole(): string } {
+  const joined: string[] = []
+  let parts: string[] = []
+  let length = 0
+  return {
+    add(part) {
+      parts.push(part)
+      length += part.length
+      if (parts.length < mostParts) return
+      joined.push(parts.join(''))
+      parts = []
+    },
+    length: () => length,
+    whole: () => [...joined, ...parts].join(''),
+  }
 }
 
 const nothingNew = 'nothing would change: what new_string says is there already'
 
 /** What the new text becomes at each place, asked for in their order. */
-function rewriter(text: string, edit: OldAndNew): (place: Place) => string {
+function rewriter(text: string, edit: OldAndNew): (start: number, end: number) => string {
   const plainOld = plainEndings(edit.old)
   // Who changes nothing but line endings means them as they are written.
   if (plainOld === plainEndings(edit.new)) return () => edit.new
@@ -117,10 +157,15 @@ function rewriter(text: string, edit: OldAndNew): (place: Place) => string {
   }
   const old = plainOld.split('\n')
   const endingAt = endingsIn(text)
-  return ({ start, end }) => {
+  let last: { readonly place: string; readonly ending: string; readonly fresh: string } | undefined
+  return (start, end) => {
     if (isPair(text, start) || isPair(text, end)) return edit.new
-    const own = splitText(text.slice(start, end))
-    return rewritten({ own, old, new: lines, ending: endingAt(end) ?? '\n' })!
+    const place = text.slice(start, end)
+    const ending = endingAt(end) ?? '\n'
+    // Most places are like the one before.
+    if (last?.place !== place || last.ending !== ending)
+      last = { place, ending, fresh: rewritten({ own: splitText(place), old, new: lines, ending })! }
+    return last.fresh
   }
 }
 

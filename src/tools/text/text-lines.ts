@@ -45,9 +45,29 @@ export function lineNumbersAt(text: string, positions: readonly number[]): numbe
 
 const countedEnding = (text: string): string => (text.includes('\n') || !text.includes('\r') ? '\n' : '\r')
 
+/** The first few lines on which ascending positions lie, and how many more there are. */
+export function distinctLinesAt(
+  text: string,
+  positions: ArrayLike<number>,
+  most: number,
+): { readonly lines: number[]; readonly more: number } {
+  const ending = countedEnding(text)
+  const firsts: number[] = []
+  let count = 0
+  /** Where the line ends on which the position before lies. */
+  let end = -1
+  for (let i = 0; i < positions.length && end < text.length; i++) {
+    const position = positions[i]!
+    if (count > 0 && position <= end) continue
+    if (count++ < most) firsts.push(position)
+    end = text.indexOf(ending, position)
+    if (end < 0) end = text.length
+  }
+  return { lines: lineNumbersAt(text, firsts), more: count - firsts.length }
+}
+
 /** `lines 4, 19, 57 and 12 more` */
-export function namedLines(numbers: readonly number[], total = numbers.length): string {
+export function namedLines(numbers: readonly number[], more = 0): string {
   const distinct = [...new Set(numbers)]
-  const more = total - numbers.length
   return `${distinct.length + more > 1 ? 'lines' : 'line'} ${distinct.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
