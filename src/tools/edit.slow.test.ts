@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -139,3 +140,79 @@ describe('a file of 10 MB', () => {
     expect(await told(execution, all)).toContain('1000000 replacements, lines 1, 3, 5, 7, 9 and 999995 more')
   })
 })
+
+describe('a change that is too much', () => {
+  const grown = (new_string: string): Made =>
+    call('1', 'edit', { path: 'a.txt', old_string: 'a', new_string, replace_all: true })
+
+  test('is refused in words before it is made', async () => {
+    const text = 'a\n'.repeat(1_000_000)
+    const memory = memoryExecution({ files: { 'a.txt': text } })
+    for (const times of [100, 1000])
+      expect(await told(memory, grown('x\n'.repeat(times)))).toMatch(
+        /^Tool error: "a\.txt" was left as it is: the result would be larger than the 67108864 bytes that can be changed/,
+      )
+    // Few characters, but each of three bytes.
+    expect(await told(memory, grown('漢'.repeat(25)))).toMatch(
+      /^Tool error: "a\.txt" was left as it is: .* 76000000 bytes/,
+    )
+    expect(memory.files.get('/project/a.txt')).toBe(text)
+    const most = memoryExecution({ files: { 'a.txt': 'a'.repeat(10_000_001) } })
+    expect(await told(most, grown('b'))).toContain('more than 10000000 times, too many to replace at once')
+  })
+
+  test('takes little memory up to there', { timeout: 120_000 }, () => {
+    writeFileSync(join(folder, 'a.txt'), 'a\n'.repeat(1_000_000))
+    const input = `{ path: 'a.txt', old_string: 'a', new_string: 'x\\n'.repeat(30), replace_all: true }`
+    expect(inSmallHeap(folder, 'edit', input)).toMatch(/^Edited a\.txt \(1000000 replacements, lines 1, 32, 63, 94/)
+  })
+})
+
+describe('many edits of a large file', () => {
+  const line = (i: number): string => `line ${i}: some words that are not too short`
+  const text = (count: number): string => Array.from({ length: count }, (_, i) => `${line(i)}\n`).join('')
+  const edits = (count: number) =>
+    Array.from({ length: count }, (_, i) => ({ old_string: `${line(i)}\n`, new_string: `edited ${i}\n` }))
+
+  test('take little memory', { timeout: 120_000 }, () => {
+    writeFileSync(join(folder, 'a.txt'), text(200_000))
+    const input = `{ path: 'a.txt', edits: ${JSON.stringify(edits(60))} }`
+    expect(inSmallHeap(folder, 'multi_edit', input)).toBe('Edited a.txt: 60 edits, 60 replacements')
+    expect(readFileSync(join(folder, 'a.txt'), 'utf8').slice(0, 20)).toBe('edited 0\nedited 1\ned')
+  })
+
+  test('let others have their turn, and stop when they are no longer wanted', { timeout: 60_000 }, async () => {
+    const content = text(200_000)
+    const memory = memoryExecution({ files: { 'a.txt': content } })
+    const agent = createAgent({
+      provider: scripted([call('1', 'multi_edit', { path: 'a.txt', edits: edits(400) })], 'done'),
+      tools: { multiEdit },
+      execution: memory,
+    })
+    const controller = new AbortController()
+    agent.hooks.hook('tool:before', () => void setTimeout(() => controller.abort(), 5))
+    await expect(agent.run({ prompt: 'go', signal: controller.signal })).rejects.toThrow('aborted')
+    expect(memory.files.get('/project/a.txt')).toBe(content)
+  })
+})
+
+/** What a model is told by a tool in a process that has little memory. */
+function inSmallHeap(cwd: string, name: string, input: string): string {
+  const here = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+  const code = `
+    import { createProcessContext } from ${here('../execution/process.ts')}
+    import { createAgent } from ${here('../index.ts')}
+    import { call, scripted } from ${here('../testing/index.ts')}
+    import { edit } from ${here('edit.ts')}
+    import { multiEdit } from ${here('multi-edit.ts')}
+    const agent = createAgent({
+      provider: scripted([call('1', '${name}', ${input})], 'done'),
+      tools: { edit, multiEdit },
+      execution: createProcessContext({ cwd: ${JSON.stringify(cwd)} }),
+    })
+    agent.hooks.hook('tool:after', ({ result }) => void process.stdout.write(String(result)))
+    await agent.run({ prompt: 'go' })
+    await agent.destroy()`
+  const options = ['--conditions=libero-source', '--max-old-space-size=250', '--input-type=module-typescript']
+  return execFileSync(process.execPath, [...options, '-e', code], { encoding: 'utf8', timeout: 100_000, stdio: 'pipe' })
+}

@@ -244,6 +244,31 @@ describe('changes of one file', () => {
     expect([writes, ctx.log.head]).toEqual([0, 0])
   })
 
+  test('one whose time runs out while it computes, without a pause, writes nothing', async () => {
+    const controller = new AbortController()
+    const memory = memoryExecution({ files: { 'a.txt': 'old' } })
+    const ctx = await context({ execution: memory, handle: await memory.spawn(), signal: controller.signal })
+    const change = changeFile(ctx, { path: 'a.txt', access: 'edit' }, async () => {
+      setTimeout(() => controller.abort(new Error('it took too long')), 1)
+      for (const until = Date.now() + 10; Date.now() < until; );
+      return Buffer.from('new')
+    })
+    await expect(change).rejects.toThrow('it took too long')
+    expect([memory.files.get('/project/a.txt'), ctx.log.head]).toEqual(['old', 0])
+  })
+
+  test('one that is cancelled while it is noted writes nothing', async () => {
+    const controller = new AbortController()
+    const log = new Log({ commit: async () => controller.abort(new Error('not wanted any more')) })
+    const change = changeFile(
+      await context({ log, signal: controller.signal }),
+      { path: 'a.txt', access: 'edit' },
+      append('x'),
+    )
+    await expect(change).rejects.toThrow('not wanted any more')
+    expect(writes).toBe(0)
+  })
+
   test('one that fails is no obstacle for the next', async () => {
     const touch = { path: 'a.txt', access: 'edit' } as const
     const fails = changeFile(await context(), touch, () => Promise.reject(new Error('no')))

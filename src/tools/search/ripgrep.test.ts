@@ -27,20 +27,12 @@ function words(asked: SearchQuery, place = folder): string[] {
 }
 
 describe('FS-16 no value is taken for an option', () => {
-  test.each([
-    '--pre=./helper.sh',
-    '-f/etc/passwd',
-    "'; exit 9; '",
-    '$(id)',
-    '`id`',
-    'a\nb',
-    '"',
-    '\\',
-    '!x',
-    ' -e',
-  ])('the pattern %j', (pattern) => {
-    expect(words({ ...query, pattern })).toContain(`--regexp=${pattern}`)
-  })
+  test.each(['--pre=./helper.sh', '-f/etc/passwd', "'; exit 9; '", '$(id)', '`id`', 'a\nb', '"', '\\', '!x', ' -e'])(
+    'the pattern %j',
+    (pattern) => {
+      expect(words({ ...query, pattern })).toContain(`--regexp=${pattern}`)
+    },
+  )
 
   test('globs, types and names of files', () => {
     const all = words({ ...query, filter: looseFilter(['-exec', '!--pre=x']) })

@@ -142,6 +142,10 @@ describe('FT-28 what is too much', () => {
     expect(found).toMatchObject({ entries: [{ path: 'small' }], gaps: { tooLarge: 1 } })
   })
 
+  test('what cannot be read is counted', () => {
+    expect(searchTree(query, folder(join(plant({}), 'gone')))).toMatchObject({ total: 0, gaps: { unreadable: 1 } })
+  })
+
   test('a search that takes too long shows what it has', () => {
     const root = plant(many(3))
     const found = searchTree({ ...query, limitMs: -1 }, folder(root))

@@ -32,7 +32,7 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   }
 
   return async (query, place, ctx) => {
-    if (place.kind === 'file' && false)
+    if (place.kind === 'file' && (await isBinary(place, ctx)))
       return { entries: [], total: 0, sum: 0, gaps: { binary: true } }
     const found = await withRipgrep(query, place, ctx)
     if (found) return found
@@ -45,9 +45,13 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   }
 }
 
-/** Ripgrep searches a file that is named to it as text of a sort; ours are all told apart in the same way. */
+/** Ripgrep searches a file that is named to it as text of a sort; here binary files are not searched, named or not. */
 async function isBinary({ path }: SearchPlace, ctx: ToolContext): Promise<boolean> {
   const { isUtf16 } = await import('./file-text.ts')
-  const head = Buffer.from(await withFile(ctx, path, ({ read }) => read(0, 65_536)))
-  return head.includes(0) && !isUtf16(head)
+  try {
+    const head = Buffer.from(await withFile(ctx, path, ({ read }) => read(0, 65_536)))
+    return head.includes(0) && !isUtf16(head)
+  } catch {
+    return false // whoever searches it will tell why it cannot be read
+  }
 }

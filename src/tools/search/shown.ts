@@ -86,8 +86,9 @@ const plural = (files: number): string => (files === 1 ? 'file' : 'files')
 function gapNotes({ unreadable, tooLarge, stopped, binary }: SearchGaps, { query, path }: Asked): string[] {
   const notes: string[] = []
   if (binary) notes.push(`"${visibleName(path)}" is a binary file, in which nothing is searched`)
-  if (unreadable) notes.push(`${unreadable} files or folders could not be read`)
-  if (tooLarge) notes.push(`${tooLarge} ${plural(tooLarge)} too large to search without ripgrep were left out`)
+  if (unreadable)
+    notes.push(`${unreadable} ${unreadable === 1 ? 'file or folder' : 'files or folders'} could not be read`)
+  if (tooLarge) notes.push(`left out: ${tooLarge} ${plural(tooLarge)} too large to search without ripgrep`)
   if (stopped === 'time')
     notes.push(`stopped after ${query.limitMs / 1000} seconds, so this is not all: search a smaller folder, or by glob`)
   if (stopped === 'files')

@@ -114,6 +114,25 @@ describe('a unified diff', () => {
     expect(diff.split('\n')).toHaveLength(12)
   })
 
+  test('of very many lines is one change, of which only the beginning is cut out', async () => {
+    const [before, after] = [`top\n${'a\n'.repeat(300_000)}end`, `top\n${'b\n'.repeat(400_000)}end`]
+    const diff = await unifiedDiff('a', before, after, { maxChars: 60 })
+    expect(diff).toMatch(
+      /^--- a\n\+\+\+ a\n@@ -1,300002 \+1,400002 @@\n top\n(-a\n)+… \(\d+ more lines of this diff\)\n$/,
+    )
+    const shown = diff.split('\n').length - 2
+    // Three lines of headers, the two around the change, and the note that the last one has no newline.
+    expect(diff).toContain(`(${3 + 2 + 700_000 + 1 - shown} more lines`)
+    const whole = await unifiedDiff('a', before, after, { maxChars: 10_000_000 })
+    expect(applied(before, whole) === after).toBe(true)
+  })
+
+  test('of a small change among very many lines is as fine as any', async () => {
+    const before = 'a\n'.repeat(2_000_000)
+    const diff = await unifiedDiff('a', before, `${before.slice(0, 2_000_000)}b\n${before.slice(2_000_000)}`)
+    expect(diff).toMatch(/^--- a\n\+\+\+ a\n@@ -\d+,6 \+\d+,7 @@\n( a\n){3}\+b\n( a\n){3}$/)
+  })
+
   test('UI-01 shows control characters in the path', async () => {
     expect(await unifiedDiff('a\x1b[2J\nb', '', 'x')).toMatch(/^--- a␛\[2J\\nb\n/)
   })

@@ -118,8 +118,7 @@ function* linesOfParts(parts: readonly { readonly sign: string; readonly text: s
   for (const { sign, text } of parts) yield* signed(sign, text)
 }
 
-const sizeOf = (text: string): number =>
-  countLines(text, text.length) + (text === '' || text.endsWith('\n') ? 0 : 1)
+const sizeOf = (text: string): number => countLines(text, text.length) + (text === '' || text.endsWith('\n') ? 0 : 1)
 
 function* signed(sign: string, text: string): Iterable<string> {
   for (let at = 0; at < text.length; ) {

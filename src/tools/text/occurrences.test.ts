@@ -16,6 +16,15 @@ test('both ways of searching find the same places', () => {
   )
 })
 
+test('a long text is found among others that begin like it', () => {
+  const begin = 'begin '.repeat(60)
+  const text = `${begin}one ${begin}two ${'some words '.repeat(500_000)}${begin}two`
+  const options = { overlapping: true, most: 10 }
+  expect(occurrencesOf(text, `${begin}two`, options)).toEqual([begin.length + 4, text.length - begin.length - 3])
+  expect(occurrencesOf(text, `${begin}two`, { overlapping: false, most: 1 })).toEqual([begin.length + 4])
+  expect(occurrencesOf(text, `${begin}three`, options)).toEqual([])
+})
+
 test('a long text of many repetitions is found without trying each place anew', () => {
   const text = `${'a'.repeat(10_000_000)}é`
   const wanted = `${'a'.repeat(50_000)}b${'a'.repeat(50_000)}`

@@ -46,6 +46,48 @@ describe('an exact match', () => {
     expect(lines).toEqual([1, 4, 6])
   })
 
+  test('A143 lines are told once, however many places are on them', () => {
+    expect(refusal('x x x x x x x\nx\n', 'x')).toContain('8 times (lines 1, 2):')
+    expect(refusal('x'.repeat(5000), 'x')).toContain('more than 1000 times (line 1):')
+    expect(made('x'.repeat(50), 'x', 'y', true)).toEqual({
+      type: 'replaced',
+      text: 'y'.repeat(50),
+      count: 50,
+      lines: [1],
+    })
+    expect(made('x x\n'.repeat(7), 'x', 'y', true)).toMatchObject({ count: 14, lines: [1, 2, 3, 4, 5], moreLines: 2 })
+    expect(made('x x\n', 'x', 'y\n', true)).toMatchObject({ lines: [1, 2] })
+  })
+
+  test('whose result would be too large is refused, and not made', () => {
+    const most = 100
+    const options = { most }
+    const grown = (count: number, all: boolean, text = 'x\n'): string => {
+      const result = replaceText(text.repeat(count), { old: 'x', new: 'y'.repeat(9), all }, options)
+      return result.type === 'refused' ? result.reason : `${result.text.length}`
+    }
+    expect(grown(10, true)).toBe('100')
+    expect(grown(11, true)).toContain('the result would be larger than the 100 bytes')
+    expect(grown(46, false, 'z')).toContain('not found')
+    expect(replaceText(`${'z'.repeat(91)}x`, { old: 'x', new: 'y'.repeat(9), all: false }, options).type).toBe(
+      'replaced',
+    )
+    expect(replaceText(`${'z'.repeat(92)}x`, { old: 'x', new: 'y'.repeat(9), all: false }, options).type).toBe(
+      'refused',
+    )
+    const huge = replaceText(
+      'x'.repeat(1_000_000),
+      { old: 'x', new: 'y'.repeat(10_000), all: true },
+      { most: 1_000_000 },
+    )
+    expect(huge.type).toBe('refused')
+  })
+
+  test('of tens of thousands of places puts every one of them in its order', () => {
+    const text = Array.from({ length: 40_000 }, (_, i) => `${i},`).join('')
+    expect(made(text, ',', ';\n', true).text).toBe(text.replaceAll(',', ';\n'))
+  })
+
   test('that overlaps itself counts as two; replace_all takes the first', () => {
     expect(refusal('aaa', 'aa')).toContain('2 times')
     expect(made('aaa', 'aa', 'b', true)).toMatchObject({ text: 'ba', count: 1 })
