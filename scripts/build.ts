@@ -55,7 +55,7 @@ async function bundleInto(dist: string): Promise<void> {
 
 /** What whoever loads the root needs in any case: one file instead of a hundred. */
 const engine =
-  /\/src\/(core|execution|mcp|sessions|tools)\/|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
+  /\/src\/(core|sessions)\/|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
 
 /** Each subpath of the package by where its code goes. */
 function entries(): Record<string, string> {

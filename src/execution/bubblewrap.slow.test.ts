@@ -15,8 +15,8 @@ import {
   unavailable,
 } from '../../test/bubblewrap-kit.ts'
 import { executionContract } from '../testing/index.ts'
+import { checkProcessLimit } from './bubblewrap/check.ts'
 import { createBubblewrapContext } from './bubblewrap.ts'
-import { checkProcessLimit } from './bubblewrap-check.ts'
 
 const child = fileURLToPath(new URL('../../test/bubblewrap-child.ts', import.meta.url))
 const hasPerl = spawnSync('perl', ['-e', '1']).status === 0

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { trackedCommand, trailerOf } from './commands/tracked-command.ts'
+import { dockerProblem } from './docker/client.ts'
+import { demultiplexer } from './docker/stream.ts'
 import { createDockerContext } from './docker.ts'
-import { dockerProblem } from './docker-client.ts'
-import { demultiplexer } from './docker-stream.ts'
-import { trackedCommand, trailerOf } from './tracked-command.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,7 +1,7 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import type { CommandLimits } from './command-shell.ts'
-import type { Commands } from './commands.ts'
-import type { ConfinedFiles } from './confined-files.ts'
+import type { CommandLimits } from './commands/command-shell.ts'
+import type { Commands } from './commands/commands.ts'
+import type { ConfinedFiles } from './files/confined-files.ts'
 
 export interface ProcessContextOptions {
   /** Default: the working directory of this process, when a handle is made. */
@@ -32,7 +32,7 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     try {
       // Where the roots really are is settled before a command could put a link in their place.
       await filesOf(place)
-      const { createCommands } = await import('./commands.ts')
+      const { createCommands } = await import('./commands/commands.ts')
       return createCommands({ cwd: place.cwd, env: [env, place.env], inheritEnv, limits })
     } catch (error) {
       delete place.commands // a file could not be opened, say; it may work the next time
@@ -42,7 +42,7 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
 
   function filesOf(place: Place): Promise<ConfinedFiles> {
     const within = roots ?? [place.cwd]
-    place.files ??= import('./confined-files.ts')
+    place.files ??= import('./files/confined-files.ts')
       .then(({ confinedFiles }) => confinedFiles({ roots: within }))
       .catch((error) => {
         delete place.files // a file could not be opened, say; it may work the next time

@@ -1,14 +1,14 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import type { SandboxPlace } from './sandbox-exec.ts'
-import type { SandboxFiles } from './sandbox-files.ts'
-import type { SandboxProvider } from './sandbox-provider.ts'
+import type { SandboxPlace } from './sandbox/exec.ts'
+import type { SandboxFiles } from './sandbox/files.ts'
+import type { SandboxProvider } from './sandbox/provider.ts'
 
 export type {
   SandboxExecOptions,
   SandboxExecResult,
   SandboxInstance,
   SandboxProvider,
-} from './sandbox-provider.ts'
+} from './sandbox/provider.ts'
 
 export interface SandboxContextOptions {
   /** How long a provider may take for anything but a command, in milliseconds. Default 120,000. */
@@ -56,7 +56,7 @@ export function createSandboxContext(
     async exec(handle, command, options = {}) {
       const place = placeOf(handle)
       if (!shell) throw new Error('This sandbox has no shell and runs no commands')
-      const { execInSandbox } = await import('./sandbox-exec.ts')
+      const { execInSandbox } = await import('./sandbox/exec.ts')
       return execInSandbox(place, command, options)
     },
 
@@ -89,8 +89,8 @@ export function createSandboxContext(
 /** With the first handle: whoever loads the root pays nothing for it. */
 async function load() {
   const [files, asking, paths] = await Promise.all([
-    import('./sandbox-files.ts'),
-    import('./sandbox-provider.ts'),
+    import('./sandbox/files.ts'),
+    import('./sandbox/provider.ts'),
     import('../core/posix-path.ts'),
   ])
   return { ...files, ...asking, ...paths }

@@ -2,9 +2,9 @@ import type { TouchedFile } from '../core/file-touch.ts'
 import type { JsonSchema, ToolCheck, ToolContext } from '../core/tool.ts'
 import { othersIn } from './event-loop.ts'
 import { type ChangeContext, changeFile, mostChanged, type PresentFile } from './keyed-write.ts'
+import { type LosslessText, losslessText } from './matching/lossless-text.ts'
+import { type NotReplaced, type Replaced, type ReplaceOptions, replaceText, type TextEdit } from './matching/replace.ts'
 import { unifiedDiff } from './text/diff.ts'
-import { type LosslessText, losslessText } from './text/lossless-text.ts'
-import { type NotReplaced, type Replaced, type ReplaceOptions, replaceText, type TextEdit } from './text/replace.ts'
 
 /** One edit as a model writes it. */
 export interface EditInput {

@@ -1,7 +1,7 @@
 import type { ToolDef } from '../core/tool.ts'
 import { parentKey } from './approval-keys.ts'
 import { type EditInput, editFile, editProperties, type MadeEdit, refuseHalfCharacters } from './edit-file.ts'
-import { namedLines } from './text/text-lines.ts'
+import { namedLines } from './matching/text-lines.ts'
 
 const description = `Replaces a piece of text in a file.
 old_string must be in the file exactly once, indentation and all: take in lines around it until it is, or set replace_all to replace every occurrence.

@@ -24,9 +24,7 @@ test.each(['process', 'memory'])('a folder is listed by name, its folders with a
   expect(await list({}, place)).toBe('.hidden\nb.txt\nsrc/')
   expect(await list({ path: '' }, place)).toBe('.hidden\nb.txt\nsrc/')
   expect(await list({ path: 'src' }, place)).toBe('a.ts')
-  expect(await list({ path: 'b.txt' }, place)).toBe(
-    'Tool error: "b.txt" is a file, not a folder',
-  )
+  expect(await list({ path: 'b.txt' }, place)).toBe('Tool error: "b.txt" is a file, not a folder')
   expect(await list({ path: 'scr' }, place)).toBe('Tool error: there is no "scr"; did you mean "src"?')
 })
 

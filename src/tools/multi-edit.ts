@@ -14,7 +14,7 @@ const description = `Makes several edits to one file, in the order given, each o
 Each old_string must be in the file exactly once at its turn, indentation and all, unless it has replace_all.
 Leave out the line numbers that read_file shows. The rest of the file stays byte for byte as it is, and new lines get the line endings of the file.`
 
-interface MultiEditInput {
+export interface MultiEditInput {
   readonly path: string
   readonly edits: readonly EditInput[]
 }

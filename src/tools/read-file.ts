@@ -28,7 +28,7 @@ export interface ReadFileOptions {
 /** Enough to know an image by, see `imageInfo`. */
 const headBytes = 65_536
 
-interface ReadFileInput {
+export interface ReadFileInput {
   readonly path: string
   readonly offset?: number
   readonly limit?: number

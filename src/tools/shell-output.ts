@@ -1,5 +1,5 @@
 import type { ToolDef } from '../core/tool.ts'
-import { jobsOf } from './shell-jobs.ts'
+import { jobsOf } from './shell/shell-jobs.ts'
 
 const description = `Shows what a background job of shell has written since the last look, and whether it still runs. Without job: lists all jobs.`
 

@@ -1,5 +1,5 @@
 import type { ToolDef } from '../core/tool.ts'
-import { jobsOf } from './shell-jobs.ts'
+import { jobsOf } from './shell/shell-jobs.ts'
 
 const description = 'Stops a background job of shell and shows the rest of its output.'
 

@@ -1,11 +1,11 @@
 import type { ExecResult } from '../core/execution.ts'
 import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { shownPath } from './file-problem.ts'
-import { shellApprovalKey } from './shell-approval-key.ts'
-import { jobsOf } from './shell-jobs.ts'
-import { ShellListener } from './shell-listener.ts'
-import { shellResult, shortCommand, withMarker } from './shell-result.ts'
-import { isSafeBesideOthers } from './shell-safety.ts'
+import { shellApprovalKey } from './shell/shell-approval-key.ts'
+import { jobsOf } from './shell/shell-jobs.ts'
+import { ShellListener } from './shell/shell-listener.ts'
+import { shellResult, shortCommand, withMarker } from './shell/shell-result.ts'
+import { isSafeBesideOthers } from './shell/shell-safety.ts'
 
 const description = `Runs a shell command and gives back its output (stdout and stderr as they came; only the end, if it is long) and its exit code.
 There is no terminal and nothing to type into it: pass flags such as --yes, and no editors or pagers.

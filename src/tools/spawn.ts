@@ -21,7 +21,7 @@ export interface SpawnOptions {
   readonly maxDepth?: number
 }
 
-interface SpawnInput {
+export interface SpawnInput {
   readonly task: string
   readonly context?: string
   readonly preset?: string

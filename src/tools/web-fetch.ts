@@ -29,7 +29,7 @@ export interface WebFetchOptions extends PublicWebOptions {
   readonly userAgent?: string
 }
 
-interface WebFetchInput {
+export interface WebFetchInput {
   readonly url: string
   readonly extractText?: boolean
   readonly offset?: number

@@ -13,7 +13,7 @@ const mostPriorContent = 1024 * 1024
 /** Between larger files no diff is made. */
 const mostCompared = 16 * 1024 * 1024
 
-interface WriteFileInput {
+export interface WriteFileInput {
   readonly path: string
   readonly content: string
 }

@@ -11,6 +11,7 @@ import { everyPath, looseFilter, strictFilter } from '../../src/tools/search/pat
 import type { SearchEntry, SearchQuery, SearchResult } from '../../src/tools/search/query.ts'
 import { searchWithRipgrep } from '../../src/tools/search/ripgrep.ts'
 import { searchTree } from '../../src/tools/search/search-tree.ts'
+import { listTree } from '../../src/tools/search/tree.ts'
 import type { ToolContext } from '../../src/types.ts'
 
 /** Ripgrep itself, told directly what our tools tell it; its results are the truth here. */
@@ -46,7 +47,7 @@ describe('the walker finds what ripgrep finds', () => {
     await fc.assert(
       fc.asyncProperty(trees(), async (tree) => {
         const root = plant(tree)
-        const listed = searchTree({ ...anything, mode: 'list' }, { path: root, kind: 'folder' })
+        const listed = listTree({ ...anything, mode: 'list' }, { path: root, kind: 'folder' })
         expect(listed.entries.map(({ path }) => path)).toEqual(filesByRipgrep(root))
         rmSync(dirname(root), { recursive: true })
       }),

@@ -1,8 +1,6 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { messageOf } from '../../core/errors.ts'
 import type { SearchGaps, SearchPlace, SearchQuery, SearchResult } from './query.ts'
-import { searchTree } from './search-tree.ts'
-import { createTextSearch } from './text-search.ts'
 
 /** By this a thread knows that it was started here, and that it is to run this module rather than to import it. */
 const mark = 'libero-search'
@@ -65,20 +63,22 @@ const tooSlow = (limitMs: number): string =>
   `the search was given up after ${Math.round(limitMs / 1000)} seconds: without ripgrep, this pattern takes too long on some text; simplify it, or search fewer files`
 
 const given: Job | undefined = workerData?.[mark]
-if (given) serve(given)
+if (given) void serve(given)
 
-/** What the thread does. */
-function serve({ query, place }: Job): void {
+/** What the thread does. Each file takes time to load, so it loads what it needs. */
+async function serve({ query, place }: Job): Promise<void> {
   const answer = (message: FromThread): void => parentPort?.postMessage(message)
   try {
-    if (place) answer({ result: searchTree(query, place) })
-    else serveTexts(query, answer)
+    if (!place) await serveTexts(query, answer)
+    else if (query.mode === 'list') answer({ result: (await import('./tree.ts')).listTree(query, place) })
+    else answer({ result: (await import('./search-tree.ts')).searchTree(query, place) })
   } catch (error) {
     answer({ problem: messageOf(error) })
   }
 }
 
-function serveTexts(query: SearchQuery, answer: (message: FromThread) => void): void {
+async function serveTexts(query: SearchQuery, answer: (message: FromThread) => void): Promise<void> {
+  const { createTextSearch } = await import('./text-search.ts')
   const search = createTextSearch(query)
   parentPort?.on('message', (message: ToThread) => {
     if ('gaps' in message) answer({ result: search.result(message.gaps) })

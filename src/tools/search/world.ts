@@ -1,7 +1,8 @@
 import type { ToolContext } from '../../core/tool.ts'
+import { createPager } from './pager.ts'
 import { pathFilter } from './path-filter.ts'
 import type { SearchGaps, SearchPlace, SearchQuery, SearchResult } from './query.ts'
-import { createTextSearch, typeFilter } from './text-search.ts'
+import { typeFilter } from './type-filter.ts'
 import { startSearch } from './worker.ts'
 import { type Folders, foldersByFind, foldersByListing, walkWorld } from './world-walk.ts'
 
@@ -60,9 +61,9 @@ export async function searchWorld(
 }
 
 function listed(query: SearchQuery, files: readonly string[], gaps: SearchGaps): SearchResult {
-  const search = createTextSearch(query)
-  for (const path of files) search.addPath(path)
-  return search.result(gaps)
+  const page = createPager(query)
+  for (const path of files) page.add({ path })
+  return page.result(gaps)
 }
 
 interface Bounds {

@@ -1,0 +1,85 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { release } from 'node:os'
+import { isAbsolute } from 'node:path'
+import { whereabouts } from '../files/confined-roots.ts'
+import { isInside } from './protected-paths.ts'
+import { seccompFilter } from './seccomp.ts'
+
+/** A bubblewrap that can be used. */
+export interface Bubblewrap {
+  readonly path: string
+  readonly knowsSize: boolean
+}
+
+const folders = ['/usr/bin', '/bin', '/usr/local/bin']
+const oldest = [0, 5]
+/** From here on it can bound what it keeps in memory. */
+const withSize = [0, 7]
+
+/** Finds bubblewrap in the folders of the system, or takes the one that is named; never one from a folder that commands may write. */
+export async function findBubblewrap(named: string | undefined, roots: readonly string[]): Promise<Bubblewrap> {
+  if (process.platform !== 'linux')
+    throw new Error(
+      `The bubblewrap context is for Linux only, and this is ${process.platform}; use a Docker context, a remote sandbox, or the process context (which isolates nothing)`,
+    )
+  if (!seccompFilter())
+    throw new Error(
+      `The bubblewrap context has no system call filter for ${process.arch}; use a Docker context or a remote sandbox`,
+    )
+  const path = named ?? folders.map((folder) => `${folder}/bwrap`).find((candidate) => existsSync(candidate))
+  if (path === undefined) throw new Error(`There is no bwrap in ${folders.join(', ')}. ${howToInstall}`)
+  if (!isAbsolute(path)) throw new TypeError(`\`bwrap\` must be an absolute path, not "${path}"`)
+  if (!existsSync(path)) throw new Error(`There is no ${path}. ${howToInstall}`)
+  const root = roots.find((folder) => isInside(folder, whereabouts(path)))
+  if (root) throw new Error(`${path} lies in ${root}, which commands may write; use one that is out of their reach`)
+  const version = await versionOf(path)
+  if (isBefore(version, oldest))
+    throw new Error(`${path} has version ${version.join('.')}, at least ${oldest.join('.')} is needed. ${howToInstall}`)
+  return { path, knowsSize: !isBefore(version, withSize) }
+}
+
+const howToInstall =
+  'Nothing was run. Install it with `apt-get install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora) or `apk add bubblewrap` (Alpine)'
+
+/** What it means when bubblewrap could not build the sandbox. */
+export function setupProblem(said: string): Error {
+  const reason =
+    said
+      .trim()
+      .split('\n')
+      .at(-1)
+      ?.replace(/^bwrap: /, '') || 'bubblewrap did not say why'
+  const isForbidden = /namespace|permission|not permitted|uid map|loopback|max_\*_namespaces/i.test(reason)
+  const advice = isForbidden ? howToPermit : 'See whether the folders it names are there'
+  return new Error(`The sandbox could not be built, and nothing was run: ${reason}. ${advice}`)
+}
+
+const howToPermit =
+  'If this user may not make user namespaces: `sysctl kernel.unprivileged_userns_clone=1` (Debian), `sysctl user.max_user_namespaces=15000`, `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an AppArmor profile for bwrap (Ubuntu); inside a container it must be started with the right to (`--security-opt seccomp=unconfined`, or privileged)'
+
+/** Since then processes are counted for each user namespace; before, all of the user's counted, and a limit would hit anybody. */
+const countsApart = [5, 14]
+
+/** Throws where the number of processes in a sandbox cannot be limited. Root is limited in another way. */
+export function checkProcessLimit(kernel = release(), isRoot = process.getuid?.() === 0): void {
+  if (isRoot || !isBefore(kernel.split('.').map(Number.parseFloat), countsApart)) return
+  throw new Error(
+    `The number of processes cannot be limited on Linux ${kernel}, which counts all of this user; ${countsApart.join('.')} or newer is needed. Accept that with \`limits: { processes: 0 }\``,
+  )
+}
+
+function versionOf(path: string): Promise<number[]> {
+  return new Promise((resolve, reject) => {
+    execFile(path, ['--version'], { env: {}, timeout: 10_000 }, (error, stdout, stderr) => {
+      const [, version] = /(\d+(?:\.\d+)+)/.exec(stdout) ?? []
+      if (version) return resolve(version.split('.').map(Number))
+      reject(setupProblem(stderr || error?.message || `${path} --version said nothing`))
+    })
+  })
+}
+
+function isBefore(version: readonly number[], wanted: readonly number[]): boolean {
+  for (const [i, part] of wanted.entries()) if (version[i] !== part) return (version[i] ?? 0) < part
+  return false
+}

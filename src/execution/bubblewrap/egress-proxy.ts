@@ -1,0 +1,198 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { messageOf } from '../../core/errors.ts'
+import { webAddress } from '../../platform/public-web.ts'
+import { type EgressMeter, egressMeter } from './egress-meter.ts'
+import { createEgressRules, type EgressRules, type EgressTarget } from './egress-rules.ts'
+
+/** What went out, or was refused. */
+export interface EgressEvent {
+  readonly host: string
+  readonly port: number
+  readonly allowed: boolean
+  /** Why not, or why it failed. */
+  readonly reason?: string
+  readonly bytesSent: number
+  readonly bytesReceived: number
+}
+
+export interface EgressProxyOptions extends EgressRules {
+  /** Bytes that may be sent in all; then nothing goes out any more. */
+  readonly maxUpload?: number
+  /** Told when a connection has ended, and when one was refused. */
+  readonly onEgress?: (event: EgressEvent) => void
+}
+
+export interface EgressProxy {
+  /** Speaks HTTP with whoever is at the other end; `onRefusal` hears what was refused to them. */
+  serve(socket: Socket, onRefusal?: (reason: string) => void): void
+  /** Ends all connections. */
+  close(): void
+}
+
+const mostSockets = 256
+
+/** The only way out of a sandbox: an HTTP proxy that knows where it may go, and looks names up itself. */
+export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
+  const rules = createEgressRules(options)
+  const meter = egressMeter(options)
+  const sockets = new Map<Duplex, (reason: string) => void>()
+  const server = createServer({ maxHeaderSize: 64 * 1024, requestTimeout: 0 })
+
+  async function find(host: string, port: number, from: Duplex): Promise<EgressTarget> {
+    try {
+      meter.check()
+      return await rules.find(host, port)
+    } catch (error) {
+      const reason = messageOf(error)
+      meter.refuse(host, port, reason)
+      sockets.get(from)?.(`${host}:${port}: ${reason}`)
+      throw error
+    }
+  }
+
+  server.on('connect', async (asked: IncomingMessage, client: Socket, head: Buffer) => {
+    client.on('error', () => client.destroy())
+    try {
+      const { host, port } = authority(asked.url ?? '')
+      const target = await find(host, port, client)
+      await tunnel(target, client, head, meter)
+    } catch (error) {
+      client.end(refusal(error))
+    }
+  })
+
+  server.on('request', async (asked: IncomingMessage, answer: ServerResponse) => {
+    try {
+      const url = plainAddress(asked.url ?? '')
+      const target = await find(url.hostname, Number(url.port) || 80, asked.socket)
+      await forward(target, url, asked, answer, meter)
+    } catch (error) {
+      if (answer.headersSent) return void answer.destroy()
+      const { status, text } = said(error)
+      answer.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(text)
+    }
+  })
+
+  server.on('clientError', (_, client) => {
+    if (client.writable) client.end(refusal(badRequest('this is not a request that can be understood')))
+    else client.destroy()
+  })
+
+  return {
+    serve(socket, onRefusal = () => {}) {
+      if (sockets.size >= mostSockets) return void socket.destroy()
+      sockets.set(socket, onRefusal)
+      socket.once('close', () => sockets.delete(socket))
+      socket.on('error', () => {})
+      server.emit('connection', socket)
+    },
+    close() {
+      for (const socket of sockets.keys()) socket.destroy()
+    },
+  }
+}
+
+/** `host:port`, and nothing that could be read in two ways. */
+function authority(text: string): { host: string; port: number } {
+  const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%[\]]+):(\d{1,5})$/i.exec(text) ?? []
+  const url = host === undefined ? null : URL.parse(`http://${host}/`)
+  if (!url || Number(port) < 1 || Number(port) > 65_535) throw badRequest(`"${text.slice(0, 200)}" is not host:port`)
+  return { host: url.hostname, port: Number(port) }
+}
+
+function plainAddress(text: string): URL {
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) throw badRequest('this is a proxy; ask it for a whole URL')
+  let url: URL
+  try {
+    url = webAddress(text)
+  } catch (error) {
+    throw badRequest(messageOf(error))
+  }
+  if (url.protocol !== 'http:') throw badRequest(`ask for ${url.protocol}// with CONNECT`)
+  return url
+}
+
+async function tunnel(target: EgressTarget, client: Socket, head: Buffer, meter: EgressMeter): Promise<void> {
+  const upstream = await target.connect()
+  const count = meter.open(target, () => upstream.destroy())
+  upstream.on('error', () => client.destroy())
+  client.on('data', (chunk: Buffer) => count.sent(chunk.length))
+  upstream.on('data', (chunk: Buffer) => count.received(chunk.length))
+  upstream.once('close', () => {
+    count.end()
+    client.destroy()
+  })
+  client.once('close', () => upstream.destroy())
+  client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+  if (head.length > 0) {
+    count.sent(head.length)
+    upstream.write(head)
+  }
+  client.pipe(upstream)
+  upstream.pipe(client)
+}
+
+async function forward(
+  target: EgressTarget,
+  url: URL,
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  meter: EgressMeter,
+): Promise<void> {
+  const socket = await target.connect()
+  const count = meter.open(target, () => socket.destroy())
+  socket.once('close', () => count.end())
+  asked.on('data', (chunk: Buffer) => count.sent(chunk.length))
+  await new Promise<void>((resolve, reject) => {
+    const out = request({
+      createConnection: () => socket,
+      method: asked.method,
+      path: `${url.pathname}${url.search}`,
+      headers: { ...endToEnd(asked.headers), host: url.host, connection: 'close' },
+      setHost: false,
+    })
+    out.on('error', reject)
+    out.on('response', (back) => {
+      answer.writeHead(back.statusCode ?? 502, { ...endToEnd(back.headers), connection: 'close' })
+      back.on('data', (chunk: Buffer) => count.received(chunk.length))
+      back.on('error', reject)
+      back.pipe(answer)
+      answer.once('close', () => {
+        socket.destroy()
+        resolve()
+      })
+    })
+    asked.on('error', () => socket.destroy())
+    asked.pipe(out)
+  })
+}
+
+/** Meant for the next hop only. */
+const hopByHop = ['connection', 'keep-alive', 'proxy-authorization', 'proxy-authenticate', 'proxy-connection', 'te']
+const alsoHopByHop = ['trailer', 'transfer-encoding', 'upgrade', 'host']
+
+function endToEnd(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase())
+  const dropped = new Set([...hopByHop, ...alsoHopByHop, ...named])
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !dropped.has(name)))
+}
+
+function badRequest(text: string): Error {
+  return Object.assign(new Error(text), { code: 'EBADREQUEST' })
+}
+
+function said(error: unknown): { status: number; text: string } {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const status = code === 'EBADREQUEST' ? 400 : code === 'EREFUSED' ? 403 : 502
+  return { status, text: `The sandbox did not connect: ${messageOf(error)}\n` }
+}
+
+const phrases: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }
+
+function refusal(error: unknown): string {
+  const { status, text } = said(error)
+  const head = `HTTP/1.1 ${status} ${phrases[status]}\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close`
+  return `${head}\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+}

@@ -1,0 +1,98 @@
+import { lookup } from 'node:dns/promises'
+import { connect as connectHere, isIP, type Socket } from 'node:net'
+import { isPublicAddress } from '../../platform/addresses.ts'
+import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts'
+
+export interface EgressRules {
+  /**
+   * `registry.example`, `*.example.org`, with or without a port. An address that is not public must be named itself:
+   * `10.0.0.7`, `localhost:8080`.
+   */
+  readonly allow: readonly string[]
+  /** Never, whatever else is allowed. */
+  readonly deny?: readonly string[]
+  /** All addresses of a name. Default: as this machine finds them. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>
+  /** Default: TCP. */
+  readonly connect?: (address: string, port: number) => Socket
+}
+
+/** Somewhere that may be connected to. */
+export interface EgressTarget {
+  readonly host: string
+  readonly port: number
+  /** To one of the very addresses that were checked. */
+  connect(): Promise<Socket>
+}
+
+/** Says where a sandbox may go. */
+export function createEgressRules(rules: EgressRules): { find(host: string, port: number): Promise<EgressTarget> } {
+  const { allow, deny = [], resolve = resolveHere, connect = (host, port) => connectHere({ host, port }) } = rules
+  checkHostRules(allow, 'network.allow')
+  checkHostRules(deny, 'network.deny')
+
+  /** Addresses that are not public must be named as they are. */
+  const literals = allow.filter((rule) => !rule.startsWith('*'))
+
+  function mayConnect(address: string, host: string, port: number): boolean {
+    if (isNamed(address, port, deny)) return false
+    if (isPublicAddress(address) || isNamed(address, port, literals)) return true
+    return host === 'localhost' && loopback.test(address)
+  }
+
+  return {
+    async find(asked, port) {
+      const host = plainHost(asked)
+      if (isNamed(host, port, deny)) throw refused(`${host} is denied`)
+      if (!isNamed(host, port, allow)) throw refused(`${host}:${port} is not allowed (only ${list(allow)})`)
+      const addresses = isIP(host) ? [host] : await resolve(host)
+      const checked = addresses.filter((address) => mayConnect(address, host, port))
+      if (checked.length === 0) throw refused(`${host} has no address that is public or allowed as it is`)
+      return { host, port, connect: () => firstOf(checked.map((address) => () => connect(address, port))) }
+    },
+  }
+}
+
+const connectMs = 20_000
+const mostTries = 4
+
+async function firstOf(tries: readonly (() => Socket)[]): Promise<Socket> {
+  let problem: unknown
+  for (const start of tries.slice(0, mostTries)) {
+    try {
+      return await connected(start())
+    } catch (error) {
+      problem = error
+    }
+  }
+  throw problem
+}
+
+function connected(socket: Socket): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => socket.destroy(new Error('nobody answered')), connectMs)
+    socket.once('error', (error) => {
+      clearTimeout(timer)
+      reject(error)
+    })
+    socket.once('connect', () => {
+      clearTimeout(timer)
+      resolve(socket)
+    })
+  })
+}
+
+const loopback = /^(127\.|::1$)/
+const mostNamed = 10
+
+function list(allow: readonly string[]): string {
+  if (allow.length === 0) return 'nothing is'
+  return allow.length > mostNamed ? `${allow.slice(0, mostNamed).join(', ')}, …` : allow.join(', ')
+}
+
+function refused(reason: string): Error {
+  return Object.assign(new Error(reason), { code: 'EREFUSED' })
+}
+
+const resolveHere = async (host: string): Promise<string[]> =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address)

@@ -1,0 +1,176 @@
+import { lstatSync, mkdirSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { resolve } from 'node:path'
+import type { ExecOptions, ExecResult } from '../../core/execution.ts'
+import { shellQuote } from '../../core/posix-path.ts'
+import { childEnv } from '../commands/child-env.ts'
+import { type CommandLimits, commandShell } from '../commands/command-shell.ts'
+import { fileError } from '../files/confined-path.ts'
+import type { Bubblewrap } from './check.ts'
+import { createEgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
+import { createPrivatePlace } from './place.ts'
+import { type SandboxPolicyOptions, sandboxPolicy } from './policy.ts'
+import { createProcessCgroup } from './process-cgroup.ts'
+import { runSandboxed, type SandboxedProgram } from './runner.ts'
+import { proxyEnv } from './sandbox-network.ts'
+import { innerCommand } from './script.ts'
+import { seccompFilter } from './seccomp.ts'
+
+type Variables = Readonly<Record<string, string>>
+
+export interface SandboxHandleOptions extends SandboxPolicyOptions {
+  readonly bubblewrap: Bubblewrap
+  readonly cwd: string
+  readonly network: boolean | EgressProxyOptions
+  readonly env: readonly (Variables | undefined)[]
+  readonly inheritEnv: readonly string[]
+  readonly limits: CommandLimits
+}
+
+/** One handle: what its commands and file verbs share. */
+export interface SandboxHandle {
+  run(command: string, options: ExecOptions): Promise<ExecResult>
+  /** A script of ours, without network and limits. It can write only when it says so. */
+  script(script: string, how: { writes: boolean; input?: string | Uint8Array | undefined }): Promise<ExecResult>
+  /** Whether a path is kept from being written although it lies in a root. */
+  isProtected(path: string): boolean
+  /** Ends what runs, and leaves nothing behind. */
+  end(): Promise<void>
+}
+
+const scriptMs = 120_000
+
+export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandle {
+  const { bubblewrap, roots, network, placeholders } = options
+  const policy = sandboxPolicy(options)
+  const isRoot = process.getuid?.() === 0
+  const { processes, ...limits } = options.limits
+  // Root is not held by `ulimit -u`.
+  const shell = commandShell(isRoot ? limits : options.limits)
+  const group = isRoot && processes !== undefined ? createProcessCgroup(processes) : undefined
+  const place = createPrivatePlace(seccompFilter()!)
+  const proxy = typeof network === 'object' ? createEgressProxy(network) : undefined
+  const running = new Map<AbortController, Promise<unknown>>()
+
+  type Program = Omit<SandboxedProgram, 'bubblewrap' | 'place' | 'layout' | 'mark'>
+  type Terms = { writes: boolean; free?: readonly string[]; hostNetwork?: boolean; env: Variables }
+
+  /** Runs a program in a sandbox as it has to be at this moment. */
+  async function inSandbox(program: Program, { writes, free = [], hostNetwork = false, env }: Terms) {
+    const files = await policy.files({ writes, free })
+    program.options.signal?.throwIfAborted()
+    const held = await placeholders.hold(files.protection?.missing ?? [])
+    const protection = files.protection && { ...files.protection, missing: held.paths }
+    const mark = crypto.randomUUID()
+    const marked = { ...env, LIBERO_COMMAND: mark }
+    const layout = { ...files, ...(protection && { protection }), hostNetwork, env: marked }
+    try {
+      return { ...(await runSandboxed({ ...program, bubblewrap, place, layout, mark })), files }
+    } finally {
+      held.release()
+    }
+  }
+
+  async function command(text: string, given: ExecOptions, signal: AbortSignal): Promise<ExecResult> {
+    const { cwd: _, env: ownEnv, ...rest } = given
+    const cwd = resolve(options.cwd, given.cwd ?? '')
+    const forced = typeof network === 'object' ? proxyEnv(network.allow) : undefined
+    const env = environment(options, [{ PWD: cwd }, ...options.env, ownEnv, forced])
+    const { file, args } = shell(text)
+    const notes: string[] = []
+    const program = {
+      entrance: group?.entrance,
+      program: innerCommand(cwd, [file, ...args], proxy !== undefined),
+      command: text,
+      ...(proxy && { onConnection: (socket: Socket) => proxy.serve(socket, (reason) => notes.push(reason)) }),
+      options: { ...rest, signal },
+    }
+    const terms = { writes: true, hostNetwork: network === true, env }
+    const { result, report, files } = await inSandbox(program, terms)
+    if (report.hadNoFolder) throw noFolder(cwd)
+    if (report.said !== '') throw new Error(`The way to the network could not be opened: ${report.said}`)
+    notes.push(...(await takeAway(files.protection?.watched.filter(isThere) ?? [])))
+    // Seen from outside there is nothing but bubblewrap on its way out.
+    const { leftRunning: _outside, ...ended } = result
+    const { leftRunning } = report
+    return withNotes({ ...ended, ...(leftRunning.length > 0 && { leftRunning }) }, notes, given)
+  }
+
+  /** What could not be kept from coming into being. Removed from inside: there a link leads nowhere it should not. */
+  async function takeAway(paths: readonly string[]): Promise<string[]> {
+    if (paths.length === 0) return []
+    const remove = ['/bin/sh', '-c', `rm -rf -- ${paths.map(shellQuote).join(' ')}`]
+    await inSandbox(ownProgram(remove), { writes: true, free: paths, env: environment(options, []) })
+    return paths.map((path) => `${path} was made and taken away again: it is protected`)
+  }
+
+  async function tracked<T>(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController()
+    const follow = (): void => stop.abort(outer?.reason)
+    if (outer?.aborted) follow()
+    outer?.addEventListener('abort', follow)
+    const done = work(stop.signal)
+    running.set(stop, done)
+    try {
+      return await done
+    } finally {
+      running.delete(stop)
+      outer?.removeEventListener('abort', follow)
+    }
+  }
+
+  return {
+    run: (text, given) => tracked(given.signal, (signal) => command(text, given, signal)),
+
+    script: (text, { writes, input }) =>
+      tracked(undefined, async (signal) => {
+        if (writes && roots.includes(options.cwd)) mkdirSync(options.cwd, { recursive: true })
+        const program = ownProgram(['/bin/sh', '-c', text], { signal, ...(input !== undefined && { input }) })
+        return (await inSandbox(program, { writes, env: environment(options, []) })).result
+      }),
+
+    isProtected: policy.isProtected,
+
+    async end() {
+      for (const stop of running.keys()) stop.abort(new Error('The execution handle was destroyed'))
+      await Promise.allSettled(running.values())
+      proxy?.close()
+      await Promise.all([place.remove(), group?.remove(), placeholders.tidy()])
+    },
+  }
+}
+
+function ownProgram(program: readonly string[], options: Pick<ExecOptions, 'signal' | 'input'> = {}) {
+  return { entrance: undefined, program, options: { ...options, timeout: scriptMs } }
+}
+
+/** Caches are no secret, but the home is not theirs to write here. */
+const places = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache: '/tmp/.npm' }
+
+function environment({ inheritEnv }: SandboxHandleOptions, added: readonly (Variables | undefined)[]): Variables {
+  return childEnv({ host: process.env, inherit: inheritEnv, added: [places, ...added] })
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function noFolder(cwd: string): Error {
+  return fileError('ENOENT', `The working folder ${cwd} does not exist (any more); create it, or use another one`, cwd)
+}
+
+const mostNotes = 10
+
+/** What the sandbox has to say about a command comes after what the command said. */
+function withNotes(result: ExecResult, notes: readonly string[], { onOutput }: ExecOptions): ExecResult {
+  if (notes.length === 0) return result
+  const shown = [...new Set(notes)].slice(0, mostNotes)
+  const text = shown.map((note) => `[sandbox] ${note}\n`).join('')
+  if (!onOutput) return { ...result, stderr: `${result.stderr}${/(^|\n)$/.test(result.stderr) ? '' : '\n'}${text}` }
+  try {
+    onOutput(text, 'stderr')
+  } catch {
+    // a listener that fails is no reason for the command to
+  }
+  return result
+}

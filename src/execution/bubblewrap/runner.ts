@@ -1,0 +1,139 @@
+import { closeSync, openSync, readlinkSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ExecOptions, ExecResult } from '../../core/execution.ts'
+import { runCommand } from '../commands/run-command.ts'
+import type { StartedCommand } from '../commands/start-command.ts'
+import { processIds, send } from '../commands/strays.ts'
+import { bubblewrapArgs, type SandboxLayout } from './args.ts'
+import { type Bubblewrap, setupProblem } from './check.ts'
+import type { PrivatePlace } from './place.ts'
+import { acceptFrom } from './sandbox-network.ts'
+import { fds, outerCommand, type Report, readReport } from './script.ts'
+
+export interface SandboxedProgram {
+  readonly bubblewrap: Bubblewrap
+  readonly place: PrivatePlace
+  readonly layout: Omit<SandboxLayout, 'fds' | 'knowsSize' | 'temporary' | 'nothing'>
+  /** The group it must enter. */
+  readonly entrance: string | undefined
+  readonly program: readonly string[]
+  /** What of it somebody else wrote, to be looked at first. */
+  readonly command?: string
+  /** In the environment of the layout too. */
+  readonly mark: string
+  /** Gets each connection to the proxy, when the program opens the way to it. */
+  readonly onConnection?: ((socket: Socket) => void) | undefined
+  readonly options: Omit<ExecOptions, 'cwd' | 'env'>
+}
+
+/** Builds a sandbox, runs a program in it to its end, and takes it down again with all that is in it. */
+export async function runSandboxed(what: SandboxedProgram): Promise<{ result: ExecResult; report: Report }> {
+  const { bubblewrap, place, layout, mark, onConnection, options } = what
+  const { temporary, nothing } = place
+  const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
+  const status = openNew(place.file('status'))
+  const further: number[] = [
+    openText(place.file('args'), args.join('\0')),
+    openSync(place.seccomp, 'r'),
+    status,
+    status,
+  ]
+  const outer = outerCommand(bubblewrap.path, what.entrance, what.program)
+  const stderr = tailOf(options.onOutput)
+  const over = new AbortController()
+  let closePort = (): void => {}
+  try {
+    const result = await runCommand({
+      ...options,
+      ...(stderr && { onOutput: stderr.onOutput }),
+      command: what.command ?? '',
+      shell: () => outer,
+      cwd: '/',
+      env: {},
+      mark,
+      further: onConnection ? [...further, 'ipc'] : further,
+      // The group is bubblewrap alone: what runs inside would be killed with it, and have no time to tidy up.
+      askToEnd: () => void askToEnd(status, over.signal),
+      onStart(child: StartedCommand) {
+        if (onConnection) closePort = acceptFrom(child, onConnection)
+      },
+    })
+    const report = readReport(textOf(status))
+    if (!report.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
+    return { result, report }
+  } finally {
+    over.abort()
+    closePort()
+    for (const fd of new Set(further)) closeSync(fd)
+  }
+}
+
+/** Whoever asked it to end kills it before. */
+const longestGraceMs = 10_000
+const betweenMs = 20
+
+/** Again and again: on a busy machine the command may not even have begun, and would begin after it was asked to end. */
+async function askToEnd(status: number, over: AbortSignal): Promise<void> {
+  const asked = new Set<number>()
+  for (const started = performance.now(); performance.now() - started < longestGraceMs && !over.aborted; ) {
+    for (const pid of processesInside(textOf(status))) {
+      if (!asked.has(pid)) send(pid, 'SIGTERM')
+      asked.add(pid)
+    }
+    await sleep(betweenMs)
+  }
+}
+
+/** Parents first: one whose child ended would go on with the next command. */
+function processesInside(report: string): number[] {
+  const [, child] = /"child-pid": (\d+)/.exec(report) ?? []
+  const inside = child && namespaceOf(Number(child))
+  // Its number may be somebody else's by now, and that one lives where we do.
+  if (!inside || inside === namespaceOf(process.pid)) return []
+  return [...(processIds() ?? [])].filter((pid) => namespaceOf(pid) === inside).sort((a, b) => a - b)
+}
+
+function namespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`)
+  } catch {
+    return undefined // gone, or somebody else's
+  }
+}
+
+/** Read and written by descriptor only. */
+function openNew(path: string): number {
+  const fd = openSync(path, 'wx+', 0o600)
+  unlinkSync(path)
+  return fd
+}
+
+function openText(path: string, text: string): number {
+  writeFileSync(path, text, { mode: 0o600, flag: 'wx' })
+  const fd = openSync(path, 'r')
+  unlinkSync(path)
+  return fd
+}
+
+const mostReport = 64 * 1024
+
+function textOf(fd: number): string {
+  const bytes = Buffer.alloc(mostReport)
+  return bytes.toString('utf8', 0, readSync(fd, bytes, 0, mostReport, 0))
+}
+
+const mostKept = 2000
+
+/** The end of stderr, although somebody else listens. */
+function tailOf(onOutput: ExecOptions['onOutput']) {
+  if (!onOutput) return undefined
+  let kept = ''
+  return {
+    onOutput(text: string, from: 'stdout' | 'stderr'): void {
+      if (from === 'stderr') kept = (kept + text).slice(-mostKept)
+      onOutput(text, from)
+    },
+    text: () => kept,
+  }
+}

@@ -1,0 +1,74 @@
+import { resolve } from 'node:path'
+import type { ExecOptions, ExecResult } from '../../core/execution.ts'
+import { childEnv } from './child-env.ts'
+import { type CommandLimits, commandShell } from './command-shell.ts'
+import { runCommand } from './run-command.ts'
+import { endStrays } from './strays.ts'
+
+export interface CommandsOptions {
+  /** Absolute. */
+  readonly cwd: string
+  readonly env: readonly (Readonly<Record<string, string>> | undefined)[]
+  readonly inheritEnv: readonly string[]
+  readonly limits: CommandLimits | undefined
+}
+
+/** The commands of one handle. */
+export interface Commands {
+  run(command: string, options: ExecOptions): Promise<ExecResult>
+  /** Ends what runs; resolves when it is gone, or cannot be ended. */
+  end(): Promise<void>
+}
+
+const endGraceMs = 250
+
+export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions): Commands {
+  const shell = commandShell(limits)
+  const handleMark = crypto.randomUUID()
+  const destroyed = new Error('The execution handle was destroyed')
+  const running = new Map<AbortController, Promise<unknown>>()
+
+  async function runOne(command: string, options: ExecOptions, signal: AbortSignal): Promise<ExecResult> {
+    const mark = crypto.randomUUID()
+    const at = resolve(cwd, options.cwd ?? '')
+    const host = process.env
+    const marks = {
+      LIBERO_HANDLE: nested(host.LIBERO_HANDLE, handleMark),
+      LIBERO_COMMAND: nested(host.LIBERO_COMMAND, mark),
+    }
+    const added = [{ PWD: at }, ...env, options.env, marks]
+    const all = childEnv({ host, inherit: inheritEnv, added })
+    return runCommand({ ...options, command, shell, cwd: at, env: all, mark, signal })
+  }
+
+  return {
+    async run(command, options) {
+      const stop = new AbortController()
+      const follow = (): void => stop.abort(options.signal?.reason)
+      if (options.signal?.aborted) follow()
+      options.signal?.addEventListener('abort', follow)
+      const work = runOne(command, options, stop.signal)
+      running.set(stop, work)
+      try {
+        return await work
+      } catch (error) {
+        if (error === destroyed) return { stdout: '', stderr: '', exitCode: null } // as if it had just begun
+        throw error
+      } finally {
+        running.delete(stop)
+        options.signal?.removeEventListener('abort', follow)
+      }
+    },
+
+    async end() {
+      for (const stop of running.keys()) stop.abort(destroyed)
+      await Promise.allSettled(running.values())
+      await endStrays({ mark: handleMark }, { graceMs: endGraceMs })
+    },
+  }
+}
+
+/** When we run inside a command of another Libero, what we start belongs to that one too. */
+function nested(outer: string | undefined, own: string): string {
+  return outer && outer.length < 1000 ? `${outer} ${own}` : own
+}

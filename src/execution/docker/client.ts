@@ -1,0 +1,76 @@
+import type { Duplex } from 'node:stream'
+import { messageOf } from '../../core/errors.ts'
+
+/** What we use of dockerode; an instance of it is one. */
+export interface DockerClient {
+  getImage(name: string): { inspect(): Promise<unknown> }
+  pull(image: string): Promise<NodeJS.ReadableStream>
+  createContainer(options: Record<string, unknown>): Promise<DockerContainer>
+}
+
+export interface DockerContainer {
+  readonly id: string
+  start(): Promise<unknown>
+  inspect(): Promise<{ readonly State?: DockerState }>
+  remove(options: { readonly force: boolean; readonly v: boolean }): Promise<unknown>
+  exec(options: Record<string, unknown>): Promise<DockerExec>
+}
+
+export interface DockerState {
+  readonly Running?: boolean
+  readonly ExitCode?: number
+  readonly OOMKilled?: boolean
+}
+
+export interface DockerExec {
+  start(options: { readonly hijack: boolean; readonly stdin: boolean }): Promise<Duplex>
+  inspect(): Promise<{ readonly Running: boolean; readonly ExitCode: number | null }>
+}
+
+/** Where Docker answers, as dockerode takes it: `socketPath`, or `host` and `port`, and so on. */
+export type DockerConnection = Readonly<Record<string, unknown>>
+
+/** A client for that engine. Its package is loaded now, not before. */
+export async function dockerClient(given: DockerClient | DockerConnection = {}): Promise<DockerClient> {
+  if (isClient(given)) return given
+  const { default: Docker } = await import('dockerode').catch((cause: unknown) => {
+    throw new Error('A Docker context needs the package dockerode. Install it: npm install dockerode', { cause })
+  })
+  return new Docker({ ...given }) as unknown as DockerClient
+}
+
+function isClient(given: DockerClient | DockerConnection): given is DockerClient {
+  return 'createContainer' in given && typeof given.createContainer === 'function'
+}
+
+/** What Docker said, and what to do when it said nothing. */
+export function dockerProblem(what: string, error: unknown): Error {
+  const { code, address, port } = (error ?? {}) as { code?: unknown; address?: unknown; port?: unknown }
+  const place = [address, port].filter((part) => part !== undefined).join(':') || 'its socket'
+  const advice = typeof code === 'string' ? unreachable[code] : undefined
+  const text = advice ? `Docker does not answer at ${place} (${code}). ${advice}` : plain(messageOf(error))
+  return new Error(`${what}: ${text}`, { cause: error })
+}
+
+const startIt =
+  'Start Docker (`docker info` must work), or say where it is: createDockerContext({ docker: { socketPath: … } }), or DOCKER_HOST'
+
+const unreachable: Readonly<Record<string, string>> = {
+  ENOENT: startIt,
+  ECONNREFUSED: startIt,
+  ENOTFOUND: startIt,
+  ETIMEDOUT: startIt,
+  EHOSTUNREACH: startIt,
+  EACCES: 'This user may not use it: add it to the group of the socket (often `docker`), or use rootless Docker',
+}
+
+/** Without dockerode's prefix: `(HTTP code 404) no such container - No such container: abc `. */
+function plain(message: string): string {
+  return message.replace(/^\(HTTP code \d+\) .*? - /, '').trim()
+}
+
+/** The status that the engine refused a request with. */
+export function statusOf(error: unknown): number | undefined {
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined
+  return typeof status === 'number' ? status : undefined
+}

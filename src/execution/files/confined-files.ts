@@ -1,0 +1,215 @@
+import { constants } from 'node:buffer'
+import { type BigIntStats, closeSync, type Dirent, fstatSync, read, readdir, stat } from 'node:fs'
+import { homedir } from 'node:os'
+import { promisify } from 'node:util'
+import type { FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
+import { codeOf } from '../../platform/files.ts'
+import { type Held, type Hold, hasDescriptorPaths, holdByDescriptor, holdByPath } from './confined-hold.ts'
+import { fileError, readPath } from './confined-path.ts'
+import { type Roots, settleRoots, whereabouts } from './confined-roots.ts'
+import { replaceFile } from './confined-write.ts'
+import { refuseUnlessRegular, stampOf } from './regular-file.ts'
+
+/** Files of this machine, as far as they really lie inside some folders. */
+export interface ConfinedFiles {
+  stat(cwd: string, path: string): Promise<FileInfo>
+  openFile(cwd: string, path: string): Promise<OpenFile>
+  readFile(cwd: string, path: string): Promise<string>
+  writeFile(cwd: string, path: string, content: string | Uint8Array, options?: WriteFileOptions): Promise<void>
+  listFiles(cwd: string, path: string): Promise<string[]>
+}
+
+export interface ConfinedFilesOptions {
+  /** Absolute folders; `any` confines nothing. Special files are refused and writes are atomic all the same. */
+  readonly roots: readonly string[] | 'any'
+  /** Default: where the system can do it. False: by paths, which is weaker. */
+  readonly byDescriptor?: boolean
+}
+
+/** Every verb decides by what it really holds open, not by what a path looked like a moment before. */
+export function confinedFiles({ roots, byDescriptor = hasDescriptorPaths() }: ConfinedFilesOptions): ConfinedFiles {
+  const settled = settleRoots(roots)
+  const hold = byDescriptor ? holdByDescriptor(settled) : holdByPath
+
+  /** Does something with the path that was meant; a failure names that path, and tells nothing of what lies outside. */
+  async function on<T>(cwd: string, path: string, work: (asked: string) => Promise<T>): Promise<T> {
+    const asked = readPath(path, { cwd, home: homedir, platform: process.platform })
+    try {
+      return await work(asked)
+    } catch (error) {
+      throw problem(error, asked, settled)
+    }
+  }
+
+  async function open(asked: string): Promise<Opened> {
+    const held = await holdInside(hold, settled, asked)
+    try {
+      refuseUnlessRegular(held.stats, asked)
+      return opened(await held.open(), held.path, asked)
+    } finally {
+      held.close()
+    }
+  }
+
+  return {
+    stat: (cwd, path) =>
+      on(cwd, path, async (asked) => {
+        const held = await holdInside(hold, settled, asked)
+        held.close()
+        return infoOf(held.path, held.stats)
+      }),
+
+    openFile: (cwd, path) => on(cwd, path, async (asked) => openFile(await open(asked))),
+
+    readFile: (cwd, path) => on(cwd, path, async (asked) => readText(await open(asked), asked)),
+
+    writeFile: (cwd, path, content, options = {}) =>
+      on(cwd, path, (asked) => replaceFile({ hold, roots: settled }, asked, content, options)),
+
+    listFiles: (cwd, path) =>
+      on(cwd, path, async (asked) => {
+        const folder = await holdInside(hold, settled, asked, { folder: true })
+        try {
+          const names = await namesIn(folder)
+          settled.check(folder.whereNow(), asked)
+          return names
+        } finally {
+          folder.close()
+        }
+      }),
+  }
+}
+
+interface Opened {
+  readonly fd: number
+  readonly info: FileInfo
+}
+
+async function holdInside(hold: Hold, roots: Roots, asked: string, options?: { folder: true }): Promise<Held> {
+  const held = await hold(asked, options)
+  try {
+    roots.check(held.path, asked)
+    return held
+  } catch (error) {
+    held.close()
+    throw error
+  }
+}
+
+function opened(fd: number, path: string, asked: string): Opened {
+  try {
+    const stats = fstatSync(fd, { bigint: true })
+    refuseUnlessRegular(stats, asked)
+    return { fd, info: infoOf(path, stats) }
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+function infoOf(path: string, stats: BigIntStats): FileInfo {
+  return {
+    path,
+    key: `file:${path}`,
+    kind: stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other',
+    size: Number(stats.size),
+    mtimeMs: Number(stats.mtimeNs) / 1e6,
+    stamp: stampOf(stats),
+  }
+}
+
+function openFile({ fd, info }: Opened): OpenFile {
+  const reads = new Set<Promise<unknown>>()
+  let closing: Promise<void> | undefined
+
+  /** The number of a closed descriptor soon belongs to another file. */
+  async function closeAfterReads(): Promise<void> {
+    await Promise.allSettled(reads)
+    closeSync(fd)
+  }
+
+  return {
+    info,
+    async read(position, length) {
+      if (closing) throw fileError('EBADF', `"${info.path}" was closed; open it again`, info.path)
+      const work = readPart(fd, position, length)
+      reads.add(work)
+      return work.finally(() => reads.delete(work))
+    },
+    close: () => (closing ??= closeAfterReads()),
+  }
+}
+
+const readFd = promisify(read)
+/** For files of the system, which have a size of 0 and content. */
+const chunk = 65_536
+
+/** The size is asked for again each time: a file may grow, and its end costs no read of its own. */
+async function readPart(fd: number, position: number, length: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let got = 0
+  while (got < length) {
+    const { size } = fstatSync(fd)
+    const left = size === 0 ? chunk : size - position - got
+    if (left <= 0) break
+    const buffer = Buffer.allocUnsafe(Math.min(left, length - got))
+    const { bytesRead } = await readFd(fd, buffer, 0, buffer.length, position + got)
+    if (bytesRead === 0) break
+    parts.push(buffer.subarray(0, bytesRead))
+    got += bytesRead
+  }
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
+}
+
+async function readText({ fd, info }: Opened, asked: string): Promise<string> {
+  try {
+    if (info.size > constants.MAX_STRING_LENGTH)
+      throw fileError(
+        'EFBIG',
+        `"${asked}" is too big to be read at once (${info.size} bytes); read a part of it`,
+        asked,
+      )
+    const bytes = await readPart(fd, 0, constants.MAX_STRING_LENGTH)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const readFolder = promisify(readdir) as (path: string, options: { withFileTypes: true }) => Promise<Dirent[]>
+const statOf = promisify(stat)
+
+async function namesIn(folder: Held): Promise<string[]> {
+  const entries = await readFolder(folder.at(), { withFileTypes: true })
+  const names = entries.map(async (entry) => {
+    const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await leadsToFolder(folder.at(entry.name))))
+    return isFolder ? `${entry.name}/` : entry.name
+  })
+  return (await Promise.all(names)).sort()
+}
+
+async function leadsToFolder(link: string): Promise<boolean> {
+  try {
+    return (await statOf(link)).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** Whether there is something outside, and what, is nobody's business: there, every failure is the same one. */
+function problem(error: unknown, asked: string, roots: Roots): unknown {
+  if (codeOf(error) === 'EOUTSIDE') return error
+  try {
+    if (roots.folders) roots.check(whereabouts(asked), asked)
+  } catch (outside) {
+    return outside
+  }
+  if (!(error instanceof Error) || !('syscall' in error)) return error
+  // The paths of descriptors mean nothing to anybody else.
+  const message = `${error.message.replace(/, \w+( '.*)?$/s, '')}: "${asked}"`
+  return Object.assign(new Error(message, { cause: error }), {
+    code: codeOf(error),
+    syscall: error.syscall,
+    path: asked,
+  })
+}

@@ -1,0 +1,174 @@
+import { messageOf } from '../../core/errors.ts'
+import type { ExecResult, ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
+import { ShellListener } from './shell-listener.ts'
+import { endOf, joinLines, type ShellToolResult, shortCommand, withMarker } from './shell-result.ts'
+
+/** The background jobs of one place. They live as long as it does, across runs, and end when it is destroyed. */
+export function jobsOf(handle: ExecutionHandle): Jobs {
+  let jobs = places.get(handle)
+  if (!jobs) places.set(handle, (jobs = new Jobs()))
+  return jobs
+}
+
+/** Held by the handle, so that jobs are forgotten with their place. */
+const places = new WeakMap<ExecutionHandle, Jobs>()
+
+const mostRunning = 20
+const mostEnded = 20
+
+export class Jobs {
+  readonly #jobs = new Map<number, Job>()
+  #last = 0
+
+  start(execution: ExecutionContext, handle: ExecutionHandle, options: JobOptions): Job {
+    const running = this.all.filter((job) => !job.ended)
+    if (running.length >= mostRunning)
+      throw new Error(`${running.length} jobs are running already; stop one with shell_stop first\n${listOf(running)}`)
+    const ended = this.all.filter((job) => job.ended)
+    for (const job of ended.slice(0, Math.max(0, ended.length - mostEnded))) this.#jobs.delete(job.id)
+    const job = new Job(++this.#last, execution, handle, options)
+    this.#jobs.set(job.id, job)
+    return job
+  }
+
+  get all(): readonly Job[] {
+    return [...this.#jobs.values()]
+  }
+
+  /** Throws where there is no such job, and says which there are. */
+  find(id: number): Job {
+    const job = this.#jobs.get(id)
+    if (!job) throw new Error(`there is no job ${id}; ${this.summary}`)
+    return job
+  }
+
+  forget(job: Job): void {
+    this.#jobs.delete(job.id)
+  }
+
+  get summary(): string {
+    return this.#jobs.size > 0 ? `the jobs are:\n${listOf(this.all)}` : 'no job was started here'
+  }
+}
+
+export interface JobOptions {
+  readonly command: string
+  readonly cwd: string | undefined
+  /** How much unread output is kept. */
+  readonly maxBytes: number
+}
+
+/** A command that goes on after the call that started it. */
+export class Job {
+  readonly id: number
+  readonly command: string
+  /** What nobody has read yet. */
+  readonly output: ShellListener
+  ended: JobEnd | undefined
+  readonly #startedAt = performance.now()
+  readonly #controller = new AbortController()
+  readonly #watchers = new Set<() => void>()
+  #isStopped = false
+
+  constructor(id: number, execution: ExecutionContext, handle: ExecutionHandle, options: JobOptions) {
+    const { command, cwd, maxBytes } = options
+    this.id = id
+    this.command = command
+    this.output = new ShellListener({ maxBytes })
+    const onOutput = (text: string, from: 'stdout' | 'stderr'): void => {
+      this.output.hear(text, from)
+      this.#tellWatchers()
+    }
+    const { signal } = this.#controller
+    const place = cwd !== undefined && { cwd }
+    void (async () => execution.exec(handle, command, { timeout: 0, signal, onOutput, ...place }))().then(
+      (result) => {
+        this.output.hearAll(result)
+        this.#end({ result, elapsedMs: this.elapsedMs })
+      },
+      (error: unknown) => this.#end({ error, elapsedMs: this.elapsedMs }),
+    )
+  }
+
+  get elapsedMs(): number {
+    return this.ended?.elapsedMs ?? Math.round(performance.now() - this.#startedAt)
+  }
+
+  /** What it has written since the last look, and how it is. */
+  report(): ShellToolResult {
+    const body = withMarker(this.output.take()) || '(no new output)'
+    return { output: joinLines(body, `(job ${this.id}: ${this.status})`), isError: false, details: this.facts }
+  }
+
+  /** For screens. */
+  get facts(): Readonly<Record<string, unknown>> {
+    const { id, command, status, ended, elapsedMs } = this
+    const exitCode = ended?.result?.exitCode
+    return { job: id, command, status, isRunning: !ended, elapsedMs, ...(exitCode !== undefined && { exitCode }) }
+  }
+
+  /** `running for 12s`, `exit 0 after 3s`, `stopped after 3s`. */
+  get status(): string {
+    if (!this.ended)
+      return `${this.#isStopped ? 'being stopped, still running' : 'running'} for ${seconds(this.elapsedMs)}`
+    const { result, error } = this.ended
+    const after = `after ${seconds(this.elapsedMs)}`
+    if (this.#isStopped) return `stopped ${after}`
+    return result ? `${endOf(result)} ${after}` : `failed ${after}: ${messageOf(error)}`
+  }
+
+  /** Resolves when there is something to read, or at the end; at the latest after `ms`. */
+  async until(what: 'output' | 'end', ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    const isSo = (): boolean => this.ended !== undefined || (what === 'output' && !this.output.isEmpty)
+    if (isSo() || ms <= 0) return
+    let done = (): void => {}
+    const waiting = new Promise<void>((resolve) => (done = resolve))
+    const look = (): void => void (isSo() && done())
+    const timer = setTimeout(done, ms)
+    this.#watchers.add(look)
+    signal?.addEventListener('abort', done)
+    try {
+      await waiting
+      signal?.throwIfAborted()
+    } finally {
+      clearTimeout(timer)
+      this.#watchers.delete(look)
+      signal?.removeEventListener('abort', done)
+    }
+  }
+
+  /** Ends it, the way its place does that. */
+  async stop(): Promise<void> {
+    if (this.ended) return
+    this.#isStopped = true
+    this.#controller.abort(new Error('the job was stopped'))
+    await this.until('end', patienceMs)
+  }
+
+  #end(end: JobEnd): void {
+    this.ended = end
+    this.output.close()
+    this.#tellWatchers()
+  }
+
+  #tellWatchers(): void {
+    for (const look of this.#watchers) look()
+  }
+}
+
+export interface JobEnd {
+  readonly result?: ExecResult
+  readonly error?: unknown
+  readonly elapsedMs: number
+}
+
+/** How long a place may take to end a job. */
+const patienceMs = 5000
+
+/** One line for each. */
+export function listOf(jobs: readonly Job[]): string {
+  return jobs.map((job) => `job ${job.id} (${job.status}): ${shortCommand(job.command)}`).join('\n')
+}
+
+const seconds = (ms: number): string => (ms < 10_000 ? `${(ms / 1000).toFixed(1)}s` : `${Math.round(ms / 1000)}s`)

@@ -1,0 +1,106 @@
+import type { ExecResult } from '../../core/execution.ts'
+import { visibleName } from '../text/visible.ts'
+import type { HeardOutput } from './shell-listener.ts'
+import { meansNoWithOne } from './shell-safety.ts'
+
+/** How a command ended, and all that was heard of it. */
+export interface EndedCommand {
+  readonly command: string
+  readonly result: ExecResult
+  readonly heard: HeardOutput
+  readonly elapsedMs: number
+  /** 0 where there was none. */
+  readonly timeoutMs: number
+  /** What may be asked for at most; 0 for any. */
+  readonly maxTimeoutMs: number
+  /** Whether what takes longer may go on in the background. */
+  readonly background: boolean
+  /** It was started as a background job itself. */
+  readonly isJob?: boolean
+}
+
+/** What the model reads of a command that has ended. */
+export function shellResult(ended: EndedCommand, { metadata }: { readonly metadata: boolean }): ShellToolResult {
+  const { command, result, heard, elapsedMs } = ended
+  const { exitCode, signal, leftRunning } = result
+  const timedOut = isTimedOut(ended)
+  const isError = exitCode !== 0 && !(exitCode === 1 && meansNoWithOne(command))
+  const body = withMarker(heard)
+  const details = {
+    exitCode,
+    durationMs: elapsedMs,
+    ...(signal !== undefined && { signal }),
+    ...(timedOut && { timedOut }),
+    ...(heard.dropped > 0 && { droppedBytes: heard.dropped }),
+    ...(leftRunning?.length && { leftRunning }),
+  }
+  const output = metadata ? joinLines(body || '(no output)', footerOf(ended, timedOut)) : body
+  return { output, isError, details }
+}
+
+export interface ShellToolResult {
+  readonly output: string
+  readonly isError: boolean
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** What was heard, headed by how much was not kept. */
+export function withMarker({ text, dropped }: HeardOutput): string {
+  return dropped > 0 ? `…(${dropped} bytes truncated from head)…\n${text}` : text
+}
+
+/** The second text on a line of its own. */
+export function joinLines(first: string, second: string): string {
+  return first === '' || first.endsWith('\n') ? first + second : `${first}\n${second}`
+}
+
+/** `exit 1`, `killed by SIGKILL`. */
+export function endOf({ exitCode, signal }: ExecResult): string {
+  if (signal !== undefined) return `killed by ${visibleName(signal)}`
+  return exitCode === null ? 'killed' : `exit ${exitCode}`
+}
+
+/** Says so even for contexts that do not tell why a command has no exit code. */
+function isTimedOut({ result, elapsedMs, timeoutMs }: EndedCommand): boolean {
+  if (result.timedOut !== undefined) return result.timedOut
+  return result.exitCode === null && result.signal === undefined && timeoutMs > 0 && elapsedMs >= timeoutMs
+}
+
+function footerOf(ended: EndedCommand, timedOut: boolean): string {
+  const { result, heard, elapsedMs, timeoutMs } = ended
+  const notes = [
+    timedOut && afterTimeout(ended),
+    heard.overwritten > 0 && `${heard.overwritten} overwritten progress lines left out`,
+    leftRunningNote(ended),
+  ].filter((note) => typeof note === 'string')
+  const end = timedOut ? `timed out after ${timeoutMs}ms` : endOf(result)
+  return [`(${end}, ${elapsedMs}ms)`, ...notes.map((note) => `(${note})`)].join('\n')
+}
+
+function afterTimeout({ timeoutMs, maxTimeoutMs, background }: EndedCommand): string {
+  const ways = [
+    timeoutMs < 1000 && 'timeout is in milliseconds',
+    timeoutMs !== maxTimeoutMs && `ask for more with timeout${maxTimeoutMs > 0 ? `, up to ${maxTimeoutMs}` : ''}`,
+    background && 'use background: true for what takes longer or never ends',
+  ].filter((way) => typeof way === 'string')
+  return ['it was stopped; the output is what came until then', ...ways].join('; ')
+}
+
+function leftRunningNote({ result, background, isJob }: EndedCommand): string | undefined {
+  const left = result.leftRunning ?? []
+  if (left.length === 0) return undefined
+  const shown = left.slice(0, mostNamed).map((line) => shortCommand(line))
+  const more = left.length > mostNamed ? ` and ${left.length - mostNamed} more` : ''
+  const note = `still running when the command ended, now stopped: ${shown.join('; ')}${more}`
+  if (isJob) return `${note}; a job lasts as long as its command, so do not end that with &`
+  return background ? `${note}; use background: true for what should go on` : note
+}
+
+const mostNamed = 5
+const longestShown = 100
+
+/** A command on one line, for lists. */
+export function shortCommand(command: string): string {
+  const line = visibleName(command.trim())
+  return line.length > longestShown ? `${line.slice(0, longestShown)}…` : line
+}
