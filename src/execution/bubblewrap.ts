@@ -13,8 +13,7 @@ import { fileError } from './files/confined-path.ts'
 import { settleRoots, whereabouts } from './files/confined-roots.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
-export type { EgressEvent } from './bubblewrap/egress-proxy.ts'
-export type { BubblewrapOptions } from './bubblewrap/options.ts'
+export type { BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
 
 /**
  * Tools run on this machine behind the walls of the kernel (Linux only): they write in the roots and nowhere else, do not

@@ -1,19 +1,18 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import { resolvePosix } from '../core/posix-path.ts'
-import { type DockerClient, type DockerConnection, type DockerContainer, dockerClient } from './docker/client.ts'
-import { type ContainerOptions, containerPlanner, removeContainer, startContainer } from './docker/container.ts'
+import { type DockerClient, type DockerContainer, dockerClient } from './docker/client.ts'
+import { containerPlanner, removeContainer, startContainer } from './docker/container.ts'
 import { execInContainer } from './docker/exec.ts'
-import { ensureImage, type PullPolicy } from './docker/image.ts'
+import { ensureImage } from './docker/image.ts'
+import type { ContainerOptions, DockerEngine, PullPolicy } from './docker/options.ts'
 import { type ContainerPlace, runInContainer } from './docker/run.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
-export type { DockerClient, DockerConnection } from './docker/client.ts'
-export type { DockerLimits } from './docker/container.ts'
-export type { PullPolicy } from './docker/image.ts'
+export type { DockerEngine, DockerLimits, PullPolicy } from './docker/options.ts'
 
 export interface DockerContextOptions extends ContainerOptions {
   /** An instance of dockerode, or the options for one. Default: the engine of this machine, or DOCKER_HOST. */
-  readonly docker?: DockerClient | DockerConnection
+  readonly docker?: DockerEngine
   /** Default `missing`. */
   readonly pull?: PullPolicy
 }

@@ -1,4 +1,5 @@
-import type { EgressEvent, EgressProxyOptions } from './egress-proxy.ts'
+import type { EgressProxyOptions } from './egress-proxy.ts'
+import type { EgressEvent } from './options.ts'
 
 /** Counts what goes through, tells it, and closes the way when too much went out. */
 export interface EgressMeter {

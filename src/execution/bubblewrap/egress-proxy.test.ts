@@ -2,7 +2,8 @@ import { createServer, type IncomingHttpHeaders, request, type Server } from 'no
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
-import { createEgressProxy, type EgressEvent, type EgressProxyOptions } from './egress-proxy.ts'
+import { createEgressProxy, type EgressProxyOptions } from './egress-proxy.ts'
+import type { EgressEvent } from './options.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {

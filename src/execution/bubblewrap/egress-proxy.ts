@@ -5,21 +5,9 @@ import { messageOf } from '../../core/errors.ts'
 import { webAddress } from '../../platform/public-web.ts'
 import { type EgressMeter, egressMeter } from './egress-meter.ts'
 import { createEgressRules, type EgressRules, type EgressTarget } from './egress-rules.ts'
+import type { BubblewrapNetwork, EgressEvent } from './options.ts'
 
-/** What went out, or was refused. */
-export interface EgressEvent {
-  readonly host: string
-  readonly port: number
-  readonly allowed: boolean
-  /** Why not, or why it failed. */
-  readonly reason?: string
-  readonly bytesSent: number
-  readonly bytesReceived: number
-}
-
-export interface EgressProxyOptions extends EgressRules {
-  /** Bytes that may be sent in all; then nothing goes out any more. */
-  readonly maxUpload?: number
+export interface EgressProxyOptions extends BubblewrapNetwork, EgressRules {
   /** Told when a connection has ended, and when one was refused. */
   readonly onEgress?: (event: EgressEvent) => void
 }

@@ -2,17 +2,9 @@ import { lookup } from 'node:dns/promises'
 import { connect as connectHere, isIP, type Socket } from 'node:net'
 import { isPublicAddress } from '../../platform/addresses.ts'
 import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts'
+import type { BubblewrapNetwork } from './options.ts'
 
-export interface EgressRules {
-  /**
-   * `registry.example`, `*.example.org`, with or without a port. An address that is not public must be named itself:
-   * `10.0.0.7`, `localhost:8080`.
-   */
-  readonly allow: readonly string[]
-  /** Never, whatever else is allowed. */
-  readonly deny?: readonly string[]
-  /** All addresses of a name. Default: as this machine finds them. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>
+export interface EgressRules extends Pick<BubblewrapNetwork, 'allow' | 'deny' | 'resolve'> {
   /** Default: TCP. */
   readonly connect?: (address: string, port: number) => Socket
 }

@@ -1,5 +1,4 @@
 import { checkHostRules } from '../../platform/host-rules.ts'
-import type { EgressEvent, EgressProxyOptions } from './egress-proxy.ts'
 
 export interface BubblewrapOptions {
   /** Default: the working directory of this process, when a handle is made. */
@@ -23,8 +22,30 @@ export interface BubblewrapOptions {
   readonly bwrap?: string
 }
 
-/** `allow` and `deny` name hosts: `registry.example`, `*.example.org`, `localhost:8080`. */
-export type BubblewrapNetwork = Omit<EgressProxyOptions, 'onEgress' | 'connect'>
+export interface BubblewrapNetwork {
+  /**
+   * `registry.example`, `*.example.org`, with or without a port. An address that is not public must be named itself:
+   * `10.0.0.7`, `localhost:8080`.
+   */
+  readonly allow: readonly string[]
+  /** Never, whatever else is allowed. */
+  readonly deny?: readonly string[]
+  /** All addresses of a name. Default: as this machine finds them. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>
+  /** Bytes that may be sent in all; then nothing goes out any more. */
+  readonly maxUpload?: number
+}
+
+/** What went out, or was refused. */
+export interface EgressEvent {
+  readonly host: string
+  readonly port: number
+  readonly allowed: boolean
+  /** Why not, or why it failed. */
+  readonly reason?: string
+  readonly bytesSent: number
+  readonly bytesReceived: number
+}
 
 /** Of each command. */
 export interface BubblewrapLimits {

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
+import type { DockerEngine } from './options.ts'
 
 /** What we use of dockerode; an instance of it is one. */
 export interface DockerClient {
@@ -27,11 +28,8 @@ export interface DockerExec {
   inspect(): Promise<{ readonly Running: boolean; readonly ExitCode: number | null }>
 }
 
-/** Where Docker answers, as dockerode takes it: `socketPath`, or `host` and `port`, and so on. */
-export type DockerConnection = Readonly<Record<string, unknown>>
-
 /** A client for that engine. Its package is loaded now, not before. */
-export async function dockerClient(given: DockerClient | DockerConnection = {}): Promise<DockerClient> {
+export async function dockerClient(given: DockerEngine = {}): Promise<DockerClient> {
   if (isClient(given)) return given
   const { default: Docker } = await import('dockerode').catch((cause: unknown) => {
     throw new Error('A Docker context needs the package dockerode. Install it: npm install dockerode', { cause })
@@ -39,7 +37,7 @@ export async function dockerClient(given: DockerClient | DockerConnection = {}):
   return new Docker({ ...given }) as unknown as DockerClient
 }
 
-function isClient(given: DockerClient | DockerConnection): given is DockerClient {
+function isClient(given: DockerEngine): given is DockerEngine & DockerClient {
   return 'createContainer' in given && typeof given.createContainer === 'function'
 }
 

@@ -1,7 +1,5 @@
 import { type DockerClient, dockerProblem, statusOf } from './client.ts'
-
-/** When to fetch an image from its registry. */
-export type PullPolicy = 'missing' | 'always' | 'never'
+import type { PullPolicy } from './options.ts'
 
 /** Sees to it that the engine has the image. */
 export async function ensureImage(docker: DockerClient, image: string, pull: PullPolicy): Promise<void> {
