@@ -28,6 +28,7 @@ export class Transcript {
   readonly runs: RunRecord[] = []
   /** Whether a run of this process is under way. */
   isLive = false
+  readonly #touchedAt = new Map<string, number>()
   #seqs: number[] = []
   #open: OpenTurn | undefined
   readonly #callIds = new Set<string>()
@@ -128,7 +129,10 @@ export class Transcript {
         break
       case 'call_result': {
         const file = entry.isError ? undefined : touchedFileOf(entry.details)
-        if (file) this.touched.set(entry.callId, file)
+        if (file) {
+          this.touched.set(entry.callId, file)
+          this.#touchedAt.set(entry.callId, entry.seq)
+        }
         this.#addResult(entry)
         break
       }
@@ -231,7 +235,14 @@ export class Transcript {
     this.#open = undefined
     this.#edits = this.#edits.filter((edit) => edit.seq <= toSeq)
     this.#compactions = this.#compactions.filter((compaction) => compaction.seq <= toSeq)
+    for (const [callId, seq] of this.#touchedAt) if (seq > toSeq) this.#forgetTouch(callId)
     this.#views.clear()
+  }
+
+  /** In place: whoever shares what was read holds the very same list. */
+  #forgetTouch(callId: string): void {
+    this.touched.delete(callId)
+    this.#touchedAt.delete(callId)
   }
 
   #newView(provider: string): View {

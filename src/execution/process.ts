@@ -85,7 +85,10 @@ export function createProcessContext(options: ProcessContextOptions = {}): Execu
     async destroy({ id }) {
       const place = places.get(id)
       if (!place) return
-      place.ending ??= Promise.resolve(place.commands).then((commands) => commands?.end())
+      place.ending ??= Promise.resolve(place.commands).then(
+        (commands) => commands?.end(),
+        () => {}, // none could be started
+      )
       await place.ending
       places.delete(id)
     },

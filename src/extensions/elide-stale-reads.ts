@@ -63,7 +63,7 @@ function staleReads(
 }
 
 const isSuperseded = (read: TouchedFile, later: TouchedFile): boolean =>
-  later.access !== 'read' || later.digest !== read.digest || later.slice === read.slice
+  later.digest !== read.digest || (later.access === 'read' && later.slice === read.slice)
 
 /** A second read that only points to the first must not take its place. */
 function isShorter(bytes: ReadonlyMap<string, number>, callId: string, earlier: string, later: TouchedFile): boolean {

@@ -40,6 +40,9 @@ describe('an address that nobody outside may be led to', () => {
     ['multicast', '224.0.0.1'],
     ['broadcast', '255.255.255.255'],
     ['IPv6 multicast', 'ff02::1'],
+    ['IPv4 translated', '::ffff:0:127.0.0.1'],
+    ['space that nobody has', '4000::1'],
+    ['space that nobody has', '1::1'],
   ])('%s: %s', (_, address) => expect(isPublicAddress(address)).toBe(false))
 
   test.each(['', 'localhost', 'example.com', '1.2.3', '999.1.1.1', ':::'])('no address at all: "%s"', (text) =>

@@ -35,10 +35,18 @@ const reserved: readonly (readonly [network: string, prefix: number])[] = [
 const blocked = new BlockList()
 for (const [network, prefix] of reserved) blocked.addSubnet(network, prefix, isIP(network) === 4 ? 'ipv4' : 'ipv6')
 
+/** What the internet of today is made of; nothing else of IPv6 leads to it. */
+const mapped = new BlockList()
+mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
+const global6 = new BlockList()
+global6.addSubnet('2000::', 3, 'ipv6')
+
 /** Whether an IP address may be anybody's on the internet. An IPv4 address inside an IPv6 one is judged as what it is; what is no address is not public. */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
   if (family === 0) return false
-  return !blocked.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+  if (family === 4) return !blocked.check(plain, 'ipv4')
+  const isMapped = mapped.check(plain, 'ipv6')
+  return (isMapped || global6.check(plain, 'ipv6')) && !blocked.check(plain, 'ipv6')
 }

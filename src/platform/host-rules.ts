@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { domainToASCII } from 'node:url'
 
 /** A host as rules compare it: lower case, Punycode, no trailing dot, no brackets. */
@@ -19,8 +20,9 @@ export function isNamed(host: string, port: number, rules: readonly string[]): b
 export function checkHostRules(rules: readonly string[], where: string): void {
   for (const rule of rules) {
     const [name] = splitPort(rule)
-    const labels = name.replace(/^\*\./, '')
-    if (labels === '' || labels.includes('*') || /[/@\s\\]/.test(labels))
+    const labels = name.replace(/^\*\./, '').replace(/\.$/, '')
+    const isAddress = isIP(labels.replace(/^\[(.*)\]$/, '$1')) > 0
+    if (!isAddress && (/[*/@\s\\:[\]]/.test(labels) || labels.split('.').includes('')))
       throw new TypeError(
         `${where} has "${rule}", which is no host; write a host such as "docs.example.com" or "*.example.com"`,
       )

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPublicAddress } from './addresses.ts'
@@ -45,7 +46,7 @@ export function publicWeb(options: PublicWebOptions = {}): PublicWeb {
       const request = { url: url.href, method: 'GET', headers, signal } as const
       const answer = await (mayBePrivate ? unguarded : guarded)(request).catch(withoutWrapping)
       const { location } = answer.headers
-      if (!redirects.has(answer.status) || location === undefined) return { ...answer, url: url.href }
+      if (!redirects.has(answer.status) || !location) return { ...answer, url: url.href }
       await answer.body[Symbol.asyncIterator]().return?.()
       if (hops === maxRedirects) throw new Error(`${url.host} redirects more than ${maxRedirects} times`)
       url = redirected(url, location)
@@ -61,10 +62,16 @@ function withoutWrapping(error: unknown): never {
 const redirects = new Set([301, 302, 303, 307, 308])
 
 function redirected(from: URL, location: string): URL {
-  const to = webAddress(location, from)
+  const to = webAddress(asSent(location), from)
   if (from.protocol === 'https:' && to.protocol === 'http:')
     throw new Error(`${from.host} redirects from https to plain http (${to.host}), which is not followed`)
   return to
+}
+
+/** Node reads headers as Latin-1; what was sent as UTF-8 is made so again. */
+function asSent(header: string): string {
+  const bytes = Buffer.from(header, 'latin1')
+  return isUtf8(bytes) ? bytes.toString('utf8') : header
 }
 
 /** An http or https address that means what it shows. */

@@ -109,7 +109,7 @@ async function render(answer: PublicAnswer, body: Body, shown: Shown): Promise<T
     const size = `${body.isCut ? 'more than ' : ''}${body.bytes.length} bytes`
     return { output: `${head}\n[no text: ${type}, ${size}]`, details, isError }
   }
-  const text = decode(body.bytes, headers['content-type'] ?? '')
+  const text = decode(body.bytes, headers['content-type'] ?? '', isHtml(type))
   const page = isHtml(type) && shown.extractText ? await readable(text, url, shown.signal) : text
   return { output: `${head}\n\n${part(visibleText(page), body.isCut, shown)}`, details, isError }
 }
@@ -148,9 +148,19 @@ function sniffed(bytes: Uint8Array): string {
   return /<(!doctype html|html|head|body)[\s>]/i.test(head) ? 'text/html' : 'text/plain'
 }
 
-function decode(bytes: Uint8Array, contentType: string): string {
-  const inHead = /<meta[^>]{0,200}charset=["']?([\w-]+)/i.exec(Buffer.from(bytes.subarray(0, 2048)).toString('latin1'))
-  const label = /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ?? inHead?.[1] ?? 'utf-8'
+const marks: readonly (readonly [start: readonly number[], label: string])[] = [
+  [[0xef, 0xbb, 0xbf], 'utf-8'],
+  [[0xff, 0xfe], 'utf-16le'],
+  [[0xfe, 0xff], 'utf-16be'],
+]
+
+/** As the standard has it: a mark at the beginning, the header, then what a page says of itself. */
+function decode(bytes: Uint8Array, contentType: string, isPage: boolean): string {
+  const mark = marks.find(([start]) => start.every((byte, i) => bytes[i] === byte))
+  const head = isPage ? Buffer.from(bytes.subarray(0, 2048)).toString('latin1') : ''
+  // Whoever could read that much of the page knows that it is not in UTF-16.
+  const [, said] = /<meta[^>]{0,200}charset=["']?(?!utf-?16)([\w-]+)/i.exec(head) ?? []
+  const label = mark?.[1] ?? /charset=["']?([\w:.-]+)/i.exec(contentType)?.[1] ?? said ?? 'utf-8'
   try {
     return new TextDecoder(label).decode(bytes)
   } catch {

@@ -132,6 +132,16 @@ describe('an edit of a file that nobody has read', () => {
     expect(files.get('/project/poem.txt')).toBe('theirs')
   })
 
+  test('what was read before a reset does not count', async () => {
+    const execution = memoryExecution({ files: { 'poem.txt': poem } })
+    const provider = scripted(read('1'), 'read', paint('2'), 'done')
+    const agent = createAgent({ provider, tools: { readFile, edit }, execution, behavior: strict })
+    await agent.run({ prompt: 'read' })
+    agent.reset()
+    await agent.run({ prompt: 'paint' })
+    expect(execution.files.get('/project/poem.txt')).toBe(poem)
+  })
+
   test('what was written may be edited', async () => {
     const write: Step = [call('1', 'write_file', { path: 'new.txt', content: 'one two' })]
     const change: Step = [call('2', 'edit', { path: 'new.txt', old_string: 'two', new_string: 'three' })]
@@ -185,6 +195,13 @@ describe('stale reads', () => {
     expect(shownIn(twice.requests[2]!, '1')).toBe(stub)
     const noted = await talk([read('1'), read('2')], { behavior: { elideStaleReads: true } })
     expect(shownIn(noted.requests[2]!, '1')).toContain('roses are red')
+  })
+
+  test('A174 a write that changes nothing makes no read old', async () => {
+    const same: Step = [call('2', 'write_file', { path: 'poem.txt', content: poem })]
+    const { requests, results } = await talk([read('1'), same], { behavior: { elideStaleReads: true } })
+    expect(results['2']).toContain('No change needed')
+    expect(shownIn(requests[2]!, '1')).toContain('roses are red')
   })
 
   test('A174 another part of the same content stays', async () => {

@@ -77,28 +77,24 @@ function isShared(names: readonly string[], first: readonly string[], at: number
 const isPlain = (name: string): boolean => !/[*?[\]\\{}]/.test(name)
 
 export interface PathFilter {
+  /** All that matters is that a path ends like this. */
+  readonly ending: string | undefined
   /** `path` is relative to the base. */
   acceptsFile(path: string): boolean
   entersFolder(path: string): boolean
 }
 
 export function pathFilter({ base, wanted, unwanted }: PathFilterSpec): PathFilter {
-  const want = wanted.length > 0 ? matcher(wanted) : undefined
+  const [only = '', ...others] = wanted
+  const ending = others.length === 0 ? /^\*\*\/\*(\.[\w.-]+)$/.exec(only)?.[1] : undefined
+  const want = wanted.length > 0 ? either(wanted, '') : undefined
   // What is in a folder is left out with it.
   const refuse = unwanted.length > 0 ? either(unwanted, '(?:/[^]*)?') : undefined
   return {
-    acceptsFile: (path) => (want?.(path) ?? true) && !refuse?.test(base + path),
+    ending: refuse ? undefined : ending,
+    acceptsFile: (path) => (want?.test(path) ?? true) && !refuse?.test(base + path),
     entersFolder: (path) => !refuse?.test(`${base}${path}/`),
   }
-}
-
-/** Most globs are only about how a path ends, and there is nothing quicker than to look there. */
-function matcher(globs: readonly string[]): (path: string) => boolean {
-  const endings = globs.map((glob) => /^\*\*\/\*(\.[\w.-]+)$/.exec(glob)?.[1])
-  const [only] = endings
-  if (only !== undefined && endings.length === 1) return (path) => path.endsWith(only)
-  const regex = either(globs, '')
-  return (path) => regex.test(path)
 }
 
 function either(globs: readonly string[], rest: string): RegExp {

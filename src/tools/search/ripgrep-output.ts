@@ -15,9 +15,9 @@ export function ripgrepOutput(query: SearchQuery): RipgrepOutput {
 
 const wantedOf = ({ skip, take }: SearchQuery): number => skip + take
 
-/** Paths, each with a NUL after it. */
+/** Paths, each with a NUL after it. There may be very many, of which few are wanted. */
 function pathOutput(query: SearchQuery): RipgrepOutput {
-  const { acceptsFile } = pathFilter(query.filter)
+  const { acceptsFile, ending } = pathFilter(query.filter)
   const first = new FirstInOrder<undefined>(wantedOf(query))
   let rest = ''
   let total = 0
@@ -25,10 +25,10 @@ function pathOutput(query: SearchQuery): RipgrepOutput {
     take(chunk) {
       const text = rest + chunk
       let from = 0
-      for (let to = text.indexOf('\0'); to >= 0; to = text.indexOf('\0', from)) {
+      for (let to = text.indexOf('\0'); to >= 0; from = to + 1, to = text.indexOf('\0', from)) {
+        if (ending !== undefined && !text.endsWith(ending, to)) continue
         const path = text.slice(from + './'.length, to)
-        from = to + 1
-        if (!acceptsFile(path)) continue
+        if (ending === undefined && !acceptsFile(path)) continue
         total++
         first.add(path, undefined)
       }

@@ -5,11 +5,11 @@ test.each([
   ['ls -la src', 'ls'],
   ['rm -rf build', 'rm'],
   ['  git   status --short', 'git status'],
-  ['npm test -- --watch', 'npm test'],
+  ['npm test', 'npm test'],
+  ['git commit -am "a message"', 'git commit'],
   ['docker ps -a', 'docker ps'],
   ['cargo build --release', 'cargo build'],
   ['pip install requests', 'pip install'],
-  ['find . -name "*.ts"', 'find'],
 ])('%s is remembered as %s', (command, key) => {
   expect(shellApprovalKey(command)).toBe(key)
 })
@@ -38,6 +38,26 @@ test.each([
   'find . -delete',
   'rg --pre x y',
   "ls 'open",
+  'find . -name "*.ts"',
+  'python3.12 -c x',
+  'nodejs -e x',
+  'busybox sh -c x',
+  "rsync -e 'sh -c id' a b",
+  'go test -exec id',
+  'go build -toolexec=id',
+  'docker compose run x sh',
+  'npm explore x -- id',
+  'yarn node -e x',
+  "git rebase -x'touch p'",
+  'git grep -Oid x',
+  'git clone -u id x',
+  'git log --outp=f',
+  'git fetch --upload-pac=id',
+  'npm test -- --watch',
+  'npm install --prefix=/',
+  "printf -v 'a[$(touch p)]' x",
+  "test -v 'a[`id`]'",
+  "ls 'a$(id)'",
 ])('%s is remembered word by word', (command) => {
   expect(shellApprovalKey(` ${command} `)).toBe(command)
 })

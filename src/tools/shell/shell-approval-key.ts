@@ -1,10 +1,9 @@
 import { boundedKey } from '../approval-keys.ts'
-import { isSafeBesideOthers } from './shell-safety.ts'
 import { tokensOf } from './shell-words.ts'
 
 /**
- * What an approval of a command is remembered under: its program, with its verb where it has many. Whatever can run
- * something else (an interpreter, a chain, a flag that starts programs) is approved only word by word.
+ * What an approval of a command is remembered under: its program, with its verb where it has many, if both are known to
+ * run nothing else. Any other command is approved only word by word.
  */
 export function shellApprovalKey(command: string, cwd?: string): string {
   const key = kindOf(command) ?? command.trim()
@@ -13,28 +12,41 @@ export function shellApprovalKey(command: string, cwd?: string): string {
 
 function kindOf(command: string): string | undefined {
   const words = command.length > longestCommand ? undefined : tokensOf(command)
-  const [program, verb] = words ?? []
+  const [program, ...rest] = words ?? []
   if (!words || !program) return undefined
-  if (words.some(({ isOperator, code, variable }) => isOperator || code || variable)) return undefined
-  if (!isName.test(program.text) || runsOthers.has(program.text)) return undefined
-  if (readsUnlessTold.has(program.text) && !isSafeBesideOthers(command)) return undefined
-  if (!hasVerbs.has(program.text)) return program.text
-  if (!verb || !isName.test(verb.text) || verbsThatRun.has(verb.text)) return undefined
-  return words.some(({ text }) => flagsThatRun.test(text)) ? undefined : `${program.text} ${verb.text}`
+  if (words.some(({ text, isOperator, code, variable }) => isOperator || code || variable || /[$`]/.test(text)))
+    return undefined
+  if (plain.has(program.text)) return program.text
+  const [verb, ...more] = rest
+  if (!verb || !verbs[program.text]?.has(verb.text)) return undefined
+  const isKnown = more.every(({ text }) => !text.startsWith('-') || harmless.test(text))
+  return isKnown ? `${program.text} ${verb.text}` : undefined
 }
 
 const longestCommand = 8192
-const isName = /^[A-Za-z_][\w.+-]*$/
 
-const runsOthers =
-  setOf(`sh bash dash zsh ksh csh tcsh fish node deno tsx python python2 python3 perl ruby php lua awk gawk
-  mawk nawk sed env xargs sudo doas su ssh npx pnpx bunx uvx make eval exec source command builtin nohup nice time timeout
-  stdbuf setsid strace watch parallel entr tar zip sqlite3 vi vim emacs export declare alias trap set split sort dd tee`)
-const hasVerbs = setOf('git npm pnpm yarn bun docker podman cargo pip pip3 uv go kubectl brew apt apt-get systemctl gh')
-const verbsThatRun = setOf('exec run run-script x dlx create init bisect submodule filter-branch config difftool')
-const flagsThatRun = /^(-c$|-x$|--(exec|ext|output|upload-pack|receive-pack|config|template|open-files))/
-/** Whose arguments decide whether they only read. */
-const readsUnlessTold = setOf('find fd rg tree file date')
+// A list of what is known: whatever is not on it may run something else, and is approved only word by word.
+const plain =
+  setOf(`ls cat head tail wc pwd stat du df which whoami uname echo mkdir rmdir touch cp mv rm ln chmod diff cmp
+  cut tr uniq basename dirname realpath readlink sleep true false tsc eslint prettier biome ruff mypy gofmt rustfmt`)
+const packages = 'install i add ci ls list outdated audit view why test t'
+const verbs: Readonly<Record<string, ReadonlySet<string>>> = {
+  git: setOf(`status diff log show add commit push pull fetch checkout switch branch merge stash tag rev-parse ls-files
+    blame restore reset rm mv cherry-pick revert remote describe`),
+  npm: setOf(packages),
+  pnpm: setOf(packages),
+  yarn: setOf(packages),
+  bun: setOf(packages),
+  pip: setOf('install list show freeze'),
+  pip3: setOf('install list show freeze'),
+  cargo: setOf('build check test fmt clippy'),
+  go: setOf('build test vet fmt mod list'),
+  docker: setOf('ps images logs inspect pull'),
+  kubectl: setOf('get describe logs'),
+}
+/** Flags that name no program, no file to write and no setting, whichever of these verbs they follow. */
+const harmless =
+  /^(-[amnqsvDh]|-am|--(message|all|amend|no-edit|quiet|verbose|short|porcelain|oneline|stat|name-only|cached|staged|force|force-with-lease|tags|prune|rebase|ff-only|no-ff|save-dev|release|dry-run|help|version)(=.*)?)$/
 
 function setOf(names: string): ReadonlySet<string> {
   return new Set(names.split(/\s+/))

@@ -31,7 +31,7 @@ export class ShellListener {
   #hasHeard = false
 
   constructor({ maxBytes, bare = false, progress }: ShellListenerOptions) {
-    this.#tail = new Tail(maxBytes > 0 ? maxBytes : mostBytes)
+    this.#tail = new Tail(maxBytes > 0 ? Math.min(maxBytes, mostBytes) : mostBytes)
     this.#bare = bare
     this.#ticker = progress && new Ticker(progress)
   }

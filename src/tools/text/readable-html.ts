@@ -6,6 +6,12 @@ const mostInput = 2 * 1024 * 1024
 
 const options: HtmlToTextOptions = {
   wordwrap: false,
+  formatters: {
+    cell(element, walk, builder) {
+      walk(element.children, builder)
+      builder.addInline(' | ')
+    },
+  },
   limits: { maxInputLength: mostInput, maxDepth: 100, maxChildNodes: 20_000, ellipsis: '…' },
   selectors: [
     ...['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'nav', 'form', 'button', 'dialog', 'title'].map(
@@ -18,7 +24,11 @@ const options: HtmlToTextOptions = {
       format: 'heading',
       options: { uppercase: false },
     })),
-    { selector: 'table', format: 'dataTable', options: { uppercaseHeaderCells: false, maxColumnWidth: 60 } },
+    // The library's own tables make room for every column that a cell says it spans: a short page can take all memory.
+    { selector: 'table', format: 'block' },
+    { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+    { selector: 'td', format: 'cell' },
+    { selector: 'th', format: 'cell' },
   ],
 }
 
@@ -27,13 +37,13 @@ export interface ReadablePage {
   readonly text: string
 }
 
-/** Larger pages are worked on in a thread of their own: some are made to take minutes. */
-const mostHere = 64 * 1024
 const timeoutMs = 5_000
 
-/** The words of a page without its furniture; links are kept, relative ones made whole. */
+/**
+ * The words of a page without its furniture; links are kept, relative ones made whole. Worked on in a thread of its own:
+ * some pages are made to take minutes, or all memory, and they need not be long for that.
+ */
 export async function readableHtml(html: string, url: string, signal?: AbortSignal): Promise<ReadablePage> {
-  if (html.length <= mostHere) return convert({ html, url })
   const { inOwnWorker } = await import('../../platform/own-worker.ts')
   try {
     const job: Job = { html: html.slice(0, mostInput), url }
@@ -58,13 +68,30 @@ async function convert({ html, url }: Job): Promise<ReadablePage> {
   return { title: titleOf(html), text: text.replace(/\n{3,}/g, '\n\n').trim() }
 }
 
-/** What is left of a page that cannot be read properly in time. */
-function withoutTags(html: string): string {
-  const bare = html.slice(0, mostInput).replace(/<(script|style)\b[^>]*>[^<]*/gi, '')
-  return bare
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/[ \t]+/g, ' ')
-    .replace(/\s*\n\s*/g, '\n')
+/** What is left of a page that cannot be read properly in time. One pass, whatever the page holds. */
+function withoutTags(page: string): string {
+  const html = page.slice(0, mostInput)
+  const parts: string[] = []
+  for (let at = 0; at < html.length; ) {
+    const open = html.indexOf('<', at)
+    if (open < 0) {
+      parts.push(html.slice(at))
+      break
+    }
+    parts.push(html.slice(at, open))
+    const close = html.indexOf('>', open)
+    if (close < 0) break
+    at = close + 1
+    const [, name] = /^<(script|style)\b/i.exec(html.slice(open, open + 8)) ?? []
+    if (name) at = html.indexOf('<', at) < 0 ? html.length : html.indexOf('<', at)
+  }
+  const words = parts
+    .join(' ')
+    .split(/[ \t\r\f\v]+/)
+    .join(' ')
+  return words
+    .split(/ ?\n[ \n]*/)
+    .join('\n')
     .trim()
 }
 
@@ -87,7 +114,7 @@ const whole =
     URL.parse(path, base)?.href ?? path
 
 function titleOf(html: string): string {
-  const [, title = ''] = /<title[^>]*>([^<]{0,500})/i.exec(html.slice(0, 65_536)) ?? []
+  const [, title = ''] = /<title[^>]{0,200}>([^<]{0,500})/i.exec(html.slice(0, 65_536)) ?? []
   return title.replace(/\s+/g, ' ').trim()
 }
 
