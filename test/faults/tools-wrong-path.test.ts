@@ -174,7 +174,7 @@ describe.skipIf(!canRunAs(nobody))('as a user without rights (skipped unless roo
     const inputs = calls.map(([tool, path]) => [tool, inputOf[tool](path)])
     const answers = await asNobody([...inputs, ['glob', { pattern: '**' }], ['grep', { pattern: 'one' }]])
     for (const [i, [, path]] of calls.entries()) judge(answers[i]!, new RegExp(`no permission for "${path}"`))
-    judge(answers[7]!, ok(/mine\.txt\nprivate\.txt\n(.*\n)*theirs\.txt\n\n\(1 files or folders could not be read\)$/))
+    judge(answers[7]!, ok(/mine\.txt\nprivate\.txt\n(.*\n)*theirs\.txt\n\n\(1 file or folder could not be read\)$/))
     judge(answers[8]!, ok(/^mine\.txt\ntheirs\.txt\n\n\(2 files or folders could not be read\)$/))
     expect(['private.txt', 'theirs.txt', 'closed/x.txt'].map(world.held)).toEqual(['one\n', 'one\n', 'one\n'])
   })
