@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { loop } from './loop.ts'
 import type { Result } from './measure.ts'
+import { search } from './search.ts'
 import { tools } from './tools.ts'
 import { wire } from './wire.ts'
 
@@ -9,6 +10,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   loop: { goals: 5, run: loop },
   wire: { goals: 8, run: wire },
   tools: { goals: 3, run: tools },
+  search: { goals: 10, run: search },
 }
 
 console.log(

@@ -1,4 +1,5 @@
 import type { JsonSchema, ToolCheck, ToolDef } from '../core/tool.ts'
+import { folderKey } from './approval-keys.ts'
 import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/arguments.ts'
 import { GlobProblem } from './search/glob-pattern.ts'
 import { type PathFilterSpec, strictFilter } from './search/path-filter.ts'
@@ -34,7 +35,7 @@ export function createGlobTool(options: GlobOptions = {}): ToolDef<GlobInput> {
     effects: ['fs.read'],
     timeoutMs: limitMs + graceMs,
     touches: ({ path }) => [{ path: path || '.', access: 'search' }],
-    deriveApprovalKey: ({ path }) => path || '.',
+    deriveApprovalKey: ({ path }) => folderKey(path),
     check: (input) => checkPattern(input.pattern) ?? checkNumbers(input, ['head_limit', 'offset']),
     async execute(input, ctx) {
       const asked = input.path || '.'

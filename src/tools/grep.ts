@@ -1,4 +1,5 @@
 import type { JsonSchema, ToolCheck, ToolDef } from '../core/tool.ts'
+import { folderKey } from './approval-keys.ts'
 import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/arguments.ts'
 import { GlobProblem, splitGlobs } from './search/glob-pattern.ts'
 import { everyPath, looseFilter, type PathFilterSpec } from './search/path-filter.ts'
@@ -53,7 +54,7 @@ export function createGrepTool(options: GrepOptions = {}): ToolDef<GrepInput> {
     effects: ['fs.read'],
     timeoutMs: limitMs + graceMs,
     touches: ({ path }) => [{ path: path || '.', access: 'search' }],
-    deriveApprovalKey: ({ path }) => path || '.',
+    deriveApprovalKey: ({ path }) => folderKey(path),
     check: checkInput,
     async execute(input, ctx) {
       const asked = input.path || '.'

@@ -53,10 +53,17 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   const running = new Map<AbortController, Promise<unknown>>()
 
   type Program = Omit<SandboxedProgram, 'bubblewrap' | 'place' | 'layout' | 'mark'>
-  type Terms = { writes: boolean; free?: readonly string[]; hostNetwork?: boolean; env: Variables }
+  interface Terms {
+    readonly writes: boolean
+    readonly free?: readonly string[]
+    readonly hostNetwork?: boolean
+    readonly env: Variables
+    /** However it ended; gets what may have come into being although it must not. */
+    readonly after?: (watched: readonly string[]) => Promise<void>
+  }
 
   /** Runs a program in a sandbox as it has to be at this moment. */
-  async function inSandbox(program: Program, { writes, free = [], hostNetwork = false, env }: Terms) {
+  async function inSandbox(program: Program, { writes, free = [], hostNetwork = false, env, after }: Terms) {
     const files = await policy.files({ writes, free })
     program.options.signal?.throwIfAborted()
     const held = await placeholders.hold(files.protection?.missing ?? [])
@@ -65,9 +72,13 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     const marked = { ...env, LIBERO_COMMAND: mark }
     const layout = { ...files, ...(protection && { protection }), hostNetwork, env: marked }
     try {
-      return { ...(await runSandboxed({ ...program, bubblewrap, place, layout, mark })), files }
+      return await runSandboxed({ ...program, bubblewrap, place, layout, mark })
     } finally {
-      held.release()
+      try {
+        held.release()
+      } finally {
+        await after?.(files.protection?.watched ?? [])
+      }
     }
   }
 
@@ -85,11 +96,10 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       ...(proxy && { onConnection: (socket: Socket) => proxy.serve(socket, (reason) => notes.push(reason)) }),
       options: { ...rest, signal },
     }
-    const terms = { writes: true, hostNetwork: network === true, env }
-    const { result, report, files } = await inSandbox(program, terms)
+    const after = async (watched: readonly string[]): Promise<void> => void notes.push(...(await takeAway(watched)))
+    const { result, report } = await inSandbox(program, { writes: true, hostNetwork: network === true, env, after })
     if (report.hadNoFolder) throw noFolder(cwd)
     if (report.said !== '') throw new Error(`The way to the network could not be opened: ${report.said}`)
-    notes.push(...(await takeAway(files.protection?.watched.filter(isThere) ?? [])))
     // Seen from outside there is nothing but bubblewrap on its way out.
     const { leftRunning: _outside, ...ended } = result
     const { leftRunning } = report
@@ -97,10 +107,14 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   }
 
   /** What could not be kept from coming into being. Removed from inside: there a link leads nowhere it should not. */
-  async function takeAway(paths: readonly string[]): Promise<string[]> {
+  async function takeAway(watched: readonly string[]): Promise<string[]> {
+    const paths = watched.filter(isThere)
     if (paths.length === 0) return []
     const remove = ['/bin/sh', '-c', `rm -rf -- ${paths.map(shellQuote).join(' ')}`]
     await inSandbox(ownProgram(remove), { writes: true, free: paths, env: environment(options, []) })
+    const stays = paths.filter(isThere)
+    if (stays.length > 0)
+      throw new Error(`${stays.join(', ')} was made although it is protected, and cannot be removed; remove it by hand`)
     return paths.map((path) => `${path} was made and taken away again: it is protected`)
   }
 
@@ -152,7 +166,11 @@ function environment({ inheritEnv }: SandboxHandleOptions, added: readonly (Vari
 }
 
 function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true // nobody can tell
+  }
 }
 
 function noFolder(cwd: string): Error {

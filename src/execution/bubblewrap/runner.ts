@@ -1,4 +1,4 @@
-import { closeSync, openSync, readlinkSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readlinkSync, readSync, unlinkSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
@@ -32,17 +32,23 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
   const { bubblewrap, place, layout, mark, onConnection, options } = what
   const { temporary, nothing } = place
   const args = bubblewrapArgs({ ...layout, temporary, nothing, fds, knowsSize: bubblewrap.knowsSize })
-  const status = openNew(place.file('status'))
+  const [status, report, left] = [
+    openNew(place.file('status')),
+    openNew(place.file('report')),
+    openNew(place.file('left')),
+  ]
   const further: number[] = [
     openText(place.file('args'), args.join('\0')),
     openSync(place.seccomp, 'r'),
     status,
-    status,
+    report,
+    left,
   ]
   const outer = outerCommand(bubblewrap.path, what.entrance, what.program)
   const stderr = tailOf(options.onOutput)
   const over = new AbortController()
   let closePort = (): void => {}
+  let started: StartedCommand | undefined
   try {
     const result = await runCommand({
       ...options,
@@ -54,18 +60,19 @@ export async function runSandboxed(what: SandboxedProgram): Promise<{ result: Ex
       mark,
       further: onConnection ? [...further, 'ipc'] : further,
       // The group is bubblewrap alone: what runs inside would be killed with it, and have no time to tidy up.
-      askToEnd: () => void askToEnd(status, over.signal),
+      askToEnd: () => void askToEnd(status, started?.pid, over.signal),
       onStart(child: StartedCommand) {
+        started = child
         if (onConnection) closePort = acceptFrom(child, onConnection)
       },
     })
-    const report = readReport(textOf(status))
-    if (!report.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
-    return { result, report }
+    const told = readReport(textOf(status), textOf(report), textOf(left))
+    if (!told.isBuilt && result.exitCode !== null) throw setupProblem(stderr?.text() ?? result.stderr)
+    return { result, report: told }
   } finally {
     over.abort()
     closePort()
-    for (const fd of new Set(further)) closeSync(fd)
+    for (const fd of further) closeSync(fd)
   }
 }
 
@@ -74,10 +81,10 @@ const longestGraceMs = 10_000
 const betweenMs = 20
 
 /** Again and again: on a busy machine the command may not even have begun, and would begin after it was asked to end. */
-async function askToEnd(status: number, over: AbortSignal): Promise<void> {
+async function askToEnd(status: number, bubblewrap: number | undefined, over: AbortSignal): Promise<void> {
   const asked = new Set<number>()
   for (const started = performance.now(); performance.now() - started < longestGraceMs && !over.aborted; ) {
-    for (const pid of processesInside(textOf(status))) {
+    for (const pid of processesInside(textOf(status), bubblewrap)) {
       if (!asked.has(pid)) send(pid, 'SIGTERM')
       asked.add(pid)
     }
@@ -86,12 +93,22 @@ async function askToEnd(status: number, over: AbortSignal): Promise<void> {
 }
 
 /** Parents first: one whose child ended would go on with the next command. */
-function processesInside(report: string): number[] {
-  const [, child] = /"child-pid": (\d+)/.exec(report) ?? []
-  const inside = child && namespaceOf(Number(child))
-  // Its number may be somebody else's by now, and that one lives where we do.
+function processesInside(status: string, bubblewrap: number | undefined): number[] {
+  const [, child] = /"child-pid": (\d+)/.exec(status) ?? []
+  // Its number may be somebody else's by now.
+  if (!child || bubblewrap === undefined || parentOf(Number(child)) !== bubblewrap) return []
+  const inside = namespaceOf(Number(child))
   if (!inside || inside === namespaceOf(process.pid)) return []
   return [...(processIds() ?? [])].filter((pid) => namespaceOf(pid) === inside).sort((a, b) => a - b)
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    const [, parent] = /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+    return parent === undefined ? undefined : Number(parent)
+  } catch {
+    return undefined // gone
+  }
 }
 
 function namespaceOf(pid: number): string | undefined {

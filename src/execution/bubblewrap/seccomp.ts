@@ -19,12 +19,12 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
       ...allowedFamilies.flatMap((family) => when(family, [answer(allow)])),
       answer(fail(EPERM)),
     ]),
-    // A pair of datagram sockets can still be pointed at any other socket.
+    // One of a pair of datagram sockets can still be pointed at any other socket; the kernel makes such a pair of others too.
     ...when(calls.socketpair, [
       load(offsets.second),
       mask(typeMask),
-      ...when(datagram, [answer(fail(EPERM))]),
-      answer(allow),
+      ...connectedTypes.flatMap((type) => when(type, [answer(allow)])),
+      answer(fail(EPERM)),
     ]),
     ...[calls.clone, calls.unshare].flatMap((call) =>
       when(call, [load(offsets.first), jump(hasBits, newUserNamespace, 0, 1), answer(fail(EPERM)), answer(allow)]),
@@ -82,8 +82,10 @@ const offsets = { call: 0, arch: 4, first: 16, second: 24 }
 const x32 = 0x40000000
 /** IPv4, IPv6, netlink: they all end in the network namespace. */
 const allowedFamilies = [2, 10, 16]
-const typeMask = 0xf
-const datagram = 2
+/** All but SOCK_NONBLOCK and SOCK_CLOEXEC. */
+const typeMask = ~0x80800 >>> 0
+/** SOCK_STREAM, SOCK_SEQPACKET */
+const connectedTypes = [1, 5]
 const newUserNamespace = 0x10000000
 
 const EPERM = 1
