@@ -11,5 +11,11 @@ export function atExit(work: () => void): () => void {
 }
 
 function doAll(): void {
-  for (const work of works) work()
+  for (const work of works) {
+    try {
+      work()
+    } catch {
+      // there is nobody left to tell, and the others must have their turn
+    }
+  }
 }

@@ -14,21 +14,32 @@ export function commandOutput(
   { stdout, stderr }: { stdout: Readable; stderr: Readable },
   onOutput: OnOutput | undefined,
 ): CommandOutput {
-  const endOut = listen(stdout, onOutput ? tellingSink(onOutput, 'stdout') : keepingSink())
-  const endErr = listen(stderr, onOutput ? tellingSink(onOutput, 'stderr') : keepingSink())
+  const endOut = listen(stdout, outputSink(onOutput, 'stdout', { consumes: true }))
+  const endErr = listen(stderr, outputSink(onOutput, 'stderr', { consumes: true }))
   return { end: () => ({ stdout: endOut(), stderr: endErr() }) }
 }
 
-interface Sink {
+/** Takes one stream of a command, byte by byte. */
+export interface OutputSink {
   take(chunk: Buffer): void
+  /** What was kept; a listener hears here what was still missing to a character. */
   end(): string
+}
+
+/** Tells a listener what comes, or keeps the end of it. `consumes`: nobody else needs the bytes afterwards. */
+export function outputSink(
+  onOutput: OnOutput | undefined,
+  from: 'stdout' | 'stderr',
+  { consumes = false } = {},
+): OutputSink {
+  return onOutput ? tellingSink(onOutput, from) : keepingSink(consumes)
 }
 
 /** At most so much within one window; a flood waits for the next. */
 const mostPerWindow = 4 * 1024 * 1024
 const windowMs = 100
 
-function listen(stream: Readable, sink: Sink): () => string {
+function listen(stream: Readable, sink: OutputSink): () => string {
   let opened = performance.now()
   let arrived = 0
   let resume: NodeJS.Timeout | undefined
@@ -54,7 +65,7 @@ function listen(stream: Readable, sink: Sink): () => string {
   }
 }
 
-function tellingSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): Sink {
+function tellingSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): OutputSink {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   const tell = (text: string): void => {
     if (text === '') return
@@ -74,11 +85,12 @@ function tellingSink(onOutput: OnOutput, from: 'stdout' | 'stderr'): Sink {
   }
 }
 
-const mostKept = 10 * 1024 * 1024
+/** Bytes of each stream. */
+export const mostKept = 10 * 1024 * 1024
 const pageSize = 64 * 1024
 
 /** Keeps the last bytes, in pages: the oldest is written anew when the others are enough. */
-function keepingSink(): Sink {
+function keepingSink(consumes: boolean): OutputSink {
   const pages: Buffer[] = []
   let size = 0
 
@@ -96,7 +108,7 @@ function keepingSink(): Sink {
         size += copied
         at += copied
       }
-      giveBack(chunk)
+      if (consumes) giveBack(chunk)
     },
     end() {
       const decoder = new StringDecoder('utf8')

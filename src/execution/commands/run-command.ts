@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
+import { atExit } from './at-exit.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
-import { guardExit } from './exit-guard.ts'
 import { type StartedCommand, startCommand } from './start-command.ts'
-import { type Brand, endStrays, processIds, send } from './strays.ts'
+import { type Brand, endStrays, killStrays, processIds, send } from './strays.ts'
 
 export interface CommandRequest extends ExecOptions {
   readonly command: string
@@ -45,7 +45,7 @@ export async function runCommand(request: CommandRequest): Promise<ExecResult> {
   const before = processIds()
   const child = await startCommand({ ...request, ...shell(command), reads: input !== undefined })
   const brand = { mark: request.mark, group: child.pid, before }
-  const release = guardExit(brand)
+  const release = atExit(() => killStrays(brand))
   try {
     request.onStart?.(child)
     return await follow(child, brand, request)
