@@ -16,6 +16,7 @@ import {
 } from '../../test/bubblewrap-kit.ts'
 import { executionContract } from '../testing/index.ts'
 import { checkProcessLimit } from './bubblewrap/check.ts'
+import { privatePlaces as privatePlacesOfAll } from './bubblewrap/place.ts'
 import { createBubblewrapContext } from './bubblewrap.ts'
 
 const child = fileURLToPath(new URL('../../test/bubblewrap-child.ts', import.meta.url))
@@ -276,7 +277,10 @@ describe('when the walls cannot be built', () => {
 })
 
 function privatePlaces(pid = process.pid): string[] {
-  return readdirSync(tmpdir()).filter((name) => new RegExp(`^libero-sandbox-[0-9a-f]+-${pid}-`).test(name))
+  const all = privatePlacesOfAll()
+  return (existsSync(all) ? readdirSync(all) : []).filter((name) =>
+    new RegExp(`^libero-sandbox-[0-9a-f]+-${pid}-`).test(name),
+  )
 }
 
 function scratchFor(name: string): string {

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import type { ExecutionContext, ExecutionHandle, FileInfo } from '../core/execution.ts'
 import { resolvePosix } from '../core/posix-path.ts'
 import { codeOf } from '../platform/files.ts'
@@ -32,6 +32,8 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
     if (!place || place.ending) throw new Error(`The execution handle ${id} was destroyed; spawn another one`)
     return place
   }
+
+  const isPlaceholder = (path: string): boolean => (placeholders.has(path) || maybeHeld(basename(path))) && isHeld(path)
 
   return {
     type: 'bubblewrap',
@@ -86,7 +88,7 @@ export function createBubblewrapContext(options: BubblewrapOptions = {}): Execut
     async listFiles(handle, path) {
       const names = await filesOf(placeOf(handle), false).listFiles(handle.cwd, path)
       const at = resolvePosix(handle.cwd, path)
-      return names.filter((name) => !(maybeHeld(name.slice(0, -1)) && isHeld(`${at}/${name}`)))
+      return names.filter((name) => !(name.endsWith('/') && isPlaceholder(join(at, name.slice(0, -1)))))
     },
     stat: async (handle, path) => placed(await filesOf(placeOf(handle), false).stat(handle.cwd, path), placeOf(handle)),
     async openFile(handle, path) {
@@ -128,6 +130,7 @@ function placed(info: FileInfo, { roots, id }: Place): FileInfo {
 }
 
 function writeProblem(error: unknown, path: string, { roots, cwd, sandbox }: Place): unknown {
+  if (codeOf(error) === undefined) return error // nothing was tried
   if (['ESTALE', 'EINVAL', 'ENOSPC', 'EDQUOT', 'ETIMEDOUT'].includes(codeOf(error) ?? '')) return error
   const real = whereabouts(resolvePosix(cwd, path))
   if (temporaryFolders().some((folder) => isInside(folder, real)) && !roots.some((root) => isInside(root, real)))

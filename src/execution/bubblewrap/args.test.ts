@@ -5,7 +5,7 @@ const layout: SandboxLayout = {
   roots: ['/w'],
   readOnly: [],
   hidden: [],
-  protection: { existing: [], pinned: [], missing: [], watched: [] },
+  protection: { existing: [], pinned: [], missing: [], watched: [], links: [], strays: [] },
   temporary: '/private/tmp',
   temporaryAt: ['/tmp'],
   nothing: '/private/nothing',
@@ -49,16 +49,18 @@ describe('the arguments of bubblewrap', () => {
         pinned: ['/w/.git'],
         missing: ['/w/.vscode'],
         watched: [],
+        links: [],
+        strays: [],
       },
     })
     expect(mounts(args)).toEqual([
       '--bind /private/tmp /tmp',
       '--bind /w /w',
-      '--bind /w/.git /w/.git',
       '--tmpfs /w/.vscode',
       '--ro-bind /w/vendor /w/vendor',
       '--ro-bind /tmp/tool /tmp/tool',
       '--ro-bind /private/nothing /w/.npmrc',
+      '--bind /w/.git /w/.git',
       '--bind /tmp/a/w /tmp/a/w',
       '--ro-bind /w/.git/hooks /w/.git/hooks',
       '--ro-bind /private/nothing /w/vendor/key',
@@ -66,6 +68,23 @@ describe('the arguments of bubblewrap', () => {
     ])
     expect(args.join(' ')).toContain('--perms 0555 --tmpfs /w/.vscode')
     expect(args.join(' ')).toContain('--perms 0000 --tmpfs /home/u/.ssh')
+  })
+
+  test('folders on the way to what is mounted become mounts, but only where they can be written anyway', () => {
+    const args = bubblewrapArgs({
+      ...layout,
+      roots: ['/w', '/w/a/b/sub', '/w/vendor/x/y'],
+      readOnly: ['/w/vendor', '/w/c/ro'],
+      hidden: [
+        { path: '/w/vendor/in/key', isFolder: false },
+        { path: '/w/d/key', isFolder: false },
+      ],
+      protection: { ...layout.protection!, pinned: ['/w/e', '/w/vendor/p'] },
+    })
+    const written = mounts(args).filter((mount) => mount.startsWith('--bind /w'))
+    expect(written.map((mount) => mount.split(' ')[1]).sort()).toEqual(
+      ['/w', '/w/a', '/w/a/b', '/w/a/b/sub', '/w/c', '/w/d', '/w/e', '/w/vendor/x/y'].sort(),
+    )
   })
 
   test('where nothing is written the roots are read-only too', () => {

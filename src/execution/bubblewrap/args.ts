@@ -79,13 +79,38 @@ function mountsOf(layout: SandboxLayout): Mount[] {
   const all: Mount[] = [
     ...temporaryAt.map((path) => ({ path, how: 'temporary' }) as const),
     ...roots.map((path) => ({ path, how: protection ? 'write' : 'read' }) as const),
-    ...(protection?.pinned ?? []).map((path) => ({ path, how: 'write' }) as const),
     ...(protection?.missing ?? []).map((path) => ({ path, how: 'never' }) as const),
     ...[...readOnly, ...(protection?.existing ?? [])].map((path) => ({ path, how: 'read' }) as const),
     ...hidden.map(({ path, isFolder }) => ({ path, how: isFolder ? 'no folder' : 'no file' }) as const),
   ]
   const lastOfEach = new Map(all.map((mount) => [mount.path, mount]))
+  const pinned = protection ? pinsOf(lastOfEach, protection.pinned) : []
+  for (const path of pinned) lastOfEach.set(path, { path, how: 'write' })
   return [...lastOfEach.values()].sort((a, b) => depth(a.path) - depth(b.path))
+}
+
+/**
+ * A folder with a mount in it can be moved, and the next command would find the mount's place empty. What is a mount itself
+ * cannot: so every folder on the way to one becomes one, as long as it can be written anyway.
+ */
+function pinsOf(mounts: ReadonlyMap<string, Mount>, wanted: readonly string[]): Set<string> {
+  const pins = new Set<string>()
+  for (const path of [...mounts.keys(), ...wanted.map((folder) => `${folder}/.`)])
+    for (const folder of foldersAbove(path))
+      if (
+        !mounts.has(folder) &&
+        foldersAbove(folder)
+          .map((above) => mounts.get(above))
+          .find(Boolean)?.how === 'write'
+      )
+        pins.add(folder)
+  return pins
+}
+
+/** The nearest first. */
+function foldersAbove(path: string): string[] {
+  const names = path.split('/')
+  return names.slice(1).map((_, i) => names.slice(0, names.length - 1 - i).join('/') || '/')
 }
 
 const depth = (path: string): number => path.split('/').length

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { release } from 'node:os'
-import { isAbsolute } from 'node:path'
+import { dirname, isAbsolute } from 'node:path'
 import { whereabouts } from '../files/confined-roots.ts'
 import { isInside } from './protected-paths.ts'
 import { seccompFilter } from './seccomp.ts'
@@ -33,6 +33,7 @@ export async function findBubblewrap(named: string | undefined, roots: readonly 
   if (!existsSync(path)) throw new Error(`There is no ${path}. ${howToInstall}`)
   const root = roots.find((folder) => isInside(folder, whereabouts(path)))
   if (root) throw new Error(`${path} lies in ${root}, which commands may write; use one that is out of their reach`)
+  for (const folder of roots) checkEntrance(folder)
   const version = await versionOf(path)
   if (isBefore(version, oldest))
     throw new Error(`${path} has version ${version.join('.')}, at least ${oldest.join('.')} is needed. ${howToInstall}`)
@@ -50,13 +51,31 @@ export function setupProblem(said: string): Error {
       .split('\n')
       .at(-1)
       ?.replace(/^bwrap: /, '') || 'bubblewrap did not say why'
-  const isForbidden = /namespace|permission|not permitted|uid map|loopback|max_\*_namespaces/i.test(reason)
-  const advice = isForbidden ? howToPermit : 'See whether the folders it names are there'
+  const advice = aboutNamespaces.test(reason)
+    ? howToPermit
+    : 'See whether what it names is there and may be used by this user'
   return new Error(`The sandbox could not be built, and nothing was run: ${reason}. ${advice}`)
 }
 
+/** The words of bubblewrap where the kernel refuses it what it is made of. */
+const aboutNamespaces =
+  /^(No permissions to creat|Creating new namespace|unshare |setting up [ug]id map|loopback: |Failed to make \/ slave|Can't mount proc |pivot_root)/
+
 const howToPermit =
   'If this user may not make user namespaces: `sysctl kernel.unprivileged_userns_clone=1` (Debian), `sysctl user.max_user_namespaces=15000`, `sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an AppArmor profile for bwrap (Ubuntu); inside a container it must be started with the right to (`--security-opt seccomp=unconfined`, or privileged)'
+
+/** Inside, root has no more rights than anybody else; what it may enter here it may not enter there. */
+function checkEntrance(folder: string): void {
+  if (process.getuid?.() !== 0) return // then bubblewrap itself would say so
+  for (let path = folder; path !== dirname(path); path = dirname(path)) {
+    const { uid, gid, mode } = statSync(path, { throwIfNoEntry: false }) ?? { uid: 0, gid: 0, mode: 0 }
+    const mayEnter = mode & (process.getgroups?.().includes(gid) ? 0o010 : 0o001)
+    if (uid === 0 || mayEnter) continue
+    throw new Error(
+      `The folder ${path} belongs to another user (uid ${uid}), who lets nobody else in, and inside a sandbox that counts for root too. Nothing was run. Run this as that user, or give it to root: \`chown -R root ${path}\``,
+    )
+  }
+}
 
 /** Since then processes are counted for each user namespace; before, all of the user's counted, and a limit would hit anybody. */
 const countsApart = [5, 14]

@@ -167,14 +167,20 @@ describe('what it understands', () => {
     const gone = await web(() => '')
     closing.splice(0).forEach((close) => void close())
     await new Promise((resolve) => setTimeout(resolve, 20))
-    const { ask, tunnel } = await proxy({ allow: ['localhost'] })
+    const { ask, tunnel, events } = await proxy({ allow: ['localhost'] })
     expect(await ask(`http://localhost:${gone}/`)).toMatchObject({ status: 502 })
     expect(await tunnel(`localhost:${gone}`)).toMatch(/^HTTP\/1\.1 502 /)
+    const event = { host: 'localhost', port: gone, allowed: true, bytesSent: 0, bytesReceived: 0 }
+    const reason = expect.stringContaining('could not be reached: connect ECONNREFUSED')
+    expect(events).toEqual([
+      { ...event, reason },
+      { ...event, reason },
+    ])
   })
 
   test('NET-15 when more was sent than may be, the way out is closed', async () => {
     const port = await web((_, body) => `${body.length} bytes`)
-    const { ask, events, refusals } = await proxy({ allow: ['localhost'], maxUpload: 1000 })
+    const { ask, events, refusals } = await proxy({ allow: ['localhost'], maxUpload: 1300 })
     expect(await ask(`http://localhost:${port}/`, { method: 'POST', body: 'x'.repeat(900) })).toMatchObject({
       status: 200,
       text: '900 bytes',
@@ -182,10 +188,40 @@ describe('what it understands', () => {
     const cut = await ask(`http://localhost:${port}/`, { method: 'POST', body: 'x'.repeat(1_000_000) }).catch(
       () => undefined,
     )
-    expect(cut?.status ?? 502).toBe(502)
+    expect(cut?.status ?? 403).toBe(403)
     expect(await ask(`http://localhost:${port}/`)).toMatchObject({ status: 403 })
     expect(events.map(({ allowed }) => allowed)).toEqual([true, true, false])
     expect(refusals[0]).toContain('nothing goes out any more')
+  })
+
+  test('NET-15 request lines and headers count like bodies, and do not go out when they are too much', async () => {
+    const seen: string[] = []
+    const port = await web((asked) => seen.push(asked).toString())
+    const { ask, raw, tunnel, events } = await proxy({ allow: ['localhost'], maxUpload: 2000 })
+    const head = (path: string, header = 'x') =>
+      `GET ${path} HTTP/1.1\r\nx-h: ${header}\r\nhost: localhost:${port}\r\nconnection: close\r\n\r\n`
+    const url = `http://localhost:${port}/`
+    const given = (path: string, header: string) => raw(head(`http://localhost:${port}${path}`, header))
+    expect(await given(`/${'p'.repeat(500)}`, 'h'.repeat(500))).toMatch(/^HTTP\/1\.1 200 /)
+    expect(events[0]?.bytesSent).toBe(head(`/${'p'.repeat(500)}`, 'h'.repeat(500)).length)
+
+    expect(await given(`/${'s'.repeat(1000)}`, 'x')).toMatch(/^HTTP\/1\.1 403 /)
+    expect(await ask(url)).toMatchObject({ status: 403 })
+    expect(await tunnel(`localhost:${port}`, 'x')).toMatch(/^HTTP\/1\.1 403 /)
+    expect(seen).toEqual([`GET /${'p'.repeat(500)}`])
+    expect(events[1]).toMatchObject({ allowed: true, bytesSent: 0, reason: expect.stringContaining('limit of 2000') })
+  })
+
+  test('a body that says its length only as it comes is sent on, whatever the method', async () => {
+    const port = await web((asked, body) => `${asked} ${body}`)
+    const { raw, events } = await proxy({ allow: ['localhost'] })
+    for (const method of ['GET', 'DELETE', 'POST']) {
+      const head = `${method} http://localhost:${port}/ HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: close`
+      const answer = await raw(`${head}\r\n\r\n5\r\nhello\r\n0\r\n\r\n`)
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+      expect(answer).toContain(`${method} / hello`)
+    }
+    expect(events).toHaveLength(3)
   })
 
   test('a listener that throws harms nobody', async () => {

@@ -30,7 +30,8 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
 
   async function find(host: string, port: number, from: Duplex): Promise<EgressTarget> {
     try {
-      meter.check()
+      const problem = meter.problem()
+      if (problem) throw problem
       return await rules.find(host, port)
     } catch (error) {
       const reason = messageOf(error)
@@ -58,7 +59,7 @@ export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
       await forward(target, url, asked, answer, meter)
     } catch (error) {
       if (answer.headersSent) return void answer.destroy()
-      const { status, text } = said(error)
+      const { status, text } = said(meter.problem() ?? error)
       answer.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' }).end(text)
     }
   })
@@ -103,23 +104,25 @@ function plainAddress(text: string): URL {
 }
 
 async function tunnel(target: EgressTarget, client: Socket, head: Buffer, meter: EgressMeter): Promise<void> {
-  const upstream = await target.connect()
-  const count = meter.open(target, () => upstream.destroy())
+  const upstream = await connected(target, meter)
+  const count = meter.open(target, upstream)
   upstream.on('error', () => client.destroy())
-  client.on('data', (chunk: Buffer) => count.sent(chunk.length))
   upstream.on('data', (chunk: Buffer) => count.received(chunk.length))
-  upstream.once('close', () => {
-    count.end()
-    client.destroy()
-  })
+  upstream.once('close', () => client.destroy())
   client.once('close', () => upstream.destroy())
   client.write('HTTP/1.1 200 Connection established\r\n\r\n')
-  if (head.length > 0) {
-    count.sent(head.length)
-    upstream.write(head)
-  }
+  if (head.length > 0) upstream.write(head)
   client.pipe(upstream)
   upstream.pipe(client)
+}
+
+async function connected(target: EgressTarget, meter: EgressMeter): Promise<Socket> {
+  try {
+    return await target.connect()
+  } catch (error) {
+    meter.fail(target, `could not be reached: ${messageOf(error)}`)
+    throw error
+  }
 }
 
 async function forward(
@@ -129,16 +132,16 @@ async function forward(
   answer: ServerResponse,
   meter: EgressMeter,
 ): Promise<void> {
-  const socket = await target.connect()
-  const count = meter.open(target, () => socket.destroy())
-  socket.once('close', () => count.end())
-  asked.on('data', (chunk: Buffer) => count.sent(chunk.length))
+  const socket = await connected(target, meter)
+  const count = meter.open(target, socket)
+  // Without it the body of a request that usually has none would look like a second request.
+  const framing = asked.headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' }
   await new Promise<void>((resolve, reject) => {
     const out = request({
       createConnection: () => socket,
       method: asked.method,
       path: `${url.pathname}${url.search}`,
-      headers: { ...endToEnd(asked.headers), host: url.host, connection: 'close' },
+      headers: { ...endToEnd(asked.headers), ...framing, host: url.host, connection: 'close' },
       setHost: false,
     })
     out.on('error', reject)

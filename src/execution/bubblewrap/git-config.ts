@@ -15,7 +15,7 @@ const mostFiles = 50
 /** Reads the config of a git folder, that of the user, and what these include under whatever condition. */
 export function gitObeys(git: string, home = homedir()): GitObeys {
   const work = basename(git) === '.git' ? dirname(git) : git
-  const own = [join(git, 'config'), join(git, 'config.worktree')]
+  const own = [git, ...namedBy(git)].flatMap((folder) => [join(folder, 'config'), join(folder, 'config.worktree')])
   const files = new Set([...own, join(home, '.gitconfig'), join(home, '.config/git/config'), '/etc/gitconfig'])
   const given = files.size
   const hooks = new Set<string>()
@@ -29,6 +29,15 @@ export function gitObeys(git: string, home = homedir()): GitObeys {
     }
   }
   return { hooks: [...hooks], included: [...files].slice(given) }
+}
+
+/** A `.git` that is a file names the real folder, and that one may name another one for what all checkouts share. */
+function namedBy(file: string): string[] {
+  const [, path] = /^gitdir: ([^\n]+)/.exec(textOf(file)) ?? []
+  if (path === undefined) return []
+  const folder = resolve(dirname(file), path)
+  const shared = textOf(join(folder, 'commondir')).trim()
+  return shared === '' ? [folder] : [folder, resolve(folder, shared)]
 }
 
 export interface GitSetting {

@@ -1,8 +1,6 @@
-import { lstatSync, mkdirSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { shellQuote } from '../../core/posix-path.ts'
 import { childEnv } from '../commands/child-env.ts'
 import { type CommandLimits, commandShell } from '../commands/command-shell.ts'
 import { fileError } from '../files/confined-path.ts'
@@ -41,7 +39,7 @@ export interface SandboxHandle {
 const scriptMs = 120_000
 
 export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandle {
-  const { bubblewrap, roots, network, placeholders } = options
+  const { bubblewrap, network, placeholders } = options
   const policy = sandboxPolicy(options)
   const isRoot = process.getuid?.() === 0
   const { processes, ...limits } = options.limits
@@ -55,16 +53,14 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
   type Program = Omit<SandboxedProgram, 'bubblewrap' | 'place' | 'layout' | 'mark'>
   interface Terms {
     readonly writes: boolean
-    readonly free?: readonly string[]
+    readonly bare?: boolean
     readonly hostNetwork?: boolean
     readonly env: Variables
-    /** However it ended; gets what may have come into being although it must not. */
-    readonly after?: (watched: readonly string[]) => Promise<void>
   }
 
   /** Runs a program in a sandbox as it has to be at this moment. */
-  async function inSandbox(program: Program, { writes, free = [], hostNetwork = false, env, after }: Terms) {
-    const files = await policy.files({ writes, free })
+  async function inSandbox(program: Program, { writes, bare = false, hostNetwork = false, env }: Terms) {
+    const files = await policy.files({ writes, bare })
     program.options.signal?.throwIfAborted()
     const held = await placeholders.hold(files.protection?.missing ?? [])
     const protection = files.protection && { ...files.protection, missing: held.paths }
@@ -74,11 +70,7 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
     try {
       return await runSandboxed({ ...program, bubblewrap, place, layout, mark })
     } finally {
-      try {
-        held.release()
-      } finally {
-        await after?.(files.protection?.watched ?? [])
-      }
+      held.release()
     }
   }
 
@@ -96,26 +88,28 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
       ...(proxy && { onConnection: (socket: Socket) => proxy.serve(socket, (reason) => notes.push(reason)) }),
       options: { ...rest, signal },
     }
-    const after = async (watched: readonly string[]): Promise<void> => void notes.push(...(await takeAway(watched)))
-    const { result, report } = await inSandbox(program, { writes: true, hostNetwork: network === true, env, after })
+    await policy.begin()
+    const { result, report } = await inSandbox(program, { writes: true, hostNetwork: network === true, env }).finally(
+      async () => void notes.push(...(await repair())),
+    )
     if (report.hadNoFolder) throw noFolder(cwd)
-    if (report.said !== '') throw new Error(`The way to the network could not be opened: ${report.said}`)
+    if (report.said !== '')
+      throw new Error(`The command was not started, the sandbox could not be made ready: ${report.said}`)
     // Seen from outside there is nothing but bubblewrap on its way out.
     const { leftRunning: _outside, ...ended } = result
     const { leftRunning } = report
     return withNotes({ ...ended, ...(leftRunning.length > 0 && { leftRunning }) }, notes, given)
   }
 
-  /** What could not be kept from coming into being. Removed from inside: there a link leads nowhere it should not. */
-  async function takeAway(watched: readonly string[]): Promise<string[]> {
-    const paths = watched.filter(isThere)
-    if (paths.length === 0) return []
-    const remove = ['/bin/sh', '-c', `rm -rf -- ${paths.map(shellQuote).join(' ')}`]
-    await inSandbox(ownProgram(remove), { writes: true, free: paths, env: environment(options, []) })
-    const stays = paths.filter(isThere)
-    if (stays.length > 0)
-      throw new Error(`${stays.join(', ')} was made although it is protected, and cannot be removed; remove it by hand`)
-    return paths.map((path) => `${path} was made and taken away again: it is protected`)
+  /** Puts right what could not be kept from coming into being. */
+  async function repair(): Promise<readonly string[]> {
+    const needed = policy.repair()
+    if (!needed) return []
+    const program = ownProgram(['/bin/sh', '-c', needed.script])
+    const { result } = await inSandbox(program, { writes: true, bare: true, env: environment(options, []) })
+    if (result.exitCode === 0 && result.stderr === '') return needed.notes
+    const reason = result.stderr.trim() || `exit code ${result.exitCode}`
+    return [`what is protected was changed and could not be put right; do it by hand: ${reason}`]
   }
 
   async function tracked<T>(outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -138,7 +132,6 @@ export function createSandboxHandle(options: SandboxHandleOptions): SandboxHandl
 
     script: (text, { writes, input }) =>
       tracked(undefined, async (signal) => {
-        if (writes && roots.includes(options.cwd)) mkdirSync(options.cwd, { recursive: true })
         const program = ownProgram(['/bin/sh', '-c', text], { signal, ...(input !== undefined && { input }) })
         return (await inSandbox(program, { writes, env: environment(options, []) })).result
       }),
@@ -163,14 +156,6 @@ const places = { TMPDIR: '/tmp', XDG_CACHE_HOME: '/tmp/.cache', npm_config_cache
 
 function environment({ inheritEnv }: SandboxHandleOptions, added: readonly (Variables | undefined)[]): Variables {
   return childEnv({ host: process.env, inherit: inheritEnv, added: [places, ...added] })
-}
-
-function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    return true // nobody can tell
-  }
 }
 
 function noFolder(cwd: string): Error {

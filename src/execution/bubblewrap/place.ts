@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { codeOf } from '../../platform/files.ts'
 import { atExit } from '../commands/at-exit.ts'
 import { isMarkOfDead, processMark } from '../commands/process-mark.ts'
 
@@ -19,9 +20,8 @@ export interface PrivatePlace {
 }
 
 export function createPrivatePlace(seccomp: Uint8Array): PrivatePlace {
+  const folder = makeFolder()
   removeDead()
-  const folder = join(tmpdir(), prefix + processMark())
-  mkdirSync(folder, { mode: 0o700 })
   const place = {
     temporary: join(folder, 'tmp'),
     nothing: join(folder, 'nothing'),
@@ -31,7 +31,10 @@ export function createPrivatePlace(seccomp: Uint8Array): PrivatePlace {
   chmodSync(place.temporary, 0o1777)
   writeFileSync(place.nothing, '', { mode: 0 })
   writeFileSync(place.seccomp, seccomp, { mode: 0o400 })
-  const callOff = atExit(() => tryToRemove(folder))
+  const callOff = atExit(() => {
+    tryToRemove(folder)
+    leaveParent()
+  })
   let n = 0
   return {
     ...place,
@@ -39,11 +42,45 @@ export function createPrivatePlace(seccomp: Uint8Array): PrivatePlace {
     async remove() {
       await removeFolder(folder)
       callOff()
+      leaveParent()
     },
   }
 }
 
+/** Where the places of all handles of this user are, which commands must not look into. */
+export function privatePlaces(): string {
+  return join(tmpdir(), `libero-sandboxes-${process.getuid?.() ?? ''}`)
+}
+
 const prefix = 'libero-sandbox-'
+const tries = 20
+
+function makeFolder(): string {
+  const parent = privatePlaces()
+  for (let left = tries; ; left--) {
+    try {
+      mkdirSync(parent, { mode: 0o700, recursive: true })
+      const found = lstatSync(parent)
+      if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0)
+        throw new Error(
+          `${parent} must be a folder of this user that nobody else may open; remove it, or set TMPDIR to another folder`,
+        )
+      const folder = join(parent, prefix + processMark())
+      mkdirSync(folder, { mode: 0o700 })
+      return folder
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || left === 0) throw error // else its last user took the parent away just now
+    }
+  }
+}
+
+function leaveParent(): void {
+  try {
+    rmdirSync(privatePlaces())
+  } catch {
+    // others are in it
+  }
+}
 
 /** Commands may have left folders that nobody may write, such as those of Go's modules. */
 async function removeFolder(folder: string): Promise<void> {
@@ -53,13 +90,11 @@ async function removeFolder(folder: string): Promise<void> {
   })
 }
 
-/** Of processes that ended without tidying up. Ours only: in a folder that others can write, theirs may be traps. */
+/** Of processes that ended without tidying up. */
 function removeDead(): void {
-  for (const name of readdirSync(tmpdir())) {
-    if (!name.startsWith(prefix) || !isMarkOfDead(name.slice(prefix.length))) continue
-    const path = join(tmpdir(), name)
-    if (lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.()) tryToRemove(path)
-  }
+  const parent = privatePlaces()
+  for (const name of readdirSync(parent))
+    if (name.startsWith(prefix) && isMarkOfDead(name.slice(prefix.length))) tryToRemove(join(parent, name))
 }
 
 function tryToRemove(folder: string): void {

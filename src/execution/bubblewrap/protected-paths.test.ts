@@ -1,10 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { gitFolders } from './git-folders.ts'
 import { createPlaceholders, isHeld } from './placeholders.ts'
-import { nestedGitFolders, protectedNames, protectionOf } from './protected-paths.ts'
+import { protectedNames, protectionOf, watchedIn } from './protected-paths.ts'
 
 let root: string
 beforeEach(() => {
@@ -48,27 +49,78 @@ describe('what is protected in a folder', () => {
     expect(pinned).toEqual(expect.arrayContaining(at('tools')))
   })
 
-  test('not what is named as free, but a link is refused', () => {
+  test('not what is named as free', () => {
     make('.vscode/x', '.npmrc')
     const { existing, missing } = protectionOf(root, { free: [root, ...at('.vscode', '.envrc')] })
     expect(existing).toEqual(at('.npmrc'))
     expect(missing).not.toEqual(expect.arrayContaining(at('.envrc')))
-    make('empty/')
-    symlinkSync('empty', join(root, '.yarnrc'))
-    expect(() => protectionOf(root, { free: [root] })).toThrow(/\.yarnrc is a symbolic link/)
-    symlinkSync('nowhere', join(root, '.yarnrc.yml'))
-    expect(() => protectionOf(root, { free: [root, ...at('.yarnrc')] })).toThrow(/\.yarnrc\.yml is a symbolic link/)
+  })
+
+  test('what a link in its place leads to, with the folders above it; links that lead nowhere are no trouble', () => {
+    make('real/agents/x', 'other')
+    symlinkSync('real/agents', join(root, '.claude'))
+    symlinkSync('other', join(root, '.yarnrc.yml'))
+    symlinkSync('.codex', join(root, '.codex'))
+    symlinkSync('/etc', join(root, '.vscode'))
+    symlinkSync('later', join(root, '.npmrc'))
+    const { existing, pinned, missing, links } = protectionOf(root, { free: [root] })
+    expect(existing.toSorted()).toEqual(at('other', 'real/agents'))
+    expect(pinned).toEqual(at('real'))
+    expect(missing).toEqual(expect.arrayContaining(at('later')))
+    expect(links.toSorted()).toEqual(at('.claude', '.codex', '.npmrc', '.vscode', '.yarnrc.yml'))
   })
 
   test('repositories further inside are found, not in every depth', async () => {
     make('.git/config', 'a/.git/config', 'a/b/c/.git', 'a/b/c/d/e/.git/config', 'node_modules/x/.git/config')
-    const nested = await nestedGitFolders(root)
+    const nested = await gitFolders(root).find()
     expect(nested.sort()).toEqual(at('a/.git', 'a/b/c/.git'))
     const { existing, pinned } = protectionOf(root, { free: [root], nested })
     expect(existing.toSorted()).toEqual(at('.git/config', 'a/.git/config', 'a/b/c/.git'))
     expect(pinned).toEqual(expect.arrayContaining(at('a', 'a/.git', 'a/b', 'a/b/c')))
     await rm(join(root, 'a'), { recursive: true })
     expect(protectionOf(root, { free: [root], nested }).existing).toEqual(at('.git/config'))
+  })
+
+  test('a repository that is made later is found, also when the time of its folder is set back', async () => {
+    make('a/b/')
+    const repositories = gitFolders(root)
+    expect(await repositories.find()).toEqual([])
+    make('a/b/.git/config')
+    utimesSync(join(root, 'a/b'), 0, 0)
+    expect(await repositories.find()).toEqual(at('a/b/.git'))
+  })
+
+  test('every folder of hooks and every file of config that a config names, however it is written', () => {
+    make('.git/config', 'inc/hooks/', 'inc/one')
+    writeFileSync(
+      join(root, '.git/config'),
+      '[core] hooksPath = .a # c\n[Core]\n\thookspath = ".b#" ; c\n[core]hooksPath=\\\n.c\n[include] path = ../inc/one\n[includeIf "gitdir:x"]\n path = ../inc/two\n',
+    )
+    writeFileSync(join(root, 'inc/one'), '[core]\nhooksPath = inc/missing')
+    const { existing, missing, pinned } = protectionOf(root, { free: [root] })
+    expect(missing).toEqual(expect.arrayContaining(at('.a', '.b#', '.c', 'inc/missing')))
+    expect(missing).not.toEqual(expect.arrayContaining(at('inc/two')))
+    expect(watchedIn(root, [])).toEqual(expect.arrayContaining(at('inc/two')))
+    expect(existing).toEqual(expect.arrayContaining(at('inc/one')))
+    expect(pinned).toEqual(expect.arrayContaining(at('inc')))
+  })
+
+  test('also when `.git` is a file that names the real folder', () => {
+    make('work/', 'real/worktrees/w/', 'work/conf')
+    writeFileSync(join(root, 'work/.git'), `gitdir: ${join(root, 'real/worktrees/w')}\n`)
+    writeFileSync(join(root, 'real/worktrees/w/commondir'), '../..\n')
+    writeFileSync(join(root, 'real/config'), '[core]\nhooksPath = .mine\n')
+    const work = join(root, 'work')
+    expect(protectionOf(work, { free: [work] }).missing).toEqual(expect.arrayContaining(at('work/.mine')))
+  })
+
+  test('a link among the files of worktrees has no business there', () => {
+    make('.git/config', '.git/worktrees/e/')
+    symlinkSync('x', join(root, '.git/worktrees/e/commondir'))
+    symlinkSync('e', join(root, '.git/worktrees/f'))
+    expect(protectionOf(root, { free: [root] }).strays.toSorted()).toEqual(
+      at('.git/worktrees/e/commondir', '.git/worktrees/f'),
+    )
   })
 })
 

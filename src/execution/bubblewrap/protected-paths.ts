@@ -1,7 +1,8 @@
-import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { lstatSync, readdirSync, type Stats } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import { codeOf } from '../../platform/files.ts'
+import { whereabouts } from '../files/confined-roots.ts'
+import { gitObeys } from './git-config.ts'
 import { isVoid, type Placeholders } from './placeholders.ts'
 
 /** What must not be changed inside a folder that may be written, as it stands at this moment. */
@@ -14,6 +15,10 @@ export interface Protection {
   readonly missing: readonly string[]
   /** The same, for those that something else breaks over when a folder stands in their place. */
   readonly watched: readonly string[]
+  /** Links in the place of them, which no mount can hold: what they lead to is protected, and they are put back. */
+  readonly links: readonly string[]
+  /** What has no business being there. */
+  readonly strays: readonly string[]
 }
 
 /** Files that programs of the user obey, often without asking. */
@@ -45,39 +50,56 @@ export interface ProtectionOptions {
 
 /** Looks at one root. */
 export function protectionOf(root: string, { free, nested = [], placeholders }: ProtectionOptions): Protection {
-  const existing = new Set<string>()
-  const pinned = new Set<string>()
-  const missing = new Set<string>()
-  const watched = new Set<string>()
+  const [existing, pinned, missing] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  const [watched, links, strays] = [new Set<string>(), new Set<string>(), new Set<string>()]
   const isFree = (path: string): boolean => free.includes(path)
   const isKept = (path: string): boolean => path !== root && (placeholders?.has(path) || isVoid(path))
 
   function guard(path: string): void {
+    if (!isInside(root, path) || path === root) return
     let at = root
     for (const name of relative(root, path).split(sep)) {
       at = join(at, name)
       if (isFree(at)) return
       const found = placeholders?.has(at) ? undefined : look(at)
-      if (found?.isSymbolicLink()) throw linkProblem(at)
+      if (found?.isSymbolicLink()) return void guardLink(at, path)
       if (!found || (found.isDirectory() && isVoid(at))) return void missing.add(at)
       if (at === path || !found.isDirectory()) return void existing.add(at)
       pinned.add(at)
     }
   }
 
+  function guardLink(link: string, path: string): void {
+    links.add(link)
+    const real = whereabouts(path)
+    // A circle of links leads nowhere.
+    if (real !== path && !hasLink(root, real)) guard(real)
+  }
+
   function watch(path: string): void {
     if (isFree(path)) return
     const found = look(path)
-    if (found?.isSymbolicLink()) throw linkProblem(path)
+    if (found?.isSymbolicLink()) return void guardLink(path, path)
     if (found) existing.add(path)
     else if (look(dirname(path))?.isDirectory() && !isKept(dirname(path))) watched.add(path)
   }
 
-  function guardGit(folder: string): void {
+  function guardGit(named: string): void {
+    const isLink = look(named)?.isSymbolicLink() && !isFree(named)
+    if (isLink) links.add(named)
+    const folder = isLink ? whereabouts(named) : named
+    if (!isInside(root, folder)) return
     for (const name of protectedInGit) guard(join(folder, name))
     for (const name of watchedInGit) watch(join(folder, name))
-    for (const path of [...hooksFolders(folder), ...worktreeFiles(folder)])
-      if (look(path) && isInside(root, path)) guard(path)
+    const { hooks, included } = gitObeys(folder)
+    for (const path of hooks) guard(path)
+    // Git fails over a folder in place of a file of config.
+    for (const path of included) if (look(path)) guard(path)
+    for (const path of worktreeFiles(folder)) {
+      const link = firstLink(folder, path)
+      if (link !== undefined) strays.add(link)
+      else if (look(path)) guard(path)
+    }
   }
 
   for (const name of protectedNames) guard(join(root, name))
@@ -85,10 +107,24 @@ export function protectionOf(root: string, { free, nested = [], placeholders }: 
   guardGit(isGitFolder(root) ? root : join(root, '.git'))
   for (const path of nested) {
     if (!isInside(root, path) || !look(path)) continue
-    if (look(path)?.isDirectory()) guardGit(path)
-    else guard(path)
+    if (look(path)?.isFile()) guard(path)
+    else guardGit(path)
   }
-  return { existing: [...existing], pinned: [...pinned], missing: [...missing], watched: [...watched] }
+  return {
+    ...{ existing: [...existing], pinned: [...pinned], missing: [...missing] },
+    ...{ watched: [...watched], links: [...links], strays: [...strays] },
+  }
+}
+
+/** The names that are watched, there or not, in a root and the git folders inside it. */
+export function watchedIn(root: string, nested: readonly string[]): string[] {
+  const git = [isGitFolder(root) ? root : join(root, '.git'), ...nested.filter((path) => isInside(root, path))]
+  return [
+    ...watchedNames.map((name) => join(root, name)),
+    ...git
+      .map((folder) => whereabouts(folder))
+      .flatMap((folder) => [...watchedInGit.map((name) => join(folder, name)), ...gitObeys(folder).included]),
+  ].filter((path) => isInside(root, path))
 }
 
 const held = new Set(['.git', ...protectedNames, ...protectedInGit].flatMap((name) => name.split('/')))
@@ -103,48 +139,8 @@ export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 
-const deepest = 3
-const mostFolders = 2000
-
-/** The `.git` of repositories inside a root: folders, or files that name one. Looks three levels deep and not everywhere. */
-export async function nestedGitFolders(root: string): Promise<string[]> {
-  const found: string[] = []
-  let level = [root]
-  let looked = 0
-  for (let depth = 0; depth <= deepest; depth++) {
-    const next: string[] = []
-    for (const folder of level) {
-      if (++looked > mostFolders) return found
-      for (const entry of await entriesOf(folder)) {
-        const path = join(entry.parentPath, entry.name)
-        if (entry.name === '.git') depth > 0 && found.push(path)
-        else if (entry.isDirectory() && entry.name !== 'node_modules') next.push(path)
-      }
-    }
-    level = next
-  }
-  return found
-}
-
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true })
-  } catch {
-    return [] // gone, or not for us
-  }
-}
-
 function isGitFolder(folder: string): boolean {
   return ['HEAD', 'objects', 'refs'].every((name) => look(join(folder, name)))
-}
-
-/** Hooks may lie in a folder of the project, when the config says so. */
-function hooksFolders(git: string): string[] {
-  const root = basename(git) === '.git' ? dirname(git) : git
-  return textOf(join(git, 'config')).flatMap((line) => {
-    const [, path] = /^\s*hookspath\s*=\s*"?([^"#;]+?)"?\s*$/i.exec(line) ?? []
-    return path ? [resolve(root, path)] : []
-  })
 }
 
 /** Other checkouts of the repository learn from these where its config is. */
@@ -159,14 +155,6 @@ function worktreeFiles(git: string): string[] {
   }
 }
 
-function textOf(path: string): string[] {
-  try {
-    return readFileSync(path, 'utf8').split('\n')
-  } catch {
-    return []
-  }
-}
-
 function look(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
@@ -176,8 +164,16 @@ function look(path: string): Stats | undefined {
   }
 }
 
-function linkProblem(path: string): Error {
-  return new Error(
-    `${path} is a symbolic link, and a sandbox cannot protect a link from being replaced. Put the real thing there, or name it in \`roots\` to let commands write it`,
-  )
+function hasLink(root: string, path: string): boolean {
+  return isInside(root, path) && firstLink(root, path) !== undefined
+}
+
+/** On the way from a folder down to a path. */
+function firstLink(folder: string, path: string): string | undefined {
+  let at = folder
+  for (const name of relative(folder, path).split(sep)) {
+    at = join(at, name)
+    if (look(at)?.isSymbolicLink()) return at
+  }
+  return undefined
 }

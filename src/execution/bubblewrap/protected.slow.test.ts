@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { begun, emptyFolder, place, skipped, unavailable } from '../../../test/bubblewrap-kit.ts'
@@ -118,15 +127,80 @@ describe.skipIf(unavailable)(`protected paths${skipped}`, () => {
     expect(evilIn(cwd)).toEqual([])
   })
 
-  test('a link in place of something protected is refused with what to do, and nothing runs', async () => {
+  test('a link in place of something protected is put back, and what it leads to is kept', async () => {
     const cwd = emptyFolder()
-    mkdirSync(join(cwd, 'elsewhere'))
-    symlinkSync('elsewhere', join(cwd, '.vscode'))
+    mkdirSync(join(cwd, 'real/agents'), { recursive: true })
+    writeFileSync(join(cwd, 'real/agents/kept'), 'kept')
+    symlinkSync('real/agents', join(cwd, '.claude'))
     const { run } = await place({ cwd })
-    await expect(run('touch ran')).rejects.toThrow(/\.vscode is a symbolic link.*`roots`/)
-    expect(readdirSync(cwd)).not.toContain('ran')
-    const named = await place({ cwd, roots: [cwd, join(cwd, '.vscode')] })
-    expect((await named.run('touch ran')).exitCode).toBe(0)
+    expect(await run('cat .claude/kept; touch ran')).toMatchObject({ stdout: 'kept', exitCode: 0 })
+    const command = 'echo evil > .claude/kept; mv real r; rm .claude; mkdir .claude; echo evil > .claude/x'
+    expect((await run(command)).stderr).toContain('.claude was changed and is the link again that it was')
+    expect(readlinkSync(join(cwd, '.claude'))).toBe('real/agents')
+    expect(readFileSync(join(cwd, 'real/agents/kept'), 'utf8')).toBe('kept')
+    expect(evilIn(cwd)).toEqual([])
+    const named = await place({ cwd, roots: [cwd, join(cwd, '.claude')] })
+    expect((await named.run('echo fine > .claude/kept')).exitCode).toBe(0)
+  })
+
+  test('taking away does not fail over links among the worktrees, and later commands run', async () => {
+    const cwd = repository()
+    const { run } = await place({ cwd })
+    const command = 'mkdir -p .git/worktrees/e; ln -s x .git/worktrees/e/commondir; echo evil > .git/commondir'
+    expect((await run(command)).stderr).toContain('.git/commondir was made and taken away again')
+    expect(evilIn(cwd)).toEqual([])
+    expect(readdirSync(join(cwd, '.git/worktrees/e'))).toEqual([])
+    expect((await run('echo fine')).stdout).toBe('fine\n')
+  })
+
+  test('what one command makes is taken away although another one began when it was there', async () => {
+    const cwd = repository()
+    const { run } = await place({ cwd })
+    const first = run('touch .git/commondir; touch begun; sleep 0.7; rm .git/commondir')
+    await begun(cwd)
+    const second = run('touch begun2; sleep 1.2; rm -f .git/commondir; echo evil > .git/commondir')
+    await Promise.all([first, second])
+    expect(readdirSync(join(cwd, '.git'))).not.toContain('commondir')
+  })
+
+  test('what the user makes between commands stays', async () => {
+    const cwd = repository()
+    const { run } = await place({ cwd })
+    await run('true')
+    writeFileSync(join(cwd, '.yarnrc.yml'), 'mine')
+    expect((await run('echo evil > .yarnrc.yml; cat .yarnrc.yml')).stdout).toBe('mine')
+    expect(readFileSync(join(cwd, '.yarnrc.yml'), 'utf8')).toBe('mine')
+  })
+
+  test('folders of hooks that are missing and files of config that are included are protected', async () => {
+    const cwd = repository()
+    const more =
+      '[core] hooksPath = .myhooks # c\n[include] path = ../more\n[includeIf "gitdir:x"]\npath=../conf/later\n'
+    appendFileSync(join(cwd, '.git/config'), more)
+    writeFileSync(join(cwd, 'more'), '[core]\nhooksPath = "conf/hooks" ; c')
+    mkdirSync(join(cwd, 'conf/other'), { recursive: true })
+    const { run, context, handle } = await place({ cwd })
+    for (const path of ['.myhooks/pre-commit', 'conf/hooks/pre-commit', 'conf/later']) await run(attempts(path))
+    await run('echo evil > more; mv more m; mkdir -p conf/other')
+    expect((await run('git status --short')).stderr).toBe('')
+    const deleting = '[include]\\npath = ../one.txt\\npath = ../.git/HEAD\\n'
+    expect((await run(`printf '${deleting}' > conf/later`)).stderr).toContain('conf/later was made and taken away')
+    expect(readdirSync(cwd)).toContain('one.txt')
+    expect(readdirSync(join(cwd, '.git'))).toContain('HEAD')
+    expect(evilIn(cwd)).toEqual([])
+    expect(await context.listFiles(handle, '.')).not.toContain('.myhooks/')
+    await context.destroy(handle)
+    expect(readFileSync(join(cwd, 'more'), 'utf8')).toContain('hooks')
+    expect(readdirSync(cwd)).not.toContain('.myhooks')
+  })
+
+  test('a repository that a command made is protected from the next one on', async () => {
+    const { cwd, run } = await place()
+    await run('mkdir -p a/inner && cd a/inner && git init -q')
+    await run(attempts('a/inner/.git/hooks/pre-commit'))
+    await run('echo evil >> a/inner/.git/config; mv a b')
+    expect(evilIn(cwd)).toEqual([])
+    expect(readdirSync(join(cwd, 'a/inner/.git'))).toContain('config')
   })
 
   test('what is named as a root itself may be written', async () => {

@@ -33,6 +33,7 @@ describe.each(Object.entries(numbers))('the filter for system calls on %s', (arc
     expect(ask(calls.socketpair, 1, 1)).toBe(allowed)
     expect(ask(calls.socketpair, 1, 0x80001)).toBe(allowed)
     expect(ask(calls.socketpair, 1, 0x80805)).toBe(allowed)
+    for (const family of [2, 30, 31]) expect(ask(calls.socketpair, family, 1)).toBe('error 1')
     for (const type of [2, 0x80802, 3, 0x80003, 0, 4, 6, 10, 0x11])
       expect(`${type} ${ask(calls.socketpair, 1, type)}`).toBe(`${type} error 1`)
   })

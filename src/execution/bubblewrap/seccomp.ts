@@ -21,6 +21,8 @@ export function seccompFilter(arch: string = process.arch): Buffer | undefined {
     ]),
     // One of a pair of datagram sockets can still be pointed at any other socket; the kernel makes such a pair of others too.
     ...when(calls.socketpair, [
+      load(offsets.first),
+      ...unless(unix, [answer(fail(EPERM))]),
       load(offsets.second),
       mask(typeMask),
       ...connectedTypes.flatMap((type) => when(type, [answer(allow)])),
@@ -82,6 +84,7 @@ const offsets = { call: 0, arch: 4, first: 16, second: 24 }
 const x32 = 0x40000000
 /** IPv4, IPv6, netlink: they all end in the network namespace. */
 const allowedFamilies = [2, 10, 16]
+const unix = 1
 /** All but SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const typeMask = ~0x80800 >>> 0
 /** SOCK_STREAM, SOCK_SEQPACKET */

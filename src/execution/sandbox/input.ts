@@ -15,9 +15,27 @@ export async function inputByFile(
 ): Promise<string> {
   if (input === undefined) return 'exec < /dev/null'
   const file = `/tmp/.libero-${crypto.randomUUID()}`
-  if (place.provider.writeFile) await place.provider.writeFile(place.id, file, Buffer.from(input))
-  else await layDown(place, file, Buffer.from(input), signal)
+  try {
+    if (place.provider.writeFile) await place.provider.writeFile(place.id, file, Buffer.from(input))
+    else await layDown(place, file, Buffer.from(input), signal)
+    signal.throwIfAborted()
+  } catch (error) {
+    await remove(place, file)
+    throw error
+  }
   return `exec < ${file}; rm -f ${file}`
+}
+
+const removeMs = 10_000
+
+/** Nobody will read it; not with the signal that stopped it. */
+async function remove({ provider, id }: SandboxPlace, file: string): Promise<void> {
+  const how = { cwd: '/', env: {}, timeout: removeMs, signal: AbortSignal.timeout(removeMs) }
+  try {
+    await provider.exec(id, `rm -f ${file} ${file}.b64`, how)
+  } catch {
+    // what failed first is what counts
+  }
 }
 
 async function layDown(
