@@ -181,7 +181,12 @@ describe('a machine that gives nothing more', () => {
     expect(stderr).toBe('')
     const answers = JSON.parse(stdout)
     expect(answers.slice(0, 4)).toEqual(
-      Array(4).fill([true, expect.stringMatching(/^Tool error: the file would be larger than this system allows; ".*" was left as it was$/)]),
+      Array(4).fill([
+        true,
+        expect.stringMatching(
+          /^Tool error: the file would be larger than this system allows; ".*" was left as it was$/,
+        ),
+      ]),
     )
     expect(answers[4]).toEqual([false, 'Edited a.txt (1 replacement, line 1)'])
     expect(here.held('a.txt')).toBe('two\n')
