@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { nobodyCanRunNode } from '../../test/as-nobody.ts'
 import {
   begun,
   emptyFolder,
@@ -161,8 +162,8 @@ describe.skipIf(unavailable)(`limits${skipped}`, () => {
   })
 })
 
-describe.skipIf(unavailable || !isRoot)(
-  `as somebody who is not root${isRoot ? skipped : ' (skipped: it takes root to be somebody else)'}`,
+describe.skipIf(unavailable || !nobodyCanRunNode)(
+  `as somebody who is not root${nobodyCanRunNode ? skipped : ' (skipped: it takes root, and a folder open to all, to be somebody else)'}`,
   () => {
     test('FS-11 RS-02 SE-02 the same walls stand', () => {
       const cwd = emptyFolder()

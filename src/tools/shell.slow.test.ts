@@ -146,7 +146,7 @@ describe.skipIf(process.platform !== 'linux')('real commands (Linux only)', () =
         Array.from({ length: 10 }, async (_, i) => {
           const { agent, provider } = house()
           const isAborted = i % 2 === 0
-          const command = isAborted ? `(${sleep} &) ; setsid ${sleep}` : `${sleep} & echo done`
+          const command = isAborted ? `(${sleep} &) ; setsid ${sleep} & ${sleep}` : `${sleep} & echo done`
           provider.push([call('1', 'shell', { command })], 'fin')
           const running = agent.run({ prompt: 'go' })
           if (isAborted) {

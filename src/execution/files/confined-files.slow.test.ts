@@ -16,6 +16,7 @@ import { chmod, chown, mkdir, readFile, symlink, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { nobodyCanRunNode } from '../../../test/as-nobody.ts'
 import { type ConfinedFiles, confinedFiles } from './confined-files.ts'
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'libero-confined-')))
@@ -249,10 +250,12 @@ describe('FT-16 a write that finds no room', () => {
   })
 })
 
-describe.skipIf(!isLinuxRoot)('as a user with few rights (skipped unless root on Linux)', () => {
-  /** What each of these gives or fails with, as nobody. */
-  function asNobody(...calls: string[]): unknown[] {
-    const code = `
+describe.skipIf(!nobodyCanRunNode)(
+  'as a user with few rights (skipped unless root on Linux, in a folder open to all)',
+  () => {
+    /** What each of these gives or fails with, as nobody. */
+    function asNobody(...calls: string[]): unknown[] {
+      const code = `
       const { confinedFiles } = await import(${JSON.stringify(source)})
       const files = confinedFiles({ roots: [${JSON.stringify(root)}] })
       const root = ${JSON.stringify(root)}
@@ -260,64 +263,65 @@ describe.skipIf(!isLinuxRoot)('as a user with few rights (skipped unless root on
       for (const call of [${calls.map((call) => `() => ${call}`).join(',')}])
         answers.push(await call().then((answer) => answer ?? 'done', ({ code }) => code))
       console.log(JSON.stringify(answers))`
-    const args = ['--conditions=libero-source', '--input-type=module', '-e', code]
-    const options = { uid: 65534, gid: 65534, encoding: 'utf8', timeout: 60_000, cwd: '/' } as const
-    const { stdout, stderr } = spawnSync(process.execPath, args, options)
-    if (stdout === '') throw new Error(stderr)
-    return JSON.parse(stdout)
-  }
-
-  beforeEach(async () => {
-    for (const folder of [scratch, place]) await chmod(folder, 0o755)
-    await chown(root, 65534, 65534)
-  })
-
-  test('a file that may not be written is not replaced either', async () => {
-    for (const [name, mode] of [
-      ['read-only', 0o444],
-      ['theirs', 0o644],
-      ['shared', 0o666],
-    ] as const) {
-      await writeFile(join(root, name), 'old')
-      await chmod(join(root, name), mode)
+      const args = ['--conditions=libero-source', '--input-type=module', '-e', code]
+      const options = { uid: 65534, gid: 65534, encoding: 'utf8', timeout: 60_000, cwd: '/' } as const
+      const { stdout, stderr } = spawnSync(process.execPath, args, options)
+      if (stdout === '') throw new Error(stderr)
+      return JSON.parse(stdout)
     }
-    await chown(join(root, 'read-only'), 65534, 65534)
-    const answers = asNobody(
-      `files.writeFile(root, 'read-only', 'new')`,
-      `files.writeFile(root, 'theirs', 'new')`,
-      `files.writeFile(root, 'shared', 'new')`,
-    )
-    expect(answers).toEqual(['EACCES', 'EACCES', 'done'])
-    expect(treeOf(root)).toEqual({ 'read-only': 'old', theirs: 'old', shared: 'new' })
-  })
 
-  test('what may not be read is still known, and what lies outside is not', async () => {
-    await writeFile(join(root, 'private'), 'secret')
-    await chmod(join(root, 'private'), 0o600)
-    await mkdir(join(root, 'closed'), { mode: 0o700 })
-    await writeFile(join(root, 'closed/x'), 'x')
-    await mkdir(join(root, 'drop'))
-    await chmod(join(root, 'drop'), 0o333)
-    await writeFile(join(out, 'secret'), 'CANARY')
-    await chmod(out, 0o700)
-    await symlink(join(out, 'secret'), join(root, 'link'))
-    await symlink(join(out, 'none'), join(root, 'dangling'))
-    const answers = asNobody(
-      `files.stat(root, 'private').then(({ kind }) => kind)`,
-      `files.readFile(root, 'private')`,
-      `files.readFile(root, 'closed/x')`,
-      `files.writeFile(root, 'closed/y', 'new')`,
-      `files.listFiles(root, 'drop')`,
-      `files.writeFile(root, 'drop/f', 'new')`,
-      `files.readFile(root, 'link')`,
-      `files.readFile(root, 'dangling')`,
-      `files.writeFile(root, 'dangling', 'new')`,
-    )
-    const inside = ['file', 'EACCES', 'EACCES', 'EACCES', 'EACCES', 'done']
-    expect(answers).toEqual([...inside, 'EOUTSIDE', 'EOUTSIDE', 'EOUTSIDE'])
-    expect(treeOf(join(root, 'drop'))).toEqual({ f: 'new' })
-  })
-})
+    beforeEach(async () => {
+      for (const folder of [scratch, place]) await chmod(folder, 0o755)
+      await chown(root, 65534, 65534)
+    })
+
+    test('a file that may not be written is not replaced either', async () => {
+      for (const [name, mode] of [
+        ['read-only', 0o444],
+        ['theirs', 0o644],
+        ['shared', 0o666],
+      ] as const) {
+        await writeFile(join(root, name), 'old')
+        await chmod(join(root, name), mode)
+      }
+      await chown(join(root, 'read-only'), 65534, 65534)
+      const answers = asNobody(
+        `files.writeFile(root, 'read-only', 'new')`,
+        `files.writeFile(root, 'theirs', 'new')`,
+        `files.writeFile(root, 'shared', 'new')`,
+      )
+      expect(answers).toEqual(['EACCES', 'EACCES', 'done'])
+      expect(treeOf(root)).toEqual({ 'read-only': 'old', theirs: 'old', shared: 'new' })
+    })
+
+    test('what may not be read is still known, and what lies outside is not', async () => {
+      await writeFile(join(root, 'private'), 'secret')
+      await chmod(join(root, 'private'), 0o600)
+      await mkdir(join(root, 'closed'), { mode: 0o700 })
+      await writeFile(join(root, 'closed/x'), 'x')
+      await mkdir(join(root, 'drop'))
+      await chmod(join(root, 'drop'), 0o333)
+      await writeFile(join(out, 'secret'), 'CANARY')
+      await chmod(out, 0o700)
+      await symlink(join(out, 'secret'), join(root, 'link'))
+      await symlink(join(out, 'none'), join(root, 'dangling'))
+      const answers = asNobody(
+        `files.stat(root, 'private').then(({ kind }) => kind)`,
+        `files.readFile(root, 'private')`,
+        `files.readFile(root, 'closed/x')`,
+        `files.writeFile(root, 'closed/y', 'new')`,
+        `files.listFiles(root, 'drop')`,
+        `files.writeFile(root, 'drop/f', 'new')`,
+        `files.readFile(root, 'link')`,
+        `files.readFile(root, 'dangling')`,
+        `files.writeFile(root, 'dangling', 'new')`,
+      )
+      const inside = ['file', 'EACCES', 'EACCES', 'EACCES', 'EACCES', 'done']
+      expect(answers).toEqual([...inside, 'EOUTSIDE', 'EOUTSIDE', 'EOUTSIDE'])
+      expect(treeOf(join(root, 'drop'))).toEqual({ f: 'new' })
+    })
+  },
+)
 
 describe('FT-28 much of it', () => {
   test('a folder with 100,000 entries, some of them links, is listed', { timeout: 120_000 }, async () => {
