@@ -47,5 +47,5 @@ test.skipIf(!isRoot)('a root that only another user may enter is refused, and it
     )
   await expect(find(theirs)).rejects.toThrow(/Run this as that user, or give it to root: `chown -R root /)
   chmodSync(theirs, 0o711)
-  await expect(find(theirs)).resolves.toBeDefined()
+  expect(await find(theirs)).toMatchObject({ path: process.execPath })
 })
