@@ -155,6 +155,7 @@ export function assembleAgent(parts: AgentParts): Agent {
       hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
       counts: new ToolCounts(),
       lane: new Lane(clock, stop),
+      parent: lineage?.run,
       ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
       get handle() {
         return readiness.handle

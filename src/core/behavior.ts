@@ -16,7 +16,7 @@ export interface Behavior {
   readonly requireReadBeforeEdit?: boolean
   readonly readLineNumbers?: boolean
   readonly elideStaleReads?: boolean
-  readonly compactStrategy?: 'off' | 'tail'
+  readonly compactStrategy?: 'off' | 'tail' | 'summary'
   readonly compactThreshold?: number
   readonly compactKeepTurns?: number
   readonly toolDisclosure?: 'eager' | 'lazy'
@@ -25,6 +25,25 @@ export interface Behavior {
   readonly persistDir?: string
   readonly persistExcludeTools?: readonly string[]
   readonly schema?: JsonSchema
+  readonly limits?: Limits
+}
+
+/** What a run may use up, its children and everything else it starts included. */
+export interface Limits {
+  /** Dollars. */
+  readonly cost?: number
+  /** Input and output, cached input included. */
+  readonly tokens?: number
+  /** Model calls. */
+  readonly turns?: number
+  readonly timeMs?: number
+  readonly toolCalls?: number
+  /** What counts: everything since the last prompt, or everything the session ever did. Default `prompt`. */
+  readonly since?: 'prompt' | 'session'
+  /** The part of a limit at which the model is told. Default 0.8. */
+  readonly warnAt?: number
+  /** With a limit on `cost`: go on where a model's price is not known. Default false: stop. */
+  readonly allowUnknownPrice?: boolean
 }
 
 export type ThinkingDecay =
@@ -124,6 +143,17 @@ const isBudget = (value: unknown): boolean =>
   (value.max as number) >= 0 &&
   (value.onExceed === 'block' || value.onExceed === 'steer' || isFunction(value.onExceed))
 
+const isLimits = (value: unknown): boolean =>
+  isRecord(value) &&
+  Object.entries(value).every(([name, limit]) => {
+    if (limit === undefined) return true
+    if (name === 'since') return limit === 'prompt' || limit === 'session'
+    if (name === 'allowUnknownPrice') return typeof limit === 'boolean'
+    if (name === 'warnAt') return typeof limit === 'number' && limit > 0 && limit <= 1
+    const isKnown = ['cost', 'tokens', 'turns', 'timeMs', 'toolCalls'].includes(name)
+    return isKnown && typeof limit === 'number' && limit >= 0
+  })
+
 const fields: Record<keyof Behavior, Rule> = {
   maxTurns: atLeast(1),
   maxTokens: atLeast(1),
@@ -144,7 +174,7 @@ const fields: Record<keyof Behavior, Rule> = {
   requireReadBeforeEdit: flag,
   readLineNumbers: flag,
   elideStaleReads: flag,
-  compactStrategy: oneOf('off', 'tail'),
+  compactStrategy: oneOf('off', 'tail', 'summary'),
   compactThreshold: atLeast(0),
   compactKeepTurns: atLeast(0),
   toolDisclosure: oneOf('eager', 'lazy'),
@@ -158,6 +188,10 @@ const fields: Record<keyof Behavior, Rule> = {
   schema: [
     (value) => isRecord(value) && !('~standard' in value),
     'a JSON Schema object, such as zodToJsonSchema(z.toJSONSchema(schema))',
+  ],
+  limits: [
+    isLimits,
+    'an object of { cost?, tokens?, turns?, timeMs?, toolCalls? } with numbers of at least 0, and { since?: "prompt" | "session", warnAt?: 0 to 1, allowUnknownPrice?: boolean }',
   ],
 }
 

@@ -51,11 +51,61 @@ export class AgentAuthError extends AgentProviderError {}
 /** The account has nothing left to spend; waiting does not help. */
 export class AgentQuotaError extends AgentProviderError {}
 
-/** Somebody else writes this session right now. */
-export class SessionBusyError extends AgentError {}
+/** Somebody else writes this session right now. `owner` says who, `since` from when on (ms since the epoch). */
+export class SessionBusyError extends AgentError {
+  readonly owner?: string
+  readonly since?: number
+  constructor(message: string, { owner, since, ...options }: ErrorOptions & { owner?: string; since?: number } = {}) {
+    super(message, options)
+    if (owner !== undefined) this.owner = owner
+    if (since !== undefined) this.since = since
+  }
+}
 
-/** Somebody else took this session over; nothing more of ours can be written to it. */
-export class LeaseLostError extends AgentError {}
+/** Somebody else took this session over; nothing more of ours can be written to it. `owner` says who, where it is known. */
+export class LeaseLostError extends AgentError {
+  readonly owner?: string
+  constructor(message: string, { owner, ...options }: ErrorOptions & { owner?: string } = {}) {
+    super(message, options)
+    if (owner !== undefined) this.owner = owner
+  }
+}
+
+/** The session made its process crash again and again, and is not tried any more until `session.unpark()`. */
+export class SessionParkedError extends AgentError {}
+
+/** The place where sessions are kept cannot do what it should. What was there before is still there. */
+export class StoreError extends AgentError {
+  readonly code: StoreErrorCode
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/**
+ * `full`: no room; `read_only`: may not be written; `busy`: others hold it too long; `corrupt`: what is there cannot be
+ * read; `newer`: a newer version wrote it; `network_fs`: it lies on a network file system; `unavailable`: it does not
+ * answer, or not as it should; `denied`: it does not know us.
+ */
+export type StoreErrorCode =
+  | 'full'
+  | 'read_only'
+  | 'busy'
+  | 'corrupt'
+  | 'newer'
+  | 'network_fs'
+  | 'unavailable'
+  | 'denied'
+
+/** A limit of `behavior.limits` is reached. Ends a run with stop reason `budget`; what was done until then stays. */
+export class AgentBudgetError extends AgentError {
+  readonly limit: string
+  constructor(limit: string, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.limit = limit
+  }
+}
 
 export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name

@@ -37,6 +37,21 @@ interface Gate {
   result?: ToolOutput
 }
 
+export interface Halt {
+  readonly reason: string
+  /** What is asked, for whoever shows the question. */
+  readonly request?: unknown
+  /** Names what would be approved; an answer counts only for the same. Default: the call's id. */
+  readonly digest?: string
+}
+
+export interface Approval {
+  readonly decision: 'allow' | 'deny' | 'expired'
+  readonly digest: string
+  readonly by: string
+  readonly mac?: string
+}
+
 interface OfChild {
   readonly childId: string
   readonly depth: number
@@ -52,6 +67,13 @@ export interface CacheBreak {
   readonly message?: number
   /** How much of the last prompt is lost, by its size in tokens. Absent when that is not known. */
   readonly lostTokens?: number
+}
+
+/** How far a limit is used up. */
+export interface LimitState {
+  readonly limit: string
+  readonly spent: number
+  readonly max: number
 }
 
 interface McpServer {
@@ -104,6 +126,23 @@ export interface HookContexts {
     readonly refused: Refusal
     retry: boolean
   }
+  /** The request does not fit. Set `retry` after making it smaller; the request is built anew, once. */
+  'request:overflow': OfTurn & {
+    readonly turn: number
+    readonly request: ModelRequest
+    readonly error: AgentProviderError
+    retry: boolean
+  }
+  /** Before a summary is made: what has to survive it word for word. */
+  'compaction:before': OfTurn & { readonly toSeq: number; readonly pins: string[] }
+  /** What the model is shown of the past has become a summary. */
+  'compaction:after': OfTurn & {
+    readonly toSeq: number
+    readonly bytesBefore: number
+    readonly bytesAfter: number
+    /** No model was asked, or none gave a usable answer: the summary was made by rule. */
+    readonly isFallback: boolean
+  }
   /** Always, with zero usage when the call failed. */
   'turn:after': OfTurn & {
     readonly turn: number
@@ -123,8 +162,10 @@ export interface HookContexts {
     Gate & {
       readonly runToolCounts: Counts
       readonly effects: readonly Effect[]
-      /** Ends the run before this call and its neighbours start; they stay open. */
-      halt?: { readonly reason: string }
+      /** What somebody decided about this call since it was halted. A denial blocks, unless a handler says otherwise. */
+      readonly approval?: Approval
+      /** Ends the run before this call and its neighbours start; they stay open, and wait for an answer in the log. */
+      halt?: Halt
     }
   'tool:unknown': ToolHookContext & { result?: ToolOutput; suppressError: boolean }
   'validation:reject': ToolHookContext & { readonly error: string }
@@ -172,6 +213,9 @@ export interface HookContexts {
     readonly max: number
     readonly mode: 'block' | 'steer'
   }
+  /** A limit of `behavior.limits` is near (the model is told) or reached (the run ends). */
+  'limit:near': OfTurn & LimitState
+  'limit:reached': OfTurn & LimitState
   output: { readonly output: unknown; readonly schema: JsonSchema }
   /** What now? Extensions have the last word: change `stop`, speak to the model through `add`, or end it all with `error`. */
   'turn:next': OfTurn & { readonly turn: number; stop: boolean; readonly add: string[]; error?: unknown }
@@ -267,6 +311,9 @@ const names: Record<keyof HookContexts, true> = {
   'stream:tool:end': true,
   'stream:end': true,
   'request:refused': true,
+  'request:overflow': true,
+  'compaction:before': true,
+  'compaction:after': true,
   'turn:after': true,
   usage: true,
   'tool:gate': true,
@@ -285,6 +332,8 @@ const names: Record<keyof HookContexts, true> = {
   'tool-results:after': true,
   'budget:exceeded': true,
   'tool-budget:exceeded': true,
+  'limit:near': true,
+  'limit:reached': true,
   output: true,
   'turn:next': true,
   'steer:inject': true,

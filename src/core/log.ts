@@ -1,4 +1,5 @@
 import { type Clock, createIds, systemClock } from './clock.ts'
+import { failpoint } from './failpoint.ts'
 import type { StopReason } from './provider.ts'
 import type { ReplayClass } from './tool.ts'
 import { Transcript } from './transcript.ts'
@@ -16,6 +17,8 @@ export type EntryBody =
       readonly mode: InputMode
       readonly clientKey: string
       readonly content: readonly SessionContentBlock[]
+      /** The call that an `answer` is for. */
+      readonly callId?: string
     }
   | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
   | {
@@ -41,7 +44,14 @@ export type EntryBody =
       readonly outcome: CallOutcome
       readonly details?: unknown
     }
-  | { readonly type: 'approval_requested'; readonly callId: string; readonly digest: string; readonly request: unknown }
+  /** A call waits for somebody's permission. */
+  | {
+      readonly type: 'approval_requested'
+      readonly callId: string
+      readonly digest: string
+      readonly reason?: string
+      readonly request?: unknown
+    }
   | {
       readonly type: 'approval_answered'
       readonly callId: string
@@ -49,6 +59,8 @@ export type EntryBody =
       readonly decision: 'allow' | 'deny' | 'expired'
       readonly by: string
       readonly mac?: string
+      /** Of the message that brought it. */
+      readonly clientKey?: string
     }
   /** A model call that left no turn: a summary, a title, a structured answer. */
   | { readonly type: 'usage'; readonly runId: string; readonly cause: string; readonly usage: TurnUsage }
@@ -68,7 +80,9 @@ export type EntryBody =
   | { readonly type: 'rewind'; readonly toSeq: number }
   | { readonly type: 'checkpoint'; readonly ref: string }
   | { readonly type: 'label'; readonly text: string }
+  /** Not to be tried any more, until somebody says otherwise. */
   | { readonly type: 'parked'; readonly reason: string }
+  | { readonly type: 'unparked' }
   | {
       readonly type: 'run_ended'
       readonly runId: string
@@ -95,7 +109,20 @@ export interface InboxItem {
   readonly clientKey: string
   readonly mode: InputMode
   readonly content: readonly SessionContentBlock[]
+  /** With mode `answer`: which call it is for, and what was decided. */
+  readonly answer?: CallAnswer
 }
+
+/** What somebody says about a call that waits: a decision about an approval, or, without one, the content of an answer. */
+export interface CallAnswer {
+  readonly callId: string
+  readonly decision?: 'allow' | 'deny'
+  /** What was approved; an answer to another digest does not count. */
+  readonly digest?: string
+  readonly by?: string
+  readonly mac?: string
+}
+
 export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended'
 export type CallOutcome =
   | 'done'
@@ -186,11 +213,12 @@ export class Log {
   }
 
   /** Takes a message in, once: a key that is known, or being written, changes nothing. */
-  admit({ clientKey, mode, content }: InboxItem): Promise<void> | void {
+  admit(item: InboxItem): Promise<void> | void {
+    const { clientKey } = item
     if (this.transcript.hasClientKey(clientKey)) return
     const known = this.#admitting.get(clientKey)
     if (known) return known
-    const writing = this.append({ type: 'input', mode, clientKey, content })
+    const writing = this.append(entryOf(item))
     if (!writing) return
     const forget = (): boolean => this.#admitting.delete(clientKey)
     this.#admitting.set(clientKey, writing)
@@ -247,7 +275,9 @@ export class Log {
         let seq = this.#head
         // Sealed before it is stored: what cannot be sealed must not be half-way in.
         const entries = group.flatMap((append) => append.entries.map((entry) => deepFreeze({ ...entry, seq: ++seq })))
+        failpoint('commit.before', entries)
         await commit(entries)
+        failpoint('commit.after', entries)
         for (const entry of entries) this.#apply(entry)
       } catch (error) {
         // The outcome is unknown: only a fresh read of the store may go on from here.
@@ -265,6 +295,14 @@ export class Log {
     this.transcript.apply(entry)
     if (entry.seq > told) for (const listener of this.#listeners) tell(listener, entry)
   }
+}
+
+/** A message as it stands in the log. */
+function entryOf({ clientKey, mode, content, answer }: InboxItem): EntryBody {
+  if (!answer) return { type: 'input', mode, clientKey, content }
+  const { callId, decision, digest = callId, by = 'somebody', mac } = answer
+  if (!decision) return { type: 'input', mode, clientKey, content, callId }
+  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...(mac !== undefined && { mac }) }
 }
 
 /** What became fact stays one, whatever a listener makes of it. */

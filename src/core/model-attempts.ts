@@ -17,6 +17,9 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
   let wasCut = false
   for (;;) {
     if (run.stop.stopped) throw run.stop.reason
+    // Whoever goes on after a crash learns from it that something was asked, and perhaps billed.
+    if (run.session)
+      await run.log.append({ type: 'attempt', runId: run.id, turnId: draft.turnId, attempt: draft.attempt })
     let reply: Reply
     try {
       const streamed = await orStopped(streamReply(run, request, draft), run.stop)

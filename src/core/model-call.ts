@@ -1,4 +1,4 @@
-import { AgentAbortedError, AgentProviderError } from './errors.ts'
+import { AgentAbortedError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import { Draft, replyTo } from './model-attempts.ts'
 import { nameFailure } from './model-failure.ts'
 import { buildRequest } from './model-request.ts'
@@ -98,8 +98,22 @@ async function mend(
   request: ModelRequest,
   error: unknown,
 ): Promise<ModelRequest | undefined> {
+  if (error instanceof AgentContextExceededError) return shrink(run, turnId, request, error)
   if (!(error instanceof AgentProviderError) || !error.refused || !run.hooks.has('request:refused')) return undefined
   const refused = { turnId, turn: run.turn, request, error, refused: error.refused, retry: false }
   await run.hooks.ask('request:refused', refused)
   return refused.retry ? buildRequest(run, turnId) : undefined
+}
+
+/** Asks for a smaller request. */
+async function shrink(
+  run: Run,
+  turnId: string,
+  request: ModelRequest,
+  error: AgentContextExceededError,
+): Promise<ModelRequest | undefined> {
+  if (!run.hooks.has('request:overflow')) return undefined
+  const overflow = { turnId, turn: run.turn, request, error, retry: false }
+  await run.hooks.ask('request:overflow', overflow)
+  return overflow.retry ? buildRequest(run, turnId) : undefined
 }

@@ -13,6 +13,10 @@ export interface Provider {
   view?(messages: readonly Message[]): readonly Message[]
   /** The name a model knows a tool by; hooks show it beside the canonical one. */
   displayName?(toolName: string): string
+  /** Dollars for so many tokens; `undefined` when nobody knows. A promise only until its price list is loaded. */
+  costOf?(model: string, usage: TurnUsage): number | undefined | Promise<number | undefined>
+  /** Tokens that fit into a model's context; `undefined` when nobody knows. */
+  contextWindow?(model: string): number | undefined | Promise<number | undefined>
 }
 
 export interface ProviderMeta {
@@ -132,6 +136,8 @@ export function plainProvider(provider: Provider): Provider {
     ...(provider.classifyError && { classifyError: (error) => provider.classifyError!(error) }),
     ...(provider.view && { view: (messages) => provider.view!(messages) }),
     ...(provider.displayName && { displayName: (name) => provider.displayName!(name) }),
+    ...(provider.costOf && { costOf: (model, usage) => provider.costOf!(model, usage) }),
+    ...(provider.contextWindow && { contextWindow: (model) => provider.contextWindow!(model) }),
   }
 }
 

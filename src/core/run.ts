@@ -47,7 +47,8 @@ export interface Run {
   readonly behavior: ResolvedBehavior
   /** What to ask for as long as nothing tapers it. */
   readonly thinking: ThinkingRequest
-  readonly provider: Provider
+  /** The run of the agent above, for a child. */
+  readonly parent: Run | undefined
   readonly hooks: Hooks<HookContexts>
   /** The only way to make something fact. Rejects when it cannot be written; then the run is over. */
   readonly log: Log
@@ -73,6 +74,8 @@ export interface Run {
   fork(callId: string, stop: Stop, options: ForkOptions | undefined): Promise<Child>
 
   // What changes as it goes
+  /** An extension may put a decorator around it before the first turn. */
+  provider: Provider
   /** Model calls so far, the present one included. */
   turn: number
   usage: TurnUsage

@@ -47,6 +47,12 @@ export interface SessionStore {
   watch(sessionId: string, options: { after?: number; signal: AbortSignal }): AsyncIterable<StoreChange>
   /** Large outputs, written before the entry that names them. */
   blobs(sessionId: string): BlobStore
+  /** What this store cannot promise. Absent: several processes may use it at once. */
+  readonly isOneProcess?: boolean
+  /** Names the place, so that a session is not gone on with in another one. Stays the same over restarts. */
+  identity?(): Promise<string>
+  /** Lets go of files and connections. Doing it twice is harmless. */
+  close?(): Promise<void>
 }
 
 export interface Fence {
@@ -87,4 +93,19 @@ export interface SessionInfo {
   readonly id: string
   readonly head: number
   readonly parent?: string
+  /** When its first and its last entry were written, where the store knows. */
+  readonly createdAt?: number
+  readonly updatedAt?: number
+}
+
+/** A call that waits for a person: an approval, or a question that its tool put. */
+export interface PendingCall {
+  readonly callId: string
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+  readonly reason: string
+  readonly digest: string
+  readonly request?: unknown
+  /** What was decided, when the run has not gone on since. */
+  readonly decision?: 'allow' | 'deny' | 'expired'
 }

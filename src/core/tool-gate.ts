@@ -1,6 +1,6 @@
 import type { Effect } from './authority.ts'
 import { messageOf } from './errors.ts'
-import type { HookContexts, ToolHookContext } from './hook-map.ts'
+import type { Approval, Halt, HookContexts, ToolHookContext } from './hook-map.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { orStopped, type Stop } from './stop.ts'
@@ -64,15 +64,40 @@ export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Ver
 async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop): Promise<Verdict> {
   const effects = effectsOf(tool, about.input)
   const runToolCounts = run.counts.snapshot
-  const gate: HookContexts['tool:gate'] = { ...about, runToolCounts, effects, block: false, reason: '' }
+  const approval = approvalOf(run, call)
+  const denied = approval?.decision === 'deny' && { block: true, reason: `${approval.by} said no` }
+  const shown = { ...about, runToolCounts, effects, ...(approval && { approval }) }
+  const gate: HookContexts['tool:gate'] = { ...shown, block: false, reason: '', ...denied }
   try {
     const asked = run.hooks.ask('tool:gate', gate)
     if (asked) await orStopped(asked, stop)
   } catch {
     return undefined
   }
-  if (!gate.block && !gate.halt) run.counts.add(call.name)
+  if (gate.block) return gate
+  if (gate.halt) await requestApproval(run, call, gate.halt)
+  else run.counts.add(call.name)
   return gate
+}
+
+/** What was decided about a call since it was halted. */
+function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
+  const entry = log.transcript.approvals.get(id)
+  if (entry?.type !== 'approval_answered') return undefined
+  const { decision, digest, by, mac } = entry
+  return { decision, digest, by, ...(mac !== undefined && { mac }) }
+}
+
+/** The question becomes a durable thing that can be answered from anywhere. Asking the same again adds nothing. */
+async function requestApproval({ log }: Run, { id: callId }: ToolCallBlock, halt: Halt): Promise<void> {
+  const { reason, request, digest = callId } = halt
+  const known = log.transcript.approvals.get(callId)
+  if (known?.type === 'approval_requested' && known.digest === digest) return
+  const more = {
+    ...(typeof reason === 'string' && { reason }),
+    ...(request !== undefined && { request: copyJson(request) }),
+  }
+  await log.append({ type: 'approval_requested', callId, digest, ...more })
 }
 
 const open = Object.freeze({ block: false }) as HookContexts['tool:gate']

@@ -26,6 +26,13 @@ export class Transcript {
   /** What each call did to a file, in the order of the results. */
   readonly touched = new Map<string, TouchedFile>()
   readonly runs: RunRecord[] = []
+  /** What somebody answered to a question that a call put. */
+  readonly answers = new Map<string, readonly SessionContentBlock[]>()
+  readonly labels: EntryOf<'label'>[] = []
+  /** Why nothing more is tried with this session; absent as long as something is. */
+  parked: string | undefined
+  /** Runs in a row that ended with their process and had got nowhere. */
+  crashes = 0
   /** Whether a run of this process is under way. */
   isLive = false
   readonly #touchedAt = new Map<string, number>()
@@ -119,7 +126,8 @@ export class Transcript {
         break
       case 'input':
         this.#clientKeys.add(entry.clientKey)
-        this.inbox = [...this.inbox, entry]
+        if (entry.mode !== 'answer') this.inbox = [...this.inbox, entry]
+        else if (entry.callId !== undefined) this.answers.set(entry.callId, entry.content)
         break
       case 'turn':
         this.#addTurn(entry)
@@ -128,6 +136,7 @@ export class Transcript {
         if (this.#open) (this.#open.starts ??= new Map()).set(entry.callId, { entry, isUnderWay: true })
         break
       case 'call_result': {
+        if (hasRun.has(entry.outcome)) this.crashes = 0
         const file = entry.isError ? undefined : touchedFileOf(entry.details)
         if (file) {
           this.touched.set(entry.callId, file)
@@ -137,8 +146,20 @@ export class Transcript {
         break
       }
       case 'approval_requested':
-      case 'approval_answered':
         this.approvals.set(entry.callId, entry)
+        break
+      case 'approval_answered':
+        this.#approve(entry)
+        break
+      case 'label':
+        this.labels.push(entry)
+        break
+      case 'parked':
+        this.parked = entry.reason
+        break
+      case 'unparked':
+        this.parked = undefined
+        this.crashes = 0
         break
       case 'state':
         this.states.set(entry.owner, entry.value)
@@ -172,6 +193,7 @@ export class Transcript {
       this.#hear(turn)
       return
     }
+    this.crashes = 0
     const calls = toolCallsOf(turn)
     this.#open = undefined // who goes on does not wait for what was asked before
     if (calls.length === 0) return
@@ -181,6 +203,13 @@ export class Transcript {
       answers.set(id, undefined)
     }
     this.#open = { turn, calls, answers, left: answers.size }
+  }
+
+  /** The first answer wins; one to something else than what was asked is none. */
+  #approve(entry: EntryOf<'approval_answered'>): void {
+    if (entry.clientKey !== undefined) this.#clientKeys.add(entry.clientKey)
+    const asked = this.approvals.get(entry.callId)
+    if (asked?.type === 'approval_requested' && asked.digest === entry.digest) this.approvals.set(entry.callId, entry)
   }
 
   /** Turns that came from elsewhere bring their results along, perhaps in several pieces. */
@@ -220,6 +249,7 @@ export class Transcript {
     const run = this.runs.findLast((one) => one.id === entry.runId)
     if (run) Object.assign(run, { status: entry.status, stop: entry.stop, endedAt: entry.at, turns: this.turns.length })
     const { dropsTo } = entry
+    if (entry.stop === 'crashed') this.crashes++
     if (dropsTo !== undefined) this.inbox = this.inbox.filter((letter) => letter.seq > dropsTo)
     // What a suspended run left open waits on purpose; only what a dying run left open was interrupted.
     if (entry.status === 'suspended') for (const start of this.#open?.starts?.values() ?? []) start.isUnderWay = false
@@ -259,6 +289,9 @@ export class Transcript {
     return { pairs, next: this.#seqs.filter((seq) => seq <= toSeq).length, edits }
   }
 }
+
+/** How a call ends that really ran: the session got somewhere. */
+const hasRun: ReadonlySet<string> = new Set(['done', 'error', 'timeout', 'substituted', 'blocked'])
 
 export interface RunRecord {
   readonly id: string

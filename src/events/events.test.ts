@@ -66,7 +66,7 @@ const unreadable: Step = [
 
 const streamed = ['stream_started', 'text'] as const
 const called = ['stream_started', 'tool_start', 'tool_args', 'tool_end', 'call_started', 'call_result'] as const
-const always = ['run_started', 'turn', 'turn_started', 'run_ended'] as const
+const always = ['run_started', 'turn', 'turn_started', 'attempt', 'run_ended'] as const
 
 /** Each run, and which types of events it has beside those that every run has. */
 const runs: Record<string, Plan & { shows: readonly (EntryBody['type'] | Provisional['type'])[] }> = {

@@ -15,13 +15,21 @@ const turn = { id: 't', runId: '', role: 'assistant', content: [text], createdAt
 
 const entries: Samples<EntryBody> = {
   run_started: { type: 'run_started', runId: 'r', model: 'm', parent: { session: 's', runId: 'r', callId: 'c' } },
-  input: { type: 'input', mode: 'steer', clientKey: 'k', content: [text] },
+  input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c' },
   attempt: { type: 'attempt', runId: 'r', turnId: 't', attempt: 1 },
   turn: { type: 'turn', turn, stop: 'end', consumed: ['e'], clientKey: 'k' },
   call_started: { type: 'call_started', callId: 'c', key: 'k', attempt: 1, replay: 'keyed' },
   call_result: { type: 'call_result', callId: 'c', output: [text], isError: true, outcome: 'error', details: null },
-  approval_requested: { type: 'approval_requested', callId: 'c', digest: 'd', request: {} },
-  approval_answered: { type: 'approval_answered', callId: 'c', digest: 'd', decision: 'deny', by: 'me', mac: 'm' },
+  approval_requested: { type: 'approval_requested', callId: 'c', digest: 'd', reason: 'r', request: {} },
+  approval_answered: {
+    type: 'approval_answered',
+    callId: 'c',
+    digest: 'd',
+    decision: 'deny',
+    by: 'me',
+    mac: 'm',
+    clientKey: 'k',
+  },
   usage: { type: 'usage', runId: 'r', cause: 'title', usage },
   state: { type: 'state', owner: 'o', value: [1] },
   compaction: { type: 'compaction', toSeq: 0, summary: [text] },
@@ -30,6 +38,7 @@ const entries: Samples<EntryBody> = {
   checkpoint: { type: 'checkpoint', ref: 'r' },
   label: { type: 'label', text: 'x' },
   parked: { type: 'parked', reason: 'x' },
+  unparked: { type: 'unparked' },
   run_ended: { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end', dropsTo: 1, error: failure, output: 1 },
 }
 
@@ -68,7 +77,9 @@ const optional: Partial<Record<string, readonly string[]>> = {
   entry_run_started: ['parent'],
   entry_turn: ['stop', 'consumed', 'clientKey'],
   entry_call_result: ['isError', 'details'],
-  entry_approval_answered: ['mac'],
+  entry_input: ['callId'],
+  entry_approval_requested: ['reason', 'request'],
+  entry_approval_answered: ['mac', 'clientKey'],
   entry_context_edit: ['replacement', 'provider'],
   entry_run_ended: ['dropsTo', 'error', 'output'],
   provisional_turn_failed: ['partial'],

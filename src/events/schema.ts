@@ -45,7 +45,7 @@ type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Ty
 
 const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   run_started: object<BodyOf<'run_started'>>({ runId: text, model: text }, { parent: ref('parent') }),
-  input: object<BodyOf<'input'>>({ mode: ref('mode'), clientKey: text, content: blocks }),
+  input: object<BodyOf<'input'>>({ mode: ref('mode'), clientKey: text, content: blocks }, { callId: text }),
   attempt: object<BodyOf<'attempt'>>({ runId: text, turnId: text, attempt: ordinal }),
   turn: object<BodyOf<'turn'>>({ turn: ref('turn') }, { stop: ref('stop'), consumed: listOf(text), clientKey: text }),
   call_started: object<BodyOf<'call_started'>>({
@@ -58,10 +58,13 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
     { callId: text, output: ref('output'), outcome: ref('outcome') },
     { isError: only(true), details: anything },
   ),
-  approval_requested: object<BodyOf<'approval_requested'>>({ callId: text, digest: text, request: anything }),
+  approval_requested: object<BodyOf<'approval_requested'>>(
+    { callId: text, digest: text },
+    { reason: text, request: anything },
+  ),
   approval_answered: object<BodyOf<'approval_answered'>>(
     { callId: text, digest: text, decision: oneOf({ allow: true, deny: true, expired: true }), by: text },
-    { mac: text },
+    { mac: text, clientKey: text },
   ),
   usage: object<BodyOf<'usage'>>({ runId: text, cause: text, usage: ref('usage') }),
   state: object<BodyOf<'state'>>({ owner: text, value: anything }),
@@ -74,6 +77,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   checkpoint: object<BodyOf<'checkpoint'>>({ ref: text }),
   label: object<BodyOf<'label'>>({ text }),
   parked: object<BodyOf<'parked'>>({ reason: text }),
+  unparked: object<BodyOf<'unparked'>>({}),
   run_ended: object<BodyOf<'run_ended'>>(
     { runId: text, status: ref('status'), stop: text },
     { dropsTo: index, error: ref('failure'), output: anything },

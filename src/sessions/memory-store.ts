@@ -14,6 +14,7 @@ interface Kept {
   readonly watchers: Set<() => void>
   epoch: number
   owner: string
+  since: number
   expires: number
   parent?: string
 }
@@ -35,6 +36,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
         watchers: new Set(),
         epoch: 0,
         owner: '',
+        since: 0,
         expires: 0,
       }
       sessions.set(id, kept)
@@ -50,8 +52,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
   return {
     async append(id, entries, { epoch, head, holder, parent }) {
       const guard = sessions.get(holder ?? id)
-      if (!guard?.epoch || guard.epoch !== epoch)
-        throw new LeaseLostError(`Session ${holder ?? id} was taken over by another writer`)
+      if (!guard?.epoch || guard.epoch !== epoch) throw takenOver(holder ?? id, guard?.owner)
       const kept = keptOf(id)
       if (kept.entries.length !== head) {
         if (entries.every((entry, i) => kept.entries[head + i]?.id === entry.id)) return
@@ -70,7 +71,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
 
     async list() {
       return [...sessions].flatMap(([id, { exists, entries, parent }]) =>
-        exists ? [{ id, head: entries.length, ...(parent !== undefined && { parent }) }] : [],
+        exists ? [{ id, head: entries.length, ...timesOf(entries), ...(parent !== undefined && { parent }) }] : [],
       )
     },
 
@@ -81,14 +82,14 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
       const kept = keptOf(id)
       if (epoch !== undefined) {
-        if (kept.epoch !== epoch) throw new LeaseLostError(`Session ${id} was taken over by ${kept.owner}`)
+        if (kept.epoch !== epoch) throw takenOver(id, kept.owner)
       } else {
         const isHeld = kept.expires > clock.now() && kept.owner !== owner
-        if (isHeld && !takeOver)
-          throw new SessionBusyError(`Session ${id} is being written by ${kept.owner}; wait for it, or take it over`)
+        if (isHeld && !takeOver) throw busy(id, kept)
         kept.epoch = ++epochs
         kept.exists = true
         kept.owner = owner
+        kept.since = clock.now()
       }
       kept.expires = ttlMs === 0 ? 0 : clock.now() + ttlMs
       return { epoch: kept.epoch, head: kept.entries.length, inbox: [...kept.inbox] }
@@ -136,6 +137,15 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     },
   }
 }
+
+const timesOf = (entries: readonly LogEntry[]): { createdAt?: number; updatedAt?: number } =>
+  entries.length === 0 ? {} : { createdAt: entries[0]!.at, updatedAt: entries.at(-1)!.at }
+
+const takenOver = (id: string, owner?: string): LeaseLostError =>
+  new LeaseLostError(`Session ${id} was taken over by ${owner || 'another writer'}`, owner ? { owner } : {})
+
+const busy = (id: string, { owner, since }: Kept): SessionBusyError =>
+  new SessionBusyError(`Session ${id} is being written by ${owner}; wait for it, or take it over`, { owner, since })
 
 function take({ inbox, sent }: Kept, clientKey: string): void {
   sent.add(clientKey)

@@ -39,7 +39,7 @@ describe('a session has one writer at a time', () => {
       ...store,
       async append(...args) {
         await store.append(...args)
-        if (++count === 2) throw new Error('ECONNRESET')
+        if (++count === 3) throw new Error('ECONNRESET')
       },
     }
     const session = await createSession({ store: flaky, id: 's' })

@@ -29,6 +29,7 @@ describe('the journal', () => {
       '[run_started]',
       '[turn]',
       'session:start',
+      '[attempt]',
       '[turn]',
       'turn:after',
       'tool:gate',
@@ -38,6 +39,7 @@ describe('the journal', () => {
       '[call_result]',
       'tool:after',
       'tool-results:after',
+      '[attempt]',
       '[turn]',
       'turn:after',
       '[run_ended]',
@@ -58,7 +60,7 @@ describe('the journal', () => {
 
   test('nobody is told of a result that could not be written, and the run ends with the store error', async () => {
     const store = createMemoryStore()
-    const session = await createSession({ store: failing(store, 4, 'before'), id: 's' })
+    const session = await createSession({ store: failing(store, 5, 'before'), id: 's' })
     const told: string[] = []
     const agent = createAgent({
       provider: scripted([call('1', 'echo')], 'never'),
@@ -102,7 +104,13 @@ describe('a writer that lost its session', () => {
     })
     await expect(agent.run({ prompt: 'go' })).rejects.toBeInstanceOf(LeaseLostError)
     expect(ran).toEqual(['1'])
-    expect((await store.read('s')).map((entry) => entry.type)).toEqual(['run_started', 'turn', 'turn', 'call_started'])
+    expect((await store.read('s')).map((entry) => entry.type)).toEqual([
+      'run_started',
+      'turn',
+      'attempt',
+      'turn',
+      'call_started',
+    ])
   })
 
   test('a second writer is told who writes', async () => {
@@ -172,7 +180,7 @@ describe('a crash at any write', () => {
 
   test('A033 after a crash between an assistant turn and its results no reader sees an unmatched call', async () => {
     const store = createMemoryStore()
-    const session = await createSession({ store: failing(store, 3, 'before'), id: 's' })
+    const session = await createSession({ store: failing(store, 4, 'before'), id: 's' })
     const agent = createAgent({
       provider: scripted([call('1', 'echo')]),
       session,
@@ -193,7 +201,7 @@ describe('a crash at any write', () => {
 
   test('of an opaque call that had begun the model is told that nobody knows', async () => {
     const store = createMemoryStore()
-    const session = await createSession({ store: failing(store, 4, 'before'), id: 's' })
+    const session = await createSession({ store: failing(store, 5, 'before'), id: 's' })
     const launch = tool('launch', () => 'gone')
     const agent = createAgent({ provider: scripted([call('1', 'launch')]), session, tools: { launch } })
     await expect(agent.run({ prompt: 'go' })).rejects.toThrow('disk full')
