@@ -10,6 +10,8 @@ export {
   AgentRateLimitError,
   LeaseLostError,
   SessionBusyError,
+  SessionParkedError,
+  StoreError,
 } from './core/errors.ts'
 export type { HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
 export type { AgentHookMap, Extension, Run, RunOptions } from './core/run.ts'

@@ -6,7 +6,7 @@ import type { ModelRequest, Refusal, Repair, StopReason } from './provider.ts'
 import type { Session } from './store.ts'
 import type { JsonSchema, ToolSpec } from './tool.ts'
 import type { Coercion } from './tool-input.ts'
-import type { Message, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
+import type { Message, SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
 import type { AgentStats, TurnRange } from './usage.ts'
 
 type Counts = Readonly<Record<string, number>>
@@ -50,6 +50,7 @@ export interface Approval {
   readonly digest: string
   readonly by: string
   readonly mac?: string
+  readonly note?: readonly SessionContentBlock[]
 }
 
 interface OfChild {

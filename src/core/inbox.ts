@@ -22,7 +22,7 @@ export class Inbox {
 
   get hasSteering(): boolean {
     const waiting = this.#log.transcript.inbox
-    return waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')
+    return (waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')) || this.#log.isAdmitting('steer')
   }
 
   /** All steering, or else, when the model is done, the oldest follow-up. */

@@ -59,6 +59,8 @@ export type EntryBody =
       readonly decision: 'allow' | 'deny' | 'expired'
       readonly by: string
       readonly mac?: string
+      /** What was said with it. */
+      readonly note?: readonly SessionContentBlock[]
       /** Of the message that brought it. */
       readonly clientKey?: string
     }
@@ -176,7 +178,7 @@ export class Log {
   #writing: Promise<void> | undefined
   #broken: { readonly error: unknown } | undefined
   readonly #listeners = new Set<(entry: LogEntry) => void>()
-  readonly #admitting = new Map<string, Promise<void>>()
+  readonly #admitting = new Map<string, { readonly mode: InputMode; readonly writing: Promise<void> }>()
   readonly #commit: Commit | undefined
   readonly #clock: Clock
   readonly #newId: () => string
@@ -217,13 +219,19 @@ export class Log {
     const { clientKey } = item
     if (this.transcript.hasClientKey(clientKey)) return
     const known = this.#admitting.get(clientKey)
-    if (known) return known
+    if (known) return known.writing
     const writing = this.append(entryOf(item))
     if (!writing) return
     const forget = (): boolean => this.#admitting.delete(clientKey)
-    this.#admitting.set(clientKey, writing)
+    this.#admitting.set(clientKey, { mode: item.mode, writing })
     writing.then(forget, forget)
     return writing
+  }
+
+  /** Whether such a message is on its way into the log: it has been said, though it is not written yet. */
+  isAdmitting(mode: InputMode): boolean {
+    if (this.#admitting.size === 0) return false
+    return [...this.#admitting.values()].some((one) => one.mode === mode)
   }
 
   /** Entries that were committed elsewhere: history read from a store, or what another writer added since. */
@@ -302,7 +310,8 @@ function entryOf({ clientKey, mode, content, answer }: InboxItem): EntryBody {
   if (!answer) return { type: 'input', mode, clientKey, content }
   const { callId, decision, digest = callId, by = 'somebody', mac } = answer
   if (!decision) return { type: 'input', mode, clientKey, content, callId }
-  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...(mac !== undefined && { mac }) }
+  const note = content.length > 0 && { note: content }
+  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...(mac && { mac }) }
 }
 
 /** What became fact stays one, whatever a listener makes of it. */

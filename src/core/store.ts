@@ -1,6 +1,6 @@
 import type { InboxItem, Log, LogEntry } from './log.ts'
 import type { RunRecord } from './transcript.ts'
-import type { Message, SessionTurn } from './turn.ts'
+import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
 
 /** A log that outlives the process, as an agent uses it. */
 export interface Session {
@@ -26,6 +26,30 @@ export interface Session {
   abortRun(runId: string): Promise<void>
   /** The session of a child agent, guarded by this session's right to write. */
   child(name: string): Promise<Session>
+  /** The logs of all children, and of theirs. */
+  tree(): Promise<readonly (readonly LogEntry[])[]>
+
+  /** Calls that wait for a person. */
+  readonly pending: readonly PendingCall[]
+  /** The same, with those of all children. */
+  pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]>
+  /** Says what somebody decided or answered about a call that waits. From any process; the first answer counts. */
+  answer(callId: string, answer: PendingAnswer): Promise<void>
+  /** Why this session is not tried any more; absent as long as it is. */
+  readonly parked: string | undefined
+  /** Lets a parked session be tried again. */
+  unpark(): Promise<void>
+
+  /** Marks the place where the log stands, for people and for `fork`. Resolves with its number. */
+  label(text: string): Promise<number>
+  readonly labels: readonly { readonly seq: number; readonly at: number; readonly text: string }[]
+  /** What a summary has to keep word for word. */
+  pin(turnId: string): Promise<void>
+  unpin(turnId: string): Promise<void>
+  /** Turns after entry `toSeq` are no longer part of the conversation; the raw log keeps them. */
+  rewind(toSeq: number): Promise<void>
+  /** Another session that has the same past up to entry `atSeq`, and a future of its own. */
+  fork(atSeq?: number, options?: { readonly id?: string }): Promise<Session>
 }
 
 /** Where logs are kept. The contract suite in `libero/testing` says what each method must do. */
@@ -96,6 +120,14 @@ export interface SessionInfo {
   /** When its first and its last entry were written, where the store knows. */
   readonly createdAt?: number
   readonly updatedAt?: number
+}
+
+/** What is said about a call that waits: `decision` for an approval, `content` for a question that its tool put. */
+export interface PendingAnswer {
+  readonly decision?: 'allow' | 'deny'
+  readonly content?: string | readonly SessionContentBlock[]
+  readonly by?: string
+  readonly mac?: string
 }
 
 /** A call that waits for a person: an approval, or a question that its tool put. */

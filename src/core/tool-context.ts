@@ -75,6 +75,9 @@ export class CallContext implements ToolContext {
     }
     return this.#stop
   }
+  get answer(): ToolContext['answer'] {
+    return this.#run.log.transcript.answers.get(this.callId)
+  }
   get behavior(): ResolvedBehavior {
     return this.#run.behavior
   }

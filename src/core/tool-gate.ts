@@ -6,7 +6,7 @@ import type { Run } from './run.ts'
 import { orStopped, type Stop } from './stop.ts'
 import type { ToolCheck, ToolDef } from './tool.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
-import { copyJson, deepFreeze, type ToolCallBlock } from './turn.ts'
+import { copyJson, deepFreeze, type ToolCallBlock, textOf } from './turn.ts'
 
 /** A call, looked up, checked and mended before anybody is asked about it: what was judged is what runs. */
 export interface PreparedCall {
@@ -65,7 +65,7 @@ async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop
   const effects = effectsOf(tool, about.input)
   const runToolCounts = run.counts.snapshot
   const approval = approvalOf(run, call)
-  const denied = approval?.decision === 'deny' && { block: true, reason: `${approval.by} said no` }
+  const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
   const shown = { ...about, runToolCounts, effects, ...(approval && { approval }) }
   const gate: HookContexts['tool:gate'] = { ...shown, block: false, reason: '', ...denied }
   try {
@@ -84,8 +84,13 @@ async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop
 function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   const entry = log.transcript.approvals.get(id)
   if (entry?.type !== 'approval_answered') return undefined
-  const { decision, digest, by, mac } = entry
-  return { decision, digest, by, ...(mac !== undefined && { mac }) }
+  const { decision, digest, by, mac, note } = entry
+  return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
+}
+
+function denialBy({ by, note = [] }: Approval): string {
+  const said = textOf({ role: 'user', content: note })
+  return said === '' ? `${by} said no` : `${by} said no: ${said}`
 }
 
 /** The question becomes a durable thing that can be answered from anywhere. Asking the same again adds nothing. */

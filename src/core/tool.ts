@@ -8,7 +8,7 @@ import type { Log } from './log.ts'
 import { isPlainJson } from './plain-json.ts'
 import { isThenable } from './stop.ts'
 import type { Session } from './store.ts'
-import type { ToolOutput } from './turn.ts'
+import type { SessionContentBlock, ToolOutput } from './turn.ts'
 
 /** A JSON Schema, as data. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -108,6 +108,8 @@ export interface ToolContext {
   readonly fork: (options?: ForkOptions) => Promise<Child>
   /** Leaves this call open and ends the run; a later run without a prompt starts the call anew. Never returns. */
   readonly suspend: (reason: string) => never
+  /** What somebody answered, through `session.answer`, since this call was suspended. */
+  readonly answer: readonly SessionContentBlock[] | undefined
 }
 
 export const defaultTimeoutMs = 30_000

@@ -64,7 +64,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   ),
   approval_answered: object<BodyOf<'approval_answered'>>(
     { callId: text, digest: text, decision: oneOf({ allow: true, deny: true, expired: true }), by: text },
-    { mac: text, clientKey: text },
+    { mac: text, note: blocks, clientKey: text },
   ),
   usage: object<BodyOf<'usage'>>({ runId: text, cause: text, usage: ref('usage') }),
   state: object<BodyOf<'state'>>({ owner: text, value: anything }),

@@ -1,0 +1,24 @@
+import type { EntryBody } from '../core/log.ts'
+import { syntheticResult } from '../core/synthetic-result.ts'
+import type { Transcript } from '../core/transcript.ts'
+
+/** Crashes in a row after which a session that got nowhere is not tried any more. */
+const mostCrashes = 3
+
+/**
+ * What the log has to say about a process that died over it. Of an opaque call that had begun we cannot know what it
+ * did, and say so; pure and keyed calls stay open and run again, as do those that never began.
+ */
+export function leftBehind(transcript: Transcript): EntryBody[] {
+  const run = transcript.activeRun
+  if (!run) return []
+  const lost = transcript.openCalls.filter(
+    ({ id }) => transcript.wasInterrupted(id) && transcript.startOf(id)?.replay === 'opaque',
+  )
+  const results = lost.map((call) => syntheticResult(call.id, 'unknown'))
+  const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop: 'crashed' }
+  const crashes = transcript.crashes + 1
+  if (crashes < mostCrashes) return [...results, ended]
+  const reason = `its process ended ${crashes} times in a row without getting anywhere`
+  return [...results, ended, { type: 'parked', reason }]
+}
