@@ -1,8 +1,9 @@
 import { type Behavior, resolveBehavior } from './behavior.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { conductRun } from './conduct-run.ts'
+import { LeaseLostError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import { type ChildPreset, forkAgent, type Lineage } from './fork.ts'
+import type { ChildPreset, Lineage } from './fork.ts'
 import { type HookContexts, hookNames } from './hook-map.ts'
 import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
@@ -13,7 +14,6 @@ import type { Provider } from './provider.ts'
 import { Readiness } from './readiness.ts'
 import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
 import { checkRunOptions, readPrompt } from './run-options.ts'
-import { askAside } from './side-call.ts'
 import { follow, Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import { SystemPrompt } from './system-prompt.ts'
@@ -128,7 +128,10 @@ export function assembleAgent(parts: AgentParts): Agent {
         async prepare() {
           await readiness.before(stop)
           // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
-          listener = session?.listen(listening.signal).catch((error) => report('session:listen', error))
+          listener = session?.listen(listening.signal).catch((error) => {
+            if (error instanceof LeaseLostError) stop.stop(error)
+            else report('session:listen', error)
+          })
         },
       })
     } finally {
@@ -161,8 +164,10 @@ export function assembleAgent(parts: AgentParts): Agent {
         return readiness.handle
       },
       interact: parts.interact,
-      askAside: (call) => askAside(run, call),
-      fork: (callId, stop, options) => forkAgent({ run, callId, stop, options, make: makeChild }),
+      // Few runs need these two; the others do not load them.
+      askAside: async (call) => (await import('./side-call.ts')).askAside(run, call),
+      fork: async (callId, stop, options) =>
+        (await import('./fork.ts')).forkAgent({ run, callId, stop, options, make: makeChild }),
       turn: 0,
       usage: noUsage,
       turnUsage: [],

@@ -1,4 +1,11 @@
-import { AgentAbortedError, AgentProviderError, messageOf, printable } from './errors.ts'
+import {
+  AgentAbortedError,
+  AgentBudgetError,
+  AgentProviderError,
+  LeaseLostError,
+  messageOf,
+  printable,
+} from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
 import type { EntryBody, ParentCall, RunFailure, RunStatus } from './log.ts'
@@ -89,10 +96,20 @@ async function outcomeOf(
     await readSystem(run)
     return await runLoop(run)
   } catch (error) {
+    if (isOverBudget(run, error)) return { status: 'completed', stopReason: 'budget' }
+    const { stopped, reason } = run.stop
+    // Who lost the right to write was not aborted by anybody here.
+    if (stopped && reason instanceof LeaseLostError) return { status: 'error', stopReason: 'error', failure: reason }
     const failure = error === stoppedWaiting ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
+}
+
+/** Whether a run ended because it may use no more; then what it did until then counts, as at `maxTurns`. */
+function isOverBudget({ stop }: Run, error: unknown): boolean {
+  if (error instanceof AgentBudgetError) return true
+  return (error === stoppedWaiting || error instanceof AgentAbortedError) && stop.reason instanceof AgentBudgetError
 }
 
 /** A prompt that comes while calls are open answers them: the user went on without them. */
@@ -131,8 +148,10 @@ async function readSystem(run: Run): Promise<void> {
 /** The last entries of a run. Whoever stops it stops its calls: none of them waits for the next run. */
 function ending(run: Run, { status, stopReason: stop, failure }: Outcome, { stoppedAt }: Beginning): EntryBody[] {
   const { log, id: runId } = run
-  const isStopped = status === 'aborted'
-  const results = isStopped ? log.transcript.openCalls.map((call) => syntheticResult(call.id, 'aborted')) : []
+  const isOverBudget = stop === 'budget' && status === 'completed'
+  const isStopped = status === 'aborted' || isOverBudget
+  const open = isStopped ? log.transcript.openCalls : []
+  const results = open.map((call) => ({ ...syntheticResult(call.id, 'aborted'), ...(isOverBudget && noBudget) }))
   const end: EntryBody = {
     type: 'run_ended',
     runId,
@@ -145,6 +164,8 @@ function ending(run: Run, { status, stopReason: stop, failure }: Outcome, { stop
   }
   return [...results, end]
 }
+
+const noBudget = { output: 'Aborted: the budget is used up' }
 
 function describe(failure: unknown): RunFailure {
   const name = failure instanceof Error ? failure.name : typeof failure

@@ -17,7 +17,7 @@ export interface Session {
   open(): Promise<void>
   /** Leaves a message for the run that writes this session, here or elsewhere. Resolves once it cannot be lost. */
   send(item: InboxItem): Promise<void>
-  /** Moves messages that other processes sent into the log, until `signal` says stop. */
+  /** Moves messages that other processes sent into the log, until `signal` says stop. Rejects when the session is lost. */
   listen(signal: AbortSignal): Promise<void>
   /** Gives the right to write back. Doing it twice is harmless. */
   release(): Promise<void>
@@ -26,7 +26,7 @@ export interface Session {
   abortRun(runId: string): Promise<void>
   /** The session of a child agent, guarded by this session's right to write. */
   child(name: string): Promise<Session>
-  /** The logs of all children, and of theirs. */
+  /** The log of this session, then those of all children, and of theirs. */
   tree(): Promise<readonly (readonly LogEntry[])[]>
 
   /** Calls that wait for a person. */

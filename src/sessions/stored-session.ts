@@ -62,6 +62,8 @@ class StoredSession implements Session {
   #head = 0
   #stopRenewing: (() => void) | undefined
   #mayBeParked = false
+  /** For whoever listens: somebody else writes this session now. */
+  #onLost: ((error: LeaseLostError) => void) | undefined
 
   constructor(
     store: SessionStore,
@@ -138,6 +140,12 @@ class StoredSession implements Session {
   }
 
   async listen(signal: AbortSignal): Promise<void> {
+    const delivering = this.#deliver(signal)
+    delivering.catch(() => {}) // whoever lost the session does not wait for its messages
+    await Promise.race([delivering, new Promise((_, reject) => (this.#onLost = reject))])
+  }
+
+  async #deliver(signal: AbortSignal): Promise<void> {
     for await (const { inbox } of this.#store.watch(this.id, { after: this.#head, signal })) {
       if (signal.aborted) return
       for (const item of inbox) await this.log.admit(item)
@@ -199,7 +207,7 @@ class StoredSession implements Session {
   }
 
   async tree(): Promise<readonly (readonly LogEntry[])[]> {
-    const ids = await this.#descendants()
+    const ids = [this.id, ...(await this.#descendants())]
     return Promise.all(ids.map((id) => this.#store.read(id)))
   }
 
@@ -372,8 +380,12 @@ class StoredSession implements Session {
       if (epoch === undefined) return
       this.#store.lease(this.id, { owner: this.#owner, ttlMs, epoch }).then(
         () => this.#epoch === epoch && this.#renewLater(),
-        // A lease that is lost shows at the next append; anything else may pass, so it is tried again.
-        (error) => this.#epoch === epoch && !(error instanceof LeaseLostError) && this.#renewLater(),
+        (error) => {
+          if (this.#epoch !== epoch) return
+          // A lease that is lost ends what runs under it; anything else may pass, so it is tried again.
+          if (error instanceof LeaseLostError) this.#onLost?.(error)
+          else this.#renewLater()
+        },
       )
     })
   }

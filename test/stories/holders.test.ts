@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { createAgent, createMemoryStore, createSession, loadSession, SessionBusyError } from '../../src/index.ts'
+import {
+  createAgent,
+  createMemoryStore,
+  createSession,
+  LeaseLostError,
+  loadSession,
+  SessionBusyError,
+} from '../../src/index.ts'
 import { call, fakeClock, memoryExecution, scripted, texts, tool } from '../../src/testing/index.ts'
 import type { Extension, SessionStore } from '../../src/types.ts'
 
@@ -205,4 +212,24 @@ test('reset() and addTurns() that nobody waited for come before the run that fol
   void session.addTurns([{ role: 'user', content: [{ type: 'text', text: 'note' }] }])
   await agent.run({ prompt: 'c' })
   expect(texts(agent.turns)).toEqual(['user: b', 'assistant: two', 'user: note', 'user: c', 'assistant: three'])
+})
+
+test('FD-05 a run whose session is taken over is stopped when its lease is renewed, in the middle of a tool', async () => {
+  const clock = fakeClock()
+  const store = createMemoryStore({ clock })
+  const session = await createSession({ store, id: 's', clock, leaseMs: 3000 })
+  const stopped = Promise.withResolvers<unknown>()
+  const begun = Promise.withResolvers<void>()
+  const wait = tool('wait', (_, { signal }) => {
+    signal.addEventListener('abort', () => stopped.resolve(signal.reason))
+    begun.resolve()
+    return new Promise(() => {})
+  })
+  const agent = createAgent({ provider: scripted([call('1', 'wait')]), session, tools: { wait }, clock })
+  const run = agent.run({ prompt: 'go' }).catch((error) => error)
+  await begun.promise
+  await store.lease('s', { owner: 'rival', ttlMs: 60_000, takeOver: true })
+  await clock.advance(1000)
+  expect(await stopped.promise).toBeInstanceOf(LeaseLostError)
+  expect(await run).toMatchObject({ name: 'LeaseLostError', owner: 'rival' })
 })
