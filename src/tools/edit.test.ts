@@ -147,7 +147,7 @@ describe('an edit', () => {
       'Tool error: there is no "sub/confg.ts"; did you mean "sub/config.ts"?',
     )
     expect((await run({ ...input, path: 'sub' })).output).toContain('is a folder')
-    expect((await run({ ...input, path: '../../etc/passwd' })).output).toContain('outside')
+    expect((await run({ ...input, path: '../../libero-outside.txt' })).output).toContain('outside')
   })
 
   test('with the same text twice, or half a character, is refused', async () => {

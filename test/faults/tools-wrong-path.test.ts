@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, asProgram, canRunAs, type Expected, ok, openWorld, type World, wrongIn } from './tools-kit.ts'
@@ -26,6 +27,8 @@ const hereToo = seekers(ok(/^good\.txt$/m))
 const noFile = { write_file: /names a folder; give the path/, ...editors(/names a folder; give the path/) }
 const inFolder = { list_files: ok(/^x\.txt$/), glob: ok(/^folder\/x\.txt$/), grep: ok(/^No matches found$/) }
 const notFound = editors(/old_string was not found/)
+/** Somewhere that nobody misses: a test whose guard is broken must not harm the machine it runs on. */
+const elsewhere = join(tmpdir(), 'libero-outside', 'x.txt')
 const outside = /outside the folders that tools may use \(.*project\)\. Work inside these/
 
 /** What the path is, the path, what all tools say to it, and which say something else. */
@@ -59,10 +62,10 @@ const rows: readonly Row[] = [
   ['FS-03 to a link to a file outside', 'leak', outside],
   ['FS-04 through a link to a folder outside', 'up/secret.txt', outside],
   ['FS-04 to a new file through a link to a folder outside', 'up/new.txt', outside],
-  ['FS-13 to the home folder', '~/.ssh/id_rsa', outside],
-  ['FS-13 that is a URL', 'file:///etc/passwd', outside],
+  ['FS-13 to the home folder', '~/.libero-outside/key', outside],
+  ['FS-13 that is a URL', `file://${elsewhere}`, outside],
   ['FS-14 to a file of the system', '/proc/self/environ', outside],
-  ['that is absolute', '/etc/passwd', outside],
+  ['that is absolute', elsewhere, outside],
   ['that is a number', 5, /there is no "5"/, created],
   ['that is a list', ['good.txt'], /^Validation error: "path" must be string, got array$/],
   ['that is an object', { a: 1 }, /^Validation error: "path" must be string, got object$/],

@@ -215,7 +215,7 @@ function suite(byDescriptor: boolean): void {
       ])
         await expectOutside(path)
       await expectOutside('../..')
-      await expectOutside('/etc/passwd')
+      await expectOutside(join(out, 'secret'))
       await expectOutside('/')
       await expectOutside('~/.ssh')
     })
