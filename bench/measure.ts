@@ -17,6 +17,17 @@ const shortWarmUpMs = 1500
 /** For what crosses many layers: the compiler works on in the background, and its work is counted. */
 export const longWarmUpMs = 5000
 
+/** Microseconds that passed, of whatever kind. */
+type Meter = () => number
+
+const cpu: Meter = () => {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+/** For work that waits for a disk, which no CPU is spent on. */
+export const wall: Meter = () => performance.now() * 1000
+
 /**
  * Microseconds of CPU per unit for each contender: interleaved, so that a noisy machine disturbs all of them alike, and
  * the median of several rounds, each long enough for the clock.
@@ -26,16 +37,16 @@ export async function measure(
   units: number,
   roundMs = 150,
   warmUpMs = shortWarmUpMs,
+  meter: Meter = cpu,
 ): Promise<number[]> {
   const repeats: number[] = []
   for (const { run } of contenders) repeats.push(await warmUp(run, roundMs, warmUpMs))
   const samples = contenders.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
     for (const [i, { run }] of contenders.entries()) {
-      const before = process.cpuUsage()
+      const before = meter()
       for (let n = 0; n < repeats[i]!; n++) await run()
-      const { user, system } = process.cpuUsage(before)
-      samples[i]!.push((user + system) / (repeats[i]! * units))
+      samples[i]!.push((meter() - before) / (repeats[i]! * units))
     }
   }
   return samples.map(median)

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { loop } from './loop.ts'
 import type { Result } from './measure.ts'
 import { search } from './search.ts'
+import { sessions } from './sessions.ts'
 import { tools } from './tools.ts'
 import { wire } from './wire.ts'
 
@@ -11,6 +12,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   wire: { goals: 8, run: wire },
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
+  sessions: { goals: 13, run: sessions },
 }
 
 console.log(

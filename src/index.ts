@@ -1,8 +1,9 @@
 export type { Agent } from './core/agent.ts'
-export type { Behavior, ToolBudget } from './core/behavior.ts'
+export type { Behavior, Limits, ToolBudget } from './core/behavior.ts'
 export {
   AgentAbortedError,
   AgentAuthError,
+  AgentBudgetError,
   AgentContextExceededError,
   AgentError,
   AgentProviderError,
@@ -29,5 +30,6 @@ export { autoDetectAndConvert } from './sessions/interop/detect.ts'
 export { fromOpenAI, systemOf, toOpenAI } from './sessions/interop/openai.ts'
 export { createMemoryStore } from './sessions/memory-store.ts'
 export { createSession, loadSession } from './sessions/session.ts'
+export { createFileMapStore, createJsonlStore, createRemoteStore, createSqliteStore } from './sessions/stores.ts'
 export { createInteractionTool } from './tools/interaction.ts'
 export { createSpawnTool, spawn } from './tools/spawn.ts'

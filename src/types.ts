@@ -1,7 +1,7 @@
 /** Every public type of the engine in one place, for code that only needs to name them. */
 export type { Agent, AgentParts } from './core/agent.ts'
 export type { Effect } from './core/authority.ts'
-export type { Behavior, ExceededBudget, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
+export type { Behavior, ExceededBudget, Limits, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
 export type { Clock } from './core/clock.ts'
 export type {
   ExecOptions,
@@ -16,7 +16,15 @@ export type {
 } from './core/execution.ts'
 export type { FileAccess, FileTouch, TouchedFile } from './core/file-touch.ts'
 export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
-export type { CacheBreak, HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
+export type {
+  Approval,
+  CacheBreak,
+  Halt,
+  HookContexts,
+  LimitState,
+  McpToolHookContext,
+  ToolHookContext,
+} from './core/hook-map.ts'
 export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'
 export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
@@ -54,6 +62,8 @@ export type {
   Fence,
   Lease,
   LeaseRequest,
+  PendingAnswer,
+  PendingCall,
   Session,
   SessionInfo,
   SessionStore,

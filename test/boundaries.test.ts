@@ -22,7 +22,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['presets'], 'everything above'],
   [['create-agent.ts'], 'everything above'],
   [['index.ts', 'types.ts'], 'everything above'],
-  [['testing'], ['core', 'providers', 'sessions', 'execution']],
+  [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
   [['workflow', 'chat'], 'everything above'],
   [
     ['rpc', 'server', 'tui', 'acp'],
@@ -164,7 +164,7 @@ describe('a planted breach is found', () => {
       { kind: 'index', detail: 'index.ts belongs at the root of a subpath' },
     ],
     'an index of no subpath': [
-      'sessions/index.ts',
+      'execution/index.ts',
       '',
       { kind: 'index', detail: 'index.ts belongs at the root of a subpath' },
     ],

@@ -14,6 +14,7 @@ import type { Extension, Run } from './run.ts'
 import { tellTurns, userTurn } from './say.ts'
 import { orStopped, stoppedWaiting } from './stop.ts'
 import { syntheticResult } from './synthetic-result.ts'
+import { abandonIfBegun } from './tool-call.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
@@ -128,7 +129,10 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   const before = transcript.turns.length
   begun.from = transcript.settledTurns.length
   if (turn) {
-    for (const call of transcript.openCalls) entries.push(syntheticResult(call.id, 'skipped'))
+    for (const call of transcript.openCalls) {
+      await abandonIfBegun(run, call.id)
+      entries.push(syntheticResult(call.id, 'skipped'))
+    }
     entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
   }
   begun.isLogged = true

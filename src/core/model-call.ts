@@ -30,8 +30,8 @@ export async function askModel(run: Run): Promise<SessionTurn> {
       } catch (error) {
         const mended = tries < mostMendings && (await mend(run, turnId, request, error))
         if (!mended) throw error
-        request = mended
-        await draft.retry({ attempt: draft.attempt + 1, reason: 'what the service refused was set aside' })
+        request = mended.request
+        await draft.retry({ attempt: draft.attempt + 1, reason: mended.reason })
       }
     }
   } catch (cause) {
@@ -91,18 +91,19 @@ export async function askModel(run: Run): Promise<SessionTurn> {
 /** Of one request: three places, each perhaps twice, and once more to take them back when it did not help. */
 const mostMendings = 7
 
+interface Mended {
+  readonly request: ModelRequest
+  readonly reason: string
+}
+
 /** Asks what to do about a conversation that was refused; a new request when something was done about it. */
-async function mend(
-  run: Run,
-  turnId: string,
-  request: ModelRequest,
-  error: unknown,
-): Promise<ModelRequest | undefined> {
+async function mend(run: Run, turnId: string, request: ModelRequest, error: unknown): Promise<Mended | undefined> {
   if (error instanceof AgentContextExceededError) return shrink(run, turnId, request, error)
   if (!(error instanceof AgentProviderError) || !error.refused || !run.hooks.has('request:refused')) return undefined
   const refused = { turnId, turn: run.turn, request, error, refused: error.refused, retry: false }
   await run.hooks.ask('request:refused', refused)
-  return refused.retry ? buildRequest(run, turnId) : undefined
+  if (!refused.retry) return undefined
+  return { request: await buildRequest(run, turnId), reason: 'what the service refused was set aside' }
 }
 
 /** Asks for a smaller request. */
@@ -111,9 +112,10 @@ async function shrink(
   turnId: string,
   request: ModelRequest,
   error: AgentContextExceededError,
-): Promise<ModelRequest | undefined> {
+): Promise<Mended | undefined> {
   if (!run.hooks.has('request:overflow')) return undefined
   const overflow = { turnId, turn: run.turn, request, error, retry: false }
   await run.hooks.ask('request:overflow', overflow)
-  return overflow.retry ? buildRequest(run, turnId) : undefined
+  if (!overflow.retry) return undefined
+  return { request: await buildRequest(run, turnId), reason: 'the conversation was made shorter' }
 }

@@ -1,7 +1,9 @@
 import {
   AgentAbortedError,
   AgentAuthError,
+  AgentBudgetError,
   AgentContextExceededError,
+  AgentError,
   AgentProviderError,
   AgentQuotaError,
   AgentRateLimitError,
@@ -12,10 +14,12 @@ import type { ClassifiedError } from './provider.ts'
 import type { Run } from './run.ts'
 
 /** Gives an error the class a caller can act on. */
-export function nameFailure(run: Run, cause: unknown): AgentAbortedError | AgentProviderError {
-  if (cause instanceof AgentAbortedError) return cause
+export function nameFailure(run: Run, cause: unknown): AgentError {
+  if (cause instanceof AgentAbortedError || cause instanceof AgentBudgetError) return cause
+  if (run.stop.reason instanceof AgentBudgetError) return run.stop.reason
   if (run.stop.stopped) return new AgentAbortedError('The run was aborted', { cause })
-  if (cause instanceof AgentProviderError) return cause
+  // Ours has its class already, be it the provider's failure or that of a log which a decorator wrote to.
+  if (cause instanceof AgentError) return cause
   const known = classify(run, cause)
   const message = known?.message ?? messageOf(cause)
   if (known?.kind === 'aborted') return new AgentAbortedError(message, { cause })

@@ -81,7 +81,7 @@ export interface Run {
   usage: TurnUsage
   readonly turnUsage: TurnUsage[]
   readonly children: ChildRunStats[]
-  /** Children at work; a run does not end before they do. */
+  /** Children at work, and what is still being written; a run does not end before they do. */
   readonly working: Set<Promise<unknown>>
   firstTokenAt: number | undefined
   /** Nothing is left but to tell of its end. */

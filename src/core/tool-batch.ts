@@ -3,7 +3,7 @@ import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
 import { syntheticResult, syntheticText } from './synthetic-result.ts'
-import { answer, type Settled, SiblingFailed, settleCall, suspendedBy } from './tool-call.ts'
+import { abandonIfBegun, answer, type Settled, SiblingFailed, settleCall, suspendedBy } from './tool-call.ts'
 import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
 import type { SessionTurn } from './turn.ts'
 
@@ -19,7 +19,10 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     if (suspended !== undefined && !run.stop.stopped) return suspended
   }
   // An abort beats a suspension: what it left open is answered too.
-  for (const call of run.log.transcript.openCalls) await run.log.append(syntheticResult(call.id, 'aborted'))
+  for (const call of run.log.transcript.openCalls) {
+    await abandonIfBegun(run, call.id)
+    await run.log.append(syntheticResult(call.id, 'aborted'))
+  }
   if (!run.stop.stopped) countUnreadable(run, turn)
   return undefined
 }
@@ -89,9 +92,14 @@ interface Suspension {
 function settle(run: Run, one: PreparedCall, gate: Verdict, lane: Lane): Settled | Promise<Settled> {
   if (gate?.halt && !gate.block) return suspendedBy(gate.halt)
   const reason = interruption(run) ?? cancellation(lane)
-  if (reason) return answer(run, one.call, reason.text, reason.outcome)
-  if (!gate) return answer(run, one.call, syntheticText.aborted, 'aborted')
+  if (reason || !gate) return leave(run, one, reason ?? { outcome: 'aborted', text: syntheticText.aborted })
   return settleCall(run, one, gate, lane)
+}
+
+function leave(run: Run, { call }: PreparedCall, { text, outcome }: Reason): Settled | Promise<Settled> {
+  const abandoning = abandonIfBegun(run, call.id)
+  if (!abandoning) return answer(run, call, text, outcome)
+  return abandoning.then(() => answer(run, call, text, outcome))
 }
 
 /** If one lane breaks (the log cannot be written) the others are stopped and awaited: no tool outlives its run unseen. */

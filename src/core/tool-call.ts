@@ -31,6 +31,8 @@ export async function settleCall(
 ): Promise<Settled> {
   const { call, tool, checked, about } = prepared
   const { hooks } = run
+  const runs = !gate.block && gate.result === undefined && tool && checked.valid
+  if (!runs) await abandonIfBegun(run, call.id)
   if (gate.block)
     return answer(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
   if (gate.result !== undefined) return finish(run, about, readAnswer(gate.result), 'substituted')
@@ -207,3 +209,9 @@ function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): 
 }
 
 const hasRun: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
+
+/** Before a call that had begun is answered without being run: what its children left open is answered first. */
+export function abandonIfBegun({ session, log }: Run, callId: string): Promise<void> | undefined {
+  if (!session || !log.transcript.startOf(callId)) return undefined
+  return import('./abandoned-child.ts').then(({ abandonChildren }) => abandonChildren(session, callId))
+}

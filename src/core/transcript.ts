@@ -109,6 +109,27 @@ export class Transcript {
     return view.pairs.whole
   }
 
+  /** The summary that stands for the beginning of the conversation, if there is one. */
+  get compaction(): EntryOf<'compaction'> | undefined {
+    return this.#compactions.at(-1)
+  }
+
+  /** The entry with which a turn was complete. */
+  seqOf(turnId: string | undefined): number | undefined {
+    return this.#seqs[this.turns.findLastIndex((turn) => turn.id === turnId)]
+  }
+
+  /** The turns a model is shown behind the summary, not yet paired; for who decides which of them to replace. */
+  shownTurns(provider: string): ShownTurn[] {
+    const { next, edits } = this.#newView(provider)
+    return this.turns.slice(next).map((turn, i) => ({
+      id: turn.id,
+      role: turn.role,
+      seq: this.#seqs[next + i]!,
+      blocks: editedBlocks(turn, edits.get(turn.id)),
+    }))
+  }
+
   /** What changed, after `seq`, in what a model is shown of the past. */
   lastChange(seq: number): string | undefined {
     if (this.#rewoundAt > seq) return 'rewind'
@@ -306,6 +327,16 @@ export interface RunRecord {
   turns?: number
 }
 
+/** A turn as a model is shown it. */
+export interface ShownTurn {
+  readonly id: string
+  readonly role: SessionTurn['role']
+  /** With this entry it was complete. */
+  readonly seq: number
+  /** Each at the index that a `context_edit` names; undefined where one is hidden. */
+  readonly blocks: readonly (SessionContentBlock | undefined)[]
+}
+
 interface OpenTurn {
   readonly turn: SessionTurn
   readonly calls: readonly ToolCallBlock[]
@@ -337,7 +368,11 @@ function readable(turn: SessionTurn): SessionTurn {
 function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {
   const mine = edits.get(turn.id)
   if (!mine) return turn
-  const content: (SessionContentBlock | undefined)[] = [...turn.content]
-  for (const { block, replacement } of mine) if (block < content.length) content[block] = replacement
-  return { ...turn, content: content.filter((block) => block !== undefined) }
+  return { ...turn, content: editedBlocks(turn, mine).filter((block) => block !== undefined) }
+}
+
+function editedBlocks({ content }: SessionTurn, edits: readonly ContextEdit[] = []): ShownTurn['blocks'] {
+  const blocks: (SessionContentBlock | undefined)[] = [...content]
+  for (const { block, replacement } of edits) if (block < blocks.length) blocks[block] = replacement
+  return blocks
 }

@@ -112,11 +112,11 @@ export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | 
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Counts and logs a model call that left no turn. */
+/** Counts and logs a model call that left no turn. It is counted at once: what is spent is spent, whatever the log says. */
 export async function spend(run: Run, turnId: string, cause: string, usage: TurnUsage): Promise<void> {
-  await run.log.append({ type: 'usage', runId: run.id, cause, usage })
   run.usage = addUsage(run.usage, usage)
   run.turnUsage.push(usage)
+  await run.log.append({ type: 'usage', runId: run.id, cause, usage })
   await run.hooks.tell('usage', { turnId, turn: run.turn, usage, totals: run.usage })
 }
 

@@ -31,6 +31,10 @@ export function readTracking(): Extension {
       hooks.hook('turn:before', ({ options }) => {
         sent = options.messages
       })
+      // What is sent instead is shorter, and nobody says by what.
+      hooks.hook('request:overflow', () => {
+        sent = []
+      })
       hooks.hook('tool:transform', (ctx) => {
         if (!ctx.isError && isKnown(run, ctx, sent)) ctx.result = unchanged(ctx)
       })

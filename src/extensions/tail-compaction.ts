@@ -24,6 +24,10 @@ export function tailCompaction(): Extension {
   }
 }
 
+/** What stands in the place of a result. */
+export const leftOut = (bytes: number): string =>
+  `[Result left out to save space: ${bytes} bytes. Call the tool again if you need it.]`
+
 const resultBytes = keep((message: Message): number => {
   let bytes = 0
   for (const block of message.content) if (block.type === 'tool_result') bytes += toolOutputByteLength(block.output)
@@ -43,7 +47,7 @@ const stubbed = keep((message: Message): Message => {
   if (resultBytes(message) === 0) return message
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result') return block
-    const stub = `[Result left out to save space: ${toolOutputByteLength(block.output)} bytes. Call the tool again if you need it.]`
+    const stub = leftOut(toolOutputByteLength(block.output))
     return toolOutputByteLength(block.output) > stub.length ? { ...block, output: stub } : block
   })
   return { ...message, content }

@@ -6,6 +6,8 @@ import type { Extension, Run } from '../core/run.ts'
  */
 export function standardExtensions(): Extension[] {
   return [
+    // Around the provider: whatever the others ask a model is counted
+    when(hasLimits, async () => (await import('../extensions/limits.ts')).limits()),
     // request:prepare
     when(
       (run) => run.behavior.elideStaleReads,
@@ -14,6 +16,10 @@ export function standardExtensions(): Extension[] {
     when(
       (run) => run.behavior.compactStrategy === 'tail',
       async () => (await import('../extensions/tail-compaction.ts')).tailCompaction(),
+    ),
+    when(
+      (run) => run.behavior.compactStrategy === 'summary',
+      async () => (await import('../extensions/summary-compaction.ts')).summaryCompaction(),
     ),
     when(
       (run) => run.behavior.thinkingDecay !== undefined,
@@ -25,6 +31,8 @@ export function standardExtensions(): Extension[] {
     ),
     // request:refused
     onRefusal(),
+    // request:overflow
+    onOverflow(),
     // tool:transform, after the consumers' own: what is known is not said again; then the file, then what is shown
     when(
       (run) => (run.behavior.dedupReads || run.behavior.requireReadBeforeEdit) && hasFileTools(run),
@@ -59,6 +67,12 @@ export function standardExtensions(): Extension[] {
   ]
 }
 
+/** What holds for a run holds for its children. */
+function hasLimits(run: Run): boolean {
+  for (let one: Run | undefined = run; one; one = one.parent) if (one.behavior.limits) return true
+  return false
+}
+
 /** Runs without file tools pay nothing for following files. */
 function hasFileTools({ tools }: Run): boolean {
   for (const name of tools.names()) if (tools.get(name)?.touches) return true
@@ -88,6 +102,20 @@ function onRefusal(): Extension {
       hooks.hook('request:refused', async (refused) => {
         quarantine ??= (await import('../extensions/quarantine.ts')).createQuarantine(run)
         await quarantine(refused)
+      })
+    },
+  }
+}
+
+/** Loaded by the first request that does not fit. */
+function onOverflow(): Extension {
+  return {
+    name: 'overflow-recovery',
+    start(run, hooks) {
+      let recover: ReturnType<typeof import('../extensions/overflow-recovery.ts').createOverflowRecovery> | undefined
+      hooks.hook('request:overflow', async (overflow) => {
+        recover ??= (await import('../extensions/overflow-recovery.ts')).createOverflowRecovery(run)
+        await recover(overflow)
       })
     },
   }

@@ -5,6 +5,7 @@ import type { CatalogueOverrides } from './catalogue.ts'
 import type { Credential, CredentialOptions, CredentialPlace, CredentialSource } from './credential.ts'
 import { LateStream } from './late-stream.ts'
 import type { OpenLine } from './line.ts'
+import { priceList } from './price-list.ts'
 import { type RetryOptions, withRetry } from './retry.ts'
 import { type WatchdogOptions, withWatchdog } from './watchdog.ts'
 import type { Fields, Wire } from './wire.ts'
@@ -72,6 +73,7 @@ export function createProvider(service: Service, options: ServiceOptions): Provi
       return new LateStream(opening.then((line) => line.ask(request, signal)))
     },
     classifyError: (error) => open?.classifyError(error) ?? null,
+    ...priceList(service.name, options.prices),
   }
   const watched = watchdog === false ? provider : withWatchdog(provider, { clock, ...watchdog })
   return retry === false ? watched : withRetry(watched, { clock, ...retry })

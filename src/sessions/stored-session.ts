@@ -1,3 +1,4 @@
+import { abandonChildren } from '../core/abandoned-child.ts'
 import { show } from '../core/behavior.ts'
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
 import { LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
@@ -165,9 +166,11 @@ class StoredSession implements Session {
       const about = { id: this.#options.newId!(), runId: '', createdAt: this.#clock.now() }
       return { type: 'turn', turn: { ...about, role, content: structuredClone(content) } }
     })
-    await this.#whileOpen(() => {
-      const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
-      return this.log.appendAll([...skipped, ...turns])
+    await this.#whileOpen(async () => {
+      const { openCalls } = this.log.transcript
+      for (const { id } of openCalls) if (this.log.transcript.startOf(id)) await abandonChildren(this, id)
+      const skipped = openCalls.map((call) => syntheticResult(call.id, 'skipped'))
+      await this.log.appendAll([...skipped, ...turns])
     })
   }
 
@@ -370,6 +373,7 @@ class StoredSession implements Session {
   /** What a process left behind when it died becomes part of the log before anything else happens. */
   async #settle(): Promise<void> {
     const left = leftBehind(this.log.transcript)
+    for (const entry of left) if (entry.type === 'call_result') await abandonChildren(this, entry.callId)
     if (left.length > 0) await this.log.appendAll(left)
   }
 

@@ -1,9 +1,12 @@
+export { type Difference, ReplayError } from './cassette/replay-error.ts'
 export type { ContractCase } from './contract.ts'
 export { executionContract } from './execution-contract.ts'
 export { type CacheWatch, expectNoCacheBreaks } from './expect-no-cache-breaks.ts'
 export { type FakeClock, fakeClock } from './fake-clock.ts'
 export { type MemoryExecution, type MemoryExecutionOptions, memoryExecution } from './memory-execution.ts'
 export { type ContractRequest, type ProviderContractOptions, providerContract } from './provider-contract.ts'
+export { type Recorder, type RecordOptions, record } from './record.ts'
+export { type Replay, type ReplayOptions, replay } from './replay.ts'
 export {
   call,
   type ScriptedOptions,

@@ -37,6 +37,8 @@ export interface ScriptedOptions {
   readonly model?: string
   readonly capabilities?: ProviderCapabilities
   readonly classifyError?: Provider['classifyError']
+  readonly costOf?: Provider['costOf']
+  readonly contextWindow?: Provider['contextWindow']
   /** Texts are streamed in pieces of so many characters. */
   readonly chunk?: number
 }
@@ -45,7 +47,8 @@ export interface ScriptedOptions {
 export function scripted(...script: (Step | { options: ScriptedOptions })[]): ScriptedProvider {
   const { options } = (script.find(isOptions) ?? { options: {} }) as { options: ScriptedOptions }
   const steps = script.filter((step) => !isOptions(step)) as Step[]
-  const { name = 'scripted', model = 'script-1', capabilities = {}, classifyError, chunk = 8 } = options
+  const { name = 'scripted', model = 'script-1', capabilities = {}, chunk = 8 } = options
+  const { classifyError, costOf, contextWindow } = options
   const requests: ModelRequest[] = []
   return {
     meta: { name, defaultModel: model, capabilities },
@@ -65,6 +68,8 @@ export function scripted(...script: (Step | { options: ScriptedOptions })[]): Sc
       }
     },
     ...(classifyError && { classifyError }),
+    ...(costOf && { costOf }),
+    ...(contextWindow && { contextWindow }),
   }
 }
 

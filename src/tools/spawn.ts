@@ -1,6 +1,7 @@
 import type { ChildPreset } from '../core/fork.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { ToolDef } from '../core/tool.ts'
+import type { AgentStats } from '../core/usage.ts'
 
 const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
 It sees nothing of this conversation: say in the task everything it needs to know.
@@ -55,11 +56,10 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
         })
         if (stats.status === 'suspended') ctx.suspend(stats.stopReason)
         const { turns, totalIn, totalOut, cost, elapsed } = stats
-        const isCut = stats.stopReason === 'max_turns'
-        const limit = `The sub-agent reached its limit of ${turns} turns before it was done.`
+        const cut = cutBy(stats)
         return {
-          output: isCut ? `${limit}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
-          ...(isCut && { isError: true }),
+          output: cut ? `${cut}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
+          ...(cut && { isError: true }),
           details: { childId: child.id, turns, totalIn, totalOut, cost, elapsed },
         }
       } finally {
@@ -70,6 +70,12 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
 }
 
 export const spawn: ToolDef = createSpawnTool()
+
+/** What ended a child before it was done. */
+function cutBy({ stopReason, turns }: AgentStats): string | undefined {
+  if (stopReason === 'max_turns') return `The sub-agent reached its limit of ${turns} turns before it was done.`
+  return stopReason === 'budget' ? 'The budget was used up before the sub-agent was done.' : undefined
+}
 
 function inputSchema(presets: readonly string[]): Record<string, unknown> {
   return {

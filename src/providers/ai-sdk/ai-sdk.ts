@@ -21,6 +21,8 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
       return new LateStream(loading.then(({ stream }) => stream(request, signal)[Symbol.asyncIterator]()))
     },
     classifyError: (error) => options.classifyError?.(error) ?? loaded?.classifyError(error) ?? null,
+    ...(options.costOf && { costOf: options.costOf }),
+    ...(options.contextWindow && { contextWindow: options.contextWindow }),
   }
 }
 
@@ -43,6 +45,9 @@ export interface AiSdkOptions {
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Asked first; where it gives `null`, the usual answer counts. */
   readonly classifyError?: NonNullable<Provider['classifyError']>
+  /** Dollars for so many tokens of the model, for `behavior.limits.cost`. */
+  readonly costOf?: NonNullable<Provider['costOf']>
+  readonly contextWindow?: NonNullable<Provider['contextWindow']>
 }
 
 function checkModel(model: AiSdkModel): void {

@@ -1,0 +1,121 @@
+import { wellFormed } from '../../core/plain-json.ts'
+import type { Run } from '../../core/run.ts'
+import type { ShownTurn } from '../../core/transcript.ts'
+import type { Message, SessionContentBlock } from '../../core/turn.ts'
+import { summaryByRule } from './by-rule.ts'
+import { asBytes, type Limits } from './limits.ts'
+import { frame, pinnedBlocks, summaryText } from './pins.ts'
+import { type Plan, planCut } from './plan.ts'
+import { type Passage, passagesOf } from './render.ts'
+import { bytesOf, sizeOfAll, sizeOfBlock } from './sizes.ts'
+import { summarise } from './summarise.ts'
+
+export interface CompactOptions {
+  readonly turnId: string
+  readonly model: string
+  readonly limits: Limits
+  /** Else the summary is made by rule. */
+  readonly asksModel: boolean
+}
+
+/**
+ * Makes what a model is shown of a conversation less than half of its limit: a summary for what is old, what is too big
+ * in the rest cut. One append; the log keeps everything. False when there was nothing to be done.
+ */
+export async function compact(run: Run, options: CompactOptions): Promise<boolean> {
+  const { turnId, limits } = options
+  const { transcript } = run.log
+  const provider = run.provider.meta.name
+  const turns = transcript.shownTurns(provider)
+  const most = Math.min(Math.max(Math.floor(limits.limit * 0.15), 400), 24_000)
+  let plan = planFor(run, turns, limits, { most, pinned: pinsBytes(run, turns, { pins: [], most }) })
+  if (plan.cut === 0) return append(run, plan.edits)
+
+  const asked = { turnId, toSeq: turns[plan.cut - 1]!.seq, pins: [] as string[] }
+  await run.hooks.ask('compaction:before', asked)
+  const pins = Array.isArray(asked.pins) ? asked.pins : []
+  // Many pins leave less room for turns; fewer turns are then kept than was said, never more.
+  plan = planFor(run, turns, limits, { most, pinned: pinsBytes(run, turns, { pins, most }) })
+  const toSeq = turns[plan.cut - 1]!.seq
+  const before = transcript.messagesFor(provider)
+  const bytesBefore = asBytes(sizeOfAll(before))
+  const { text, isFallback } = await summaryOf(run, options, {
+    passages: passagesOf(turns.slice(0, plan.cut)),
+    previous: transcript.compaction ? summaryText(before[0]?.content ?? []) : '',
+    most,
+  })
+  const summary: SessionContentBlock[] = [
+    { type: 'text', text: `${frame}${text}` },
+    ...pinnedBlocks(run, { toSeq, pins, budget: most }),
+  ]
+  await append(run, [{ type: 'compaction', toSeq, summary }, ...plan.edits])
+  const bytesAfter = asBytes(sizeOfAll(transcript.messagesFor(provider)))
+  await run.hooks.tell('compaction:after', { turnId, toSeq, bytesBefore, bytesAfter, isFallback })
+  return true
+}
+
+/** What a model is shown of the conversation as the log has it now. */
+export function shownMessages({ provider, log }: Run): readonly Message[] {
+  const messages = log.transcript.messagesFor(provider.meta.name)
+  return provider.view?.(messages) ?? messages
+}
+
+async function append(run: Run, entries: Parameters<Run['log']['appendAll']>[0]): Promise<boolean> {
+  if (entries.length === 0) return false
+  if (run.stop.stopped) throw run.stop.reason
+  await run.log.appendAll(entries)
+  return true
+}
+
+interface Room {
+  /** For the summary. */
+  readonly most: number
+  readonly pinned: number
+}
+
+function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: Limits, { most, pinned }: Room): Plan {
+  const openTurnId = run.log.transcript.openTurn?.id
+  const keepTurns = run.behavior.compactKeepTurns
+  const budget = Math.max(limit * 0.3 - Math.max(pinned - limit * 0.05, 0), limit * 0.05)
+  const rest = hard === undefined ? Number.POSITIVE_INFINITY : hard - most - pinned - 400
+  return planCut({ turns, openTurnId, keepTurns, budget, hard: Math.max(rest, limit * 0.05), weigh })
+}
+
+function pinsBytes(
+  run: Run,
+  turns: readonly ShownTurn[],
+  { pins, most }: { pins: readonly unknown[]; most: number },
+): number {
+  const toSeq = turns.at(-1)?.seq ?? 0
+  const blocks = pinnedBlocks(run, { toSeq, pins, budget: most })
+  return blocks.reduce((sum, block) => sum + asBytes(sizeOfBlock(block)), 0)
+}
+
+interface Old {
+  readonly passages: readonly Passage[]
+  readonly previous: string
+  readonly most: number
+}
+
+async function summaryOf(
+  run: Run,
+  { turnId, model, limits, asksModel }: CompactOptions,
+  { passages, previous, most }: Old,
+): Promise<{ text: string; isFallback: boolean }> {
+  const replaced = passages.reduce((sum, { head, body }) => sum + bytesOf(head) + bytesOf(body), bytesOf(previous))
+  const room = limits.hard === undefined ? limits.limit : limits.hard * 0.85 // the answer needs room, too
+  const task = { turnId, model, passages, previous, room, wanted: most * 0.7, most: Math.min(most, replaced) }
+  const text = asksModel ? await summarise(run, task) : undefined
+  if (text !== undefined) return { text: wellFormed(text), isFallback: false }
+  const files = filesOf(run, passages)
+  return { text: wellFormed(summaryByRule({ passages, previous, files }, most)), isFallback: true }
+}
+
+/** What became of each file in what is summed up; the last word counts. */
+function filesOf({ log: { transcript } }: Run, passages: readonly Passage[]): string[] {
+  const calls = new Set(passages.map(({ callId }) => callId))
+  const files = new Map<string, string>()
+  for (const [callId, { path, access }] of transcript.touched)
+    if (calls.has(callId)) files.set(path, `${path} (${access})`)
+  return [...files.values()]
+}

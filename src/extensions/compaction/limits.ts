@@ -1,0 +1,104 @@
+import { defaultBehavior } from '../../core/behavior.ts'
+import type { ModelRequest } from '../../core/provider.ts'
+import type { Run } from '../../core/run.ts'
+import type { Message, SessionTurn } from '../../core/turn.ts'
+import { overheadOf, type Size, sizeOfAll } from './sizes.ts'
+
+/** How much conversation there may be, in weighed bytes. */
+export interface Limits {
+  /** More than that is too much. */
+  readonly limit: number
+  /** More than that cannot be sent at all; absent where nobody knows. */
+  readonly hard?: number
+  /** What the limit goes by. */
+  readonly measure: (size: Size) => number
+  /** What it costs a model to read something. */
+  readonly weigh: (size: Size) => number
+}
+
+type Asked = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
+
+/** What the user set, else three quarters of what the model can take, else a size that most can. */
+export async function limitsOf(run: Run, request: Asked): Promise<Limits> {
+  const { compactThreshold } = run.behavior
+  const isSet = compactThreshold !== defaultBehavior.compactThreshold // which is that of the other strategy
+  const window = await windowOf(run, request.model)
+  if (window === undefined)
+    return { limit: isSet ? compactThreshold : whenUnknown, measure: isSet ? asBytes : asShown, weigh: asShown }
+  const overhead = overheadOf({ system: run.system.text, tools: request.tools })
+  const { bytesPerToken, mediaWeight } = calibrated(run, request, overhead)
+  const room = window * bytesPerToken
+  const hard = Math.max(room * 0.95 - overhead, room * 0.3)
+  const weigh: Limits['weigh'] = ({ text, shown }) => text + shown * mediaWeight
+  if (isSet) return { limit: compactThreshold, hard, measure: asBytes, weigh }
+  return { limit: Math.max(room * 0.75 - overhead, room * 0.25), hard, measure: weigh, weigh }
+}
+
+/** Every byte that is sent. */
+export const asBytes = ({ text, media }: Size): number => text + media
+
+/** Every byte that a model has to read. */
+const asShown = ({ text, shown }: Size): number => text + shown
+
+/** What the bytes of a refused request have to become: by what the model can take, by what the error says, else half. */
+export async function limitsAfterRefusal(run: Run, request: ModelRequest, why: string): Promise<Limits> {
+  const share = shareIn(why)
+  const window = await windowOf(run, request.model)
+  const weigh = share === undefined && window === undefined ? asBytes : asShown // the others are about tokens
+  const sent = weigh(sizeOfAll(request.messages))
+  const overhead = overheadOf(request)
+  const known = window === undefined ? undefined : Math.max(window * bytesPerTokenAtFirst * 0.75 - overhead, window)
+  const told =
+    share === undefined ? undefined : Math.max((sent + overhead) * share * 0.75 - overhead, sent * share * 0.3)
+  // It was refused, so whatever is thought to fit, this much does not.
+  const limit = Math.min(told ?? known ?? sent / 2, sent * 0.7)
+  return { limit, hard: limit, measure: weigh, weigh }
+}
+
+const bytesPerTokenAtFirst = 3
+const whenUnknown = 400_000
+
+async function windowOf({ provider }: Run, model: string): Promise<number | undefined> {
+  try {
+    const window = await provider.contextWindow?.(model)
+    return typeof window === 'number' && window > 0 ? window : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The service has counted the last prompt: what its text and its images really cost shows in that. */
+function calibrated(
+  run: Run,
+  { model, messages }: Asked,
+  overhead: number,
+): { bytesPerToken: number; mediaWeight: number } {
+  const at = messages.findLastIndex((message) => message.role === 'assistant')
+  const tokens = at < 0 ? 0 : promptTokens(run, messages[at]!, model)
+  const sent = sizeOfAll(messages.slice(0, Math.max(at, 0)))
+  const bytes = sent.text + overhead
+  const uncalibrated = { bytesPerToken: bytesPerTokenAtFirst, mediaWeight: 1 }
+  // A count that no text can have is none; a short prompt says little.
+  if (tokens < 1000 || bytes / tokens > 8) return uncalibrated
+  if (sent.shown === 0) return { bytesPerToken: Math.max(bytes / tokens, 1), mediaWeight: 1 }
+  const shown = tokens * bytesPerTokenAtFirst - bytes
+  return { ...uncalibrated, mediaWeight: Math.min(Math.max(shown / sent.shown, 0.02), 1) }
+}
+
+function promptTokens({ log: { transcript } }: Run, reply: Message & Partial<SessionTurn>, model: string): number {
+  if (!reply.usage || reply.model !== model) return 0
+  // What was compacted after it was another prompt.
+  const { compaction } = transcript
+  const since = compaction ? transcript.seqOf(reply.id) : undefined
+  if (compaction && (since === undefined || since < compaction.seq)) return 0
+  const { input, cacheRead = 0, cacheCreation = 0 } = reply.usage
+  return input + cacheRead + cacheCreation
+}
+
+/** "… 215000 tokens > 200000 maximum": the share of the request that would have fitted, if the error tells. */
+function shareIn(message: string): number | undefined {
+  const numbers = (message.replace(/(\d)[,_](?=\d{3})/g, '$1').match(/\b\d{3,9}\b/g) ?? []).map(Number)
+  // The greatest two are what was sent and what may be; smaller ones are parts of either.
+  const [most = 0, next = 0] = [...new Set(numbers)].filter((number) => number >= 500).sort((a, b) => b - a)
+  return next > 0 && next / most > 0.01 ? next / most : undefined
+}

@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { ShownTurn } from '../../core/transcript.ts'
+import type { SessionContentBlock } from '../../core/turn.ts'
+import { asBytes } from './limits.ts'
+import { planCut } from './plan.ts'
+import { sizeOfBlock } from './sizes.ts'
+
+test('a cut parts no call from its results, leaves an open turn alone, and keeps no more than there is room for', () => {
+  const kind = fc.constantFrom('said', 'answer', 'call')
+  const options = { keepTurns: fc.nat(6), budget: fc.integer({ min: 2000, max: 20_000 }), isOpen: fc.boolean() }
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(kind, fc.nat(8000), fc.nat(8000)), { minLength: 1, maxLength: 30 }),
+      fc.record(options),
+      (steps, { keepTurns, budget, isOpen }) => {
+        const turns = steps.flatMap(([what, size, more], i) => turnsOf(what, i, { size, more }))
+        const open = isOpen ? turns.findLastIndex(({ role }) => role === 'assistant') : -1
+        const openTurnId = turns[open]?.id
+        const { cut, edits } = planCut({ turns, openTurnId, keepTurns, budget, hard: budget, weigh: asBytes })
+        expect(turns[cut]!.blocks[0]!.type).not.toBe('tool_result')
+        if (open >= 0) expect(cut).toBeLessThanOrEqual(open)
+        if (open >= 0) return
+        const edited = new Map(edits.map(({ turnId, block, replacement }) => [`${turnId} ${block}`, replacement]))
+        const kept = turns
+          .slice(cut)
+          .flatMap(({ id, blocks }) => blocks.map((block, i) => edited.get(`${id} ${i}`) ?? block!))
+        expect(kept.reduce((sum, block) => sum + asBytes(sizeOfBlock(block)), 0)).toBeLessThanOrEqual(budget + 64)
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('turns that fit stay as they are, as many as are wanted', () => {
+  const turns = Array.from({ length: 10 }, (_, i) => turnsOf('call', i, { size: 100, more: 100 })).flat()
+  const plan = planCut({ turns, keepTurns: 3, budget: 10_000, hard: 10_000, weigh: asBytes })
+  expect(plan).toEqual({ cut: 14, edits: [] })
+})
+
+test('one giant result among those is cut rather than all of them given up', () => {
+  const turns = Array.from({ length: 10 }, (_, i) =>
+    turnsOf('call', i, { size: 100, more: i === 8 ? 50_000 : 100 }),
+  ).flat()
+  const { cut, edits } = planCut({ turns, keepTurns: 3, budget: 10_000, hard: 10_000, weigh: asBytes })
+  expect(cut).toBe(14)
+  expect(edits).toMatchObject([{ turnId: '8.results', block: 0, replacement: { type: 'tool_result', callId: '8' } }])
+})
+
+function turnsOf(what: string, i: number, { size, more }: { size: number; more: number }): ShownTurn[] {
+  const turn = (id: string, role: ShownTurn['role'], ...blocks: SessionContentBlock[]): ShownTurn => ({
+    id,
+    role,
+    seq: i,
+    blocks,
+  })
+  const text: SessionContentBlock = { type: 'text', text: 't'.repeat(size) }
+  if (what === 'said') return [turn(`${i}`, 'user', text)]
+  if (what === 'answer') return [turn(`${i}`, 'assistant', text)]
+  return [
+    turn(`${i}`, 'assistant', text, { type: 'tool_call', id: `${i}`, name: 'look', input: {} }),
+    turn(`${i}.results`, 'user', { type: 'tool_result', callId: `${i}`, output: 'r'.repeat(more) }),
+  ]
+}

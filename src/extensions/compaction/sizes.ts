@@ -1,0 +1,83 @@
+import { keep } from '../../core/keep.ts'
+import type { ModelRequest } from '../../core/provider.ts'
+import { toolOutputByteLength } from '../../core/tool-output.ts'
+import type { Message, SessionContentBlock } from '../../core/turn.ts'
+
+/** What something weighs in a request. */
+export interface Size {
+  /** Bytes of text, and of what stands around it. */
+  readonly text: number
+  /** Bytes of images and documents, as they are sent. */
+  readonly media: number
+  /** The same as far as a model has to read it: services make every image small before they show it. */
+  readonly shown: number
+}
+
+/** More than any service takes for an image. */
+const mostOfImage = 20_000
+
+/** The sizes of all messages together. Each message is looked at once. */
+export function sizeOfAll(messages: readonly Message[]): Size {
+  return total(messages.map(sizeOf))
+}
+
+/** What goes out with every request besides the conversation. */
+export function overheadOf({ system, tools }: Pick<ModelRequest, 'system' | 'tools'>): number {
+  return bytesOf(system) + toolsBytes(tools)
+}
+
+/** A block's size, whatever a log of somebody else's making calls a block. */
+export const sizeOfBlock = keep((block: SessionContentBlock): Size => {
+  switch (block.type) {
+    case 'text':
+      return text(bytesOf(block.text) + jsonBytes(block.providerData))
+    case 'image':
+    case 'document':
+      return mediaOf(block)
+    case 'tool_result':
+      return sizeOfOutput(block.output)
+    default:
+      return text(jsonBytes(block)) // thinking goes back as it came, with all that its service put to it
+  }
+})
+
+/** UTF-8 bytes of a text; 0 for what is none. */
+export const bytesOf = (value: unknown): number => (typeof value === 'string' ? toolOutputByteLength(value) : 0)
+
+const sizeOf = keep(({ content }: Message): Size => total(content.map(sizeOfBlock)))
+
+function total(sizes: readonly Size[]): Size {
+  let [text, media, shown] = [0, 0, 0]
+  for (const size of sizes) {
+    text += size.text
+    media += size.media
+    shown += size.shown
+  }
+  return { text, media, shown }
+}
+
+/** About what the names around a block's content cost. */
+const wrapping = 32
+const text = (bytes: number): Size => ({ text: bytes + wrapping, media: 0, shown: 0 })
+
+function sizeOfOutput(output: unknown): Size {
+  if (!Array.isArray(output)) return text(typeof output === 'string' ? bytesOf(output) : jsonBytes(output))
+  const parts = output.map((part) => (part?.type === 'text' ? text(bytesOf(part.text)) : mediaOf(part)))
+  return total([text(0), ...parts])
+}
+
+function mediaOf(part: { readonly type: string; readonly data?: unknown } | null): Size {
+  const media = bytesOf(part?.data)
+  return { text: wrapping, media, shown: part?.type === 'image' ? Math.min(media, mostOfImage) : media }
+}
+
+const toolsBytes = keep((tools: ModelRequest['tools']): number => jsonBytes(tools))
+
+function jsonBytes(value: unknown): number {
+  if (value === undefined) return 0
+  try {
+    return bytesOf(JSON.stringify(value))
+  } catch {
+    return 0
+  }
+}

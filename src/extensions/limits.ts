@@ -1,0 +1,41 @@
+import type { Extension, Run } from '../core/run.ts'
+import { Account } from './limits/account.ts'
+import { Guard } from './limits/guard.ts'
+import { Meter } from './limits/meter.ts'
+import { keepTally, spentBefore } from './limits/spent.ts'
+
+/**
+ * `behavior.limits`: hard limits for a run with all that it starts. What a request may use up is reserved before it is
+ * sent; what does not fit is not sent, and ends the run with what it has.
+ */
+export function limits(): Extension {
+  return {
+    name: 'limits',
+    async start(run, hooks) {
+      const tally = keepTally(run)
+      const { account, own } = await openAccount(run)
+      const guard = new Guard(run, account, tally)
+      run.provider = guard.metered(run.provider)
+      hooks.hook('tool:gate', (gate) => guard.gate(gate))
+      hooks.hook('turn:after', (turn) => guard.afterTurn(turn))
+      hooks.hook('turn:next', (next) => guard.nextTurn(next))
+      hooks.hook('agent:done', ({ stopReason }) => guard.done(stopReason))
+      if (own) hooks.hook('session:end', guard.limitTime(own))
+    },
+  }
+}
+
+/** For the children of a run, whose extensions need not be their parent's. It goes with the run. */
+const accounts = new WeakMap<Run, Account>()
+
+/** A child that was given its parent's limits counts on its parent's meters; other limits are a meter besides. */
+async function openAccount(run: Run): Promise<{ account: Account; own: Meter | undefined }> {
+  const { behavior, parent, clock } = run
+  const { limits } = behavior
+  const above = parent && accounts.get(parent)
+  const isShared = above !== undefined && limits === parent?.behavior.limits
+  const own = limits && !isShared ? new Meter(limits, await spentBefore(run, limits), clock) : undefined
+  const account = new Account(own, above)
+  accounts.set(run, account)
+  return { account, own }
+}

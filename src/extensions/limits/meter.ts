@@ -1,0 +1,92 @@
+import type { Limits } from '../../core/behavior.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { LimitState } from '../../core/hook-map.ts'
+import type { TurnUsage } from '../../core/turn.ts'
+
+/** What a model call uses up, in whole numbers, so that sums stay exact: money in billionths of a dollar. */
+export interface Amounts {
+  readonly cost: number
+  readonly tokens: number
+  readonly turns: number
+}
+
+/** All that was used up before. */
+export interface Spent extends Amounts {
+  readonly timeMs: number
+  /** The calls, by log and id: one that runs again is the same call. */
+  readonly calls: ReadonlySet<string>
+}
+
+export const nothingSpent: Spent = { cost: 0, tokens: 0, turns: 0, timeMs: 0, calls: new Set() }
+
+export const billionths = (dollars: number): number => Math.ceil(dollars * billion)
+
+/** What was really used up; `turns` says whether there was a reply. */
+export function amountsOf(usage: TurnUsage, turns: 0 | 1): Amounts {
+  const { input, output, cacheRead = 0, cacheCreation = 0, cost = 0 } = usage
+  return { tokens: input + output + cacheRead + cacheCreation, cost: billionths(cost), turns }
+}
+
+type Amount = keyof Amounts
+const amounts: readonly Amount[] = ['turns', 'tokens', 'cost']
+const billion = 1_000_000_000
+
+/** How much of one set of limits is used up, and how much is spoken for by requests under way. */
+export class Meter {
+  readonly limits: Limits
+  readonly calls: Set<string>
+  readonly #spent: Record<Amount, number>
+  readonly #held: Record<Amount, number> = { cost: 0, tokens: 0, turns: 0 }
+  readonly #clock: Clock
+  /** When it would have begun, had it run without a break. */
+  readonly #since: number
+
+  constructor(limits: Limits, { cost, tokens, turns, timeMs, calls }: Spent, clock: Clock) {
+    this.limits = limits
+    this.calls = new Set(calls)
+    this.#spent = { cost, tokens, turns }
+    this.#clock = clock
+    this.#since = clock.now() - timeMs
+  }
+
+  /** What may still be asked for. */
+  room(name: Amount): number {
+    return this.#max(name) - this.#spent[name] - this.#held[name]
+  }
+
+  /** Whether some of it may come back. */
+  get isHeld(): boolean {
+    return this.#held.turns > 0
+  }
+
+  hold(amount: Amounts, sign: 1 | -1): void {
+    for (const name of amounts) this.#held[name] += sign * amount[name]
+  }
+
+  spend(amount: Amounts): void {
+    for (const name of amounts) this.#spent[name] += amount[name]
+  }
+
+  /** Each limit that is set, as it is shown. */
+  get states(): readonly LimitState[] {
+    const { cost, tokens, turns, timeMs, toolCalls } = this.limits
+    const { cost: money, ...spent } = this.#spent
+    const shown = [
+      ['cost', money / billion, cost],
+      ['tokens', spent.tokens, tokens],
+      ['turns', spent.turns, turns],
+      ['timeMs', this.#clock.now() - this.#since, timeMs],
+      ['toolCalls', this.calls.size, toolCalls],
+    ] as const
+    return shown.flatMap(([limit, spent, max]) => (max === undefined ? [] : [{ limit, spent, max }]))
+  }
+
+  state(limit: string): LimitState {
+    return this.states.find((one) => one.limit === limit) ?? { limit, spent: 0, max: 0 }
+  }
+
+  #max(name: Amount): number {
+    const { [name]: max = Number.POSITIVE_INFINITY } = this.limits
+    return name === 'cost' ? Math.floor(max * billion) : max
+  }
+}

@@ -1,0 +1,265 @@
+import { type AgentBudgetError, AgentProviderError } from '../../core/errors.ts'
+import type { LimitState } from '../../core/hook-map.ts'
+import type { EventIterator, ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
+import type { Run } from '../../core/run.ts'
+import { orStopped, stoppedWaiting } from '../../core/stop.ts'
+import { toolOutputByteLength } from '../../core/tool-output.ts'
+import type { TurnUsage } from '../../core/turn.ts'
+import { readUsage, spend } from '../../core/usage.ts'
+import type { Account, Reservation } from './account.ts'
+import { cut, leastOutput } from './cut.ts'
+import { type Estimator, streamedTokens, thinkingTokens } from './estimate.ts'
+import { amountsOf } from './meter.ts'
+import { priceNow, type Quote, quoteFor } from './quote.ts'
+import { type RequestState, type RunTally, stateOwner } from './tally.ts'
+
+/** What the requests of one run share. */
+export interface Metering {
+  readonly run: Run
+  /** The one that is metered. */
+  readonly provider: Provider
+  readonly account: Account
+  readonly estimator: Estimator
+  readonly tally: RunTally
+  /** A limit does not let a request through. */
+  refuse(state: LimitState, why: string): AgentBudgetError
+  /** A limit cut a reply short. */
+  cutShort(state: LimitState): void
+}
+
+/**
+ * One request: what it may use up is reserved before it is sent, and what it did use up is counted however it ends.
+ * Written by hand, like the streams it stands around: a delta costs no promise.
+ */
+export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
+  readonly #metering: Metering
+  readonly #signal: AbortSignal
+  #request: ModelRequest
+  #inner: EventIterator | undefined
+  #input = 0
+  #quote: Quote | undefined
+  #reservation: Reservation | undefined
+  #unlisten = nothing
+  /** What has to be in the log before the next attempt goes out. */
+  #writing: Promise<unknown> | undefined
+  #isAccepted = false
+  #isHidden = false
+  #bytes = 0
+
+  constructor(metering: Metering, request: ModelRequest, signal: AbortSignal) {
+    this.#metering = metering
+    this.#request = request
+    this.#signal = signal
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  take(): ModelEvent | undefined {
+    if (this.#writing) return undefined
+    const event = this.#inner?.take?.()
+    return event === undefined ? undefined : this.#see(event)
+  }
+
+  async next(): Promise<IteratorResult<ModelEvent>> {
+    try {
+      if (this.#writing) await this.#writing
+      this.#writing = undefined
+      const inner = this.#inner ?? (await this.#begin())
+      const { done, value } = await inner.next()
+      if (!done) return { done: false, value: this.#see(value) }
+    } catch (error) {
+      this.#fail(error)
+      throw error
+    }
+    this.#end('failed attempt')
+    return over
+  }
+
+  async return(): Promise<IteratorResult<ModelEvent>> {
+    this.#end('failed attempt')
+    await this.#inner?.return?.()
+    return over
+  }
+
+  async #begin(): Promise<EventIterator> {
+    const { run, provider, estimator } = this.#metering
+    const request = this.#request
+    this.#input = estimator.inputTokens(request)
+    this.#quote = await quoteFor(provider, request, this.#input)
+    if (!this.#quote) this.#checkPrice()
+    this.#reservation = await this.#reserve()
+    this.#unlisten = run.stop.onStop(() => this.#end('aborted attempt'))
+    // Whoever goes on after a crash counts it as used up.
+    const { amounts, output } = this.#reservation
+    if (run.session) await run.log.append(requestState({ reserved: amounts }))
+    if (run.stop.stopped) throw run.stop.reason
+    this.#request = cut(request, output)
+    this.#inner = provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
+    return this.#inner
+  }
+
+  #checkPrice(): void {
+    const { account, provider } = this.#metering
+    const isLimited = account.meters.some(({ limits }) => limits.cost !== undefined && !limits.allowUnknownPrice)
+    if (!isLimited) return
+    const { name } = provider.meta
+    const { model } = this.#request
+    throw new AgentProviderError(
+      `behavior.limits.cost cannot be kept: nobody knows what "${model}" of provider "${name}" costs. Give its price ` +
+        `to the provider, as in prices: { models: { "${model}": { input: 3, output: 15 } } } (dollars per million ` +
+        'tokens), or set behavior.limits.allowUnknownPrice to count only what has a price',
+      { provider: name, providerCode: 'unknown_price', retryable: false },
+    )
+  }
+
+  /** What others hold may come back, so that they are waited for before anything is cut or refused. */
+  async #reserve(): Promise<Reservation> {
+    const { run, account } = this.#metering
+    const output = this.#request.maxTokens + thinkingTokens(this.#request)
+    const wanted = { input: this.#input, output, quote: this.#quote }
+    for (;;) {
+      if (run.stop.stopped) throw run.stop.reason
+      const { mayGetMore } = account
+      const least = mayGetMore ? output : leastOutput(this.#request)
+      const granted = account.reserve({ ...wanted, leastOutput: least })
+      if ('amounts' in granted) return granted
+      if (!mayGetMore) throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}`)
+      try {
+        await orStopped(account.change(), run.stop)
+      } catch (error) {
+        throw error === stoppedWaiting ? run.stop.reason : error
+      }
+    }
+  }
+
+  #see(event: ModelEvent): ModelEvent {
+    switch (event?.type) {
+      case 'text':
+      case 'thinking':
+      case 'tool_args':
+        if (typeof event.delta === 'string') this.#bytes += toolOutputByteLength(event.delta)
+        this.#isAccepted = true
+        return event
+      case 'alive':
+        this.#isHidden = true
+        this.#isAccepted = true
+        return event
+      case 'start':
+        this.#isAccepted = true
+        return event
+      case 'retry':
+        this.#retry()
+        return event
+      case 'reply':
+        return this.#reply(event)
+      default:
+        return event
+    }
+  }
+
+  /** The next attempt needs all that was reserved for the first one; what that one used up comes on top. */
+  #retry(): void {
+    const { run, account, tally } = this.#metering
+    const usage = this.#reservation && this.#wasted(this.#reservation)
+    this.#isAccepted = this.#isHidden = false
+    this.#bytes = 0
+    if (!usage || !this.#reservation) return
+    const exceeded = account.waste(amountsOf(usage, 0))
+    tally.wasted.push({ usage, model: this.#request.model })
+    const { amounts } = this.#reservation
+    const written: unknown[] = [spend(run, '', 'failed attempt', usage)]
+    // That entry stands for the reservation, which goes on.
+    if (run.session) written.push(run.log.append(requestState({ reserved: amounts })))
+    this.#writing = this.#track(Promise.all(written))
+    if (!exceeded) return
+    this.#end('failed attempt')
+    void this.#inner?.return?.().then(undefined, nothing)
+    throw this.#metering.refuse(exceeded, 'there is nothing left for another attempt')
+  }
+
+  /** The reply with its price, where that is known: the log tells what was counted. */
+  #reply(reply: ModelReply): ModelReply {
+    const reservation = this.#reservation
+    if (!reservation) return reply
+    const { account, estimator, tally, cutShort } = this.#metering
+    this.#close()
+    if (reservation.cutBy && reply.stop === 'length') cutShort(reservation.cutBy)
+    const usage = this.#real(reply)
+    account.settle(reservation, amountsOf(usage, 1))
+    tally.replies.push({ usage, model: this.#request.model })
+    const { input, cacheRead = 0, cacheCreation = 0 } = usage
+    estimator.learn(this.#request, input + cacheRead + cacheCreation)
+    return { ...reply, usage }
+  }
+
+  /** A service that counts nothing has used up something all the same. */
+  #real({ usage: reported, content }: ModelReply): TurnUsage {
+    const usage = readUsage(reported, this.#request.model)
+    const isCounted = amountsOf(usage, 1).tokens > 0
+    const bytes = Math.max(this.#bytes, JSON.stringify(content)?.length ?? 0)
+    return this.#priced(isCounted ? usage : { ...usage, input: this.#input, output: streamedTokens(bytes) })
+  }
+
+  #fail(error: unknown): void {
+    const { usage } = (error ?? {}) as { usage?: unknown }
+    const isTold = typeof usage === 'object' && usage !== null
+    // Logged here, so that nobody logs it again.
+    if (isTold) Reflect.set(error as object, 'usage', undefined)
+    this.#end('failed attempt', isTold ? usage : undefined)
+  }
+
+  /** There will be no reply. Counted at once: a run that is stopped does not wait for its requests. */
+  #end(cause: 'failed attempt' | 'aborted attempt', reported?: object): void {
+    const reservation = this.#reservation
+    if (!reservation) return
+    const { run, account, tally } = this.#metering
+    // Who is stopped cannot know any more whether it would have been accepted.
+    if (cause === 'aborted attempt') this.#isAccepted = true
+    const usage = reported ? this.#priced(readUsage(reported, this.#request.model)) : this.#wasted(reservation)
+    this.#close()
+    account.settle(reservation, usage ? amountsOf(usage, 0) : none)
+    if (usage) tally.wasted.push({ usage, model: this.#request.model })
+    if (usage) this.#track(spend(run, '', cause, usage))
+    else if (run.session) this.#track(Promise.resolve(run.log.append(requestState({ reserved: null }))))
+  }
+
+  #close(): void {
+    this.#reservation = undefined
+    this.#unlisten()
+  }
+
+  /** What an attempt without a reply has used up, as far as anybody can know. */
+  #wasted({ output: most }: Reservation): TurnUsage | undefined {
+    if (!this.#inner || !this.#isAccepted) return undefined
+    // What it did in secret may have been all that it was allowed.
+    const output = this.#isHidden ? most : Math.min(most, streamedTokens(this.#bytes))
+    const worst = this.#worst(output)
+    return { input: this.#input, output, model: this.#request.model, ...(worst !== undefined && { cost: worst }) }
+  }
+
+  #worst(output: number): number | undefined {
+    return this.#quote && this.#quote.base + this.#quote.perToken * output
+  }
+
+  #priced(usage: TurnUsage): TurnUsage {
+    if (usage.cost !== undefined) return usage
+    const cost = priceNow(this.#metering.provider, this.#request.model, usage) ?? this.#worst(usage.output)
+    return cost === undefined ? usage : { ...usage, cost }
+  }
+
+  /** A run does not end before it is written. Whether it could be, the run's own next entry tells. */
+  #track(work: Promise<unknown>): Promise<unknown> {
+    const { working } = this.#metering.run
+    const written = work.catch(nothing).finally(() => working.delete(written))
+    working.add(written)
+    return written
+  }
+}
+
+const nothing = (): void => {}
+const over = { done: true, value: undefined } as const
+const none = { cost: 0, tokens: 0, turns: 0 }
+
+const requestState = (value: RequestState) => ({ type: 'state', owner: stateOwner, value }) as const

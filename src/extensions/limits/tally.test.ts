@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest'
+import type { EntryBody, LogEntry } from '../../core/log.ts'
+import type { SessionTurn } from '../../core/turn.ts'
+import { tallyLog } from './tally.ts'
+
+/** Entries, ten milliseconds apart. */
+const log = (...bodies: EntryBody[]): LogEntry[] =>
+  bodies.map((body, i) => ({ ...body, seq: i + 1, id: `e${i + 1}`, at: 1000 + i * 10 }))
+const started = (runId: string): EntryBody => ({ type: 'run_started', runId, model: 'm' })
+const ended = (runId: string, stop = 'end'): EntryBody => ({ type: 'run_ended', runId, status: 'completed', stop })
+const turn = (role: SessionTurn['role'], runId: string, usage?: SessionTurn['usage']): EntryBody => ({
+  type: 'turn',
+  turn: { id: 't', runId, role, content: [], createdAt: 0, ...(usage && { usage }) },
+})
+const wasted = (runId: string, cause: string): EntryBody => ({
+  type: 'usage',
+  runId,
+  cause,
+  usage: { input: 1, output: 1, model: 'other' },
+})
+const reserved = (tokens: number): EntryBody => ({
+  type: 'state',
+  owner: 'limits',
+  value: { reserved: { tokens, cost: tokens, turns: 1 } },
+})
+const released: EntryBody = { type: 'state', owner: 'limits', value: { reserved: null } }
+const result = (callId: string, outcome: 'done' | 'blocked' | 'aborted'): EntryBody => ({
+  type: 'call_result',
+  callId,
+  output: '',
+  outcome,
+})
+
+describe('what a log tells', () => {
+  test('replies, attempts and calls, by run', () => {
+    const tallies = tallyLog(
+      log(
+        started('a'),
+        turn('user', 'a'),
+        turn('assistant', 'a', { input: 5, output: 6 }),
+        { type: 'call_started', callId: '1', key: 'k', attempt: 1, replay: 'opaque' },
+        result('1', 'done'),
+        result('2', 'blocked'),
+        result('1.1', 'done'),
+        wasted('a', 'failed attempt'),
+        wasted('a', 'summary'),
+        ended('a'),
+        started('b'),
+      ),
+      's',
+    )
+    expect(tallies.map(({ runId, hasPrompt }) => [runId, hasPrompt])).toEqual([
+      ['a', true],
+      ['b', false],
+    ])
+    const [a] = tallies
+    expect(a!.replies).toEqual([
+      { usage: { input: 5, output: 6 }, model: 'm' },
+      { usage: { input: 1, output: 1, model: 'other' }, model: 'other' },
+    ])
+    expect(a!.wasted.length).toBe(1)
+    expect([...a!.calls]).toEqual(['s/1', 's/1.1'])
+  })
+
+  test('a run lasts until its end, one that crashed until its last entry', () => {
+    const [a, b, c] = tallyLog(
+      log(
+        started('a'),
+        turn('user', 'a'),
+        ended('a'),
+        started('b'),
+        turn('user', 'b'),
+        ended('b', 'crashed'),
+        started('c'),
+      ),
+    )
+    expect([a!.timeMs, b!.timeMs, c!.timeMs]).toEqual([20, 10, 0])
+  })
+
+  test('a request that nothing followed is lost; of several, the biggest', () => {
+    const lostOf = (...bodies: EntryBody[]): number[] =>
+      tallyLog(log(started('a'), ...bodies))[0]!.lost.map(({ tokens }) => tokens)
+    expect(lostOf(reserved(9))).toEqual([9])
+    expect(lostOf(reserved(9), turn('assistant', 'a', { input: 1, output: 1 }))).toEqual([])
+    expect(lostOf(reserved(9), released)).toEqual([])
+    expect(lostOf(reserved(9), wasted('a', 'failed attempt'), reserved(9))).toEqual([9])
+    expect(lostOf(reserved(9), reserved(4), turn('assistant', 'a', { input: 1, output: 1 }))).toEqual([9])
+  })
+
+  test('a prompt is what the user said before or at the beginning, not what was said during a run', () => {
+    const promptsIn = (...bodies: EntryBody[]): boolean[] => tallyLog(log(...bodies)).map(({ hasPrompt }) => hasPrompt)
+    expect(promptsIn(started('a'), result('1', 'aborted'), turn('user', 'a'))).toEqual([true])
+    expect(promptsIn(turn('user', ''), started('a'), ended('a', 'crashed'), started('b'))).toEqual([true, false])
+    expect(promptsIn(started('a'), turn('assistant', 'a'), turn('user', 'a'))).toEqual([false])
+    const letter: EntryBody = { type: 'input', mode: 'prompt', clientKey: 'k', content: [] }
+    const delivered: EntryBody = { ...turn('user', 'a'), consumed: ['e1'] } as EntryBody
+    expect(promptsIn(letter, started('a'), released, delivered)).toEqual([true])
+  })
+
+  test('a child’s calls are told apart by the log of their own', () => {
+    const parent = { session: 's', runId: 'a', callId: '1' }
+    const [child] = tallyLog(log({ type: 'run_started', runId: 'c', model: 'm', parent }, result('9', 'done')))
+    expect([child!.parentRunId, ...child!.calls]).toEqual(['a', 's/1/9'])
+  })
+})

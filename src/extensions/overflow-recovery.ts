@@ -1,0 +1,69 @@
+import type { HookContexts } from '../core/hook-map.ts'
+import type { Run } from '../core/run.ts'
+import { compact, shownMessages } from './compaction/compact.ts'
+import { asBytes, type Limits, limitsAfterRefusal } from './compaction/limits.ts'
+import { type ContextEdit, firstOfNewest } from './compaction/plan.ts'
+import { outputText } from './compaction/shorten.ts'
+import { bytesOf, sizeOfAll } from './compaction/sizes.ts'
+import { leftOut } from './tail-compaction.ts'
+
+/**
+ * A conversation that does not fit would fail in every further turn: it is made shorter, whatever `compactStrategy`
+ * says, and asked once more. Once in a turn; after that the error goes out, with what can be done about it.
+ */
+export function createOverflowRecovery(run: Run): (overflow: Overflow) => Promise<void> {
+  let tried: string | undefined
+  return async (overflow) => {
+    if (overflow.retry) return // somebody else has done something about it
+    const { turnId, request, error } = overflow
+    if (tried === turnId) return advise(error, 'It was made shorter once and still does not fit')
+    tried = turnId
+    const sent = asBytes(sizeOfAll(request.messages))
+    const limits = await limitsAfterRefusal(run, request, error.message)
+    const isDone = await shorten(run, overflow, limits)
+    if (isDone && asBytes(sizeOfAll(shownMessages(run))) < sent * 0.95) overflow.retry = true
+    else advise(error, 'Nothing more in it can be left out')
+  }
+}
+
+type Overflow = HookContexts['request:overflow']
+
+async function shorten(run: Run, { turnId, request: { model } }: Overflow, limits: Limits): Promise<boolean> {
+  const wantsSummary = run.behavior.compactStrategy === 'summary'
+  if (!wantsSummary && (await leaveOutResults(run, limits))) return true
+  // A model that has summed it up in this very step is not asked to do it again.
+  const asksModel = wantsSummary && !wasJustCompacted(run)
+  return compact(run, { turnId, model, limits, asksModel })
+}
+
+function wasJustCompacted({ log: { transcript } }: Run): boolean {
+  const last = transcript.seqOf(transcript.turns.at(-1)?.id) ?? 0
+  return (transcript.compaction?.seq ?? 0) > last
+}
+
+/** The results of older turns, if that is enough. For good, or the next turn would not fit either. */
+async function leaveOutResults(run: Run, { limit }: Limits): Promise<boolean> {
+  const turns = run.log.transcript.shownTurns(run.provider.meta.name)
+  const edits: ContextEdit[] = []
+  let saved = 0
+  for (const { id, blocks } of turns.slice(0, firstOfNewest(turns, run.behavior.compactKeepTurns))) {
+    for (const [index, block] of blocks.entries()) {
+      if (block?.type !== 'tool_result') continue
+      const bytes = asBytes(sizeOfAll([{ role: 'user', content: [block] }]))
+      const stub = leftOut(bytesOf(outputText(block)))
+      if (bytes <= stub.length * 2) continue
+      edits.push({ type: 'context_edit', turnId: id, block: index, replacement: { ...block, output: stub } })
+      saved += bytes - stub.length
+    }
+  }
+  const isEnough = edits.length > 0 && asBytes(sizeOfAll(shownMessages(run))) - saved <= limit
+  if (!isEnough) return false
+  if (run.stop.stopped) throw run.stop.reason
+  await run.log.appendAll(edits)
+  return true
+}
+
+function advise(error: Overflow['error'], what: string): void {
+  const advice = `${what}: use a model with a larger context, pin and keep less, take images or tools away, or begin a new session.`
+  if (!error.message.includes(advice)) error.message = `${error.message.replace(/\.?$/, '.')} ${advice}`
+}

@@ -1,0 +1,52 @@
+import type { Extension, Run } from '../core/run.ts'
+import type { Message, SessionTurn } from '../core/turn.ts'
+import { compact, shownMessages } from './compaction/compact.ts'
+import { type Limits, limitsOf } from './compaction/limits.ts'
+import { sizeOfAll } from './compaction/sizes.ts'
+
+/**
+ * `behavior.compactStrategy: 'summary'`: once the conversation is too big, a model sums up all but its newest turns. The
+ * summary is an entry of the log, and takes the place of these turns in every request from then on.
+ */
+export function summaryCompaction(): Extension {
+  return {
+    name: 'summary-compaction',
+    start(run, hooks) {
+      if (run.behavior.compactStrategy !== 'summary') return
+      hooks.hook('request:prepare', async (request) => {
+        const { turnId, model, messages } = request
+        const limits = await limitsOf(run, request)
+        const isTooBig = limits.measure(sizeOfAll(messages)) > limits.limit
+        if (!isTooBig || !hasGrown(run, limits)) return
+        const stored = shownMessages(run)
+        if (await compact(run, { turnId, model, limits, asksModel: true }))
+          request.messages = renewed(messages, stored, shownMessages(run))
+      })
+    },
+  }
+}
+
+/** Not twice for the same growth, in whichever process the last time was: that stands in the log. */
+function hasGrown({ log: { transcript }, provider }: Run, { limit, measure }: Limits): boolean {
+  const { compaction } = transcript
+  if (!compaction) return true
+  const since = transcript
+    .shownTurns(provider.meta.name)
+    .filter(({ seq }) => seq > compaction.seq)
+    .map(({ role, blocks }) => ({ role, content: blocks.filter((block) => block !== undefined) }))
+  return measure(sizeOfAll(since)) >= limit / 2
+}
+
+/** The turns that stay are those of the request, as others have prepared them; only what was cut now is new. */
+function renewed(prepared: readonly Message[], stored: readonly Message[], now: readonly Message[]): Message[] {
+  const places = new Map(prepared.map((message, i) => [idOf(message), i]))
+  const first = now.findIndex((message) => idOf(message) !== undefined && places.has(idOf(message)))
+  if (first < 0) return [...now]
+  const old = new Set(stored)
+  const changed = new Map(now.filter((message) => !old.has(message)).map((message) => [idOf(message), message]))
+  changed.delete(undefined)
+  const rest = prepared.slice(places.get(idOf(now[first]!)))
+  return [...now.slice(0, first), ...rest.map((message) => changed.get(idOf(message)) ?? message)]
+}
+
+const idOf = (message: Message & Partial<SessionTurn>): string | undefined => message.id

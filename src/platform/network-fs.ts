@@ -1,0 +1,56 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { codeOf } from './files.ts'
+
+/** Gives the mount table in the form of Linux' /proc/self/mountinfo, or undefined where there is none. */
+export type ReadMountTable = () => string | undefined
+
+/** File systems whose files other machines may change, where locks and shared memory do not do what SQLite needs. */
+const networkTypes =
+  /^(nfs\d?|cifs|smb\w*|ncpfs?|9p|k?afs|coda|ceph|glusterfs|lustre|gpfs|beegfs\w*|orangefs|pvfs2|ocfs2|gfs2?|davfs2?|fuse\.(sshfs|ceph\S*|glusterfs|davfs2?|rclone|s3fs|gcsfuse|juicefs|smbnetfs|curlftpfs|nfs\S*|moosefs|mfs|seaweedfs|weed))$/
+
+/** The type of the network file system that a folder lies on. Undefined: it is a local one, or nobody tells. */
+export function networkFileSystemOf(folder: string, readTable: ReadMountTable = readMountTable): string | undefined {
+  const table = readTable()
+  if (table === undefined) return undefined
+  const type = typeOfMount(table, nearestReal(folder))
+  return type !== undefined && networkTypes.test(type) ? type : undefined
+}
+
+function readMountTable(): string | undefined {
+  if (process.platform !== 'linux') return undefined
+  try {
+    return readFileSync('/proc/self/mountinfo', 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** The folder without links, or the nearest one above it that is there. */
+function nearestReal(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch (error) {
+    const above = dirname(folder)
+    if (codeOf(error) !== 'ENOENT' || above === folder) return folder
+    return nearestReal(above)
+  }
+}
+
+/** The type of the file system that a folder lies on, by a mount table. */
+export function typeOfMount(table: string, folder: string): string | undefined {
+  let longest = -1
+  let type: string | undefined
+  for (const line of table.split('\n')) {
+    const [left, right] = line.split(' - ', 2)
+    const point = left?.split(' ')[4]
+    if (point === undefined || right === undefined) continue
+    const path = point.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
+    const isAbove = path === '/' || folder === path || folder.startsWith(`${path}/`)
+    // Of two mounts at one place the later one hides the earlier.
+    if (!isAbove || path.length < longest) continue
+    longest = path.length
+    type = right.split(' ', 1)[0]
+  }
+  return type
+}

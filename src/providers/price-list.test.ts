@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { plainProvider } from '../core/provider.ts'
+import { aiSdk } from './ai-sdk/ai-sdk.ts'
+import { withAliases } from './aliases.ts'
+import { priceList } from './price-list.ts'
+import { anthropic } from './services/anthropic.ts'
+import { withoutVision } from './without-vision.ts'
+
+const rates = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25, cacheWrite1h: 2, contextWindow: 1000 }
+const million = { input: 1_000_000, output: 1_000_000 }
+
+describe('what a provider says about its models', () => {
+  test('prices are what the options say, a promise only the first time', async () => {
+    const { costOf } = priceList('anthropic', { models: { mine: rates } })
+    expect(await costOf('mine', million)).toBe(3)
+    expect(costOf('mine', million)).toBe(3)
+  })
+
+  test('and otherwise what the catalogue says', async () => {
+    const { costOf, contextWindow } = priceList('anthropic', undefined)
+    expect(await costOf('claude-sonnet-4-5', million)).toBeGreaterThan(1)
+    expect(await contextWindow('claude-sonnet-4-5')).toBeGreaterThan(100_000)
+    expect(await costOf('nobody-knows-it', million)).toBeUndefined()
+    expect(await contextWindow('nobody-knows-it')).toBeUndefined()
+  })
+
+  test('no price where none is wanted, but still a window', async () => {
+    const { costOf, contextWindow } = priceList('anthropic', false)
+    expect(await costOf('claude-sonnet-4-5', million)).toBeUndefined()
+    expect(await contextWindow('claude-sonnet-4-5')).toBeGreaterThan(100_000)
+  })
+
+  test('a service has both, whatever stands around it', async () => {
+    const service = anthropic({ apiKey: 'k', prices: { models: { mine: rates } } })
+    const blind = { ...plainProvider(service), meta: { ...service.meta, capabilities: { vision: false } } }
+    const decorated = withAliases(withoutVision(blind), { read_file: 'Read' })
+    expect(await decorated.costOf?.('mine', million)).toBe(3)
+    expect(await decorated.contextWindow?.('mine')).toBe(1000)
+  })
+
+  test('a model of the AI SDK has what its options say', async () => {
+    const doStream = () => Promise.reject(new Error('not asked'))
+    const model = { specificationVersion: 'v2', provider: 'p', modelId: 'm', doStream } as const
+    expect(aiSdk(model).costOf).toBeUndefined()
+    const provider = aiSdk(model, { costOf: () => 7, contextWindow: () => 9 })
+    expect(provider.costOf?.('m', million)).toBe(7)
+    expect(provider.contextWindow?.('m')).toBe(9)
+  })
+})

@@ -1,0 +1,265 @@
+import { describe, expect, test } from 'vitest'
+import { LeaseLostError, SessionBusyError, StoreError } from '../core/errors.ts'
+import { storeContract } from '../testing/store-contract.ts'
+import { entry, input, item, lease, write } from '../testing/store-contract-kit.ts'
+import { createFileMapStore, type FileMapAdapter } from './file-map-store.ts'
+
+describe('the file-map store', () => {
+  let adapter = memoryAdapter()
+  const cases = storeContract(
+    (clock) => {
+      adapter = memoryAdapter()
+      return createFileMapStore(adapter, { clock })
+    },
+    { again: (clock) => createFileMapStore(adapter, { clock }) },
+  )
+  for (const one of cases) test(one.name, one.run)
+})
+
+describe('the file-map store over an adapter that can list', () => {
+  const cases = storeContract((clock) => {
+    const { texts, ...verbs } = memoryAdapter()
+    const list = (prefix: string) => [...texts.keys()].filter((path) => path.startsWith(prefix))
+    return createFileMapStore({ ...verbs, list }, { clock })
+  })
+  for (const one of cases) test(one.name, one.run)
+})
+
+test('A196 the file-map store writes turns.jsonl and meta.json through get, save and delete', async () => {
+  const { adapter, calls } = spied()
+  const store = createFileMapStore(adapter)
+  const epoch = await write(store, 'My chat', 2)
+  await store.append('My chat/c', [entry(1)], { epoch, head: 0, holder: 'My chat', parent: 'My chat' })
+  const folder = '%4dy%20chat'
+  const saved = calls.filter(([verb]) => verb === 'save').map(([, path]) => path)
+  expect(new Set(saved)).toEqual(
+    new Set([
+      'index.json',
+      `${folder}/turns.jsonl`,
+      `${folder}/meta.json`,
+      `${folder}%2fc/turns.jsonl`,
+      `${folder}%2fc/meta.json`,
+    ]),
+  )
+  expect(adapter.get(`${folder}/turns.jsonl`)).toBe(`${JSON.stringify(entry(1))}\n${JSON.stringify(entry(2))}\n`)
+  expect(JSON.parse(adapter.get(`${folder}/meta.json`) ?? '')).toMatchObject({ head: 2, owner: 'ann', epoch })
+  await store.delete('My chat')
+  expect(calls.filter(([verb]) => verb === 'delete').map(([, path]) => path)).toEqual([
+    `${folder}%2fc/turns.jsonl`,
+    `${folder}%2fc/meta.json`,
+    `${folder}/turns.jsonl`,
+    `${folder}/meta.json`,
+  ])
+  expect(new Set(calls.map(([verb]) => verb))).toEqual(new Set(['get', 'save', 'delete']))
+})
+
+test('what one process wrote the next one goes on with', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  const first = createFileMapStore({ ...verbs })
+  const epoch = await write(first, 's', 2)
+  await first.append('s', [input(3, 'k1', 'said')], { epoch, head: 2 })
+  await first.send('s', item('k2', 'waiting'))
+  const name = await first.blobs('s').put(Uint8Array.of(1, 2, 3))
+  const second = createFileMapStore({ ...verbs })
+  expect(await second.read('s', 1)).toEqual([entry(2), input(3, 'k1', 'said')])
+  expect(await second.blobs('s').get(name)).toEqual(Uint8Array.of(1, 2, 3))
+  await second.send('s', item('k1', 'said'))
+  const taken = await lease(second, 's', 'bob')
+  expect(taken).toMatchObject({ head: 3, inbox: [item('k2', 'waiting')] })
+  expect(taken.epoch).toBeGreaterThan(epoch)
+  await expect(second.append('s', [entry(4)], { epoch, head: 3 })).rejects.toThrow(LeaseLostError)
+})
+
+test('two stores over one adapter keep each other out', async () => {
+  const adapter = memoryAdapter()
+  const [one, other] = [createFileMapStore(adapter), createFileMapStore(adapter)]
+  const { epoch } = await lease(one, 's', 'ann')
+  await expect(lease(other, 's', 'bob')).rejects.toThrow(SessionBusyError)
+  await other.lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true })
+  await expect(one.append('s', [entry(1)], { epoch, head: 0 })).rejects.toThrow(LeaseLostError)
+})
+
+test('a crash before any save of an append leaves all of it or nothing, and the inbox with it', async () => {
+  for (let survives = 0; survives <= 2; survives++) {
+    const { texts, ...verbs } = memoryAdapter()
+    const store = createFileMapStore({ ...verbs })
+    const epoch = await write(store, 's', 1)
+    await store.send('s', item('k1', 'said'))
+    const crashed = createFileMapStore(dying(verbs, survives))
+    const again = await lease(createFileMapStore({ ...verbs }), 's') // the epoch of the crashed one is above it
+    expect(again.epoch).toBeGreaterThan(epoch)
+    const { epoch: theirs } = await crashed.lease('s', { owner: 'bob', ttlMs: 1000 })
+    const batch = [input(2, 'k1', 'said'), entry(3)]
+    await crashed.append('s', batch, { epoch: theirs, head: 1 }).catch(() => {})
+    const after = createFileMapStore({ ...verbs })
+    const isWritten = survives === 2
+    expect(await after.read('s')).toEqual(isWritten ? [entry(1), ...batch] : [entry(1)])
+    expect((await lease(after, 's')).inbox).toEqual(isWritten ? [] : [item('k1', 'said')])
+  }
+})
+
+test('a tail that was never acknowledged is dropped, wherever it was cut, and overwritten by the next append', async () => {
+  const line = JSON.stringify(entry(2))
+  for (const tail of [line.slice(0, 1), line.slice(0, -1), line, `${line}\n`, `${line}\n{`]) {
+    const { texts, ...verbs } = memoryAdapter()
+    await write(createFileMapStore({ ...verbs }), 's', 1)
+    texts.set('s/turns.jsonl', texts.get('s/turns.jsonl') + tail)
+    const store = createFileMapStore({ ...verbs })
+    expect(await store.read('s')).toEqual([entry(1)])
+    const { epoch } = await lease(store)
+    await store.append('s', [entry(2, 'other')], { epoch, head: 1 })
+    expect(await createFileMapStore({ ...verbs }).read('s')).toEqual([entry(1), entry(2, 'other')])
+  }
+})
+
+test('entries that are missing or damaged inside are an error that names the file, and other sessions stay usable', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  const store = createFileMapStore({ ...verbs })
+  for (const id of ['s', 't', 'u']) await write(store, id, 3)
+  texts.set('s/turns.jsonl', texts.get('s/turns.jsonl')?.replace('"entry 2"', '"entry 2') ?? '')
+  texts.set('t/turns.jsonl', texts.get('t/turns.jsonl')?.slice(0, -1) ?? '')
+  const again = createFileMapStore({ ...verbs })
+  await expect(again.read('s')).rejects.toMatchObject({ code: 'corrupt', message: /s\/turns\.jsonl, line 2/ })
+  await expect(again.read('t')).rejects.toMatchObject({ code: 'corrupt', message: /t\/turns\.jsonl/ })
+  expect(await again.read('u')).toHaveLength(3)
+})
+
+test('an operation of the adapter that fails is named with its path, and the same append may be tried again', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  let failing = ''
+  const save = (path: string, text: string): void => {
+    if (path === failing) throw new Error('no connection')
+    texts.set(path, text)
+  }
+  const store = createFileMapStore({ ...verbs, save })
+  const epoch = await write(store, 's', 1)
+  await store.send('s', item('k1', 'said'))
+  for (failing of ['s/turns.jsonl', 's/meta.json']) {
+    const failed = store.append('s', [input(2, 'k1', 'said')], { epoch, head: 1 })
+    await expect(failed).rejects.toBeInstanceOf(StoreError)
+    await expect(failed).rejects.toMatchObject({ code: 'unavailable', message: new RegExp(failing) })
+    expect(await store.read('s')).toEqual([entry(1)])
+    expect((await store.lease('s', { owner: 'ann', ttlMs: 1000, epoch })).inbox).toEqual([item('k1', 'said')])
+  }
+  failing = ''
+  await store.append('s', [input(2, 'k1', 'said')], { epoch, head: 1 })
+  expect(await createFileMapStore({ ...verbs }).read('s')).toEqual([entry(1), input(2, 'k1', 'said')])
+})
+
+test('an append does not write old entries anew: their text stays as it is', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  await write(createFileMapStore({ ...verbs }), 's', 1)
+  const spaced = texts.get('s/turns.jsonl')?.replaceAll('":', '" : ') ?? ''
+  texts.set('s/turns.jsonl', spaced)
+  const store = createFileMapStore({ ...verbs })
+  const { epoch } = await lease(store)
+  await store.append('s', [entry(2)], { epoch, head: 1 })
+  expect(texts.get('s/turns.jsonl')).toBe(`${spaced}${JSON.stringify(entry(2))}\n`)
+})
+
+test('a deletion that was cut off anywhere is finished by the next process', async () => {
+  for (let survives = 0; survives < 12; survives++) {
+    const { texts, ...verbs } = memoryAdapter()
+    const store = createFileMapStore({ ...verbs })
+    const epoch = await write(store, 'p', 1)
+    await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
+    await store.blobs('p').put(Uint8Array.of(1))
+    await write(store, 'q', 1)
+    await createFileMapStore(dying(verbs, survives))
+      .delete('p')
+      .catch(() => {})
+    const listed = (await createFileMapStore({ ...verbs }).list()).map(({ id }) => id).sort()
+    if (survives === 0) expect(listed).toEqual(['p', 'p/c', 'q'])
+    else {
+      expect(listed).toEqual(['q'])
+      expect([...texts.keys()].sort()).toEqual(['index.json', 'q/meta.json', 'q/turns.jsonl'])
+    }
+  }
+})
+
+test('a slow read does not undo what was written meanwhile', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  await write(createFileMapStore({ ...verbs }), 's', 1)
+  let letGo: (() => void) | undefined
+  let isFirst = true
+  const get = async (path: string): Promise<string | undefined> => {
+    const text = texts.get(path)
+    if (path !== 's/turns.jsonl' || !isFirst) return text
+    isFirst = false
+    await new Promise<void>((resolve) => {
+      letGo = resolve
+    })
+    return text
+  }
+  const store = createFileMapStore({ ...verbs, get })
+  const { epoch } = await lease(store)
+  const slow = store.read('s')
+  await store.append('s', [entry(2)], { epoch, head: 1 })
+  letGo?.()
+  await slow
+  await store.append('s', [entry(3)], { epoch, head: 2 })
+  expect(await createFileMapStore(verbs).read('s')).toEqual([entry(1), entry(2), entry(3)])
+})
+
+test('FD-22 a session of a newer version can be read, is not written, and keeps fields that are not known', async () => {
+  const { texts, ...verbs } = memoryAdapter()
+  await write(createFileMapStore({ ...verbs }), 's', 1)
+  const meta = JSON.parse(texts.get('s/meta.json') ?? '') as object
+  texts.set('s/meta.json', JSON.stringify({ ...meta, invented: ['later'] }))
+  await lease(createFileMapStore({ ...verbs }))
+  expect(JSON.parse(texts.get('s/meta.json') ?? '')).toMatchObject({ invented: ['later'] })
+  texts.set('s/meta.json', JSON.stringify({ ...meta, format: 2 }))
+  const store = createFileMapStore({ ...verbs })
+  expect(await store.read('s')).toEqual([entry(1)])
+  await expect(lease(store)).rejects.toMatchObject({ code: 'newer' })
+  await expect(store.send('s', item('k', 'hello'))).rejects.toMatchObject({ code: 'newer' })
+  await expect(store.delete('s')).rejects.toMatchObject({ code: 'newer' })
+})
+
+function memoryAdapter() {
+  const texts = new Map<string, string>()
+  return {
+    texts,
+    get: (path: string) => texts.get(path) ?? null,
+    save: async (path: string, text: string) => void texts.set(path, text),
+    delete: async (path: string) => void texts.delete(path),
+  }
+}
+
+function spied() {
+  const calls: [verb: string, path: string][] = []
+  const { texts } = memoryAdapter()
+  const adapter = {
+    get(path: string): string | undefined {
+      calls.push(['get', path])
+      return texts.get(path)
+    },
+    save(path: string, text: string): void {
+      calls.push(['save', path])
+      texts.set(path, text)
+    },
+    delete(path: string): void {
+      calls.push(['delete', path])
+      texts.delete(path)
+    },
+  }
+  return { adapter, calls }
+}
+
+/** After so many changes, not counting those of a lease, the process is gone: nothing arrives any more. */
+function dying(verbs: Omit<FileMapAdapter, 'list'>, survives: number): FileMapAdapter {
+  let left = survives
+  let isLeased = false
+  const may = (text: string): boolean => {
+    if (!isLeased && text.includes('"bob"')) {
+      isLeased = true
+      return true
+    }
+    return left-- > 0
+  }
+  return {
+    get: (path) => verbs.get(path),
+    save: async (path, text) => (may(text) ? verbs.save(path, text) : Promise.reject(new Error('gone'))),
+    delete: async (path) => (may('') ? verbs.delete(path) : Promise.reject(new Error('gone'))),
+  }
+}

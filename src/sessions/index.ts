@@ -1,0 +1,31 @@
+export { type ExportOptions, exportSession, type ImportedSession, type ImportOptions, importSession } from './export.ts'
+export { createFileMapStore, type FileMapAdapter } from './file-map-store.ts'
+export { fromClaudeCode } from './interop/claude-code.ts'
+export { fromCodex } from './interop/codex.ts'
+export { detectTranscript, fromTranscript } from './interop/detect-transcript.ts'
+export { fromPi } from './interop/pi.ts'
+export type { ForeignTranscript } from './interop/transcript.ts'
+export { createJsonlStore, type JsonlStoreOptions } from './jsonl-store.ts'
+export {
+  type ManifestOptions,
+  manifestOf,
+  ResumeMismatchError,
+  readManifest,
+  resumeFromManifest,
+  type SessionManifest,
+  writeManifest,
+} from './manifest.ts'
+export { createMemoryStore } from './memory-store.ts'
+export { createRemoteStore, type RemoteStoreOptions } from './remote-store.ts'
+export { createSession, loadSession } from './session.ts'
+export {
+  type Authorize,
+  createStoreHandler,
+  type NodeRequest,
+  type NodeResponse,
+  type StoreAccess,
+  type StoreHandlerOptions,
+  type StoreMethod,
+  toNodeListener,
+} from './store-handler.ts'
+export type { SessionOptions } from './stored-session.ts'

@@ -1,0 +1,33 @@
+import { fromClaudeCode } from './claude-code.ts'
+import { fromCodex } from './codex.ts'
+import type { Fields } from './fields.ts'
+import { fromPi } from './pi.ts'
+import { type ForeignTranscript, isFields, readLines, Skipped } from './transcript.ts'
+
+export type TranscriptProgram = 'claude-code' | 'pi' | 'codex'
+
+/** Which program wrote a session file; `undefined` when it is none that we know. The first telling line decides. */
+export function detectTranscript(jsonl: string): TranscriptProgram | undefined {
+  for (const { fields } of readLines(jsonl, 'detectTranscript', new Skipped())) {
+    const program = signOf(fields)
+    if (program) return program
+  }
+  return undefined
+}
+
+/** Reads a session file of Claude Code, pi or Codex, whichever it is. */
+export function fromTranscript(jsonl: string): ForeignTranscript & { readonly program: TranscriptProgram } {
+  const program = detectTranscript(jsonl)
+  if (!program) throw new TypeError('fromTranscript: this is no session file of Claude Code, pi or Codex')
+  const read = { 'claude-code': fromClaudeCode, pi: fromPi, codex: fromCodex }[program]
+  return { program, ...read(jsonl) }
+}
+
+function signOf(fields: Fields): TranscriptProgram | undefined {
+  const { type } = fields
+  if (type === 'session' && 'cwd' in fields) return 'pi'
+  if (isFields(fields.payload) && typeof type === 'string') return 'codex'
+  if (type === undefined && 'id' in fields && 'timestamp' in fields && 'instructions' in fields) return 'codex'
+  if ('sessionId' in fields || 'parentUuid' in fields || 'leafUuid' in fields) return 'claude-code'
+  return undefined
+}

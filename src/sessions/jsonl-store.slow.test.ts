@@ -1,0 +1,153 @@
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { storeContract } from '../testing/store-contract.ts'
+import { entry, hour, input, item, lease, until, Watcher, write } from '../testing/store-contract-kit.ts'
+import { createJsonlStore } from './jsonl-store.ts'
+
+const root = fs.mkdtempSync(join(tmpdir(), 'libero-jsonl-'))
+afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
+let n = 0
+const newFolder = (): string => join(root, String(++n))
+
+describe('the JSONL store', () => {
+  let dir = ''
+  const cases = storeContract(
+    (clock) => {
+      dir = newFolder()
+      return createJsonlStore({ dir, clock })
+    },
+    { again: (clock) => createJsonlStore({ dir, clock }) },
+  )
+  for (const one of cases) test(one.name, one.run)
+})
+
+test('a session is a folder that can be read with a text editor', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  await store.send('my-chat', item('k1', 'hello'))
+  const { epoch } = await lease(store, 'my-chat')
+  await store.append('my-chat', [entry(1), input(2, 'k1', 'hello')], { epoch, head: 0 })
+  await store.append('my-chat', [entry(3)], { epoch, head: 2 })
+  const blob = await store.blobs('my-chat').put(new TextEncoder().encode('large'))
+  await store.lease('my-chat', { owner: 'ann', ttlMs: hour, epoch })
+  const textOf = (name: string): string => fs.readFileSync(join(dir, 'my-chat', name), 'utf8')
+  const lines = textOf('log.jsonl').split('\n')
+  expect(lines.map((line) => line && (JSON.parse(line) as unknown))).toEqual([
+    { more: true, ...entry(1) },
+    input(2, 'k1', 'hello'),
+    entry(3),
+    '',
+  ])
+  expect(textOf('inbox.jsonl')).toBe(`${JSON.stringify(item('k1', 'hello'))}\n{"taken":"k1"}\n`)
+  expect(JSON.parse(textOf('lease.json'))).toMatchObject({ epoch, owner: 'ann', process: { pid: process.pid } })
+  expect(textOf(`blobs/${blob}`)).toBe('large')
+  expect(JSON.parse(fs.readFileSync(join(dir, 'store.json'), 'utf8'))).toEqual({
+    format: 1,
+    identity: await store.identity?.(),
+  })
+})
+
+test('a watcher reads only what was appended, and nothing while nothing changes', async () => {
+  const dir = newFolder()
+  const clock = fakeClock(1_700_000_000_000)
+  const writer = createJsonlStore({ dir, clock })
+  const epoch = await write(writer, 's', 1000)
+  const watcher = new Watcher(createJsonlStore({ dir, clock }), 's')
+  await until(clock.advance, () => watcher.entries.length === 1000, 'what is there')
+  // What was read before is not looked at again: it may as well be damaged now.
+  const path = join(dir, 's/log.jsonl')
+  const fd = fs.openSync(path, 'r+')
+  fs.writeSync(fd, 'xxxx', 0)
+  fs.closeSync(fd)
+  await writer.append('s', [entry(1001)], { epoch, head: 1000 })
+  await until(clock.advance, () => watcher.entries.length === 1001, 'the new entry')
+  await watcher.stop()
+})
+
+test('a log that was replaced, or deleted and made anew, is read from its start', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  await write(store, 's', 3)
+  expect(await store.read('s', 2)).toEqual([entry(3)])
+  const other = createJsonlStore({ dir })
+  await other.lease('s', { owner: 'bob', ttlMs: hour, takeOver: true })
+  expect(await store.read('s', 3)).toEqual([])
+  await other.delete('s')
+  expect(await store.read('s')).toEqual([])
+  await write(other, 's', 5, 'new', 'bob')
+  expect(await store.read('s', 3)).toEqual([entry(4, 'new'), entry(5, 'new')])
+})
+
+test('a child that somebody takes as a session of its own is fenced off from the writer of its parent', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  const epoch = await write(store, 'p', 1)
+  const fence = { epoch, holder: 'p', parent: 'p' }
+  await store.append('p/c', [entry(1)], { ...fence, head: 0 })
+  const other = createJsonlStore({ dir })
+  const theirs = await lease(other, 'p/c', 'bob')
+  await expect(store.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })).rejects.toThrow(
+    'as a session of its own',
+  )
+  await expect(store.append('p/c', [entry(2, 'late')], { ...fence, head: 1 })).rejects.toThrow('bob')
+  await other.append('p/c', [entry(2)], { epoch: theirs.epoch, head: 1 })
+  await store.append('p', [entry(2)], { epoch, head: 1 })
+  expect(await store.read('p/c')).toEqual([entry(1), entry(2)])
+})
+
+test('more children than are held open at once are all written', async () => {
+  const store = createJsonlStore({ dir: newFolder(), sync: false })
+  const epoch = await write(store, 'p', 1)
+  const ids = Array.from({ length: 70 }, (_, i) => `p/${i}`)
+  for (const head of [0, 1])
+    for (const id of ids) await store.append(id, [entry(head + 1)], { epoch, head, holder: 'p', parent: 'p' })
+  for (const id of ids) expect(await store.read(id)).toEqual([entry(1), entry(2)])
+})
+
+test('an inbox that grew large keeps what waits, and the keys of what was taken', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  const { epoch } = await lease(store)
+  for (const key of ['k1', 'k2', 'k3']) await store.send('s', item(key, 'x'.repeat(100_000)))
+  await store.append('s', [input(1, 'k1', 'said'), input(2, 'k2', 'said')], { epoch, head: 0 })
+  await store.lease('s', { owner: 'ann', ttlMs: hour, epoch })
+  expect(fs.statSync(join(dir, 's/inbox.jsonl')).size).toBeLessThan(110_000)
+  for (const key of ['k1', 'k2', 'k3', 'k4']) await store.send('s', item(key, 'again'))
+  const { inbox } = await store.lease('s', { owner: 'ann', ttlMs: hour, epoch })
+  expect(inbox).toEqual([item('k3', 'x'.repeat(100_000)), item('k4', 'again')])
+})
+
+test('a key that stands deep inside an entry is not taken for one that was delivered', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const { epoch } = await lease(store)
+  await store.append('s', [{ ...entry(1), type: 'state', owner: 'o', value: { clientKey: 'k1' } }], { epoch, head: 0 })
+  await store.send('s', item('k1', 'hello'))
+  expect((await store.lease('s', { owner: 'ann', ttlMs: hour, epoch })).inbox).toEqual([item('k1', 'hello')])
+})
+
+test('closing gives leases back, lets go of files, and may be done twice', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  const epoch = await write(store, 's', 1)
+  await store.append('s/c', [entry(1)], { epoch, head: 0, holder: 's', parent: 's' })
+  if (process.platform === 'linux') expect(openFilesIn(dir)).toHaveLength(2)
+  await store.close?.()
+  await store.close?.()
+  if (process.platform === 'linux') expect(openFilesIn(dir)).toEqual([])
+  await expect(store.append('s', [entry(2)], { epoch, head: 1 })).rejects.toMatchObject({ name: 'LeaseLostError' })
+  await lease(createJsonlStore({ dir }), 's', 'bob')
+})
+
+function openFilesIn(dir: string): string[] {
+  const files = fs.readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return fs.readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return '' // closed meanwhile
+    }
+  })
+  return files.filter((path) => path.startsWith(fs.realpathSync(dir)))
+}

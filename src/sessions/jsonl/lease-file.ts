@@ -1,0 +1,50 @@
+import { join } from 'node:path'
+import { LeaseLostError, SessionBusyError } from '../../core/errors.ts'
+import { failpoint } from '../../core/failpoint.ts'
+import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts'
+import { jsonOf, replaceFile, textOf } from './small-files.ts'
+
+/** Who may write a session, as `lease.json` says it. Read and changed under the lock of the folder. */
+export interface LeaseRecord {
+  readonly epoch: number
+  readonly owner: string
+  readonly since: number
+  /** When it ends unless it is renewed; 0 once it was given back. */
+  readonly expires: number
+  /** The store object that took it: only that one can write by it. */
+  readonly opener: string
+  readonly process?: ProcessIdentity
+}
+
+export function readLease(folder: string): LeaseRecord | undefined {
+  const path = join(folder, 'lease.json')
+  const lease = jsonOf<LeaseRecord>(path)
+  if (lease && typeof lease.epoch === 'number') return lease
+  // One that cannot be read keeps nobody out, but its writer may still be there.
+  return textOf(path) === undefined
+    ? undefined
+    : { epoch: 0, owner: '', since: 0, expires: Number.NEGATIVE_INFINITY, opener: '' }
+}
+
+/** Not synced: what a power failure takes back, it takes from processes that are gone. */
+export function writeLease(folder: string, lease: LeaseRecord): void {
+  const text = `${JSON.stringify(lease, undefined, 2)}\n`
+  const beforeRename = (): void => failpoint('jsonl.lease.beforeRename')
+  replaceFile(join(folder, 'lease.json'), text, { sync: false, beforeRename })
+}
+
+/** Whether it keeps others out. That of a dead process does not, whatever the time says. */
+export function isHeld(lease: LeaseRecord, now: number): boolean {
+  return lease.expires > now && mayStillWrite(lease)
+}
+
+/** Whether somebody may still hold the file open and believe to be its writer, for instance a process that sleeps. */
+export function mayStillWrite({ expires, process }: LeaseRecord): boolean {
+  return expires !== 0 && (!process || isAlive(process))
+}
+
+export const takenOver = (id: string, owner?: string): LeaseLostError =>
+  new LeaseLostError(`Session ${id} was taken over by ${owner || 'another writer'}`, owner ? { owner } : {})
+
+export const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError =>
+  new SessionBusyError(`Session ${id} is being written by ${owner}; wait for it, or take it over`, { owner, since })

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { StoreError } from '../../core/errors.ts'
+import { codeOf } from '../../platform/files.ts'
+import { changing, looking } from './file-faults.ts'
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_RDONLY, O_RDWR } = fs.constants
+
+/** What tells a file from every other one for as long as it is held open. */
+export interface FilePlace {
+  readonly dev: bigint
+  readonly ino: bigint
+}
+
+/** Opens a file for appending, for us alone and never through a link; makes it where it is missing. */
+export function openForAppending(path: string): number {
+  return changing(path, () => {
+    const fd = fs.openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600)
+    if ((fs.fstatSync(fd).mode & 0o077) !== 0) fs.fchmodSync(fd, 0o600)
+    return fd
+  })
+}
+
+/** Opens a file for reading, never through a link; undefined when there is none. */
+export function openForReading(path: string): number | undefined {
+  return looking(path, () => ifThere(() => fs.openSync(path, O_RDONLY | O_NOFOLLOW)))
+}
+
+/** The bytes of an open file from `start` on. */
+export function bytesOf(fd: number, start = 0, end = fs.fstatSync(fd).size): Buffer {
+  const bytes = Buffer.allocUnsafe(Math.max(0, end - start))
+  let filled = 0
+  while (filled < bytes.length) {
+    const count = fs.readSync(fd, bytes, filled, bytes.length - filled, start + filled)
+    if (count === 0) break
+    filled += count
+  }
+  return bytes.subarray(0, filled)
+}
+
+/** The whole text of a small file; undefined when there is none. */
+export function textOf(path: string): string | undefined {
+  const fd = openForReading(path)
+  if (fd === undefined) return undefined
+  try {
+    return looking(path, () => bytesOf(fd).toString())
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** A small JSON object; undefined when there is none, or when what is there is none. */
+export function jsonOf<T extends object>(path: string): T | undefined {
+  try {
+    const value: unknown = JSON.parse(textOf(path) ?? '')
+    return typeof value === 'object' && value !== null ? (value as T) : undefined
+  } catch (error) {
+    if (error instanceof StoreError) throw error
+    return undefined
+  }
+}
+
+export interface ReplaceOptions {
+  /** Whether it must be on the disk before others see it. Default true. */
+  readonly sync?: boolean
+  readonly beforeRename?: () => void
+}
+
+/** Puts a file in the place of what is there, in one step. */
+export function replaceFile(path: string, text: string, { sync = true, beforeRename }: ReplaceOptions = {}): void {
+  const temporary = writeBeside(path, text, { sync })
+  changing(path, () => {
+    try {
+      beforeRename?.()
+      fs.renameSync(temporary, path)
+    } catch (error) {
+      fs.rmSync(temporary, { force: true })
+      throw error
+    }
+  })
+}
+
+/** Makes a file with all its text, unless there is one already. */
+export function createFile(path: string, text: string): void {
+  const temporary = writeBeside(path, text)
+  changing(path, () => {
+    try {
+      fs.linkSync(temporary, path)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    } finally {
+      fs.rmSync(temporary, { force: true })
+    }
+  })
+}
+
+/** Writes all of it under a name that nobody looks for. */
+export function writeBeside(path: string, text: string, { sync = true }: { sync?: boolean } = {}): string {
+  const temporary = `${path}.${randomUUID()}.tmp`
+  changing(path, () => {
+    const fd = fs.openSync(temporary, 'wx', 0o600)
+    try {
+      fs.writeFileSync(fd, text)
+      if (sync) fs.fsyncSync(fd)
+    } catch (error) {
+      fs.rmSync(temporary, { force: true })
+      throw error
+    } finally {
+      fs.closeSync(fd)
+    }
+  })
+  return temporary
+}
+
+/** A folder for us alone; links are refused. Tells whether it is new. */
+export function makeFolder(path: string): boolean {
+  return changing(path, () => {
+    const there = ifThere(() => fs.lstatSync(path))
+    if (!there) {
+      fs.mkdirSync(path, { recursive: true, mode: 0o700 })
+      syncFolder(join(path, '..'))
+      return true
+    }
+    if (there.isSymbolicLink())
+      throw new StoreError('unavailable', `${path} is a symbolic link; put the real folder in its place`)
+    if ((there.mode & 0o077) !== 0) fs.chmodSync(path, 0o700)
+    return false
+  })
+}
+
+/** Throws when a session's folder is a link, by which somebody else's files could be shown as a session. */
+export function refuseLink(path: string): void {
+  const there = looking(path, () => ifThere(() => fs.lstatSync(path)))
+  if (there?.isSymbolicLink())
+    throw new StoreError('unavailable', `${path} is a symbolic link; put the real folder in its place`)
+}
+
+/** What was made or renamed in a folder is on the disk only when the folder is. */
+export function syncFolder(path: string): void {
+  try {
+    const fd = fs.openSync(path, 'r')
+    try {
+      fs.fsyncSync(fd)
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch (error) {
+    if (!unsupported.has(codeOf(error) ?? '')) throw error
+  }
+}
+
+/** What a system answers that cannot open or sync a folder. */
+const unsupported = new Set(['EACCES', 'EBADF', 'EINVAL', 'EISDIR', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EPERM'])
+
+/** Undefined when the file is missing, or lies in a folder that is. */
+export function ifThere<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The names in a folder; none when it is missing. */
+export const namesIn = (path: string): string[] => looking(path, () => ifThere(() => fs.readdirSync(path)) ?? [])
+
+/** Which file lies at a path now. */
+export function placeOf(path: string): FilePlace | undefined {
+  return looking(path, () => ifThere(() => fs.lstatSync(path, { bigint: true })))
+}

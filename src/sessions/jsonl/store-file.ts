@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { StoreError } from '../../core/errors.ts'
+import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
+import { changing } from './file-faults.ts'
+import { createFile, jsonOf, syncFolder, textOf } from './small-files.ts'
+
+/** The format of everything in the folder. A higher number in `store.json` means: read, do not write. */
+const format = 1
+
+interface StoreFile {
+  readonly format: number
+  readonly identity: string
+}
+
+/** Makes the folder a store where it is none yet, and refuses to write to one of a newer version. Gives its identity. */
+export function prepareStore(dir: string): string {
+  const path = join(dir, 'store.json')
+  const found = readStoreFile(path) ?? makeStoreFile(dir, path)
+  if (found.format > format)
+    throw new StoreError(
+      'newer',
+      `${path} says format ${found.format}, this version writes ${format}: sessions can be read, not written; update libero`,
+    )
+  return found.identity
+}
+
+function readStoreFile(path: string): StoreFile | undefined {
+  const found = jsonOf<StoreFile>(path)
+  if (typeof found?.format === 'number' && typeof found.identity === 'string') return found
+  if (textOf(path) === undefined) return undefined
+  throw new StoreError('corrupt', `${path} is no { format, identity }; restore it from a backup`)
+}
+
+/** Of several who open it for the first time one gives the identity. */
+function makeStoreFile(dir: string, path: string): StoreFile {
+  changing(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
+  createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
+  changing(dir, () => syncFolder(dir))
+  return readStoreFile(path) ?? makeStoreFile(dir, path)
+}
+
+/** Looks at the folder before the first write: whether it may be written, and who else may read it. */
+export function checkFolder(dir: string, { allowNetworkFileSystem = false, readMountTable }: FolderTerms): void {
+  const network = networkFileSystemOf(dir, readMountTable)
+  if (network !== undefined && !allowNetworkFileSystem)
+    throw new StoreError(
+      'network_fs',
+      `${dir} lies on a network file system (${network}), where two writers cannot be kept apart; ` +
+        'use a folder on a local disk, or pass allowNetworkFileSystem if only one process will ever write there',
+    )
+  if (!fs.existsSync(dir)) return
+  changing(dir, () => fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK))
+}
+
+export interface FolderTerms {
+  readonly allowNetworkFileSystem?: boolean
+  readonly readMountTable?: ReadMountTable
+}
+
+/** Closes the folder to others, where it was made with wider rights. */
+export function closeToOthers(dir: string): void {
+  for (const [path, mode] of [
+    [dir, 0o700],
+    [join(dir, 'store.json'), 0o600],
+  ] as const) {
+    const open = fs.statSync(path).mode & 0o077
+    if (open === 0 || process.platform === 'win32') continue
+    try {
+      fs.chmodSync(path, mode)
+    } catch (cause) {
+      throw new StoreError(
+        'unavailable',
+        `${path} can be read by others (mode ${open.toString(8)}) and this cannot be changed; use a folder of your own`,
+        { cause },
+      )
+    }
+  }
+}

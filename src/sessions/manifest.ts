@@ -1,0 +1,138 @@
+import { show } from '../core/behavior.ts'
+import { AgentError } from '../core/errors.ts'
+import type { Session, SessionStore } from '../core/store.ts'
+import { createRedactor } from '../platform/redact.ts'
+import { loadSession } from './session.ts'
+import type { SessionOptions } from './stored-session.ts'
+
+/** Where a session is to be found again: references only. Times are milliseconds since the epoch. */
+export interface SessionManifest {
+  readonly sessionId: string
+  readonly projectRoot: string
+  readonly mode: string
+  /** One for each turn. What they hold is their writer's own business. */
+  readonly messages: readonly Readonly<Record<string, unknown>>[]
+  readonly smState?: { readonly smExtId: string; readonly stateSlotRef: string }
+  /** The store that wrote it, by its `identity()`. */
+  readonly storeId: string
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface ManifestOptions {
+  /** The store of the session. */
+  readonly store: SessionStore
+  readonly projectRoot: string
+  readonly mode: string
+  readonly smState?: SessionManifest['smState']
+}
+
+/** The manifest says another store than the one that is there. */
+export class ResumeMismatchError extends AgentError {
+  readonly code = 'Session/ResumeMismatch'
+}
+
+/** The manifest of a session. It names the turns; what was said stays in the store. */
+export async function manifestOf(session: Session, options: ManifestOptions): Promise<SessionManifest> {
+  const { store, projectRoot, mode, smState } = options
+  const storeId = await store.identity?.()
+  if (storeId === undefined)
+    throw new Error('This store has no identity(), so nobody could tell it again; use one that outlives the process')
+  const info = (await store.list()).find(({ id }) => id === session.id)
+  if (!info)
+    throw new Error(`There is no session "${session.id}" in this store; save() it first, or pass its own store`)
+  const times = session.turns.map(({ createdAt }) => createdAt)
+  const manifest: SessionManifest = {
+    sessionId: session.id,
+    projectRoot,
+    mode,
+    messages: session.turns.map(({ id, role, createdAt }) => ({ turnId: id, role, createdAt })),
+    ...(smState && { smState }),
+    storeId,
+    createdAt: info.createdAt ?? times[0] ?? 0,
+    updatedAt: info.updatedAt ?? times.at(-1) ?? 0,
+  }
+  return checkManifest(manifest)
+}
+
+/** As it is kept: keys sorted, so that equal manifests are equal texts. */
+export function writeManifest(manifest: SessionManifest): string {
+  return `${JSON.stringify(sorted(checkManifest(manifest)), null, 2)}\n`
+}
+
+/** Reads a manifest, from its text or as parsed. A key that does not belong there is refused by its name. */
+export function readManifest(json: unknown): SessionManifest {
+  if (typeof json !== 'string') return checkManifest(json)
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw new TypeError(`The session manifest is no JSON: ${show(json)}`, { cause: error })
+  }
+  return checkManifest(value)
+}
+
+/** The session that a manifest names, from the store that wrote it and no other. */
+export async function resumeFromManifest(
+  manifest: SessionManifest,
+  store: SessionStore,
+  options: SessionOptions = {},
+): Promise<Session> {
+  const { sessionId, storeId } = checkManifest(manifest)
+  const here = await store.identity?.()
+  if (here !== storeId)
+    throw new ResumeMismatchError(
+      `Session/ResumeMismatch: session "${sessionId}" was written by store "${storeId}", this is ${here === undefined ? 'a store without an identity' : `store "${here}"`}; open the store that wrote it`,
+    )
+  return loadSession(store, sessionId, options)
+}
+
+type Fields = Readonly<Record<string, unknown>>
+type Check = readonly [isRight: (value: unknown) => boolean, wanted: string]
+
+const name: Check = [(value) => typeof value === 'string' && value !== '', 'a text']
+const time: Check = [(value) => typeof value === 'number' && Number.isFinite(value), 'a time in milliseconds']
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const keys: Readonly<Record<keyof SessionManifest, Check>> = {
+  sessionId: name,
+  projectRoot: name,
+  mode: name,
+  messages: [(value) => Array.isArray(value) && value.every(isObject), 'a list of objects'],
+  smState: [(value) => value === undefined || isObject(value), 'an object with smExtId and stateSlotRef'],
+  storeId: name,
+  createdAt: time,
+  updatedAt: time,
+}
+
+const stateKeys: Readonly<Record<string, Check>> = { smExtId: name, stateSlotRef: name }
+
+function checkManifest(value: unknown): SessionManifest {
+  if (!isObject(value)) throw new TypeError(`A session manifest is an object, got ${show(value)}`)
+  checkKeys(value, keys, '')
+  if (value.smState !== undefined) checkKeys(value.smState as Fields, stateKeys, 'smState.')
+  const text = JSON.stringify(value)
+  if (createRedactor().text(text) !== text)
+    throw new TypeError('The session manifest holds what looks like a secret; it may only refer to one')
+  return value as unknown as SessionManifest
+}
+
+function checkKeys(value: Fields, known: Readonly<Record<string, Check>>, at: string): void {
+  for (const key of Object.keys(value))
+    if (!Object.hasOwn(known, key))
+      throw new TypeError(`The session manifest has no key "${at}${key}"; it has ${Object.keys(known).join(', ')}`)
+  for (const [key, [isRight, wanted]] of Object.entries(known))
+    if (!isRight(value[key]))
+      throw new TypeError(`The session manifest's "${at}${key}" must be ${wanted}, got ${show(value[key])}`)
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  )
+}

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { createPostgresStore } from '../postgres-store.ts'
+import { createDatabase, type DatabaseOptions } from './database.ts'
+import type { PostgresSql } from './driver.ts'
+
+const lost = (): Error => Object.assign(new Error('the line is dead'), { code: 'ECONNRESET' })
+
+function clientOf(answer: () => Promise<Record<string, unknown>[]>): PostgresSql & { asked: number } {
+  const client = {
+    asked: 0,
+    unsafe() {
+      client.asked++
+      return answer()
+    },
+    listen: async () => ({ unlisten: async () => {} }),
+  }
+  return client
+}
+
+const databaseOf = (sql: PostgresSql, options: Partial<DatabaseOptions> = {}) =>
+  createDatabase({ sql, max: 1, clock: fakeClock(), retryMs: 1000, ...options })
+
+test('a lost connection is tried again after 50, 100, 200 and 400 ms, and then no more within a second', async () => {
+  const clock = fakeClock()
+  const client = clientOf(() => Promise.reject(lost()))
+  const failed = databaseOf(client, { clock })
+    .query('select 1')
+    .catch((error) => error)
+  const counts: number[] = []
+  for (const ms of [49, 1, 100, 200, 399, 1, 10_000]) {
+    await clock.advance(ms)
+    counts.push(client.asked)
+  }
+  expect(counts).toEqual([1, 2, 3, 4, 4, 5, 5])
+  expect(await failed).toMatchObject({ name: 'StoreError', code: 'unavailable' })
+  expect(clock.pending).toBe(0)
+})
+
+test('tries that take long themselves count, but there is a second one', async () => {
+  const clock = fakeClock()
+  const slow = clientOf(async () => {
+    await new Promise<void>((resolve) => clock.timer(5000, resolve))
+    throw lost()
+  })
+  const failed = databaseOf(slow, { clock })
+    .query('select 1')
+    .catch((error) => error)
+  await clock.advance(60_000)
+  expect(slow.asked).toBe(2)
+  expect(await failed).toMatchObject({ name: 'StoreError', code: 'unavailable' })
+})
+
+test('what comes back in time is the answer', async () => {
+  const clock = fakeClock()
+  const answers = [() => Promise.reject(lost()), async () => [{ one: 1 }]]
+  const answer = databaseOf(
+    clientOf(() => answers.shift()!()),
+    { clock },
+  ).query('select 1')
+  await clock.advance(50)
+  expect(await answer).toEqual([{ one: 1 }])
+})
+
+test('who does not answer at all is not asked again', async () => {
+  const client = clientOf(() => new Promise(() => {}))
+  const asked = databaseOf(client, { silenceMs: 5 }).query('select 1')
+  await expect(asked).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('no answer') })
+  expect(client.asked).toBe(1)
+})
+
+test('closing ends the waiting for a second try, and leaves no timer', async () => {
+  const clock = fakeClock()
+  const database = databaseOf(
+    clientOf(() => Promise.reject(lost())),
+    { clock },
+  )
+  const failed = database.query('select 1').catch((error) => error)
+  await clock.advance(0)
+  expect(clock.pending).toBe(1)
+  await database.close()
+  expect(await failed).toMatchObject({ code: 'unavailable', message: expect.stringContaining('was closed') })
+  expect(clock.pending).toBe(0)
+})
+
+test('a full disk is said to be one', async () => {
+  const full = Object.assign(new Error('could not extend file'), { code: '53100' })
+  const sql = clientOf(() => Promise.reject(full))
+  const written = createPostgresStore({ sql }).lease('s', { owner: 'ann', ttlMs: 1 })
+  await expect(written).rejects.toMatchObject({ name: 'StoreError', code: 'full' })
+  expect(sql.asked).toBe(1)
+})
+
+test('options that cannot be meant are refused, without naming the password', () => {
+  expect(() => createPostgresStore({})).toThrow('either a url or an sql client')
+  expect(() => createPostgresStore({ url: 'postgres://x/y', sql: clientOf(async () => []) })).toThrow(TypeError)
+  expect(() => createPostgresStore({ url: 'mysql://me:secret@x/y' })).toThrow(/^(?!.*secret).*postgres:\/\//)
+  for (const schema of ['', 'pg_x', 'a"b', "a'b", '1a', 'ä', 'x'.repeat(64), 'a b', 'a;b', 'a\0b'])
+    expect(() => createPostgresStore({ url: 'postgres://x/y', schema })).toThrow('cannot be the schema')
+  for (const schema of ['libero', 'My-Schema_2', '_', 'x'.repeat(63)])
+    createPostgresStore({ url: 'postgres://x/y', schema })
+})

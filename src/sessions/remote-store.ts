@@ -1,0 +1,189 @@
+import { StoreError } from '../core/errors.ts'
+import type { LogEntry } from '../core/log.ts'
+import type { Fence, Lease, LeaseRequest, SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
+import type { Answer } from './remote/answer.ts'
+import { reprDigestOf, sha256Hex } from './remote/bytes.ts'
+import { type Call, openConnection } from './remote/connection.ts'
+import { checkRemoteOptions, mostPageBytes, type RemoteStoreOptions } from './remote/options.ts'
+import { errorOf } from './remote/problem-error.ts'
+import { fenceHeader, protocolVersion, segmentOf } from './remote/protocol.ts'
+import { asEntries, asInbox, entriesFlaw, inboxFlaw, leaseOf, sessionInfoOf } from './remote/shape.ts'
+import { watchByLongPolling } from './remote/watch.ts'
+
+export type { RemoteStoreOptions } from './remote/options.ts'
+
+/** How much longer than any other request one may take that the server lets wait. */
+const holdMs = 30_000
+
+/** Sessions on another machine, behind a `createStoreHandler` or any server that keeps its protocol. */
+export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
+  const settings = checkRemoteOptions(options)
+  const { origin, clock, timeoutMs, retries, maxBytes, pollMs } = settings
+  const connection = openConnection(settings)
+  const pageBytes = Math.min(mostPageBytes, maxBytes)
+
+  /** An answer that is about the session it should be about, or the problem there is. */
+  async function ask(call: Call, id?: string): Promise<Exclude<Answer, { kind: 'bytes' }>> {
+    const answer = await connection.send({ maxBytes: pageBytes, ...call })
+    if (answer.kind === 'bytes') throw unexpected('bytes where words were expected')
+    if (answer.kind === 'json' && id !== undefined && answer.body.session !== id)
+      throw unexpected(`something about another session than "${id}"`)
+    return answer
+  }
+
+  async function told(call: Call, id?: string): Promise<Record<string, unknown> & { readonly size: number }> {
+    const answer = await ask(call, id)
+    if (answer.kind === 'problem') throw errorOf(answer.problem, { origin, id })
+    return { ...answer.body, size: answer.size }
+  }
+
+  async function* pagesOf(id: string, after: number): AsyncGenerator<readonly LogEntry[]> {
+    let left = maxBytes
+    for (let seen = after; ; ) {
+      const path = `${pathOf(id)}/entries?after=${seen}`
+      const { entries: page, next, size } = await told({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) }, id)
+      const flaw = entriesFlaw(page, seen)
+      if (flaw) throw unexpected(flaw)
+      const entries = asEntries(page)
+      yield entries
+      if (next === undefined) return
+      seen = entries.at(-1)?.seq ?? seen
+      if (entries.length === 0 || next !== seen) throw unexpected(`a page that is followed by ${show(next)}`)
+      left = Math.max(0, left - size)
+    }
+  }
+
+  async function hasAll(id: string, entries: readonly LogEntry[], head: number): Promise<boolean> {
+    let at = 0
+    for await (const page of pagesOf(id, head)) {
+      for (const { id: there } of page) if (at < entries.length && there !== entries[at++]!.id) return false
+      if (at >= entries.length) break
+    }
+    return at === entries.length
+  }
+
+  async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
+    const { epoch, head, holder, parent } = fence
+    const body = JSON.stringify({ protocol: protocolVersion, entries, holder, parent })
+    const key = await sha256Hex(JSON.stringify([id, head, ...entries.map((entry) => entry.id)]))
+    const headers = { 'if-match': fenceHeader(epoch, head), 'idempotency-key': key }
+    const answer = await ask({ method: 'POST', path: `${pathOf(id)}/entries`, body, headers }, id)
+    if (answer.kind === 'json') {
+      if (answer.body.head === head + entries.length) return
+      throw unexpected(`the head ${show(answer.body.head)} after entry ${head + entries.length} was appended`)
+    }
+    const { problem } = answer
+    // The first of two tries may have done it, and somebody else may hold the session since.
+    if (problem.code === 'head_moved' && (await hasAll(id, entries, head))) return
+    throw errorOf(problem, { origin, id, head })
+  }
+
+  async function lease(id: string, { owner, ttlMs, epoch, takeOver }: LeaseRequest): Promise<Lease> {
+    const path = `${pathOf(id)}/lease`
+    const body = JSON.stringify({ protocol: protocolVersion, owner, ttlMs, epoch, takeOver })
+    // A renewal that comes after the end of the lease is none: rather ask anew than wait for a dead connection.
+    const limitMs = Math.min(timeoutMs, Math.max(1000, ttlMs / 3))
+    const query = new URLSearchParams({ owner, epoch: String(epoch) })
+    const call = ((): Call => {
+      if (epoch === undefined) return { method: 'POST', path, body }
+      // What cannot be given back runs out by itself: nobody has to wait long for that.
+      if (ttlMs === 0) return { method: 'DELETE', path: `${path}?${query}`, retries: Math.min(1, retries) }
+      return { method: 'PUT', path, body, limitMs }
+    })()
+    const given = leaseOf(await told(call, id))
+    if (typeof given === 'string') throw unexpected(given)
+    return given
+  }
+
+  async function list(): Promise<readonly SessionInfo[]> {
+    const sessions: SessionInfo[] = []
+    let left = maxBytes
+    for (let path = '/sessions'; ; ) {
+      const { sessions: page, next, size } = await told({ method: 'GET', path, maxBytes: Math.min(left, pageBytes) })
+      if (!Array.isArray(page)) throw unexpected('a list that is none')
+      for (const one of page) {
+        const info = sessionInfoOf(one)
+        if (typeof info === 'string') throw unexpected(info)
+        sessions.push(info)
+      }
+      if (next === undefined) return sessions
+      if (page.length === 0 || next !== sessions.at(-1)?.id)
+        throw unexpected(`a page that is followed by ${show(next)}`)
+      left = Math.max(0, left - size)
+      path = `/sessions?${new URLSearchParams({ after: sessions.at(-1)!.id })}`
+    }
+  }
+
+  async function changesOf(id: string, after: number, seen: readonly string[], signal: AbortSignal) {
+    const query = new URLSearchParams({ after: String(after) })
+    for (const key of seen) query.append('seen', key)
+    const path = `${pathOf(id)}/watch?${query}`
+    const change = await told({ method: 'GET', path, signal, retries: 0, limitMs: timeoutMs + holdMs }, id)
+    const flaw = entriesFlaw(change.entries, after) ?? inboxFlaw(change.inbox)
+    if (flaw) throw unexpected(flaw)
+    return { entries: asEntries(change.entries), inbox: asInbox(change.inbox) } satisfies StoreChange
+  }
+
+  async function putBlob(id: string, bytes: Uint8Array): Promise<string> {
+    const body = new Uint8Array(bytes)
+    const path = `${pathOf(id)}/blobs/${await sha256Hex(body)}`
+    const { name } = await told({ method: 'PUT', path, body }, id)
+    if (typeof name !== 'string') throw unexpected('a blob without a name')
+    return name
+  }
+
+  async function getBlob(id: string, name: string): Promise<Uint8Array | undefined> {
+    const answer = await connection.send({ method: 'GET', path: `${pathOf(id)}/blobs/${segmentOf(name)}`, maxBytes })
+    if (answer.kind === 'problem' && answer.problem.code === 'no_blob') return undefined
+    if (answer.kind === 'problem') throw errorOf(answer.problem, { origin, id })
+    if (answer.kind === 'json') throw unexpected('words where a blob was expected')
+    const { bytes, headers } = answer
+    if (headers.get('libero-session') !== segmentOf(id)) throw unexpected(`a blob of another session than "${id}"`)
+    if (headers.get('repr-digest') !== (await reprDigestOf(bytes))) throw unexpected('a blob that is damaged')
+    return bytes
+  }
+
+  const unexpected = (what: string): StoreError =>
+    new StoreError('corrupt', `${origin} answered with ${what}; nothing of it was used: check the server`)
+
+  return {
+    append,
+    lease,
+    list,
+
+    async read(id, after = 0) {
+      const entries: LogEntry[] = []
+      for await (const page of pagesOf(id, after)) for (const entry of page) entries.push(entry)
+      return entries
+    },
+
+    async delete(id) {
+      await told({ method: 'DELETE', path: pathOf(id) }, id)
+    },
+
+    async send(id, item) {
+      const body = JSON.stringify({ protocol: protocolVersion, item })
+      await told({ method: 'POST', path: `${pathOf(id)}/inbox`, body }, id)
+    },
+
+    watch(id, { after = 0, signal }) {
+      const look = (seen: number, keys: readonly string[]) => changesOf(id, seen, keys, signal)
+      return watchByLongPolling(look, { after, signal, closing: connection.closing, clock, pollMs })
+    },
+
+    blobs: (id) => ({ put: (bytes) => putBlob(id, bytes), get: (name) => getBlob(id, name) }),
+
+    async identity() {
+      const { identity } = await told({ method: 'GET', path: '/identity' })
+      return typeof identity === 'string' ? identity : settings.base
+    },
+
+    async close() {
+      connection.close()
+    },
+  }
+}
+
+const pathOf = (id: string): string => `/sessions/${segmentOf(id)}`
+
+const show = (value: unknown): string => (typeof value === 'number' ? String(value) : typeof value)

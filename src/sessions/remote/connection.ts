@@ -1,0 +1,182 @@
+import { StoreError } from '../../core/errors.ts'
+import { type Answer, type Outcome, readAnswer } from './answer.ts'
+import { dropBody } from './bytes.ts'
+import { isSendable, mostPageBytes, type RemoteSettings } from './options.ts'
+import { pause } from './pause.ts'
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** With its query, from a slash on. */
+  readonly path: string
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly headers?: Readonly<Record<string, string>>
+  /** Ends it early; then the call rejects with the reason of the signal. */
+  readonly signal?: AbortSignal
+  /** For one try; all together have twice that. Default: `timeoutMs`. */
+  readonly limitMs?: number
+  /** Default: `retries` of the options. */
+  readonly retries?: number
+  readonly maxBytes?: number
+}
+
+export interface Connection {
+  send(call: Call): Promise<Answer>
+  /** Aborted by `close`. */
+  readonly closing: AbortSignal
+  close(): void
+}
+
+const firstPauseMs = 250
+const longestPauseMs = 8000
+
+/** Requests to one server: each with a time limit, repeated while there is hope, and none that outlives `close`. */
+export function openConnection(settings: RemoteSettings): Connection {
+  const { origin, clock, timeoutMs, retries } = settings
+  const closing = new AbortController()
+
+  return {
+    closing: closing.signal,
+
+    async send(call) {
+      const { limitMs = timeoutMs, retries: most = retries, signal } = call
+      const deadline = clock.now() + 2 * limitMs
+      for (let tries = 1; ; tries++) {
+        const left = Math.min(limitMs, deadline - clock.now())
+        const outcome = await attempt({ call, settings, limitMs: left, closing: closing.signal })
+        if ('answer' in outcome) return outcome.answer
+        const waitMs = Math.max(backoff(tries), outcome.waitMs ?? 0)
+        if (tries > most || clock.now() + waitMs >= deadline) throw givenUp(outcome.passing, tries)
+        await pause(clock, waitMs, [closing.signal, signal])
+        signal?.throwIfAborted()
+        if (closing.signal.aborted) throw closed(origin)
+      }
+    },
+
+    close() {
+      closing.abort()
+    },
+  }
+}
+
+/** Grows, and is not the same for everybody who lost the same server at the same time. */
+export const backoff = (tries: number): number =>
+  Math.round(Math.min(longestPauseMs, firstPauseMs * 2 ** (tries - 1)) * (0.75 + Math.random() / 2))
+
+interface Attempt {
+  readonly call: Call
+  readonly settings: RemoteSettings
+  readonly limitMs: number
+  readonly closing: AbortSignal
+}
+
+async function attempt({ call, settings, limitMs, closing }: Attempt): Promise<Outcome> {
+  const { origin, clock } = settings
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  let isLate = false
+  if (closing.aborted || call.signal?.aborted) end()
+  const callOff = clock.timer(limitMs, () => {
+    isLate = true
+    end()
+  })
+  for (const signal of [closing, call.signal]) signal?.addEventListener('abort', end)
+  try {
+    return await exchange(call, settings, ended.signal)
+  } catch (error) {
+    if (closing.aborted) throw closed(origin)
+    call.signal?.throwIfAborted()
+    if (error instanceof StoreError) throw error
+    const why = isLate ? `did not answer within ${Math.round(limitMs)} ms` : `cannot be reached${codeOf(error)}`
+    return { passing: new StoreError('unavailable', `${origin} ${why}`) }
+  } finally {
+    callOff()
+    for (const signal of [closing, call.signal]) signal?.removeEventListener('abort', end)
+    end() // whatever of the answer was not read is dropped with its connection
+  }
+}
+
+async function exchange(call: Call, settings: RemoteSettings, signal: AbortSignal): Promise<Outcome> {
+  const { base, origin, fetch, clock } = settings
+  const token = await orAborted(tokenOf(settings), signal)
+  const { method, path, body, maxBytes = mostPageBytes } = call
+  const sent = fetch(`${base}${path}`, {
+    method,
+    headers: {
+      ...settings.headers,
+      accept: 'application/json, application/octet-stream',
+      ...(body !== undefined && {
+        'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream',
+      }),
+      ...call.headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    // Followed by the runtime, a redirect would take the token along.
+    redirect: 'manual',
+    signal,
+    ...(body !== undefined && { body }),
+  })
+  sent.then((late) => signal.aborted && dropBody(late)).catch(() => {})
+  const response = await orAborted(sent, signal)
+  const hide = hiding([token ?? '', ...Object.values(settings.headers)])
+  const reading = { origin, maxBytes, hide, hasToken: token !== undefined, now: clock.now() }
+  try {
+    return await orAborted(readAnswer(response, reading), signal)
+  } finally {
+    dropBody(response)
+  }
+}
+
+async function tokenOf({ token, origin }: RemoteSettings): Promise<string | undefined> {
+  if (typeof token !== 'function') return token
+  let given: unknown
+  try {
+    given = await token()
+  } catch (error) {
+    // Not quoted: nobody knows what stands in the message of somebody else's error.
+    const name = error instanceof Error ? error.name : typeof error
+    throw new StoreError('denied', `The token for ${origin} could not be had: the token function failed with ${name}`)
+  }
+  if (isSendable(given)) return given
+  throw new StoreError('denied', `The token function for ${origin} gave nothing that can be sent as a token`)
+}
+
+/** A `fetch` from outside may not listen to its signal. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const give = (): void => reject(new Error('aborted'))
+    if (signal.aborted) give()
+    signal.addEventListener('abort', give)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give))
+  })
+}
+
+/** The shorter ones are no secrets, but parts of ordinary words. */
+const shortestSecret = 6
+
+function hiding(values: readonly string[]): (text: string) => string {
+  const secrets = values
+    .filter((value) => value.length >= shortestSecret)
+    .flatMap((value) => [value, JSON.stringify(value).slice(1, -1)])
+  return (text) => secrets.reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
+}
+
+/** Of the runtime's own error only the code is kept: some quote the address, or a header with its token. */
+function codeOf(error: unknown): string {
+  for (const one of [error, (error as Error | undefined)?.cause]) {
+    const code = (one as { code?: unknown } | null | undefined)?.code
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,40}$/.test(code)) return ` (${code})`
+  }
+  return ''
+}
+
+function givenUp({ code, message }: StoreError, tries: number): StoreError {
+  const often = tries === 1 ? 'once' : `${tries} times`
+  return new StoreError(
+    code,
+    `${message} (tried ${often}); see that the server is up and can be reached, then load the session again: ` +
+      'what was confirmed before is stored',
+  )
+}
+
+const closed = (origin: string): StoreError =>
+  new StoreError('unavailable', `The store at ${origin} was closed; make a new one with createRemoteStore`)

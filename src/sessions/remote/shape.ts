@@ -1,0 +1,81 @@
+import type { InboxItem, LogEntry } from '../../core/log.ts'
+import type { Lease, SessionInfo } from '../../core/store.ts'
+
+/** Beyond this a value cannot be walked safely, and no honest entry comes near it. */
+const deepest = 500
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A number that counts something. */
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+/** What keeps a value from being the entries that follow `head`; undefined when nothing does. */
+export function entriesFlaw(value: unknown, head: number): string | undefined {
+  if (!Array.isArray(value)) return 'the entries are not a list'
+  for (const [i, entry] of value.entries()) {
+    const expected = head + i + 1
+    if (!isObject(entry)) return `entry ${expected} is not an object`
+    if (entry.seq !== expected) return `entry ${expected} has a number that is ${shown(entry.seq)}`
+    if (typeof entry.id !== 'string') return `entry ${expected} has no id`
+    if (typeof entry.type !== 'string') return `entry ${expected} has no type`
+    if (typeof entry.at !== 'number') return `entry ${expected} has no time`
+    if (isTooDeep(entry)) return `entry ${expected} is nested too deeply`
+  }
+  return undefined
+}
+
+/** Checked by `entriesFlaw` before. */
+export const asEntries = (value: unknown): readonly LogEntry[] => value as readonly LogEntry[]
+
+export function itemFlaw(value: unknown): string | undefined {
+  if (!isObject(value)) return 'the message is not an object'
+  if (typeof value.clientKey !== 'string') return 'the message has no clientKey'
+  if (typeof value.mode !== 'string') return 'the message has no mode'
+  if (!Array.isArray(value.content)) return 'the content of the message is not a list'
+  return isTooDeep(value) ? 'the message is nested too deeply' : undefined
+}
+
+export function inboxFlaw(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return 'the inbox is not a list'
+  for (const item of value) {
+    const flaw = itemFlaw(item)
+    if (flaw) return flaw
+  }
+  return undefined
+}
+
+/** Checked by `inboxFlaw` before. */
+export const asInbox = (value: unknown): readonly InboxItem[] => value as readonly InboxItem[]
+
+/** A lease as the server tells it, or what is wrong with it. */
+export function leaseOf({ epoch, head, inbox }: Record<string, unknown>): Lease | string {
+  if (!isCount(epoch)) return `the epoch is ${shown(epoch)}`
+  if (!isCount(head)) return `the head is ${shown(head)}`
+  return inboxFlaw(inbox) ?? { epoch, head, inbox: asInbox(inbox) }
+}
+
+/** One line of the list, or what is wrong with it. */
+export function sessionInfoOf(value: unknown): SessionInfo | string {
+  if (!isObject(value)) return 'a session is not an object'
+  const { id, head, parent, createdAt, updatedAt } = value
+  if (typeof id !== 'string') return 'a session has no id'
+  if (!isCount(head)) return `the head of a session is ${shown(head)}`
+  if (parent !== undefined && typeof parent !== 'string') return 'the parent of a session is no text'
+  for (const time of [createdAt, updatedAt])
+    if (time !== undefined && typeof time !== 'number') return 'a time of a session is no number'
+  return value as unknown as SessionInfo
+}
+
+function isTooDeep(value: object, depth = 1): boolean {
+  if (depth > deepest) return true
+  for (const inner of Object.values(value))
+    if (typeof inner === 'object' && inner !== null && isTooDeep(inner, depth + 1)) return true
+  return false
+}
+
+/** Texts are not quoted: nobody knows what stands in them. */
+function shown(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  return value === null || value === undefined ? 'missing' : `of type ${typeof value}`
+}

@@ -1,0 +1,204 @@
+import { resolve } from 'node:path'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { AgentError, StoreError } from '../core/errors.ts'
+import { failpoint } from '../core/failpoint.ts'
+import type { SessionStore, StoreChange } from '../core/store.ts'
+import { digestOf } from '../platform/digest.ts'
+import { backUp } from './sqlite/backup.ts'
+import { Bells } from './sqlite/bells.ts'
+import { getBlob, putBlob } from './sqlite/blobs.ts'
+import type { Connection } from './sqlite/connection.ts'
+import { appendEntries, readEntries } from './sqlite/entries.ts'
+import { leaveMessage, readInbox } from './sqlite/inbox.ts'
+import { lease } from './sqlite/leases.ts'
+import { deleteFamily, listSessions } from './sqlite/listing.ts'
+import { openDatabase } from './sqlite/open-database.ts'
+import { SessionRows } from './sqlite/session-rows.ts'
+import { watchByPolling } from './watch-by-polling.ts'
+
+export { type LostPart, type RescueReport, rescueSqlite } from './sqlite/rescue.ts'
+
+export interface SqliteStoreOptions {
+  /**
+   * The database file. It and its folder are made where they are missing, for their owner alone (0600, 0700); a file
+   * that others may read is closed to them when it is opened. A symbolic link is refused.
+   */
+  readonly path: string
+  /**
+   * `FULL` (the default): what was acknowledged survives a power loss. `NORMAL` is faster: a power loss may take the
+   * last moments, a crash of the process takes nothing.
+   */
+  readonly synchronous?: 'FULL' | 'NORMAL'
+  /** How long a write waits for those of other processes. Default 5000. */
+  readonly busyTimeoutMs?: number
+  /** How often a watcher looks for what other processes wrote. Default 200. */
+  readonly pollMs?: number
+  /**
+   * Go on although the file lies on a network file system. Then a rollback journal takes the place of the write-ahead
+   * log, which cannot work there; whether locks hold is up to that file system.
+   */
+  readonly allowNetworkFileSystem?: boolean
+  readonly clock?: Clock
+  /** For tests: the mount table, in the form of Linux' /proc/self/mountinfo. */
+  readonly readMountTable?: () => string | undefined
+}
+
+/** A store in one file, for any number of processes on one machine. */
+export interface SqliteStore extends SessionStore {
+  identity(): Promise<string>
+  close(): Promise<void>
+  /**
+   * A consistent copy in a new file, made while others go on writing. Copying the file by hand leaves out what is in
+   * the log beside it. An existing file is not overwritten.
+   */
+  backup(toPath: string): Promise<void>
+}
+
+/**
+ * Sessions in an SQLite file. It is opened by the first use, and held open until `close()`. A process that ended
+ * without `close()` makes the next one check the file (up to 256 MB). A damaged file is never written to: what is
+ * readable in it can be read, and `rescueSqlite` copies that into a new one.
+ */
+export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const { synchronous = 'FULL', busyTimeoutMs = 5000, pollMs = 200, clock = systemClock } = options
+  const { allowNetworkFileSystem = false, readMountTable } = options
+  checkOptions(options)
+  const path = resolve(options.path)
+  const bells = new Bells()
+  const closing = new AbortController()
+  let opened: Opened | undefined
+  let opening: Promise<Opened> | undefined
+
+  async function open(): Promise<Opened> {
+    if (closing.signal.aborted) throw new StoreError('unavailable', `The store of ${path} was closed; make a new one`)
+    opening ??= openDatabase({ path, synchronous, busyTimeoutMs, allowNetworkFileSystem, readMountTable }).then(
+      ({ connection, close }) => ({ connection, close, rows: new SessionRows(connection) }),
+    )
+    try {
+      opened = await opening
+      return opened
+    } catch (error) {
+      opening = undefined // the next use tries again: the disk may have room by then
+      throw error
+    }
+  }
+
+  async function read<T>(work: (connection: Connection, rows: SessionRows) => T): Promise<T> {
+    const { connection, rows } = opened ?? (await open())
+    return connection.read(() => work(connection, rows))
+  }
+
+  async function write<T>(work: (connection: Connection, rows: SessionRows) => T): Promise<T> {
+    const { connection, rows } = opened ?? (await open())
+    return connection.write(() => work(connection, rows))
+  }
+
+  return {
+    async append(id, entries, fence) {
+      const bodies = entries.map((entry) => JSON.stringify(entry))
+      failpoint('sqlite.append.begin', entries)
+      await write((connection, rows) => appendEntries(connection, rows, { id, entries, bodies, fence }))
+      failpoint('sqlite.append.afterCommit', entries)
+      bells.ring(id)
+    },
+
+    read(id, after = 0) {
+      return read((connection, rows) => {
+        const row = rows.find(id)
+        return row ? readEntries(connection, row, after) : []
+      })
+    },
+
+    list: () => read(listSessions),
+
+    async delete(id) {
+      const gone = await write((connection) => deleteFamily(connection, id))
+      for (const one of gone) bells.ring(one)
+    },
+
+    async lease(id, request) {
+      const now = clock.now()
+      const outcome = await write((connection, rows) => lease(connection, rows, { id, now, request }))
+      if (outcome instanceof AgentError) throw outcome
+      return outcome
+    },
+
+    async send(id, item) {
+      const isNew = await write((connection, rows) => leaveMessage(connection, rows.findOrCreate(id), item))
+      if (isNew) bells.ring(id)
+    },
+
+    watch(id, { after = 0, signal }) {
+      let isStale = true
+      let version: unknown
+      return watchByPolling(
+        async (seen): Promise<StoreChange | undefined> => {
+          const { connection } = opened ?? (await open())
+          const current = connection.dataVersion()
+          if (!isStale && current !== undefined && current === version) return undefined
+          isStale = false
+          version = current
+          return read((_, rows) => {
+            const row = rows.find(id)
+            if (!row) return { entries: [], inbox: [] }
+            return { entries: readEntries(connection, row, seen), inbox: readInbox(connection, row) }
+          })
+        },
+        {
+          after,
+          signal: AbortSignal.any([signal, closing.signal]),
+          clock,
+          everyMs: pollMs,
+          wake: (listener) =>
+            bells.listen(id, () => {
+              isStale = true
+              listener()
+            }),
+        },
+      )
+    },
+
+    blobs: (id) => ({
+      async put(bytes) {
+        const copy = new Uint8Array(bytes)
+        const name = digestOf(copy)
+        await write((connection) => putBlob(connection, id, name, copy))
+        return name
+      },
+      get: (name) => read((connection) => getBlob(connection, id, name)),
+    }),
+
+    identity: () =>
+      read((connection) =>
+        String(connection.statement(`SELECT value FROM store WHERE name = 'identity'`).get()?.value),
+      ),
+
+    async backup(toPath) {
+      const { connection } = opened ?? (await open())
+      backUp(connection, toPath)
+    },
+
+    async close() {
+      if (closing.signal.aborted) return
+      closing.abort()
+      const last = opened ?? (await opening?.catch(() => undefined))
+      opened = undefined
+      last?.close()
+    },
+  }
+}
+
+interface Opened {
+  readonly connection: Connection
+  readonly rows: SessionRows
+  close(): void
+}
+
+function checkOptions({ path, synchronous = 'FULL', busyTimeoutMs = 0, pollMs = 1 }: SqliteStoreOptions): void {
+  if (typeof path !== 'string' || path === '' || path === ':memory:')
+    throw new TypeError(`createSqliteStore needs the path of a file, got ${JSON.stringify(path)}`)
+  if (synchronous !== 'FULL' && synchronous !== 'NORMAL')
+    throw new TypeError(`synchronous must be 'FULL' or 'NORMAL', got ${JSON.stringify(synchronous)}`)
+  if (!(busyTimeoutMs >= 0)) throw new TypeError(`busyTimeoutMs must be 0 or more, got ${busyTimeoutMs}`)
+  if (!(pollMs > 0)) throw new TypeError(`pollMs must be more than 0, got ${pollMs}`)
+}

@@ -1,0 +1,165 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { systemClock } from '../../core/clock.ts'
+import type { StoreError } from '../../core/errors.ts'
+import { isBusy, problemOf } from './problems.ts'
+
+/** How long SQLite itself waits for a lock, during which nothing else can happen in this process. */
+export const longestBlockMs = 20
+
+export interface ConnectionOptions {
+  readonly database: DatabaseSync
+  readonly path: string
+  /** How long to wait for others before giving up. */
+  readonly busyTimeoutMs: number
+  /** Why nothing may be written, where that is so. */
+  readonly refusal?: StoreError | undefined
+  /** What the first write does besides, in its transaction. */
+  readonly onFirstWrite?: (connection: Connection) => void
+}
+
+/** An open database: keeps its statements, and runs work in transactions, one after the other. */
+export class Connection {
+  readonly path: string
+  readonly refusal: StoreError | undefined
+  readonly #database: DatabaseSync
+  readonly #busyTimeoutMs: number
+  readonly #statements = new Map<string, StatementSync>()
+  #onFirstWrite: ((connection: Connection) => void) | undefined
+  /** Settles when whoever waits for a lock got it or gave up; others stand in line behind. */
+  #line: Promise<void> | undefined
+
+  constructor({ database, path, busyTimeoutMs, refusal, onFirstWrite }: ConnectionOptions) {
+    this.#database = database
+    this.path = path
+    this.#busyTimeoutMs = busyTimeoutMs
+    this.refusal = refusal
+    this.#onFirstWrite = onFirstWrite
+  }
+
+  /** A statement, compiled by its first use. */
+  statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = this.#database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  /** All of `work` sees the same state. */
+  async read<T>(work: () => T): Promise<T> {
+    try {
+      return await this.#inTurn('BEGIN', work)
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
+  /** All of `work` happens, and is on the disk, or nothing. It may be tried several times, but happens once. */
+  async write<T>(work: () => T): Promise<T> {
+    if (this.refusal) throw this.refusal
+    const first = this.#onFirstWrite
+    const whole = first
+      ? () => {
+          first(this)
+          return work()
+        }
+      : work
+    try {
+      const result = await this.#inTurn('BEGIN IMMEDIATE', whole)
+      this.#onFirstWrite = undefined
+      return result
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
+  /** Changes whenever another connection has written. */
+  dataVersion(): unknown {
+    try {
+      return this.statement('PRAGMA data_version').get()?.data_version
+    } catch {
+      return undefined // whoever looks then gets the error, if it is one
+    }
+  }
+
+  /** Writes a copy of one moment into an empty file, while others go on writing. */
+  copyInto(path: string): void {
+    if (this.refusal) this.#database.exec('PRAGMA query_only = OFF') // SQLite takes the copy for a write
+    try {
+      this.#database.prepare('VACUUM INTO ?').run(path)
+    } finally {
+      if (this.refusal) this.#database.exec('PRAGMA query_only = ON')
+    }
+  }
+
+  /** Whether something was written through this connection. */
+  get hasWritten(): boolean {
+    return this.#onFirstWrite === undefined
+  }
+
+  close(lastWrite?: () => void): void {
+    try {
+      if (lastWrite && this.hasWritten && !this.refusal) this.#attempt('BEGIN IMMEDIATE', lastWrite)
+    } catch {
+      // What is not tidied up now is found by the next one to open it.
+    }
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  async #inTurn<T>(begin: string, work: () => T): Promise<T> {
+    while (this.#line) await this.#line
+    try {
+      return this.#attempt(begin, work)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+    }
+    const outcome = retryWhileBusy(() => this.#attempt(begin, work), this.#busyTimeoutMs)
+    const leave = (): void => {
+      this.#line = undefined
+    }
+    this.#line = outcome.then(leave, leave)
+    return outcome
+  }
+
+  #attempt<T>(begin: string, work: () => T): T {
+    this.statement(begin).run()
+    try {
+      const result = work()
+      this.statement('COMMIT').run()
+      return result
+    } catch (error) {
+      this.#rollBack()
+      throw error
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.statement('ROLLBACK').run()
+    } catch {
+      // After some failures SQLite has done so by itself.
+    }
+  }
+
+  #explained(error: unknown): Error {
+    const problem = problemOf(error, this.path)
+    // Tables that a newer version changed look like damage.
+    return this.refusal?.code === 'newer' && 'code' in problem && problem.code === 'corrupt' ? this.refusal : problem
+  }
+}
+
+/** Tries again, giving others their turn in between, until it succeeds, fails otherwise, or the time is up. */
+export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Promise<T> {
+  // By the real clock: whoever holds the lock does not live by ours.
+  const deadline = performance.now() + timeoutMs
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, longestBlockMs)) {
+    try {
+      return attempt()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error
+    }
+    await new Promise<void>((resolve) => systemClock.timer(pauseMs, resolve))
+  }
+}

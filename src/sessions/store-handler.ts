@@ -1,0 +1,105 @@
+import { show } from '../core/behavior.ts'
+import { type Clock, systemClock } from '../core/clock.ts'
+import type { SessionStore } from '../core/store.ts'
+import { type AccessOptions, createGate } from './remote/access.ts'
+import { dropBody } from './remote/bytes.ts'
+import { type HandlerContext, operations } from './remote/operations.ts'
+import { Refusal, refusalOf, respond } from './remote/refusal.ts'
+import { routeOf } from './remote/route.ts'
+
+export type { Authorize, StoreAccess, StoreMethod } from './remote/access.ts'
+export { type NodeRequest, type NodeResponse, toNodeListener } from './remote/node-listener.ts'
+
+export interface StoreHandlerOptions extends AccessOptions {
+  /** Where the sessions are really kept. */
+  readonly store: SessionStore
+  /** The most a request may bring. Default 24 MB, so that whatever was taken can be given back in one page. */
+  readonly maxBytes?: number
+  /** What stands before the routes in the path, `/store` for instance. Default: nothing. */
+  readonly basePath?: string
+  /** How long `watch` waits for something to tell. Default 25,000, which is also the most that clients expect. */
+  readonly holdMs?: number
+  readonly clock?: Clock
+  /** Told about failures that the client only knows as `internal`. */
+  readonly onError?: (error: unknown) => void
+}
+
+/**
+ * A session store over HTTP, for `createRemoteStore` or any other client, on every runtime that has `Request` and
+ * `Response`. Give `token` (all who know it may do everything), `authorize` (decides request by request), or both.
+ *
+ * ## The protocol, version 1
+ *
+ * Bodies are JSON objects in UTF-8 with `protocol: 1`; fields that one does not know are passed over. An id or a name is
+ * one percent-encoded segment of the path; where it is empty, `.` or `..`, or begins with `~`, a `~` goes in front. An
+ * answer about a session repeats its id as `session`. Each request carries `Authorization: Bearer <token>`.
+ *
+ * | request | body or query | answer 200 |
+ * |---|---|---|
+ * | `GET /identity` | | `identity`: text or null |
+ * | `GET /sessions` | `?after=<id>` | `sessions: [{ id, head, parent?, createdAt?, updatedAt? }]`, by id; `next` as below |
+ * | `DELETE /sessions/{id}` | | |
+ * | `GET /sessions/{id}/entries` | `?after=<seq>` | `entries`; `next`: the last seq of this page if more follow |
+ * | `POST /sessions/{id}/entries` | `If-Match: "<epoch>/<head>"`, `Idempotency-Key`; `entries`, `holder?`, `parent?` | `head`: after these entries |
+ * | `POST /sessions/{id}/lease` | `owner`, `ttlMs`, `takeOver?` | `epoch`, `head`, `inbox` |
+ * | `PUT /sessions/{id}/lease` | `owner`, `ttlMs`, `epoch` | the same |
+ * | `DELETE /sessions/{id}/lease` | `?owner=…&epoch=…` | the same |
+ * | `POST /sessions/{id}/inbox` | `item: { clientKey, mode, content, … }` | |
+ * | `GET /sessions/{id}/watch` | `?after=<seq>&seen=<clientKey>&seen=…` | `entries`, `inbox` without what was seen; waits up to 25 s while both are empty |
+ * | `PUT /sessions/{id}/blobs/{SHA-256 in hex}` | the bytes, `application/octet-stream` | `name`: to get it by |
+ * | `GET /sessions/{id}/blobs/{name}` | | the bytes, `application/octet-stream`, with `Repr-Digest: sha-256=:…:` and `Libero-Session: {id}` |
+ *
+ * Entries are dense: the first of a page or an append has the number after `after` or `head`. An append is all or nothing,
+ * and one that happened already, by the ids of its entries, succeeds again; a server that cannot tell so goes by the
+ * `Idempotency-Key`. An inbox that is too big for one answer is given in part, the rest by `watch`.
+ *
+ * Any other status comes with `error: { code, message, … }`:
+ *
+ * | status | code | meaning |
+ * |---|---|---|
+ * | 400, 415, 428 | `bad_request` | malformed; do not repeat |
+ * | 401, 403 | `denied` | no valid token; not allowed |
+ * | 404 | `no_route`, `no_blob` | |
+ * | 405 | `no_method` | see `Allow` |
+ * | 409 | `head_moved` | with `head`, `owner?`: read what is there; your entries may be among it |
+ * | 412 | `lease_lost` | with `owner?`: somebody else writes now |
+ * | 413 | `too_large` | |
+ * | 423 | `session_busy` | with `owner`, `since` |
+ * | 500 | `internal` | |
+ * | 500, 502, 503, 507 | `store_full`, `store_busy`, … | a `StoreError` of that code |
+ */
+export function createStoreHandler(options: StoreHandlerOptions): (request: Request) => Promise<Response> {
+  const { store, maxBytes = 24 * 1024 * 1024, basePath = '', holdMs = 25_000, clock = systemClock, onError } = options
+  if (typeof store?.append !== 'function' || typeof store.read !== 'function')
+    throw new TypeError(`createStoreHandler needs a SessionStore such as createMemoryStore(), got ${show(store)}`)
+  for (const [name, value] of Object.entries({ maxBytes, holdMs }))
+    if (!Number.isSafeInteger(value) || value < 1)
+      throw new TypeError(`createStoreHandler: ${name} must be a whole number from 1 on, got ${show(value)}`)
+  const gate = createGate(options)
+  const base = `/${basePath}`.replace(/\/+/g, '/').replace(/\/$/, '')
+
+  return async (request) => {
+    try {
+      await gate.admit(request)
+      const route = routeOf(request, base)
+      const context: HandlerContext = { store, gate, request, route, maxBytes, holdMs, clock }
+      const { method, sessionId } = route
+      if (!(await gate.allows(request, { method, ...(sessionId !== undefined && { sessionId }) }))) throw notAllowed()
+      return await operations[method](context, sessionId ?? '')
+    } catch (error) {
+      const { status, problem, headers } = refusalOf(error)
+      if (problem.code === 'internal' && !request.signal.aborted) tell(onError, error)
+      return respond({ error: problem }, status, headers)
+    } finally {
+      dropBody(request)
+    }
+  }
+}
+
+function tell(listener: StoreHandlerOptions['onError'], error: unknown): void {
+  try {
+    listener?.(error)
+  } catch {} // whoever only listens does not change the answer
+}
+
+const notAllowed = (): Refusal => new Refusal(403, { code: 'denied', message: 'You may not do this here' })

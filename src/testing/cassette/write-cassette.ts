@@ -1,0 +1,149 @@
+import { keep } from '../../core/keep.ts'
+import type { ModelEvent } from '../../core/provider.ts'
+import type { Message } from '../../core/turn.ts'
+import type { Redactor } from '../../platform/redact.ts'
+import type { Recording } from './recording.ts'
+import { stableText } from './stable-text.ts'
+import type { TapedRequest, TapeFact, TapeItem } from './tape-items.ts'
+
+/** The version of the format that we write, and the newest that we read. */
+export const cassetteVersion = 1
+
+/**
+ * A recording as JSON Lines: a header, the facts, everything in order, an end that says how long it is. Readings that
+ * follow each other share a line, and so do the events of a reply. A request says only what is new since an earlier one.
+ */
+export function writeCassette({ items, facts }: Recording, redactor: Redactor): string {
+  const looked = new WeakSet<Message>()
+  for (const item of items) redactor.learn(item.type === 'request' ? newIn(item.request, looked) : item)
+  const lines: unknown[] = [{ libero: 'cassette', version: cassetteVersion }]
+  for (const fact of withoutRepeats(facts)) lines.push(redactor.json(fact))
+  const requests = new Requests()
+  for (const group of grouped(withWholeDeltas(items, redactor))) lines.push(lineOf(group, requests, redactor))
+  lines.push({ type: 'end', lines: lines.length + 1 })
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
+
+/** Messages are looked at once, though each request has them all. */
+function newIn({ model: _, messages, ...rest }: TapedRequest, looked: WeakSet<Message>): object {
+  const fresh = messages.filter((message) => !looked.has(message))
+  for (const message of fresh) looked.add(message)
+  return { ...rest, messages: fresh.map(messageOf) }
+}
+
+function messageOf({ role, content }: Message): Message {
+  return { role, content }
+}
+
+function lineOf(group: readonly TapeItem[], requests: Requests, redactor: Redactor): unknown {
+  const [first] = group
+  if (first === undefined) return {}
+  if (isReading(first)) return { type: 'reads', values: group.map(readingOf) }
+  if (first.type === 'event') {
+    const events = group.map((item) => (item.type === 'event' ? redactor.json(item.event) : item))
+    return { type: 'events', n: first.n, events }
+  }
+  if (first.type !== 'request') return redactor.json(first)
+  const { request, ...about } = first
+  return { ...about, ...(redactor.json(requests.shortened(first.n, request)) as object) }
+}
+
+const isReading = ({ type }: TapeItem): boolean => type === 'now' || type === 'id' || type === 'random'
+
+function readingOf(item: TapeItem): unknown {
+  if (item.type === 'random') return { random: item.value }
+  return item.type === 'now' || item.type === 'id' ? item.value : null
+}
+
+function* grouped(items: readonly TapeItem[]): Generator<readonly TapeItem[]> {
+  let group: TapeItem[] = []
+  for (const item of items) {
+    const last = group.at(-1)
+    const isSame =
+      last !== undefined &&
+      ((isReading(last) && isReading(item)) || (last.type === 'event' && item.type === 'event' && last.n === item.n))
+    if (!isSame && group.length > 0) {
+      yield group
+      group = []
+    }
+    group.push(item)
+  }
+  if (group.length > 0) yield group
+}
+
+/** Writes each request as what it adds to the earlier one that it has most in common with. */
+class Requests {
+  readonly #recent: { readonly n: number; readonly request: TapedRequest }[] = []
+  readonly #textOf = keep((message: Message) => stableText(messageOf(message)))
+
+  shortened(n: number, request: TapedRequest): object {
+    let base = { n: 0, kept: 0 }
+    for (const earlier of this.#recent) {
+      const kept = commonPrefix(earlier.request.messages, request.messages, this.#textOf)
+      if (kept >= base.kept) base = { n: earlier.n, kept }
+    }
+    const { request: other } = this.#recent.find((earlier) => earlier.n === base.n) ?? {}
+    this.#recent.push({ n, request })
+    if (this.#recent.length > 16) this.#recent.shift()
+    const { model, settings, system, tools, messages } = request
+    return {
+      base: base.n,
+      model,
+      settings,
+      ...(system !== other?.system && { system }),
+      ...(stableText(tools) !== stableText(other?.tools) && { tools }),
+      keep: base.kept,
+      add: messages.slice(base.kept).map(messageOf),
+    }
+  }
+}
+
+function commonPrefix(a: readonly Message[], b: readonly Message[], textOf: (message: Message) => string): number {
+  let i = 0
+  for (; i < a.length && i < b.length; i++) {
+    const [one, other] = [a[i], b[i]]
+    if (one === other) continue
+    if (!one || !other || textOf(one) !== textOf(other)) break
+  }
+  return i
+}
+
+function withoutRepeats(facts: readonly TapeFact[]): TapeFact[] {
+  const seen = new Map(facts.map((fact) => [stableText(fact), fact]))
+  return [...seen.values()]
+}
+
+/** A secret may be spread over several deltas of a reply, where no single one gives it away. */
+function withWholeDeltas(items: readonly TapeItem[], redactor: Redactor): TapeItem[] {
+  const copy = [...items]
+  const runs = new Map<string, number[]>()
+  const rewrite = (places: readonly number[]): void => {
+    const deltas = redactor.pieces(places.map((at) => deltaOf(copy[at]) ?? ''))
+    for (const [i, at] of places.entries()) {
+      const item = copy[at]
+      if (item?.type === 'event') copy[at] = { ...item, event: { ...item.event, delta: deltas[i] } as ModelEvent }
+    }
+  }
+  for (const [at, item] of items.entries()) {
+    if (item.type !== 'event') continue
+    const { event, n } = item
+    if (deltaOf(item) !== undefined) {
+      const run = `${n} ${event.type} ${'id' in event ? event.id : ''}`
+      const places = runs.get(run)
+      if (places) places.push(at)
+      else runs.set(run, [at])
+    }
+    if (event.type !== 'retry' && event.type !== 'reply') continue
+    for (const [run, places] of [...runs])
+      if (run.startsWith(`${n} `)) {
+        rewrite(places)
+        runs.delete(run)
+      }
+  }
+  for (const places of runs.values()) rewrite(places)
+  return copy
+}
+
+function deltaOf(item: TapeItem | undefined): string | undefined {
+  return item?.type === 'event' && 'delta' in item.event ? item.event.delta : undefined
+}

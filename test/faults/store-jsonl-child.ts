@@ -1,0 +1,125 @@
+import { writeSync } from 'node:fs'
+import { onFailpoint } from '../../src/core/failpoint.ts'
+import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
+import { entry, item } from '../../src/testing/store-contract-kit.ts'
+
+/** Another process at a JSONL store. Says what it did, a JSON text a line. */
+const [dir = '', what = '', ...rest] = process.argv.slice(2)
+const store = createJsonlStore({ dir })
+const minute = 60_000
+
+const say = (value: unknown): void => void writeSync(1, `${JSON.stringify(value)}\n`)
+
+/** The outcome as something that can be said. */
+async function outcome(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work
+    return 'done'
+  } catch (error) {
+    const { name, owner, code } = error as { name: string; owner?: string; code?: string }
+    return { name, owner, code }
+  }
+}
+
+/** At a failpoint: stops or kills this very process. */
+function signalAt(failpoint: string, signal: NodeJS.Signals): void {
+  onFailpoint((name) => {
+    if (name.split(':')[0] !== failpoint) return
+    onFailpoint(undefined)
+    say(`at ${failpoint}`)
+    process.kill(process.pid, signal)
+  })
+}
+
+const deeds: Record<string, () => Promise<void>> = {
+  /** Appends, and is stopped in the middle of the second append. */
+  async stopped() {
+    const [failpoint = '', ttlMs = '', child] = rest
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: Number(ttlMs) })
+    await store.append('s', [entry(1)], { epoch, head: 0 })
+    const [id, fence] = child ? [child, { epoch, head: 0, holder: 's', parent: 's' }] : ['s', { epoch, head: 1 }]
+    signalAt(failpoint, 'SIGSTOP')
+    say(await outcome(store.append(id, [entry(fence.head + 1, 'late')], fence)))
+    say(await outcome(store.append('s', [entry(2, 'later still')], { epoch, head: 1 })))
+    say(await outcome(store.lease('s', { owner: 'ann', ttlMs: minute, epoch })))
+  },
+
+  /** Takes the lease and lives on with it. */
+  async hold() {
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute })
+    await store.append('s', [entry(1)], { epoch, head: 0 })
+    say('holding')
+    setInterval(() => {}, minute)
+  },
+
+  /** Dies at a failpoint, doing everything that a store does. */
+  async die() {
+    const [failpoint = ''] = rest
+    const { epoch, head } = await store.lease('s', { owner: 'bob', ttlMs: minute, takeOver: true })
+    await store.append('s', [entry(head + 1, 'acked')], { epoch, head })
+    say({ acked: head + 1 })
+    if (!failpoint.includes('takeover')) signalAt(failpoint, 'SIGKILL')
+    await store.append('s', [entry(head + 2, 'x'), entry(head + 3, 'y')], { epoch, head: head + 1 })
+    await store.send('s', item('from the dead', 'hello'))
+    await store.blobs('s').put(Uint8Array.of(1))
+    await store.lease('s', { owner: 'bob', ttlMs: 0, epoch })
+    await store.delete('t')
+  },
+
+  /** Takes over, and dies in it. */
+  async dieTaking() {
+    signalAt(rest[0] ?? '', 'SIGKILL')
+    await store.lease('s', { owner: 'bob', ttlMs: minute, takeOver: true })
+  },
+
+  async send() {
+    for (const key of rest) await store.send('s', item(key, `${key} ${'x'.repeat(3000)}`))
+    say('sent')
+  },
+
+  /** Adds so many entries, each under a lease of its own. */
+  async add() {
+    const [owner = '', count = ''] = rest
+    for (let i = 0; i < Number(count); ) {
+      try {
+        const { epoch, head } = await store.lease('s', { owner, ttlMs: minute })
+        await store.append('s', [entry(head + 1, `${owner} ${i}`)], { epoch, head })
+        await store.lease('s', { owner, ttlMs: 0, epoch })
+        i++
+      } catch (error) {
+        if ((error as Error).name !== 'SessionBusyError') throw error
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    }
+    say('added')
+  },
+
+  /** Without the rights of root, where it has them. */
+  async powerless() {
+    if (process.getuid?.() === 0) process.setuid?.(65_534)
+    say({
+      read: (await store.read('s')).length,
+      list: (await store.list()).length,
+      lease: await outcome(store.lease('s', { owner: 'nobody', ttlMs: minute })),
+      send: await outcome(store.send('s', item('k', 'hello'))),
+      blob: await outcome(store.blobs('s').put(Uint8Array.of(1))),
+    })
+  },
+
+  /** Writes until files may not grow any more. */
+  async fill() {
+    process.on('SIGXFSZ', () => {})
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: minute })
+    for (let head = 0; ; head++) {
+      const text = `${head} ${'x'.repeat(700)}`
+      const result = await outcome(store.append('s', [entry(head + 1, text)], { epoch, head }))
+      if (result === 'done') continue
+      const again = await outcome(store.append('s', [entry(head + 1, 'short')], { epoch, head }))
+      say({ result, again, head })
+      break
+    }
+    await store.lease('s', { owner: 'ann', ttlMs: 0, epoch })
+  },
+}
+
+await deeds[what]?.()

@@ -1,0 +1,118 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import type { Clock } from '../../src/core/clock.ts'
+import { SessionBusyError } from '../../src/core/errors.ts'
+import { type ProcessIdentity, thisProcess } from '../../src/platform/process-identity.ts'
+import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
+import { entry, hour, lease, write } from '../../src/testing/store-contract-kit.ts'
+import { databaseFolder, runChild } from './store-sqlite-kit.ts'
+
+const at = databaseFolder()
+
+test('FD-13 the lease of a process that was killed is free at once', async () => {
+  const path = at('killed.db')
+  const child = await leaseInChild(path)
+  const store = createSqliteStore({ path })
+  const busy = await lease(store, 's', 'bob').catch((error) => error)
+  expect(busy).toBeInstanceOf(SessionBusyError)
+  expect(busy).toMatchObject({ owner: 'ann', since: expect.any(Number) })
+  child.process.kill('SIGKILL')
+  await child.ended
+  const { epoch, head } = await lease(store, 's', 'bob')
+  expect(head).toBe(1)
+  await store.append('s', [entry(2)], { epoch, head })
+  await store.close()
+})
+
+test.runIf(process.platform === 'linux')(
+  'FD-13 a lease whose number now belongs to another process is free at once',
+  async () => {
+    const path = at('reused.db')
+    const store = createSqliteStore({ path })
+    await write(store, 's', 1)
+    await expect(lease(store, 's', 'bob')).rejects.toBeInstanceOf(SessionBusyError)
+    const me = thisProcess()
+    setProcess(path, { ...me, started: String(Number(me.started) - 1) })
+    await lease(store, 's', 'bob')
+    setProcess(path, { ...me, boot: 'another start of the machine' })
+    await lease(store, 's', 'cid')
+    await store.close()
+  },
+)
+
+test('a lease held in another container lasts until it expires, for nobody can know', async () => {
+  const path = at('container.db')
+  const store = createSqliteStore({ path })
+  await write(store, 's', 1)
+  setProcess(path, { ...thisProcess(), host: 'another', pid: 1 })
+  await expect(lease(store, 's', 'bob')).rejects.toBeInstanceOf(SessionBusyError)
+  await store.close()
+})
+
+test('FD-15 a clock that went back an hour does not keep the session of a dead process locked', async () => {
+  const path = at('back-dead.db')
+  const child = await leaseInChild(path)
+  child.process.kill('SIGKILL')
+  await child.ended
+  const store = createSqliteStore({ path, clock: shifted(-hour) })
+  await lease(store, 's', 'bob')
+  await store.close()
+})
+
+test('FD-15 a clock that went back keeps a living owner its lease for no longer than it asked for', async () => {
+  const path = at('back.db')
+  const time = { now: 10 * hour }
+  const clock: Clock = { now: () => time.now, timer: () => () => {} }
+  const store = createSqliteStore({ path, clock })
+  await store.lease('s', { owner: 'ann', ttlMs: 1000 })
+  time.now -= hour
+  await expect(lease(store, 's', 'bob')).rejects.toBeInstanceOf(SessionBusyError)
+  time.now += 999
+  await expect(lease(store, 's', 'bob')).rejects.toBeInstanceOf(SessionBusyError)
+  time.now += 2
+  await lease(store, 's', 'bob')
+  await store.close()
+})
+
+test('FD-15 a clock that went on an hour never gives a session two writers, and order stays by number', async () => {
+  const path = at('forward.db')
+  const slow = createSqliteStore({ path })
+  const fast = createSqliteStore({ path, clock: shifted(2 * hour) })
+  const epoch = await write(slow, 's', 1)
+  const theirs = await lease(fast, 's', 'bob')
+  expect(theirs.epoch).toBeGreaterThan(epoch)
+  await expect(slow.append('s', [entry(2, 'late')], { epoch, head: 1 })).rejects.toMatchObject({ owner: 'bob' })
+  await fast.append('s', [{ ...entry(2), at: 5 }], { epoch: theirs.epoch, head: 1 })
+  expect((await slow.read('s')).map(({ seq }) => seq)).toEqual([1, 2])
+  await Promise.all([slow.close(), fast.close()])
+})
+
+test('a renewal that another process fenced off names the new owner', async () => {
+  const path = at('fenced.db')
+  const store = createSqliteStore({ path })
+  const epoch = await write(store, 's', 1)
+  const child = runChild(
+    `await createSqliteStore({ path }).lease('s', { owner: 'bob', ttlMs: 1000, takeOver: true })`,
+    path,
+  )
+  expect((await child.ended).code).toBe(0)
+  const renewal = store.lease('s', { owner: 'ann', ttlMs: hour, epoch })
+  await expect(renewal).rejects.toMatchObject({ name: 'LeaseLostError', owner: 'bob' })
+  await store.close()
+})
+
+/** Another process that wrote an entry as `ann` and holds the lease for an hour. */
+async function leaseInChild(path: string): Promise<ReturnType<typeof runChild>> {
+  const code = `await write(createSqliteStore({ path }), 's', 1); say('held'); await toldToGoOn()`
+  const child = runChild(code, path)
+  await child.said('held')
+  return child
+}
+
+function setProcess(path: string, identity: ProcessIdentity): void {
+  const database = new DatabaseSync(path)
+  database.prepare('UPDATE sessions SET process = ?').run(JSON.stringify(identity))
+  database.close()
+}
+
+const shifted = (by: number): Clock => ({ now: () => Date.now() + by, timer: () => () => {} })
