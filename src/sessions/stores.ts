@@ -1,4 +1,5 @@
 import { show } from '../core/behavior.ts'
+import type { Clock } from '../core/clock.ts'
 import type { SessionStore } from '../core/store.ts'
 import type { FileMapAdapter } from './file-map-store.ts'
 import type { JsonlStoreOptions } from './jsonl-store.ts'
@@ -26,11 +27,11 @@ export function createRemoteStore(options: RemoteStoreOptions): SessionStore {
 }
 
 /** Sessions in whatever can get, save and delete texts by name. One process only. */
-export function createFileMapStore(adapter: FileMapAdapter): SessionStore {
+export function createFileMapStore(adapter: FileMapAdapter, options: { readonly clock?: Clock } = {}): SessionStore {
   for (const verb of ['get', 'save', 'delete'] as const)
     if (typeof adapter?.[verb] !== 'function')
       throw new TypeError(`createFileMapStore needs an adapter { get, save, delete }, got ${show(adapter)}`)
-  const store = lazily(async () => (await import('./file-map-store.ts')).createFileMapStore(adapter))
+  const store = lazily(async () => (await import('./file-map-store.ts')).createFileMapStore(adapter, options))
   return { ...store, isOneProcess: true }
 }
 
