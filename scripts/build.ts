@@ -55,7 +55,7 @@ async function bundleInto(dist: string): Promise<void> {
 
 /** What whoever loads the root needs in any case: one file instead of a hundred. */
 const engine =
-  /\/src\/(core|sessions)\/|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
+  /\/src\/core\/|\/sessions\/(session|memory-store|stores)\.ts|\/interop\/(anthropic|detect|fields|openai)\.ts|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
 
 /** Each subpath of the package by where its code goes. */
 function entries(): Record<string, string> {

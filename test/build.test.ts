@@ -38,6 +38,17 @@ describe('the build', () => {
     expect(output).toBe(`${JSON.stringify(urls)}\n`)
   })
 
+  test('the root loads a few files and no part of Node', async () => {
+    const script = `
+      import { isBuiltin, registerHooks } from 'node:module'
+      const urls = []
+      registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) })
+      await import('libero')
+      console.log(urls.filter(isBuiltin).join(), urls.length <= 6 ? 'few' : urls.join())
+    `
+    expect(await node(root, '--input-type=module', '--eval', script)).toEqual({ code: 0, output: ' few\n' })
+  })
+
   test('every subpath has its types', () => {
     expect(targets.map(({ types }) => types).filter((types) => !existsSync(join(root, types)))).toEqual([])
   })
