@@ -50,6 +50,17 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     '←Edited paint.ts: 2 edits, 2 replacements',
     /^←Tool error: ".*secrets\.txt" is outside the folders that tools may use /,
   ],
+  '07-durable-session.ts': [
+    'suspended: approval needed',
+    "deploy wants { to: 'production' }",
+    'deploy: deployed to production',
+    'It is live. (4 turns, 2 runs)',
+  ],
+  '08-budget.ts': [
+    'cost: 0.0810 of 0.1, the model is told',
+    'cost: 0.0945 of 0.1, the end',
+    'completed, budget: "Still looking." 7 requests, 0.0945 dollars.',
+  ],
 }
 
 describe('examples', () => {
@@ -89,7 +100,7 @@ describe('npm start', () => {
       ...files.map(() => /^ +✓ count_words\(docs\/decisions\/.*\.md\) /),
       /^model +3 The longest one has \d+ words: “.+”\.$/,
       /^3 turns, 30 tokens in, 15 out, \d+ ms\.$/,
-      `The session holds 6 turns in ${files.length + 7} log entries.`,
+      `The session holds 6 turns in ${files.length + 10} log entries.`,
       /^Next: npm run example examples\/01-hello\.ts/,
     ]
     expect(firstMissing(stdout, lines), stdout).toBeUndefined()
