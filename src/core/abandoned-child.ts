@@ -7,9 +7,8 @@ import { syntheticResult } from './synthetic-result.ts'
  * then a crash in between leaves nothing without an answer.
  */
 export async function abandonChildren(session: Session, callId: string): Promise<void> {
-  for (let n = 1; ; n++) {
-    const child = await session.child(n === 1 ? callId : `${callId}~${n}`) // settles what its process left behind
-    if (child.log.head === 0) return
+  for (const name of await session.childrenOf(callId)) {
+    const child = await session.child(name) // settles what its process left behind
     for (const { id } of child.log.transcript.openCalls) {
       await abandonChildren(child, id)
       await child.log.append(syntheticResult(id, 'aborted'))

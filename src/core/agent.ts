@@ -1,7 +1,6 @@
 import { type Behavior, resolveBehavior } from './behavior.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { conductRun } from './conduct-run.ts'
-import { LeaseLostError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { ChildPreset, Lineage } from './fork.ts'
 import { type HookContexts, hookNames } from './hook-map.ts'
@@ -128,10 +127,9 @@ export function assembleAgent(parts: AgentParts): Agent {
         async prepare() {
           await readiness.before(stop)
           // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
-          listener = session?.listen(listening.signal).catch((error) => {
-            if (error instanceof LeaseLostError) stop.stop(error)
-            else report('session:listen', error)
-          })
+          listener = session
+            ?.listen(listening.signal, (lost) => stop.stop(lost))
+            .catch((error) => report('session:listen', error))
         },
       })
     } finally {

@@ -51,6 +51,8 @@ export type EntryBody =
       readonly digest: string
       readonly reason?: string
       readonly request?: unknown
+      /** What is called, where it is a tool that calls and no turn says so. */
+      readonly call?: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
     }
   | {
       readonly type: 'approval_answered'

@@ -1,3 +1,4 @@
+import type { LeaseLostError } from './errors.ts'
 import type { InboxItem, Log, LogEntry } from './log.ts'
 import type { RunRecord } from './transcript.ts'
 import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
@@ -17,8 +18,8 @@ export interface Session {
   open(): Promise<void>
   /** Leaves a message for the run that writes this session, here or elsewhere. Resolves once it cannot be lost. */
   send(item: InboxItem): Promise<void>
-  /** Moves messages that other processes sent into the log, until `signal` says stop. Rejects when the session is lost. */
-  listen(signal: AbortSignal): Promise<void>
+  /** Moves messages that other processes sent into the log, until `signal` says stop. */
+  listen(signal: AbortSignal, onLost?: (error: LeaseLostError) => void): Promise<void>
   /** Gives the right to write back. Doing it twice is harmless. */
   release(): Promise<void>
   startRun(run: { runId: string; model: string }): Promise<void>
@@ -26,6 +27,8 @@ export interface Session {
   abortRun(runId: string): Promise<void>
   /** The session of a child agent, guarded by this session's right to write. */
   child(name: string): Promise<Session>
+  /** The names of the children that a call began, by itself or through calls of its own. */
+  childrenOf(callId: string): Promise<readonly string[]>
   /** The log of this session, then those of all children, and of theirs. */
   tree(): Promise<readonly (readonly LogEntry[])[]>
 

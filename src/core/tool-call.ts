@@ -106,8 +106,10 @@ const settleNested: CallNested = async (run, { turnId, callId }, call, context) 
 }
 
 /** A failing tool is a result that the model reads; an interrupted one is answered for, a suspended one stays open. */
-async function settleFailure(run: Run, { call, about }: PreparedCall, error: unknown, lane: Lane): Promise<Settled> {
-  if (error instanceof Suspended) return suspendedBy(error)
+async function settleFailure(run: Run, prepared: PreparedCall, error: unknown, lane: Lane): Promise<Settled> {
+  const { call, about } = prepared
+  if (error instanceof Suspended) return suspend(run, prepared, error)
+  await abandonIfBegun(run, call.id)
   const isLate = error instanceof TimeLimitError
   if (lane.stop.stopped && !isLate) {
     const { reason } = lane.stop
@@ -118,6 +120,13 @@ async function settleFailure(run: Run, { call, about }: PreparedCall, error: unk
   await run.hooks.ask('tool:error', failed)
   const output = failed.result === undefined ? `Tool error: ${messageOf(error)}` : readAnswer(failed.result).output
   return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
+}
+
+/** A call that waits for somebody has begun, also one that would leave no trace. */
+async function suspend(run: Run, { call, tool }: PreparedCall, error: Suspended): Promise<Settled> {
+  const { replay = 'opaque' } = tool ?? {}
+  if (replay === 'pure') await run.log.append({ type: 'call_started', callId: call.id, ...startOf(run, call), replay })
+  return suspendedBy(error)
 }
 
 /** Leaves a call open. Whatever was given as the reason, there is one. */

@@ -56,7 +56,9 @@ const repaired: Coercion = { property: '', from: 'malformed JSON', to: 'object' 
 
 /** GATE. The call is counted here, so that caps hold inside a wave. */
 export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Verdict | Promise<Verdict> {
-  if (run.hooks.has('tool:gate')) return askGate(run, prepared, stop)
+  // What somebody decided holds, also where nobody asks any more.
+  const isJudged = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
+  if (isJudged) return askGate(run, prepared, stop)
   run.counts.add(prepared.call.name)
   return open
 }
@@ -68,14 +70,17 @@ async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
   const shown = { ...about, runToolCounts, effects, ...(approval && { approval }) }
   const gate: HookContexts['tool:gate'] = { ...shown, block: false, reason: '', ...denied }
+  // What was halted stays so where nobody is left who would halt it.
+  if (!run.hooks.has('tool:gate')) Object.assign(gate, haltOf(run, call))
   try {
     const asked = run.hooks.ask('tool:gate', gate)
     if (asked) await orStopped(asked, stop)
   } catch {
     return undefined
   }
+  if (denied) Object.assign(gate, { block: true, reason: gate.reason || denied.reason }) // a hook may tighten, never loosen
   if (gate.block) return gate
-  if (gate.halt) await requestApproval(run, call, gate.halt)
+  if (gate.halt) await requestApproval(run, about, gate.halt)
   else run.counts.add(call.name)
   return gate
 }
@@ -88,19 +93,29 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
+/** The question about a call that nobody has answered yet. */
+function haltOf({ log }: Run, { id }: ToolCallBlock): { halt?: Halt } {
+  const entry = log.transcript.approvals.get(id)
+  if (entry?.type !== 'approval_requested') return {}
+  const { reason = 'approval needed', digest, request } = entry
+  return { halt: { reason, digest, ...(request !== undefined && { request }) } }
+}
+
 function denialBy({ by, note = [] }: Approval): string {
   const said = textOf({ role: 'user', content: note })
   return said === '' ? `${by} said no` : `${by} said no: ${said}`
 }
 
 /** The question becomes a durable thing that can be answered from anywhere. Asking the same again adds nothing. */
-async function requestApproval({ log }: Run, { id: callId }: ToolCallBlock, halt: Halt): Promise<void> {
+async function requestApproval({ log }: Run, about: ToolHookContext, halt: Halt): Promise<void> {
+  const { callId, name, input, parentCallId } = about
   const { reason, request, digest = callId } = halt
   const known = log.transcript.approvals.get(callId)
   if (known?.type === 'approval_requested' && known.digest === digest) return
   const more = {
     ...(typeof reason === 'string' && { reason }),
     ...(request !== undefined && { request: copyJson(request) }),
+    ...(parentCallId !== undefined && { call: { name, input } }),
   }
   await log.append({ type: 'approval_requested', callId, digest, ...more })
 }

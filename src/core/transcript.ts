@@ -87,6 +87,14 @@ export class Transcript {
     return this.#open?.starts?.get(callId)?.isUnderWay ?? false
   }
 
+  /** Calls made by a call of the open turn, and by those, that have begun and have no result. */
+  nestedWithin(callId: string): string[] {
+    const { starts, nested, answers } = this.#open ?? {}
+    return [...(starts?.keys() ?? [])].filter(
+      (id) => id.startsWith(`${callId}.`) && !nested?.has(id) && !answers?.has(id),
+    )
+  }
+
   /** The result of a call that a tool of the open turn made. */
   nestedResultOf(callId: string): EntryOf<'call_result'> | undefined {
     return this.#open?.nested?.get(callId)
@@ -157,7 +165,7 @@ export class Transcript {
         if (this.#open) (this.#open.starts ??= new Map()).set(entry.callId, { entry, isUnderWay: true })
         break
       case 'call_result': {
-        if (hasRun.has(entry.outcome)) this.crashes = 0
+        if (isProgress(entry)) this.crashes = 0
         const file = entry.isError ? undefined : touchedFileOf(entry.details)
         if (file) {
           this.touched.set(entry.callId, file)
@@ -222,6 +230,9 @@ export class Transcript {
     for (const { id } of calls) {
       this.#callIds.add(id)
       answers.set(id, undefined)
+      // Nobody can have spoken about a call before it was made, whatever else bore its name.
+      this.approvals.delete(id)
+      this.answers.delete(id)
     }
     this.#open = { turn, calls, answers, left: answers.size }
   }
@@ -270,7 +281,7 @@ export class Transcript {
     const run = this.runs.findLast((one) => one.id === entry.runId)
     if (run) Object.assign(run, { status: entry.status, stop: entry.stop, endedAt: entry.at, turns: this.turns.length })
     const { dropsTo } = entry
-    if (entry.stop === 'crashed') this.crashes++
+    this.crashes = entry.stop === 'crashed' ? this.crashes + 1 : 0 // a process that lives to tell breaks the row
     if (dropsTo !== undefined) this.inbox = this.inbox.filter((letter) => letter.seq > dropsTo)
     // What a suspended run left open waits on purpose; only what a dying run left open was interrupted.
     if (entry.status === 'suspended') for (const start of this.#open?.starts?.values() ?? []) start.isUnderWay = false
@@ -311,7 +322,13 @@ export class Transcript {
   }
 }
 
-/** How a call ends that really ran: the session got somewhere. */
+/** Whether a session got somewhere with this: the model replied, or a call really ran. */
+export function isProgress(entry: LogEntry): boolean {
+  if (entry.type === 'turn') return entry.turn.role === 'assistant'
+  return entry.type === 'call_result' && hasRun.has(entry.outcome)
+}
+
+/** How a call ends that really ran. */
 const hasRun: ReadonlySet<string> = new Set(['done', 'error', 'timeout', 'substituted', 'blocked'])
 
 export interface RunRecord {

@@ -60,7 +60,11 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   ),
   approval_requested: object<BodyOf<'approval_requested'>>(
     { callId: text, digest: text },
-    { reason: text, request: anything },
+    {
+      reason: text,
+      request: anything,
+      call: object<{ name: string; input: unknown }>({ name: text, input: anything }),
+    },
   ),
   approval_answered: object<BodyOf<'approval_answered'>>(
     { callId: text, digest: text, decision: oneOf({ allow: true, deny: true, expired: true }), by: text },

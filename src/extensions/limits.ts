@@ -1,8 +1,9 @@
 import type { Extension, Run } from '../core/run.ts'
 import { Account } from './limits/account.ts'
 import { Guard } from './limits/guard.ts'
-import { Meter } from './limits/meter.ts'
-import { keepTally, spentBefore } from './limits/spent.ts'
+import { amountsOf, Meter } from './limits/meter.ts'
+import { keepTally, priced, spentBefore } from './limits/spent.ts'
+import type { RunTally } from './limits/tally.ts'
 
 /**
  * `behavior.limits`: hard limits for a run with all that it starts. What a request may use up is reserved before it is
@@ -14,14 +15,37 @@ export function limits(): Extension {
     async start(run, hooks) {
       const tally = keepTally(run)
       const { account, own } = await openAccount(run)
+      await countBeginning(run, account, tally)
       const guard = new Guard(run, account, tally)
       run.provider = guard.metered(run.provider)
-      hooks.hook('tool:gate', (gate) => guard.gate(gate))
+      guards.set(run, guard)
       hooks.hook('turn:after', (turn) => guard.afterTurn(turn))
       hooks.hook('turn:next', (next) => guard.nextTurn(next))
       hooks.hook('agent:done', ({ stopReason }) => guard.done(stopReason))
       if (own) hooks.hook('session:end', guard.limitTime(own))
     },
+  }
+}
+
+/** The part that counts calls: it has the last word at a gate, so that what others block is not counted. */
+export function limitedCalls(): Extension {
+  return {
+    name: 'limited-calls',
+    start(run, hooks) {
+      hooks.hook('tool:gate', (gate) => guards.get(run)?.gate(gate))
+    },
+  }
+}
+
+const guards = new WeakMap<Run, Guard>()
+
+/** What extensions that began before this one have asked a model already. */
+async function countBeginning(run: Run, { meters }: Account, tally: RunTally): Promise<void> {
+  for (const one of run.turnUsage) {
+    const used = { usage: one, model: one.model ?? run.model }
+    const amounts = amountsOf(await priced(run, used), 1)
+    for (const meter of meters) meter.spend(amounts)
+    tally.replies.push(used)
   }
 }
 

@@ -2,6 +2,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import { compact, shownMessages } from './compaction/compact.ts'
 import { asBytes, type Limits, limitsAfterRefusal } from './compaction/limits.ts'
+import { pinnedIds } from './compaction/pins.ts'
 import { type ContextEdit, firstOfNewest } from './compaction/plan.ts'
 import { outputText } from './compaction/shorten.ts'
 import { bytesOf, sizeOfAll } from './compaction/sizes.ts'
@@ -45,10 +46,11 @@ function wasJustCompacted({ log: { transcript } }: Run): boolean {
 async function leaveOutResults(run: Run, { limit }: Limits): Promise<boolean> {
   const turns = run.log.transcript.shownTurns(run.provider.meta.name)
   const edits: ContextEdit[] = []
+  const pinned = pinnedIds(run)
   let saved = 0
   for (const { id, blocks } of turns.slice(0, firstOfNewest(turns, run.behavior.compactKeepTurns))) {
     for (const [index, block] of blocks.entries()) {
-      if (block?.type !== 'tool_result') continue
+      if (block?.type !== 'tool_result' || pinned.has(id)) continue
       const bytes = asBytes(sizeOfAll([{ role: 'user', content: [block] }]))
       const stub = leftOut(bytesOf(outputText(block)))
       if (bytes <= stub.length * 2) continue

@@ -17,7 +17,7 @@ export function summaryCompaction(): Extension {
         const { turnId, model, messages } = request
         const limits = await limitsOf(run, request)
         const isTooBig = limits.measure(sizeOfAll(messages)) > limits.limit
-        if (!isTooBig || !hasGrown(run, limits)) return
+        if (!isTooBig || !(hasGrown(run, limits) || isOtherModel(run, model))) return
         const stored = shownMessages(run)
         if (await compact(run, { turnId, model, limits, asksModel: true }))
           request.messages = renewed(messages, stored, shownMessages(run))
@@ -35,6 +35,14 @@ function hasGrown({ log: { transcript }, provider }: Run, { limit, measure }: Li
     .filter(({ seq }) => seq > compaction.seq)
     .map(({ role, blocks }) => ({ role, content: blocks.filter((block) => block !== undefined) }))
   return measure(sizeOfAll(since)) >= limit / 2
+}
+
+/** What was small enough for one model need not be for the next. Once, before it has answered. */
+function isOtherModel({ log: { transcript }, provider }: Run, model: string): boolean {
+  const { turns, compaction } = transcript
+  const last = turns.findLast(({ role }) => role === 'assistant')
+  if (!last || (compaction?.seq ?? 0) > (transcript.seqOf(turns.at(-1)?.id) ?? 0)) return false
+  return last.model !== model || last.provider !== provider.meta.name
 }
 
 /** The turns that stay are those of the request, as others have prepared them; only what was cut now is new. */

@@ -28,6 +28,12 @@ describe('secrets are known by', () => {
     ['Authorization: Bearer abcdef123456', 'Authorization: Bearer [REDACTED:1]'],
     ['{"api_key": "abc-def-ghi"}', '{"api_key": "[REDACTED:1]"}'],
     ['{\\"password\\":\\"abc-def\\"}', '{\\"password\\":\\"[REDACTED:1]\\"}'],
+    ['Authorization: Basic dXNlcjphYmNkZWY=', 'Authorization: Basic [REDACTED:1]'],
+    ['postgres://me:pa55word@db.test/app', 'postgres://me:[REDACTED:1]@db.test/app'],
+    ['https://0123456789abcdef0@git.test/x.git', 'https://[REDACTED:1]@git.test/x.git'],
+    ['https://a.test/?x=1&api_key=abcdef123#y', 'https://a.test/?x=1&api_key=[REDACTED:1]#y'],
+    ['https://a.test/?X-Amz-Signature=0a1b2c3d&b', 'https://a.test/?X-Amz-Signature=[REDACTED:1]&b'],
+    ['PASSWORD=$tr0ng-one', 'PASSWORD=[REDACTED:1]'],
   ])('what stands before them: %s', (text, redacted) => {
     expect(createRedactor().text(text)).toBe(redacted)
   })
@@ -47,6 +53,40 @@ describe('secrets are known by', () => {
       keyboard: 'qwertz',
       n: 1,
     })
+  })
+
+  test('the name of their header, and of a list of them', () => {
+    const headers = { 'x-api-key': 'abcdef', Authorization: 'Basic ghi+jk', 'set-cookie': ['mnopqr', 'stuvwx'] }
+    const redacted = createRedactor().json({ headers, password: '<a word' })
+    expect(redacted).toEqual({
+      headers: {
+        'x-api-key': '[REDACTED:1]',
+        Authorization: '[REDACTED:2]',
+        'set-cookie': ['[REDACTED:3]', '[REDACTED:4]'],
+      },
+      password: '<a word',
+    })
+  })
+
+  test('what the header with them taught', () => {
+    const redactor = createRedactor()
+    redactor.learn({ authorization: 'Custom abcdef-123456', text: btoa('abcdef-123456') })
+    expect(redactor.text('sent abcdef-123456')).toBe('sent [REDACTED:1]')
+    expect(redactor.text(btoa('abcdef-123456'))).toMatch(/^\[REDACTED:1\].{0,4}$/)
+  })
+
+  test('what one is told, also in base64 and in an address', () => {
+    const secret = 'correct/horse-9+é'
+    const redactor = createRedactor({ secrets: [secret] })
+    for (const before of ['', 'u', 'me', 'user:'])
+      for (const after of ['', '!', ' x'])
+        for (const spelled of ['base64', 'base64url'] as const) {
+          const text = Buffer.from(before + secret + after).toString(spelled)
+          const bytes = Buffer.from(redactor.text(text).replace('[REDACTED:1]', ''), 'base64')
+          expect(redactor.text(text)).toContain('[REDACTED:1]')
+          expect(bytes.length).toBeLessThan(before.length + after.length + 4)
+        }
+    expect(redactor.text(`https://a.test/${encodeURIComponent(secret)}/b`)).toBe('https://a.test/[REDACTED:1]/b')
   })
 
   test('what one is told, also as JSON spells it', () => {
@@ -74,6 +114,8 @@ test('what is no secret is left as it is', () => {
     'API_KEY=$API_KEY, TOKEN=<your token>, SECRET=process.env.SECRET',
     'maxTokens: 4096, the token count, a monkey',
     'SESSION_KEY=[REDACTED:1]',
+    'https://a.test:8080/@scope/x?pageToken=abcdefgh&key=PROJ-12, mailto:me@a.test, Basic understanding',
+    'postgres://user:$PASSWORD@host/db, https://user:<password>@host',
   ]
   for (const text of harmless) expect(createRedactor().text(text)).toBe(text)
 })
@@ -96,6 +138,10 @@ test('long texts made to be slow are not', () => {
     'KEY'.repeat(60_000),
     '-----BEGIN PRIVATE KEY-----'.repeat(300),
     'eyJaaaaaaaa.'.repeat(20_000),
+    'a://'.repeat(50_000),
+    'a://b:'.repeat(30_000),
+    '?a-b-c-'.repeat(30_000),
+    'authorization: basic '.repeat(10_000),
   ]
   for (const text of hostile) expect(typeof redactor.text(text)).toBe('string')
 })

@@ -1,3 +1,5 @@
+import { spellingsOf } from './spellings.ts'
+
 /** Takes secrets out of texts. The same secret becomes the same placeholder, so that what is left can be compared. */
 export interface Redactor {
   /** Notes the secrets inside a value, so that they are found later where nothing around them gives them away. */
@@ -38,8 +40,7 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
 
   function patternOfKnown(): RegExp {
     if (knownPattern) return knownPattern
-    // Inside JSON that is itself a text, a secret is spelled with escapes.
-    for (const secret of known) spelled.set(secret, secret).set(JSON.stringify(secret).slice(1, -1), secret)
+    for (const secret of known) for (const spelling of spellingsOf(secret)) spelled.set(spelling, secret)
     const longestFirst = [...spelled.keys()].sort((a, b) => b.length - a.length)
     knownPattern = new RegExp(longestFirst.map(escaped).join('|') || '(?!)', 'g')
     return knownPattern
@@ -92,17 +93,19 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
 
   function json(value: unknown, name = ''): unknown {
     if (typeof value === 'string') return isSecretField(name, value) ? tokenOf(value) : redact(value)
-    if (Array.isArray(value)) return value.map((inner) => json(inner))
+    if (Array.isArray(value)) return value.map((inner) => json(inner, name))
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), json(inner, key)]))
   }
 
   function learn(value: unknown, name = ''): void {
     if (typeof value === 'string') {
-      const found = isSecretField(name, value) ? [value] : spansOf(value).map(({ secret }) => secret)
+      const found = spansOf(value).map(({ secret }) => spelled.get(secret) ?? secret)
+      // `Basic abc` is one, and so is `abc`.
+      if (isSecretField(name, value)) found.push(value, value.slice(value.lastIndexOf(' ') + 1))
       for (const secret of found) if (isTelling(secret) && !known.has(secret)) addKnown(secret)
     } else if (typeof value === 'object' && value !== null)
-      for (const [key, inner] of Object.entries(value)) learn(inner, Array.isArray(value) ? '' : key)
+      for (const [key, inner] of Object.entries(value)) learn(inner, Array.isArray(value) ? name : key)
   }
 
   return { learn, text: redact, json: (value) => json(value) as typeof value, pieces }
@@ -124,14 +127,21 @@ const shapes: readonly RegExp[] = [
   /(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Za-z0-9])/g,
   /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
   /\bBearer\s{1,4}([A-Za-z0-9._~+/=-]{12,})/gi,
+  /\bauthorization\\?["']?\s{0,4}[=:]\s{0,4}\\?["']?(?:basic|bearer|token|digest|apikey)\s{1,4}([^\s"'\\,;]{8,400})/gi,
+  /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:@/"'<>\\]{0,200}:([^\s@/"'<>\\]{3,400})@/gi,
+  /\bhttps?:\/\/([^\s:@/"'<>\\]{16,400})@/gi,
+  /[?&](?:[a-z0-9]{1,20}[_.-]){0,3}(?:api_?-?key|access_?-?key|(?:access|auth|api|refresh)?token|(?:client)?secret|password|passwd|signature)=([^\s&"'#<>\\]{6,400})/gi,
+  /[?&](?:key|sig)=([^\s&"'#<>\\]{16,400})/gi,
   /\b[A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)[A-Z0-9_]{0,60}\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/g,
   /\b[A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)[A-Z0-9_]{0,60}\s{0,4}[=:]\s{0,4}([^\s"'`,;\\]{6,400})/g,
-  /\b[a-z0-9_-]{0,60}(?:api_?-?key|access_?-?key|secret|token|password|passwd)\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/gi,
+  /\b[a-z0-9_-]{0,60}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase|authorization|cookie|credentials?)\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/gi,
 ]
 
 const envName = /KEY|TOKEN|SECRET|PASSWORD|PASSWD/
-const secretField = /(?:^|[_-])(?:api_?key|access_?key|private_?key|secret_?key|secret|token|password|passwd)$/i
-const camelSecretField = /(?:apiKey|ApiKey|accessKey|AccessKey|privateKey|secretKey|Secret|Token|Password)$/
+const secretField =
+  /(?:^|[_-])(?:(?:api|access|private|secret)[_-]?key|secret|token|pass|password|passwd|passphrase|authorization|cookie|credentials?)$/i
+const camelSecretField =
+  /(?:apiKey|ApiKey|accessKey|AccessKey|privateKey|PrivateKey|secretKey|Secret|Token|Password|Passphrase|Authorization|Cookie|Credentials?)$/
 
 function shapesIn(text: string): Span[] {
   return shapes.flatMap((shape) => matchesOf(text, shape)).filter(({ secret }) => !isNoSecret(secret))
@@ -166,8 +176,11 @@ function isSecretField(name: string, value: string): boolean {
   return isNamedSo && value.length >= 6 && !isNoSecret(value)
 }
 
-/** Placeholders and the names of secrets are none themselves. */
-const isNoSecret = (text: string): boolean => /^(?:\[REDACTED:|[$<{%]|process\.|os\.|undefined$|string$)/.test(text)
+/** Placeholders and the names of secrets are none themselves. A password may well begin as they do. */
+const isNoSecret = (text: string): boolean =>
+  /^(?:\[REDACTED:|\$\{|\$\(|\$[A-Z_][A-Z0-9_]*$|\$[a-z_]+$|<[^>]*>?$|\{[^}]*\}+$|%\w+%$|process\.|os\.|undefined$|string$)/.test(
+    text,
+  )
 
 /** Whether a text is secret wherever it stands; an everyday word is only where something says so. */
 const isTelling = (text: string): boolean => text.length >= 8 && /[^A-Za-z]/.test(text) && !isNoSecret(text)

@@ -55,6 +55,7 @@ export function standardExtensions(): Extension[] {
       (run) => run.behavior.dedupTools !== undefined,
       async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
     ),
+    when(hasLimits, async () => (await import('../extensions/limits.ts')).limitedCalls()),
     // turn:next: notes to the model first; the final answer only when nobody has anything to add
     when(
       (run) => run.behavior.toolOutputBudget !== undefined,

@@ -1,6 +1,6 @@
-import type { EntryBody } from '../core/log.ts'
+import type { EntryBody, LogEntry } from '../core/log.ts'
 import { syntheticResult } from '../core/synthetic-result.ts'
-import type { Transcript } from '../core/transcript.ts'
+import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
 
 /** Crashes in a row after which a session that got nowhere is not tried any more. */
 const mostCrashes = 3
@@ -21,4 +21,9 @@ export function leftBehind(transcript: Transcript): EntryBody[] {
   if (crashes < mostCrashes) return [...results, ended]
   const reason = `its process ended ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
+}
+
+/** Whether something was achieved in one of these logs while a run was under way. */
+export function gotOn(logs: readonly (readonly LogEntry[])[], run: RunRecord | undefined): boolean {
+  return logs.some((log) => log.some((entry) => run !== undefined && entry.at >= run.startedAt && isProgress(entry)))
 }

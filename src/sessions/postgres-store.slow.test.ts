@@ -154,6 +154,23 @@ function suite(): void {
     await watcher.stop()
   })
 
+  test('a watcher for whom no connection is left looks by himself, and does not ask for one without end', async () => {
+    await admin`create role narrow login password 'narrow-way' connection limit 1`
+    await admin`grant create on database postgres to narrow`
+    const proxy = await startProxy(server.port)
+    const url = `postgres://narrow:narrow-way@127.0.0.1:${proxy.port}/postgres`
+    const store = openNew({ url, max: 1, pollMs: hour })
+    await store.send('s', item('k1', 'first'))
+    const watcher = new Watcher(store, 's')
+    await poll(async () => watcher.inbox.length === 1)
+    const before = proxy.trips
+    for (let i = 0; i < 200; i++) await store.list()
+    expect(proxy.trips - before).toBeLessThan(200 + 20)
+    await watcher.stop()
+    await store.close?.()
+    await proxy.close()
+  })
+
   test('closing ends watchers and connections, and doing it twice is harmless', async () => {
     const store = openNew({ pollMs: 50 })
     const watcher = new Watcher(store, 's')
@@ -163,6 +180,18 @@ function suite(): void {
     await watcher.done
     await expect(store.list()).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' })
     await poll(async () => (await listening()) === 0)
+  })
+
+  test('who watches a store that was closed connects nowhere', async () => {
+    const proxy = await startProxy(server.port)
+    const store = openNew({ url: server.url({ port: proxy.port }) })
+    await store.list()
+    await store.close?.()
+    const before = proxy.trips
+    await new Watcher(store, 's').done
+    await store.close?.() // which waits until everything is hung up
+    expect(proxy.trips).toBe(before)
+    await proxy.close()
   })
 
   test('a client that was given is used, with its own ways, and stays open', async () => {

@@ -69,10 +69,18 @@ async function whole(store: SessionStore, id: string, entries: readonly LogEntry
 async function fetch(store: SessionStore, id: string, { seq, blob, ...stub }: SpilledEntry): Promise<LogEntry> {
   const bytes = await store.blobs(id).get(blob)
   if (!bytes) throw new StoreError('corrupt', `Session ${id}: entry ${seq} names the blob ${blob}, which is not there`)
-  const entry = JSON.parse(new TextDecoder().decode(bytes)) as LogEntry
-  if (entry.seq !== seq || entry.id !== stub.id)
+  const entry = parsed(bytes)
+  if (entry?.seq !== seq || entry.id !== stub.id)
     throw new StoreError('corrupt', `Session ${id}: the blob ${blob} of entry ${seq} holds something else`)
   return entry
+}
+
+function parsed(bytes: Uint8Array): LogEntry | undefined {
+  try {
+    return (JSON.parse(new TextDecoder().decode(bytes)) as LogEntry | null) ?? undefined
+  } catch {
+    return undefined
+  }
 }
 
 const isSpilled = (entry: unknown): entry is SpilledEntry =>

@@ -14,6 +14,8 @@ interface Asking {
 
 interface Said {
   readonly sessions?: readonly { id: string }[]
+  readonly entries?: readonly unknown[]
+  readonly inbox?: readonly unknown[]
   readonly error?: { readonly code: string }
 }
 
@@ -141,6 +143,12 @@ describe('what is asked wrongly', () => {
       400,
       'bad_request',
     ],
+    'a time without end': [
+      '/sessions/s/lease',
+      { method: 'POST', body: '{"protocol":1,"owner":"a","ttlMs":1e999}' },
+      400,
+      'bad_request',
+    ],
     'a lease that is taken and renewed': [
       '/sessions/s/lease',
       { ...lease, body: { ...lease.body, epoch: 1 } },
@@ -158,6 +166,12 @@ describe('what is asked wrongly', () => {
     'an entry without an id': ['/sessions/s/entries', append([entry(1, { id: 1 })]), 400, 'bad_request'],
     'an entry without a type': ['/sessions/s/entries', append([entry(1, { type: null })]), 400, 'bad_request'],
     'an entry without a time': ['/sessions/s/entries', append([entry(1, { at: '1' })]), 400, 'bad_request'],
+    'an entry of no time that JSON knows': [
+      '/sessions/s/entries',
+      { ...append([]), body: '{"protocol":1,"entries":[{"seq":1,"id":"a","type":"x","at":1e999}]}' },
+      400,
+      'bad_request',
+    ],
     'a parent that is no id': ['/sessions/s/entries', append([entry(1)], '"1/0"', { parent: 7 }), 400, 'bad_request'],
     'a message that is none': ['/sessions/s/inbox', { method: 'POST', body: { protocol: 1 } }, 400, 'bad_request'],
     'a blob under a wrong name': ['/sessions/s/blobs/abc', { method: 'PUT', body: 'bytes' }, 400, 'bad_request'],
@@ -258,6 +272,49 @@ describe('what is answered', () => {
       body: expect.not.stringContaining('hunter2'),
     })
     expect(errors).toHaveLength(1)
+  })
+
+  test('a listener that fails later does no harm either', async () => {
+    const strays: unknown[] = []
+    const note = (error: unknown): void => void strays.push(error)
+    process.on('unhandledRejection', note)
+    const read = () => Promise.reject(new Error('broken'))
+    const { ask } = serving({
+      store: { ...createMemoryStore(), read },
+      onError: () => Promise.reject(new Error('late')),
+    })
+    expect((await ask('/sessions/s/entries')).status).toBe(500)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('unhandledRejection', note)
+    expect(strays).toEqual([])
+  })
+
+  test('a lease is not given to who hung up, since he may have asked again and have one', async () => {
+    let go: (isAllowed: boolean) => void = () => {}
+    const late = new Promise<boolean>((resolve) => (go = resolve))
+    const { handler, ask, store } = serving({ authorize: (request) => (request.headers.has('x-late') ? late : true) })
+    const gone = new AbortController()
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-late': '1' }
+    const init = { method: 'POST', headers, body: JSON.stringify(lease.body), signal: gone.signal }
+    const first = handler(new Request('http://here.test/sessions/s/lease', init))
+    gone.abort()
+    expect(await ask('/sessions/s/lease', lease)).toMatchObject({ status: 200, body: { epoch: 1 } })
+    go(true)
+    await first
+    await store.append('s', [entry(1) as never], { epoch: 1, head: 0 })
+    expect(await store.read('s')).toHaveLength(1)
+  })
+
+  test('entries and messages that are too much for one answer come one after the other', async () => {
+    const { ask, store } = serving()
+    const text = 'x'.repeat(5_000_000)
+    const { epoch } = await store.lease('s', { owner: 'ann', ttlMs: 60_000 })
+    await store.append('s', [entry(1, { text }) as never], { epoch, head: 0 })
+    await store.send('s', { clientKey: 'k', mode: 'steer', content: [{ type: 'text', text }] })
+    const first = (await ask('/sessions/s/watch?after=0')).body
+    expect([first.entries?.length, first.inbox?.length]).toEqual([1, 0])
+    const second = (await ask('/sessions/s/watch?after=1')).body
+    expect([second.entries?.length, second.inbox?.length]).toEqual([0, 1])
   })
 
   test('nothing may be kept by a cache', async () => {

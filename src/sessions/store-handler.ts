@@ -88,7 +88,7 @@ export function createStoreHandler(options: StoreHandlerOptions): (request: Requ
       return await operations[method](context, sessionId ?? '')
     } catch (error) {
       const { status, problem, headers } = refusalOf(error)
-      if (problem.code === 'internal' && !request.signal.aborted) tell(onError, error)
+      if (problem.code === 'internal' && !request.signal.aborted) void tell(onError, error)
       return respond({ error: problem }, status, headers)
     } finally {
       dropBody(request)
@@ -96,9 +96,9 @@ export function createStoreHandler(options: StoreHandlerOptions): (request: Requ
   }
 }
 
-function tell(listener: StoreHandlerOptions['onError'], error: unknown): void {
+async function tell(listener: StoreHandlerOptions['onError'], error: unknown): Promise<void> {
   try {
-    listener?.(error)
+    await listener?.(error)
   } catch {} // whoever only listens does not change the answer
 }
 

@@ -1,18 +1,18 @@
 import { abandonChildren } from '../core/abandoned-child.ts'
 import { show } from '../core/behavior.ts'
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
-import { LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
-import { failpoint } from '../core/failpoint.ts'
+import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
 import { type EntryBody, type InboxItem, Log, type LogEntry } from '../core/log.ts'
-import { repairPairs } from '../core/pairing.ts'
-import { readPrompt } from '../core/run-options.ts'
 import type { Fence, PendingAnswer, PendingCall, Session, SessionStore } from '../core/store.ts'
 import { syntheticResult } from '../core/synthetic-result.ts'
 import type { Message } from '../core/turn.ts'
-import { leftBehind } from './crash-remains.ts'
+import { addedTurns } from './added-turns.ts'
+import { answerTo } from './answer.ts'
+import { gotOn, leftBehind } from './crash-remains.ts'
 import { forkedPast } from './forked-entries.ts'
 import { pendingCalls } from './pending.ts'
 import { withSpill } from './spill.ts'
+import { WriteLease } from './write-lease.ts'
 
 export interface SessionOptions {
   readonly clock?: Clock
@@ -53,7 +53,10 @@ class StoredSession implements Session {
   readonly #clock: Clock
   readonly #owner: string
   readonly #parent: StoredSession | undefined
-  #epoch: number | undefined
+  readonly #lease: WriteLease
+  /** Whose lease guards this session: its own, or for a child that was opened by itself that of the session at the top. */
+  #guard: { readonly holder: string; readonly parent: string } | undefined
+  #takesOver: boolean
   /** Somebody has asked for the right to write, or holds it. */
   #isTaken = false
   /** One addition at a time, so that they do not find each other in the way. */
@@ -61,10 +64,7 @@ class StoredSession implements Session {
   /** Whether all that others wrote is known; before that nothing may be added. */
   #isReady = false
   #head = 0
-  #stopRenewing: (() => void) | undefined
   #mayBeParked = false
-  /** For whoever listens: somebody else writes this session now. */
-  #onLost: ((error: LeaseLostError) => void) | undefined
 
   constructor(
     store: SessionStore,
@@ -73,13 +73,16 @@ class StoredSession implements Session {
     options: SessionOptions,
     parent?: StoredSession,
   ) {
-    const { clock = systemClock, newId = createIds(), owner = 'libero' } = options
+    const { clock = systemClock, newId = createIds(), owner = 'libero', leaseMs = defaultLeaseMs } = options
     this.id = id
     this.#store = store
     this.#options = { ...options, newId, owner }
     this.#clock = clock
     this.#owner = `${owner}#${newId()}` // a name for people, made one of a kind for the store
     this.#parent = parent
+    this.#takesOver = options.takeOver ?? false
+    const onRenewed = (inbox: readonly InboxItem[]): void => this.#hear(inbox)
+    this.#lease = new WriteLease({ store, owner: this.#owner, ttlMs: leaseMs, clock, onRenewed })
     this.#head = history.length
     this.log = new Log({ id, clock, newId, history, commit: (entries) => this.#commit(entries) })
   }
@@ -92,9 +95,10 @@ class StoredSession implements Session {
     return this.log.transcript.runs
   }
 
-  async open(): Promise<void> {
-    await this.#additions
-    await this.#acquire()
+  open(): Promise<void> {
+    const opening = this.#additions.then(() => this.#acquire())
+    this.#additions = opening.catch(() => {}) // what is added meanwhile waits, and then finds it open
+    return opening
   }
 
   async #acquire(): Promise<void> {
@@ -110,40 +114,46 @@ class StoredSession implements Session {
   }
 
   async #take(): Promise<void> {
-    const { leaseMs: ttlMs = defaultLeaseMs, takeOver = false } = this.#options
-    failpoint('lease.take.before')
-    const { epoch, inbox } = await this.#store.lease(this.id, { owner: this.#owner, ttlMs, takeOver })
-    failpoint('lease.take.after')
-    this.#epoch = epoch
-    this.#renewLater()
+    this.#guard = await this.#findGuard()
+    const inbox = await this.#lease.take(this.#guard?.holder ?? this.id, this.#takesOver)
+    this.#takesOver = false // it was asked for once, not for ever
     if (this.log.isBroken) this.#reload(await this.#store.read(this.id))
     else this.#absorb(await this.#store.read(this.id, this.#head))
     this.#isReady = true
     await this.#settle()
-    for (const item of inbox) await this.log.admit(item)
+    if (this.#guard) await this.#collect()
+    else for (const item of inbox) await this.log.admit(item)
     const { parked } = this
     if (parked !== undefined && !this.#mayBeParked)
       throw new SessionParkedError(`Session ${this.id} is parked: ${parked}. Call session.unpark() to try it again`)
+  }
+
+  /** A child that is opened by itself is guarded like one whose parent runs: two writers would not know of each other. */
+  async #findGuard(): Promise<{ holder: string; parent: string } | undefined> {
+    if (!this.id.includes('/')) return undefined // children are named after their parents
+    const parents = new Map((await this.#store.list()).map(({ id, parent }) => [id, parent]))
+    const parent = parents.get(this.id)
+    if (parent === undefined) return undefined
+    let holder = parent
+    for (let above = parents.get(holder); above !== undefined; above = parents.get(holder)) holder = above
+    return { holder, parent }
+  }
+
+  /** Messages arrive late, but they do, where watching the store has failed. */
+  #hear(inbox: readonly InboxItem[]): void {
+    if (this.#isReady && !this.#guard) for (const item of inbox) this.log.admit(item)?.catch(() => {})
   }
 
   async release(): Promise<void> {
     while (this.log.isWriting) await this.log.settled() // what was accepted is written first
     this.#isReady = false
     this.#isTaken = false
-    this.#stopRenewing?.()
-    this.#stopRenewing = undefined
-    if (this.#epoch === undefined) return
-    const epoch = this.#epoch
-    this.#epoch = undefined
-    failpoint('lease.release.before')
-    // Whoever took the session over meanwhile has nothing to be told.
-    await this.#store.lease(this.id, { owner: this.#owner, ttlMs: 0, epoch }).catch(() => {})
+    await this.#lease.giveBack()
   }
 
-  async listen(signal: AbortSignal): Promise<void> {
-    const delivering = this.#deliver(signal)
-    delivering.catch(() => {}) // whoever lost the session does not wait for its messages
-    await Promise.race([delivering, new Promise((_, reject) => (this.#onLost = reject))])
+  listen(signal: AbortSignal, onLost?: (error: LeaseLostError) => void): Promise<void> {
+    this.#lease.onLost = onLost
+    return this.#deliver(signal)
   }
 
   async #deliver(signal: AbortSignal): Promise<void> {
@@ -159,19 +169,20 @@ class StoredSession implements Session {
   }
 
   async addTurns(messages: readonly Message[]): Promise<void> {
-    checkMessages(messages)
-    if (this.log.transcript.isLive)
-      throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-    const turns = repairPairs(messages).map(({ role, content }): EntryBody => {
-      const about = { id: this.#options.newId!(), runId: '', createdAt: this.#clock.now() }
-      return { type: 'turn', turn: { ...about, role, content: structuredClone(content) } }
-    })
+    const turns = addedTurns(messages, () => ({ id: this.#options.newId!(), createdAt: this.#clock.now() }))
     await this.#whileOpen(async () => {
-      const { openCalls } = this.log.transcript
-      for (const { id } of openCalls) if (this.log.transcript.startOf(id)) await abandonChildren(this, id)
-      const skipped = openCalls.map((call) => syntheticResult(call.id, 'skipped'))
+      if (this.log.transcript.isLive)
+        throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
+      await this.#abandonOpenCalls()
+      const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
+  }
+
+  /** Nobody goes on with what they began. */
+  async #abandonOpenCalls(): Promise<void> {
+    const { transcript } = this.log
+    for (const { id } of transcript.openCalls) if (transcript.startOf(id)) await abandonChildren(this, id)
   }
 
   async save(): Promise<void> {
@@ -209,6 +220,15 @@ class StoredSession implements Session {
     for (const item of inbox) await this.log.admit(item)
   }
 
+  async childrenOf(callId: string): Promise<readonly string[]> {
+    const place = `${this.id}/`
+    const names = (await this.#store.list()).flatMap(({ id, parent }) =>
+      parent === this.id && id.startsWith(place) ? [id.slice(place.length)] : [],
+    )
+    // What it called itself is `call.1`, its second child `call~2`.
+    return names.filter((name) => name === callId || name.startsWith(`${callId}.`) || name.startsWith(`${callId}~`))
+  }
+
   async tree(): Promise<readonly (readonly LogEntry[])[]> {
     const ids = [this.id, ...(await this.#descendants())]
     return Promise.all(ids.map((id) => this.#store.read(id)))
@@ -234,23 +254,11 @@ class StoredSession implements Session {
     return new StoredSession(this.#store, id, await this.#store.read(id), this.#options)
   }
 
-  async answer(callId: string, { decision, content, by, mac }: PendingAnswer): Promise<void> {
-    if (decision === undefined && content === undefined)
-      throw new TypeError(`An answer to "${callId}" needs a decision, "allow" or "deny", or a content`)
+  async answer(callId: string, answer: PendingAnswer): Promise<void> {
     // Somebody else may have written since; who asks first is answered by what is there now.
-    const { pending } = this.#canWrite() ? this : await this.#read(this.id)
-    const call = pending.find((one) => one.callId === callId)
-    if (!call)
-      throw new Error(
-        `Session ${this.id}: no call "${callId}" waits for an answer; ${pending.map((one) => one.callId).join(', ') || 'none'} does`,
-      )
-    const { digest } = call
-    await this.send({
-      mode: 'answer',
-      clientKey: `answer/${callId}/${digest}`, // one key for all answers: the first one counts
-      content: readPrompt(content) ?? [],
-      answer: { callId, digest, ...(decision && { decision }), ...(by && { by }), ...(mac && { mac }) },
-    })
+    const { log } = this.#canWrite() ? this : await this.#read(this.id)
+    const item = answerTo(log, callId, answer)
+    if (item) await this.send(item)
   }
 
   get parked(): string | undefined {
@@ -267,7 +275,7 @@ class StoredSession implements Session {
   }
 
   get labels() {
-    return this.log.transcript.labels
+    return [...this.log.transcript.labels]
   }
 
   async label(text: string): Promise<number> {
@@ -297,15 +305,16 @@ class StoredSession implements Session {
   async rewind(toSeq: number): Promise<void> {
     if (!Number.isInteger(toSeq) || toSeq < 0)
       throw new TypeError(`rewind takes the number of a log entry, 0 for the beginning, got ${show(toSeq)}`)
-    if (this.log.transcript.isLive) throw new Error('A run is under way; abort it before rewind()')
-    await this.#whileOpen(() => {
+    await this.#whileOpen(async () => {
+      if (this.log.transcript.isLive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      return this.log.append({ type: 'rewind', toSeq })
+      await this.#abandonOpenCalls()
+      await this.log.append({ type: 'rewind', toSeq })
     })
   }
 
-  async fork(atSeq?: number, { id = crypto.randomUUID() }: { id?: string } = {}): Promise<Session> {
+  async fork(atSeq?: number, { id = this.#options.newId!() }: { id?: string } = {}): Promise<Session> {
     const entries = await this.#store.read(this.id)
     const at = atSeq ?? entries.length
     if (!Number.isInteger(at) || at < 0 || at > entries.length)
@@ -320,9 +329,11 @@ class StoredSession implements Session {
   #begin(past: readonly LogEntry[], ending: readonly EntryBody[]): Promise<void> {
     return this.#whileOpen(async () => {
       if (this.log.head > 0) throw new Error(`Session "${this.id}" exists already; fork to another id`)
-      await this.#commit(past)
-      this.log.absorb(past)
-      await this.log.appendAll(ending)
+      const about = () => ({ id: this.#options.newId!(), at: this.#clock.now() })
+      const added = ending.map((body, i): LogEntry => ({ ...body, seq: past.length + i + 1, ...about() }))
+      const entries = [...past, ...added] // at once: a past without its ending would go on where another run stopped
+      await this.#commit(entries)
+      this.log.absorb(entries)
     })
   }
 
@@ -356,8 +367,9 @@ class StoredSession implements Session {
       const { epoch, holder = this.#parent.id } = this.#parent.#fence()
       return { epoch, head: this.#head, holder, parent: this.#parent.id }
     }
-    if (this.#epoch === undefined) throw new Error(`Session ${this.id} is not open for writing; call open() first`)
-    return { epoch: this.#epoch, head: this.#head }
+    const { epoch } = this.#lease
+    if (epoch === undefined) throw new Error(`Session ${this.id} is not open for writing; call open() first`)
+    return { epoch, head: this.#head, ...this.#guard }
   }
 
   #reload(history: readonly LogEntry[]): void {
@@ -372,38 +384,12 @@ class StoredSession implements Session {
 
   /** What a process left behind when it died becomes part of the log before anything else happens. */
   async #settle(): Promise<void> {
-    const left = leftBehind(this.log.transcript)
+    const { transcript } = this.log
+    const left = leftBehind(transcript)
+    const isParking = left.at(-1)?.type === 'parked'
+    // What its children did in the run that died counts as much as what it did itself.
+    if (isParking && gotOn((await this.tree()).slice(1), transcript.activeRun)) left.pop()
     for (const entry of left) if (entry.type === 'call_result') await abandonChildren(this, entry.callId)
     if (left.length > 0) await this.log.appendAll(left)
-  }
-
-  #renewLater(): void {
-    const { leaseMs: ttlMs = defaultLeaseMs } = this.#options
-    this.#stopRenewing = this.#clock.timer(ttlMs / 3, () => {
-      const epoch = this.#epoch
-      if (epoch === undefined) return
-      this.#store.lease(this.id, { owner: this.#owner, ttlMs, epoch }).then(
-        () => this.#epoch === epoch && this.#renewLater(),
-        (error) => {
-          if (this.#epoch !== epoch) return
-          // A lease that is lost ends what runs under it; anything else may pass, so it is tried again.
-          if (error instanceof LeaseLostError) this.#onLost?.(error)
-          else this.#renewLater()
-        },
-      )
-    })
-  }
-}
-
-function checkMessages(messages: unknown): asserts messages is readonly Message[] {
-  if (!Array.isArray(messages)) throw new TypeError(`addTurns takes a list of messages, got ${show(messages)}`)
-  for (const [i, message] of messages.entries()) {
-    const { role, content } = (message ?? {}) as Partial<Message>
-    if (role !== 'user' && role !== 'assistant')
-      throw new TypeError(`addTurns: messages[${i}].role must be "user" or "assistant", got ${show(role)}`)
-    if (!Array.isArray(content))
-      throw new TypeError(
-        `addTurns: messages[${i}].content must be blocks such as [{ type: 'text', text }], got ${show(content)}`,
-      )
   }
 }

@@ -31,7 +31,8 @@ export function createFileMapStore(adapter: FileMapAdapter, options: { readonly 
   for (const verb of ['get', 'save', 'delete'] as const)
     if (typeof adapter?.[verb] !== 'function')
       throw new TypeError(`createFileMapStore needs an adapter { get, save, delete }, got ${show(adapter)}`)
-  const store = lazily(async () => (await import('./file-map-store.ts')).createFileMapStore(adapter, options))
+  const load = async () => (await import('./file-map-store.ts')).createFileMapStore(adapter, options)
+  const { identity: _none, ...store } = lazily(load)
   return { ...store, isOneProcess: true }
 }
 
@@ -62,6 +63,7 @@ function lazily(load: () => Promise<SessionStore>): SessionStore {
       if (!identity) throw new Error('This store has no identity')
       return identity()
     },
-    close: async () => (await loading)?.close?.(),
+    // Loaded even for this, so that it knows that it was closed.
+    close: async () => (await store()).close?.(),
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { AgentRateLimitError } from '../core/errors.ts'
 import type { Provider } from '../core/provider.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { createAgent } from '../index.ts'
+import { createAgent, createSession } from '../index.ts'
 import {
   call,
   fakeClock,
@@ -86,6 +86,43 @@ describe('a replay', () => {
     expect(error).toMatchObject({ field: 'system', line: 2 })
     expect(error.message).toContain(' The word is [REDACTED:1].\n-Be brief.\n+Be long.')
     expect(error.message).not.toContain('sesame')
+  })
+
+  test('shows a line that differs without the secret in it', async () => {
+    const system = 'The word is open-sesame. Be brief.'
+    const tape = record({ secrets: ['open-sesame'] })
+    const cassette = await recorded({ provider: adding(), tools: { add }, system }, tape)
+    const other = { provider: never, tools: { add }, system: system.replace('brief', 'long') }
+    const error = await failing(run(replay(cassette), other))
+    expect(error.message).toContain('-The word is [REDACTED:1]. Be brief.\n+The word is [REDACTED:1]. Be long.')
+  })
+
+  test('takes nothing but a text for a secret', async () => {
+    const tools = { add: tool('add', () => 'done') }
+    const provider = scripted([call('1', 'add', { apiKey: 'plain-text-key-1', z: 'last' })], 'fin')
+    const cassette = await recorded({ provider, tools })
+    const more = cassette.replace(
+      '"input":{"apiKey":"[REDACTED:1]","z":"last"}}\n',
+      '"input":{"apiKey":"[REDACTED:1]"}}\n',
+    )
+    expect(more).not.toBe(cassette)
+    // As one text `{"apiKey":"…","z":"last"}` would be like the recorded `{"apiKey":"…"}`.
+    expect(await failing(run(replay(more), { provider: never, tools }))).toMatchObject({ field: 'its input' })
+  })
+
+  test('names a difference in what a tool with a child agent writes into the log', async () => {
+    let noted = 'one'
+    const ask = tool('ask', async (_, ctx) => {
+      await ctx.log.append({ type: 'state', owner: 'ask', value: noted })
+      return (await (await ctx.fork()).run({ prompt: 'Sub.' })).text
+    })
+    const provider = scripted([call('1', 'ask')], 'From the child.', 'fin')
+    const cassette = await recorded({ provider, tools: { ask } })
+    await run(replay(cassette), { provider: never, tools: { ask } })
+    noted = 'two'
+    const played = replay(cassette)
+    await run(played, { provider: never, tools: { ask } }).catch(() => {})
+    expect(() => played.done()).toThrow(/in what it appends to the log, line \d+:[\s\S]*-.*"one"[\s\S]*\+.*"two"/)
   })
 
   test.each([
@@ -264,6 +301,45 @@ describe('a cassette', () => {
     const other = { ...setting, system: 'The key is sk-another-key-of-somebody-else-1.' }
     const agent = await run(played, { provider: never, ...other })
     expect(texts(agent.turns).at(-1)).toMatch(/^assistant: Your key is \[REDACTED:\d+\], \[REDACTED:\d+\]\.$/)
+    played.done()
+  })
+
+  test('holds no secret of a header, an address, an error, or the name of a session, spelled in whatever way', async () => {
+    const secrets = [
+      'house-word-42',
+      'url-word-1',
+      'error-word-2',
+      'opaque-3',
+      'cookie-4',
+      'deep-word-5',
+      'said-word-6',
+      btoa('house-word-42'),
+    ]
+    const leak = tool('leak', ({ mayFail }: { mayFail?: boolean }, ctx) => {
+      ctx.progress('API_TOKEN=said-word-6')
+      if (mayFail) throw Object.assign(new Error('https://me:error-word-2@a.test'), { code: 'x://y:error-word-2@z' })
+      const headers = { authorization: 'opaque-3', cookie: ['cookie-4'] }
+      const details = { headers, list: [{ inner: { client_secret: 'deep-word-5' } }] }
+      return { output: `postgres://me:url-word-1@a.test/db ${btoa('me:house-word-42')}`, details }
+    })
+    const steps = [
+      [call('1', 'leak', { headers: { 'x-api-key': 'opaque-3' } })],
+      [call('2', 'leak', { mayFail: true })],
+    ]
+    const provider = scripted(...steps, `I saw ${secrets.join(', ')}.`)
+    const play = async (tape: Recorder | Replay, model: Provider): Promise<void> => {
+      const [clock, newId] = [tape.clock(), tape.ids()]
+      const session = await createSession({ id: 'of house-word-42', clock, newId })
+      const parts = { provider: tape.provider(model), tools: tape.tools({ leak }), clock, newId, session }
+      await createAgent(parts).run({ prompt: 'Go.' })
+    }
+    const tape = record({ secrets: ['house-word-42'], env: {} })
+    await play(tape, provider)
+    const cassette = tape.cassette()
+    const deltas = [...cassette.matchAll(/"delta":"([^"]*)"/g)].map((match) => match[1]).join('')
+    for (const secret of secrets) expect([cassette, deltas].join().split(secret).length, secret).toBe(1)
+    const played = replay(cassette)
+    await play(played, never)
     played.done()
   })
 

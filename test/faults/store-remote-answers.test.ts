@@ -279,7 +279,12 @@ describe('tokens', () => {
     ['https://store.test', true],
   ])('to %s a token may be sent: %s', (url, may) => {
     const make = (more: object) => () => createRemoteStore({ url, ...more })
-    for (const keys of [{ token }, { token: () => token }, { headers: { Authorization: `Basic ${token}` } }]) {
+    for (const keys of [
+      { token },
+      { token: () => token },
+      { headers: { Authorization: `Basic ${token}` } },
+      { headers: { 'X-Auth-Token': token } },
+    ]) {
       if (may) make(keys)()
       else expect(make(keys)).toThrow(/plain http.*https.*allowInsecure/)
       make({ ...keys, allowInsecure: true })()

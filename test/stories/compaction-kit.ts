@@ -18,12 +18,14 @@ export interface StrictOptions {
   readonly tellsWindow?: boolean
   /** Whether its errors say how much was too much. Default true. */
   readonly tellsCounts?: boolean
+  /** The model's name, where errors say it. */
+  readonly named?: string
   readonly summary?: (request: ModelRequest) => Step
   readonly answer?: (request: ModelRequest) => Step
 }
 
 export function strictModel(options: StrictOptions): StrictModel {
-  const { window, tellsWindow = true, tellsCounts = true } = options
+  const { window, tellsWindow = true, tellsCounts = true, named = '' } = options
   const { summary = () => 'A short summary.', answer = () => 'Answered.' } = options
   const summaries: ModelRequest[] = []
   const answers: ModelRequest[] = []
@@ -32,7 +34,7 @@ export function strictModel(options: StrictOptions): StrictModel {
     const tokens = tokensOf(request)
     if (tokens > window) {
       refused.push(request)
-      return new Error(tellsCounts ? `too long: ${tokens} tokens > ${window} maximum` : 'too long')
+      return new Error(tellsCounts ? `too long${named}: ${tokens} tokens > ${window} maximum` : 'too long')
     }
     const isSummary = request.system.startsWith('You condense')
     ;(isSummary ? summaries : answers).push(request)

@@ -49,6 +49,17 @@ describe.each(['off', 'tail', 'summary'] as const)(
       expect(model.answers).toHaveLength(1)
     })
 
+    test.each([' for claude-sonnet-4-20250514', ' for anthropic/claude@20250514', ' (request 20250514-77)'])(
+      'FP-08 a number in a name%s is no size',
+      async (named) => {
+        const said = { behavior, options: { tellsWindow: false, window: 200_000 } }
+        const plain = await refused(talk(640_000, 20_000), said)
+        const other = await refused(talk(640_000, 20_000), { ...said, options: { ...said.options, named } })
+        const sent = ({ model }: typeof plain): string[] => model.answers.map(allText)
+        expect(sent(other)).toEqual(sent(plain))
+      },
+    )
+
     test('FP-08 it stays shorter: the next run is not refused', async () => {
       const { model, session } = await refused(talk(inBytes * 2), { behavior })
       await createAgent({ provider: model, session, behavior }).run({ prompt: 'And then?' })

@@ -10,7 +10,7 @@ import {
 } from '../../src/index.ts'
 import { call, fakeClock, type ScriptedOptions, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 import type { StepFunction } from '../../src/testing/scripted.ts'
-import type { AgentHookMap, Behavior, LogEntry, ModelEvent } from '../../src/types.ts'
+import type { AgentHookMap, Behavior, Extension, LogEntry, ModelEvent, Run } from '../../src/types.ts'
 import { costOf } from './limits-kit.ts'
 
 const look = tool('look', () => 'seen', { isConcurrencySafe: true })
@@ -97,6 +97,18 @@ describe('each limit by itself', () => {
     expect(heard.at(-1)).toMatchObject(['reached', { limit: 'cost', max: 0.1 }, true])
   })
 
+  test('cost: who may spend nothing may use what costs nothing', async () => {
+    const heard: unknown[] = []
+    const agent = createAgent({
+      provider: scripted(looks(10, '1'), looks(10, '2'), 'fin', { options: { costOf: () => 0 } }),
+      tools: { look },
+      behavior: { limits: { cost: 0 } },
+      hooks: { 'limit:near': (state) => void heard.push(state) },
+    })
+    expect(await agent.run({ prompt: 'go' })).toMatchObject({ stopReason: 'end', text: 'fin', cost: 0 })
+    expect(heard).toEqual([])
+  })
+
   test('turns: model calls, without a call that never happened', async () => {
     const { agent, provider, heard } = agentWith({ turns: 2, warnAt: 1 }, [looks(10, '1'), looks(10, '2'), 'never'])
     expect(await agent.run({ prompt: 'go' })).toMatchObject({ stopReason: 'budget', turns: 2, text: 'looking' })
@@ -128,6 +140,15 @@ describe('each limit by itself', () => {
     const agent = createAgent({ provider, tools: { look, both }, behavior: { limits: { toolCalls: 2 } } })
     expect((await agent.run({ prompt: 'go' })).stopReason).toBe('budget')
     expect(texts(agent.turns).at(-1)).toBe('user: ←seen, Blocked: the budget of 2 tool calls is used up')
+  })
+
+  test('toolCalls: what others block is not counted', async () => {
+    const toolBudgets = { look: { max: 1, onExceed: 'block' } } as const
+    const provider = scripted([call('1', 'look'), call('2', 'look'), call('3', 'look')], [call('4', 'other')], 'fin')
+    const tools = { look, other: tool('other', () => 'done') }
+    const agent = createAgent({ provider, tools, behavior: { toolBudgets, limits: { toolCalls: 2, warnAt: 1 } } })
+    expect(await agent.run({ prompt: 'go' })).toMatchObject({ stopReason: 'end', text: 'fin' })
+    expect(texts(agent.turns)).toContain('user: ←done')
   })
 
   test('toolCalls: a model that has used them all may still answer', async () => {
@@ -256,6 +277,13 @@ describe('prices', () => {
     expect(totalIn).toBeGreaterThan(100)
     expect(totalOut).toBeGreaterThanOrEqual(50)
   })
+
+  test('a service that counts only what it said has read something all the same', async () => {
+    const { agent } = agentWith({ tokens: 10_000 }, [{ text: 'fin', usage: { input: 0, output: 7 } }])
+    const { totalIn, totalOut } = await agent.run({ prompt: 'go' })
+    expect(totalIn).toBeGreaterThan(100)
+    expect(totalOut).toBe(7)
+  })
 })
 
 describe('the tree', () => {
@@ -340,6 +368,58 @@ describe('the tree', () => {
     held.resolve('a is done')
     expect((await running).text).toBe('sum')
     expect(provider.requests.map(({ maxTokens }) => maxTokens)).toEqual([2000, 2000, 2000, 2000])
+  })
+
+  test('a big call aside after a small request is estimated by its own size', async () => {
+    const heard: unknown[] = []
+    let run: Run | undefined
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'some words '.repeat(5000) }] }] as const
+    const review = tool('review', async () => String(await run?.askAside({ cause: 'review', messages })))
+    const provider = scripted([call('1', 'review')], used('fin', 20))
+    const agent = createAgent({
+      provider,
+      tools: { review },
+      extensions: [{ name: 'run', start: (started) => void (run = started) }],
+      behavior: { maxTokens: 500, limits: { tokens: 8000 } },
+      hooks: { 'limit:reached': (state) => void heard.push(state) },
+    })
+    expect(await agent.run({ prompt: 'go' })).toMatchObject({ stopReason: 'end', text: 'fin' })
+    expect(texts(agent.turns)[2]).toMatch(/The budget is used up: 15 of 8000 .limits.tokens./)
+    expect(provider.requests.length).toBe(2)
+    expect(heard).toEqual([]) // the run went on
+  })
+
+  test('what an extension asks while the run begins counts', async () => {
+    const provider = scripted(used('a title', 9000), 'never')
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'A title?' }] }] as const
+    const title: Extension = {
+      name: 'title',
+      start: async (run) => void (await run.askAside({ cause: 'title', messages })),
+    }
+    const agent = createAgent({ provider, extensions: [title], behavior: { limits: { tokens: 9500 } } })
+    expect((await agent.run({ prompt: 'go' })).stopReason).toBe('budget')
+    expect(provider.requests.length).toBe(1)
+  })
+
+  test('a child whose own limit is met does not wait for those beside it', async () => {
+    const met = Promise.withResolvers<void>()
+    const slow: StepFunction = async () => {
+      await met.promise
+      return 'slow'
+    }
+    const presets = { slow: {}, tight: { behavior: { limits: { tokens: 10 } } } }
+    const agent = createAgent({
+      provider: scripted(
+        [call('1', 'spawn', { task: 'a', preset: 'slow' }), call('2', 'spawn', { task: 'b', preset: 'tight' })],
+        slow,
+        'fin',
+      ),
+      tools: { spawn: createSpawnTool({ presets }) },
+      behavior: { limits: { tokens: 100_000 } },
+      hooks: { 'spawn:complete': ({ stats }) => void (stats.stopReason === 'budget' && met.resolve()) },
+    })
+    const stats = await agent.run({ prompt: 'go' })
+    expect(stats).toMatchObject({ text: 'fin', children: [{ stopReason: 'budget' }, { text: 'slow' }] })
   })
 
   test('calls aside count, and one that does not fit ends the run with what it has', async () => {
@@ -487,6 +567,25 @@ describe('whoever goes on', () => {
     const stats = await second.run()
     expect(stats).toMatchObject({ stopReason: 'budget', children: [{ text: 'child is done' }] })
     expect(later.requests.length).toBe(1)
+  })
+
+  test('who is steered again and again in place of an answer stays on the same meter', async () => {
+    const ask = tool('ask', (_, ctx) => ctx.suspend('question'))
+    const steps = Array.from({ length: 9 }, (_, i) => ({
+      calls: [call(`c${i}`, 'ask')],
+      usage: { input: 1000, output: 5 },
+    }))
+    const provider = scripted(...steps)
+    const session = await createSession({ store: createMemoryStore() })
+    const limits = { tokens: 5000, warnAt: 1 }
+    const agent = createAgent({ provider, session, tools: { ask }, behavior: { maxTokens: 500, limits } })
+    const stops = [(await agent.run({ prompt: 'go' })).stopReason]
+    for (let i = 0; i < 8; i++) {
+      await agent.steer('Never mind.')
+      stops.push((await agent.run()).stopReason)
+    }
+    expect(stops.at(-1)).toBe('budget')
+    expect(provider.requests.length).toBeLessThanOrEqual(4)
   })
 
   test('time adds up over the runs, without the time between them', async () => {

@@ -4,7 +4,7 @@ import type { ShownTurn } from '../../core/transcript.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
 import { summaryByRule } from './by-rule.ts'
 import { asBytes, type Limits } from './limits.ts'
-import { frame, pinnedBlocks, summaryText } from './pins.ts'
+import { frame, pinnedBlocks, pinnedIds, summaryText } from './pins.ts'
 import { type Plan, planCut } from './plan.ts'
 import { type Passage, passagesOf } from './render.ts'
 import { bytesOf, sizeOfAll, sizeOfBlock } from './sizes.ts'
@@ -28,14 +28,21 @@ export async function compact(run: Run, options: CompactOptions): Promise<boolea
   const provider = run.provider.meta.name
   const turns = transcript.shownTurns(provider)
   const most = Math.min(Math.max(Math.floor(limits.limit * 0.15), 400), 24_000)
-  let plan = planFor(run, turns, limits, { most, pinned: pinsBytes(run, turns, { pins: [], most }) })
+  let plan = planFor(run, turns, limits, {
+    most,
+    pinned: pinsBytes(run, turns, { pins: [], most, limit: limits.limit }),
+  })
   if (plan.cut === 0) return append(run, plan.edits)
 
   const asked = { turnId, toSeq: turns[plan.cut - 1]!.seq, pins: [] as string[] }
   await run.hooks.ask('compaction:before', asked)
   const pins = Array.isArray(asked.pins) ? asked.pins : []
   // Many pins leave less room for turns; fewer turns are then kept than was said, never more.
-  plan = planFor(run, turns, limits, { most, pinned: pinsBytes(run, turns, { pins, most }) })
+  plan = planFor(run, turns, limits, {
+    most,
+    pinned: pinsBytes(run, turns, { pins, most, limit: limits.limit }),
+    atLeast: plan.cut,
+  })
   const toSeq = turns[plan.cut - 1]!.seq
   const before = transcript.messagesFor(provider)
   const bytesBefore = asBytes(sizeOfAll(before))
@@ -46,7 +53,7 @@ export async function compact(run: Run, options: CompactOptions): Promise<boolea
   })
   const summary: SessionContentBlock[] = [
     { type: 'text', text: `${frame}${text}` },
-    ...pinnedBlocks(run, { toSeq, pins, budget: most }),
+    ...pinnedBlocks(run, { toSeq, pins, budget: most, limit: limits.limit }),
   ]
   await append(run, [{ type: 'compaction', toSeq, summary }, ...plan.edits])
   const bytesAfter = asBytes(sizeOfAll(transcript.messagesFor(provider)))
@@ -71,23 +78,35 @@ interface Room {
   /** For the summary. */
   readonly most: number
   readonly pinned: number
+  /** How many turns it was said would go. */
+  readonly atLeast?: number
 }
 
-function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: Limits, { most, pinned }: Room): Plan {
+function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: Limits, room: Room): Plan {
+  const { most, pinned, atLeast = 0 } = room
   const openTurnId = run.log.transcript.openTurn?.id
   const keepTurns = run.behavior.compactKeepTurns
   const budget = Math.max(limit * 0.3 - Math.max(pinned - limit * 0.05, 0), limit * 0.05)
   const rest = hard === undefined ? Number.POSITIVE_INFINITY : hard - most - pinned - 400
-  return planCut({ turns, openTurnId, keepTurns, budget, hard: Math.max(rest, limit * 0.05), weigh })
+  return planCut({
+    turns,
+    openTurnId,
+    keepTurns,
+    atLeast,
+    pinned: pinnedIds(run),
+    budget,
+    hard: Math.max(rest, limit * 0.05),
+    weigh,
+  })
 }
 
 function pinsBytes(
   run: Run,
   turns: readonly ShownTurn[],
-  { pins, most }: { pins: readonly unknown[]; most: number },
+  { pins, most, limit }: { pins: readonly unknown[]; most: number; limit: number },
 ): number {
   const toSeq = turns.at(-1)?.seq ?? 0
-  const blocks = pinnedBlocks(run, { toSeq, pins, budget: most })
+  const blocks = pinnedBlocks(run, { toSeq, pins, budget: most, limit })
   return blocks.reduce((sum, block) => sum + asBytes(sizeOfBlock(block)), 0)
 }
 

@@ -41,4 +41,4 @@ export interface SummaryQuestion {
 }
 
 /** What is quoted cannot end its own quotation. */
-const sealed = (text: string): string => text.replaceAll(/<\/(record|previous_summary)>/gi, '<\\/$1>')
+const sealed = (text: string): string => text.replaceAll(/<(\s*)\/(\s*)(record|previous_summary)\b/gi, '<$1\\/$2$3')

@@ -97,7 +97,9 @@ function promptTokens({ log: { transcript } }: Run, reply: Message & Partial<Ses
 
 /** "… 215000 tokens > 200000 maximum": the share of the request that would have fitted, if the error tells. */
 function shareIn(message: string): number | undefined {
-  const numbers = (message.replace(/(\d)[,_](?=\d{3})/g, '$1').match(/\b\d{3,9}\b/g) ?? []).map(Number)
+  const plain = message.replace(/(\d)[,_](?=\d{3})/g, '$1')
+  // What stands in a name, such as the date in that of a model, is no size.
+  const numbers = (plain.match(/(?<![\w.@:/-])\d{3,9}(?![\w@/-]|\.\w)/g) ?? []).map(Number)
   // The greatest two are what was sent and what may be; smaller ones are parts of either.
   const [most = 0, next = 0] = [...new Set(numbers)].filter((number) => number >= 500).sort((a, b) => b - a)
   return next > 0 && next / most > 0.01 ? next / most : undefined

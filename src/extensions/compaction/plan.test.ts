@@ -32,6 +32,49 @@ test('a cut parts no call from its results, leaves an open turn alone, and keeps
   )
 })
 
+test('less room never keeps more turns than were said to stay', () => {
+  const sizes = { min: 1000, max: 20_000 }
+  const kind = fc.constantFrom('said', 'answer', 'call')
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(kind, fc.nat(8000), fc.nat(8000)), { minLength: 1, maxLength: 12 }),
+      fc.integer(sizes),
+      fc.double({ min: 0.2, max: 1, noNaN: true }),
+      (steps, budget, part) => {
+        const turns = steps.flatMap(([what, size, more], i) => turnsOf(what, i, { size, more }))
+        const options = { turns, keepTurns: 4, hard: budget, weigh: asBytes }
+        const { cut } = planCut({ ...options, budget })
+        const less = planCut({ ...options, budget: budget * part, atLeast: cut })
+        expect(less.cut).toBeGreaterThanOrEqual(cut)
+      },
+    ),
+  )
+})
+
+test('the thinking before calls that were just answered stays whole, or the service refuses them', () => {
+  const thought: SessionContentBlock = { type: 'thinking', text: 't'.repeat(3000), signature: 'signed' }
+  const asked: SessionContentBlock = { type: 'tool_call', id: 'c', name: 'look', input: {} }
+  const result: SessionContentBlock = { type: 'tool_result', callId: 'c', output: 'r'.repeat(9000) }
+  const turns: ShownTurn[] = [
+    { id: 'q', role: 'user', seq: 1, blocks: [{ type: 'text', text: 'Go.' }] },
+    { id: 'a', role: 'assistant', seq: 2, blocks: [thought, asked] },
+    { id: 'a.results', role: 'user', seq: 3, blocks: [result] },
+  ]
+  for (const budget of [4000, 8000]) {
+    const { edits } = planCut({ turns, keepTurns: 4, budget, hard: 12_000, weigh: asBytes })
+    expect(edits.map(({ turnId }) => turnId)).toEqual(['a.results'])
+  }
+})
+
+test('a pinned turn is not cut, and takes no room from the others', () => {
+  const turns = Array.from({ length: 3 }, (_, i) => turnsOf('call', i, { size: 100, more: 3000 })).flat()
+  const options = { turns, keepTurns: 4, budget: 4000, hard: 4000, weigh: asBytes }
+  const results = turns.at(-1)!.id
+  expect(planCut(options).edits.map(({ turnId }) => turnId)).toContain(results)
+  const pinned = new Set(turns.filter(({ role }) => role === 'user').map(({ id }) => id))
+  expect(planCut({ ...options, pinned })).toEqual({ cut: 0, edits: [] })
+})
+
 test('turns that fit stay as they are, as many as are wanted', () => {
   const turns = Array.from({ length: 10 }, (_, i) => turnsOf('call', i, { size: 100, more: 100 })).flat()
   const plan = planCut({ turns, keepTurns: 3, budget: 10_000, hard: 10_000, weigh: asBytes })

@@ -19,6 +19,10 @@ export interface PlanOptions {
   /** A turn that waits for results, and what comes after it, stays. */
   readonly openTurnId?: string | undefined
   readonly keepTurns: number
+  /** No fewer of the oldest than these go, whatever would fit. */
+  readonly atLeast?: number
+  /** Turns that survive word for word, wherever they stand: they are no part of the budget, and are not cut. */
+  readonly pinned?: ReadonlySet<unknown>
   /** For the turns that stay. */
   readonly budget: number
   /** Up to there what the user said last stays whole. */
@@ -28,20 +32,22 @@ export interface PlanOptions {
 
 /** Cuts between turns only: a call and its results are never parted. Keeps fewer turns where they are too big. */
 export function planCut(options: PlanOptions): Plan {
-  const { turns, keepTurns, budget, hard, weigh } = options
-  const wanted = firstOfNewest(turns, keepTurns)
+  const { turns, keepTurns, atLeast = 0, pinned = none, budget, hard, weigh } = options
+  const wanted = Math.max(firstOfNewest(turns, keepTurns), atLeast)
   const cuts = boundariesOf(turns, options.openTurnId).filter((index) => index >= wanted)
   const last = cuts.at(-1) ?? 0
   const blocks = turns.flatMap((turn, at) =>
     turn.blocks.flatMap((block, index) =>
-      block ? [{ at, turn, index, block, bytes: weigh(sizeOfBlock(block)) }] : [],
+      block && !pinned.has(turn.id) ? [{ at, turn, index, block, bytes: weigh(sizeOfBlock(block)) }] : [],
     ),
   )
   const newest = new Set(blocks.filter(({ at }) => at >= last))
   const question = turns.findLastIndex(isSaid)
   const said = new Set(blocks.filter(({ at }) => at === question && at >= wanted))
+  // Calls that were just answered are refused without the thinking that led to them.
+  const bound = [...newest].filter(({ block }) => block.type === 'thinking')
 
-  for (const whole of [new Set([...newest, ...said]), said]) {
+  for (const whole of [new Set([...newest, ...said]), new Set([...said, ...bound])]) {
     const fixed = sum([...whole].map(({ bytes }) => bytes))
     if (fixed > budget * 0.6) continue
     const weights = weightsFrom(turns.length, partsFrom(blocks, 0, whole), budget / 8)
@@ -50,7 +56,8 @@ export function planCut(options: PlanOptions): Plan {
   }
 
   // Not even the newest fits. What was asked, and pictures that nobody has seen yet, are cut only if they must be.
-  const whole = new Set([...newest].filter((part) => said.has(part) || sizeOfBlock(part.block).media > 0))
+  const unseen = [...newest].filter((part) => said.has(part) || sizeOfBlock(part.block).media > 0)
+  const whole = new Set([...unseen, ...bound])
   const fixed = sum([...whole].map(({ bytes }) => bytes))
   const rest = partsFrom(blocks, last, whole)
   const room = Math.max(budget - fixed, budget / 4)
@@ -80,7 +87,7 @@ interface Part {
   readonly bytes: number
 }
 
-const none: ReadonlySet<Part> = new Set()
+const none: ReadonlySet<never> = new Set()
 
 /** Where a conversation can be cut: before anything but results. */
 function boundariesOf(turns: readonly ShownTurn[], openTurnId: string | undefined): number[] {

@@ -51,3 +51,10 @@ test.each<SessionContentBlock>([
   if (block.type === 'tool_call') expect(short).toMatchObject({ id: 'c', name: 'write' })
   if (block.type === 'tool_result') expect(short).toMatchObject({ callId: 'c' })
 })
+
+test('a call keeps what its service signed it with, unless that is what is long', () => {
+  const asked = { type: 'tool_call', id: 'c', name: 'write', input: { content: long } } as const
+  const providerData = { gemini: { bound: { thoughtSignature: 'signed' } } }
+  expect(shortened({ ...asked, providerData }, 300)).toMatchObject({ providerData })
+  expect(shortened({ ...asked, providerData: { gemini: { long } } }, 300)).not.toHaveProperty('providerData')
+})

@@ -24,7 +24,13 @@ export function shortened(block: SessionContentBlock, most: number): SessionCont
     case 'tool_result':
       return { ...block, output: cutMiddle(outputText(block), most) }
     case 'tool_call':
-      return { type: 'tool_call', id: block.id, name: block.name, input: shortInput(block, most) }
+      return {
+        type: 'tool_call',
+        id: block.id,
+        name: block.name,
+        input: shortInput(block, most),
+        ...signed(block, most),
+      }
     default:
       return undefined // thinking is shown as its service signed it, or not
   }
@@ -52,6 +58,12 @@ function shortInput({ input }: ToolCallBlock, most: number): Record<string, unkn
   const cut = entries.map(([name, value]) => [name, typeof value === 'string' ? cutMiddle(value, each) : value])
   const shorter = Object.fromEntries(cut) as Record<string, unknown>
   return each >= 20 && bytesOf(JSON.stringify(shorter)) <= most ? shorter : { note: '[left out]' }
+}
+
+/** Some services refuse a call without what they signed it with. */
+function signed({ providerData }: ToolCallBlock, most: number): Pick<ToolCallBlock, 'providerData'> {
+  const isSmall = providerData !== undefined && bytesOf(JSON.stringify(providerData)) <= most
+  return isSmall ? { providerData } : {}
 }
 
 function firstBytes(text: string, most: number): string {

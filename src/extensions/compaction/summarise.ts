@@ -43,7 +43,8 @@ export async function summarise(run: Run, task: SummaryTask): Promise<string | u
       })
       const message = { role: 'assistant', content: reply.content } as const
       previous = textOf(message).trim()
-      if (reply.stop === 'refusal' || toolCallsOf(message).length > 0) return undefined
+      // What breaks off says nothing of the next step, which comes last.
+      if (reply.stop === 'refusal' || reply.stop === 'length' || toolCallsOf(message).length > 0) return undefined
     } catch (error) {
       if (run.stop.stopped) throw error
       return undefined

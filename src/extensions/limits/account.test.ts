@@ -69,6 +69,15 @@ describe('an account', () => {
     expect(b.mayGetMore).toBe(false)
   })
 
+  test('knows what no waiting will change', () => {
+    const top = accountOf({ tokens: 700 })
+    const tight = new Account(meterOf({ tokens: 400 }), top)
+    expect(tight.mostOutput(wanted)).toBe(300)
+    taken(new Account(undefined, top))
+    expect(tight.mostOutput(wanted)).toBe(300)
+    expect(top.mostOutput(wanted)).toBe(500) // which may come back
+  })
+
   test('says which limit a wasted attempt has exceeded', () => {
     const account = accountOf({ tokens: 700 })
     taken(account)
@@ -89,4 +98,19 @@ test('a meter shows each limit that is set, cached input and earlier runs includ
     { limit: 'timeMs', spent: 50, max: 90 },
     { limit: 'toolCalls', spent: 1, max: 3 },
   ])
+})
+
+test('a clock that is set back gives no time back', async () => {
+  let now = 1000
+  const meter = new Meter({ timeMs: 100 }, nothingSpent, { now: () => now, timer: () => () => {} })
+  now += 30
+  expect(meter.elapsed).toBe(30)
+  now -= 500
+  expect(meter.elapsed).toBe(30)
+  now += 40
+  expect(meter.state('timeMs')).toEqual({ limit: 'timeMs', spent: 70, max: 100 })
+})
+
+test('a limit that is no whole number gives whole numbers of tokens', () => {
+  expect(taken(accountOf({ tokens: 400.5 }), { leastOutput: 1 }).output).toBe(300)
 })

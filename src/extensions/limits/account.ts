@@ -62,6 +62,12 @@ export class Account {
     return this.#own === 0 && this.meters.some((meter) => meter.isHeld)
   }
 
+  /** Output for which there will be no more room, whatever others give back. */
+  mostOutput(wanted: Wanted): number {
+    const own = this.meters.filter((meter) => !meter.isHeld)
+    return Math.min(wanted.output, ...own.map((meter) => affordable(meter, wanted).fits))
+  }
+
   /** Resolves when something was given back. */
   change(): Promise<void> {
     return this.#bell.next

@@ -19,9 +19,10 @@ export class Estimator {
     const rough = roughTokens(request)
     const last = this.#last
     if (!last || last.rough === 0) return rough
-    const scale = last.real / last.rough
-    if (!isContinued(last, request)) return Math.ceil(rough * (scale > 1 ? scale : Math.min(1, scale * otherwise)))
-    return Math.ceil(last.real * continued + Math.max(0, rough - last.rough) * Math.max(1, scale))
+    // Never below the bound: that one conversation was counted as little says nothing of another.
+    const scale = Math.max(1, last.real / last.rough)
+    if (!isContinued(last, request)) return Math.ceil(rough * scale)
+    return Math.ceil(last.real * continued + Math.max(0, rough - last.rough) * scale)
   }
 
   /** What the service says it has read. */
@@ -62,8 +63,6 @@ function isContinued(last: Measured, { model, system, tools, messages }: ModelRe
 
 /** For what a service counts differently from one time to the next. */
 const continued = 1.02
-/** For another conversation with the same model. */
-const otherwise = 1.25
 
 const bytesPerToken = 3
 const denseBytesPerToken = 1.25

@@ -17,6 +17,8 @@ export class Guard {
   readonly #told = new Set<string>()
   /** A limit that was met, until it is told. */
   #met: LimitState | undefined
+  /** The limit that cut the latest reply short. */
+  #cutBy: LimitState | undefined
   /** A call was refused, or a reply cut short: there will be no other turn. */
   #isLastTurn = false
 
@@ -34,7 +36,9 @@ export class Guard {
       provider,
       estimator: new Estimator(),
       refuse: (state, why) => this.#refuse(state, why),
-      cutShort: (state) => this.#endAfterTurn(state),
+      replied: (cutBy) => {
+        this.#cutBy = cutBy
+      },
     }
     return { ...plainProvider(provider), stream: (request, signal) => new MeteredStream(metering, request, signal) }
   }
@@ -56,6 +60,8 @@ export class Guard {
   }
 
   async afterTurn({ turnId, error }: HookContexts['turn:after']): Promise<void> {
+    // The latest reply is that of the turn itself: what was asked aside before it did its part, cut or not.
+    if (this.#cutBy && !error) this.#endAfterTurn(this.#cutBy)
     if (error instanceof AgentBudgetError) await this.#tellOfIt(turnId)
     // A call aside that did not fit was done without.
     else if (!this.#isLastTurn) this.#met = undefined
@@ -120,7 +126,8 @@ export class Guard {
   #usedUp({ stop }: HookContexts['turn:next']): LimitState | undefined {
     if (stop) return undefined
     for (const { states } of this.#account.meters)
-      for (const state of states) if (endsRuns.has(state.limit) && state.spent >= state.max) return state
+      for (const state of states)
+        if (endsRuns.has(state.limit) && state.spent >= state.max && !isFree(state)) return state
     return undefined
   }
 
@@ -129,7 +136,8 @@ export class Guard {
     const near: LimitState[] = []
     for (const { states, limits } of this.#account.meters)
       for (const state of states) {
-        if (this.#told.has(state.limit) || state.spent < state.max * (limits.warnAt ?? usualWarning)) continue
+        if (this.#told.has(state.limit) || isFree(state)) continue
+        if (state.spent < state.max * (limits.warnAt ?? usualWarning)) continue
         this.#told.add(state.limit)
         near.push(state)
       }
@@ -140,6 +148,9 @@ export class Guard {
 const usualWarning = 0.8
 const noLimit = Number.POSITIVE_INFINITY
 const endsRuns: ReadonlySet<string> = new Set(['cost', 'tokens', 'turns'])
+
+/** Whoever may spend nothing may go on as long as it costs nothing. */
+const isFree = ({ limit, spent, max }: LimitState): boolean => limit === 'cost' && spent === 0 && max === 0
 
 function noteOn({ limit, spent, max }: LimitState): string {
   const part = max > 0 ? Math.floor((100 * spent) / max) : 100

@@ -38,15 +38,24 @@ export class Meter {
   readonly #spent: Record<Amount, number>
   readonly #held: Record<Amount, number> = { cost: 0, tokens: 0, turns: 0 }
   readonly #clock: Clock
-  /** When it would have begun, had it run without a break. */
-  readonly #since: number
+  #elapsed: number
+  #lookedAt: number
 
   constructor(limits: Limits, { cost, tokens, turns, timeMs, calls }: Spent, clock: Clock) {
     this.limits = limits
     this.calls = new Set(calls)
     this.#spent = { cost, tokens, turns }
     this.#clock = clock
-    this.#since = clock.now() - timeMs
+    this.#elapsed = timeMs
+    this.#lookedAt = clock.now()
+  }
+
+  /** Time goes on only: a clock that is set back gives none back. */
+  get elapsed(): number {
+    const now = this.#clock.now()
+    this.#elapsed += Math.max(0, now - this.#lookedAt)
+    this.#lookedAt = now
+    return this.#elapsed
   }
 
   /** What may still be asked for. */
@@ -75,7 +84,7 @@ export class Meter {
       ['cost', money / billion, cost],
       ['tokens', spent.tokens, tokens],
       ['turns', spent.turns, turns],
-      ['timeMs', this.#clock.now() - this.#since, timeMs],
+      ['timeMs', this.elapsed, timeMs],
       ['toolCalls', this.calls.size, toolCalls],
     ] as const
     return shown.flatMap(([limit, spent, max]) => (max === undefined ? [] : [{ limit, spent, max }]))
@@ -87,6 +96,6 @@ export class Meter {
 
   #max(name: Amount): number {
     const { [name]: max = Number.POSITIVE_INFINITY } = this.limits
-    return name === 'cost' ? Math.floor(max * billion) : max
+    return Math.floor(name === 'cost' ? max * billion : max) // nobody is asked for half a token
   }
 }

@@ -23,8 +23,8 @@ export interface Metering {
   readonly tally: RunTally
   /** A limit does not let a request through. */
   refuse(state: LimitState, why: string): AgentBudgetError
-  /** A limit cut a reply short. */
-  cutShort(state: LimitState): void
+  /** There was a reply; with the limit that cut it short, if one did. */
+  replied(cutBy: LimitState | undefined): void
 }
 
 /**
@@ -118,14 +118,15 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   async #reserve(): Promise<Reservation> {
     const { run, account } = this.#metering
     const output = this.#request.maxTokens + thinkingTokens(this.#request)
-    const wanted = { input: this.#input, output, quote: this.#quote }
+    const least = leastOutput(this.#request)
+    const wanted = { input: this.#input, output, leastOutput: least, quote: this.#quote }
     for (;;) {
       if (run.stop.stopped) throw run.stop.reason
-      const { mayGetMore } = account
-      const least = mayGetMore ? output : leastOutput(this.#request)
-      const granted = account.reserve({ ...wanted, leastOutput: least })
+      const most = account.mostOutput(wanted)
+      const mayWait = account.mayGetMore && most >= least
+      const granted = account.reserve({ ...wanted, leastOutput: mayWait ? most : least })
       if ('amounts' in granted) return granted
-      if (!mayGetMore) throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}`)
+      if (!mayWait) throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}`)
       try {
         await orStopped(account.change(), run.stop)
       } catch (error) {
@@ -183,9 +184,9 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   #reply(reply: ModelReply): ModelReply {
     const reservation = this.#reservation
     if (!reservation) return reply
-    const { account, estimator, tally, cutShort } = this.#metering
+    const { account, estimator, tally, replied } = this.#metering
     this.#close()
-    if (reservation.cutBy && reply.stop === 'length') cutShort(reservation.cutBy)
+    replied(reply.stop === 'length' ? reservation.cutBy : undefined)
     const usage = this.#real(reply)
     account.settle(reservation, amountsOf(usage, 1))
     tally.replies.push({ usage, model: this.#request.model })
@@ -194,12 +195,13 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     return { ...reply, usage }
   }
 
-  /** A service that counts nothing has used up something all the same. */
+  /** A service that does not count what it read, or nothing at all, has used up something all the same. */
   #real({ usage: reported, content }: ModelReply): TurnUsage {
     const usage = readUsage(reported, this.#request.model)
-    const isCounted = amountsOf(usage, 1).tokens > 0
+    const { input, output, cacheRead = 0, cacheCreation = 0 } = usage
+    if (input + cacheRead + cacheCreation > 0) return this.#priced(usage)
     const bytes = Math.max(this.#bytes, JSON.stringify(content)?.length ?? 0)
-    return this.#priced(isCounted ? usage : { ...usage, input: this.#input, output: streamedTokens(bytes) })
+    return this.#priced({ ...usage, input: this.#input, output: output > 0 ? output : streamedTokens(bytes) })
   }
 
   #fail(error: unknown): void {

@@ -95,7 +95,7 @@ async function sumOf(run: Run, tallies: readonly RunTally[]): Promise<Omit<Spent
 }
 
 /** Calls that were made before there was a limit may have no price yet. */
-async function priced({ provider }: Run, { usage, model }: Used): Promise<Used['usage']> {
+export async function priced({ provider }: Run, { usage, model }: Used): Promise<Used['usage']> {
   if (usage.cost !== undefined) return usage
   const cost = await priceOf(provider, model, usage)
   return cost === undefined ? usage : { ...usage, cost }

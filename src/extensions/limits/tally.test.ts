@@ -24,7 +24,7 @@ const reserved = (tokens: number): EntryBody => ({
   value: { reserved: { tokens, cost: tokens, turns: 1 } },
 })
 const released: EntryBody = { type: 'state', owner: 'limits', value: { reserved: null } }
-const result = (callId: string, outcome: 'done' | 'blocked' | 'aborted'): EntryBody => ({
+const result = (callId: string, outcome: Extract<EntryBody, { type: 'call_result' }>['outcome']): EntryBody => ({
   type: 'call_result',
   callId,
   output: '',
@@ -89,12 +89,35 @@ describe('what a log tells', () => {
 
   test('a prompt is what the user said before or at the beginning, not what was said during a run', () => {
     const promptsIn = (...bodies: EntryBody[]): boolean[] => tallyLog(log(...bodies)).map(({ hasPrompt }) => hasPrompt)
-    expect(promptsIn(started('a'), result('1', 'aborted'), turn('user', 'a'))).toEqual([true])
+    expect(promptsIn(started('a'), result('1', 'skipped'), turn('user', 'a'))).toEqual([true])
     expect(promptsIn(turn('user', ''), started('a'), ended('a', 'crashed'), started('b'))).toEqual([true, false])
     expect(promptsIn(started('a'), turn('assistant', 'a'), turn('user', 'a'))).toEqual([false])
     const letter: EntryBody = { type: 'input', mode: 'prompt', clientKey: 'k', content: [] }
     const delivered: EntryBody = { ...turn('user', 'a'), consumed: ['e1'] } as EntryBody
     expect(promptsIn(letter, started('a'), released, delivered)).toEqual([true])
+  })
+
+  test('who is steered, or told that a limit is near, goes on with the same work', () => {
+    const steering: EntryBody = { type: 'input', mode: 'steer', clientKey: 'k', content: [] }
+    const delivered: EntryBody = { ...turn('user', 'a'), consumed: ['e1'] } as EntryBody
+    expect(tallyLog(log(steering, started('a'), result('1', 'skipped'), delivered))[0]!.hasPrompt).toBe(false)
+    expect(tallyLog(log(started('a'), result('1', 'done'), turn('user', 'a')))[0]!.hasPrompt).toBe(false)
+  })
+
+  test('what others write into the log of a run that died does not make it live longer', () => {
+    const late = (body: EntryBody, seq: number): LogEntry => ({ ...body, seq, id: `l${seq}`, at: 9_000_000 })
+    const begun = log(started('a'), turn('user', 'a'))
+    const message: EntryBody = { type: 'input', mode: 'steer', clientKey: 'k', content: [] }
+    const answer: EntryBody = { type: 'approval_answered', callId: '1', digest: 'd', decision: 'allow', by: 'me' }
+    for (const stop of ['crashed', 'forked'])
+      for (const body of [message, answer, result('1', 'unknown')])
+        expect(tallyLog([...begun, late(body, 3), late(ended('a', stop), 4)])[0]!.timeMs).toBe(10)
+  })
+
+  test('a clock that was set back takes no time away', () => {
+    const [first, second] = log(started('a'), turn('user', 'a'))
+    const end = { ...ended('a'), seq: 3, id: 'e3', at: 10 }
+    expect(tallyLog([first!, second!, end])[0]!.timeMs).toBe(10)
   })
 
   test('a child’s calls are told apart by the log of their own', () => {

@@ -56,7 +56,7 @@ class LogReader {
 
   read(entry: LogEntry): void {
     const wasBeginning = this.#isBeginning
-    this.#isBeginning = entry.type === 'run_started' || (wasBeginning && entry.type === 'call_result')
+    this.#isBeginning = entry.type === 'run_started' || (wasBeginning && isSkipped(entry))
     switch (entry.type) {
       case 'run_started':
         this.#begin(entry)
@@ -83,14 +83,15 @@ class LogReader {
         this.#end(entry)
         return // somebody may have written this one long after the run
     }
-    this.#lastAt = entry.at
+    if (isWrittenLater(entry)) return
+    this.#lastAt = Math.max(this.#lastAt, entry.at) // a clock may be set back
     const latest = this.tallies.at(-1)
-    if (latest && this.#startedAt > 0) latest.timeMs = entry.at - this.#startedAt
+    if (latest && this.#startedAt > 0) latest.timeMs = this.#lastAt - this.#startedAt
   }
 
   #begin({ runId, parent, model, at }: EntryOf<'run_started'>): void {
     this.#model = model
-    this.#startedAt = at
+    this.#startedAt = this.#lastAt = at
     if (parent?.session !== undefined) this.#logId = `${parent.session}/${parent.callId}`
     this.tallies.push(newTally(runId, parent?.runId, this.#isSpokenTo))
     this.#isSpokenTo = false
@@ -102,7 +103,12 @@ class LogReader {
       this.#isSpokenTo = false
       if (turn.usage) this.#use(turn.runId, turn.usage, 'replies', turn)
     } else if (turn.runId === '') this.#isSpokenTo = true
-    else if (latest && (wasBeginning || consumed.some((id) => this.#prompts.has(id)))) latest.hasPrompt = true
+    else if (latest?.runId === turn.runId && this.#isPrompt(consumed, wasBeginning)) latest.hasPrompt = true
+  }
+
+  /** Who is steered goes on with the same work, even where that is the first thing that happens. */
+  #isPrompt(consumed: readonly string[], wasBeginning: boolean): boolean {
+    return consumed.length > 0 ? consumed.some((id) => this.#prompts.has(id)) : wasBeginning
   }
 
   #use(runId: string, usage: TurnUsage, kind: 'replies' | 'wasted', turn?: SessionTurn): void {
@@ -121,11 +127,22 @@ class LogReader {
 
   #end({ at, stop }: EntryOf<'run_ended'>): void {
     const latest = this.tallies.at(-1)
-    // Of a process that died only its last word tells how long it lived.
-    if (latest && this.#startedAt > 0) latest.timeMs = (stop === 'crashed' ? this.#lastAt : at) - this.#startedAt
+    // Of a process that died, or a run that was forked, only its last word tells how long it lived.
+    const last = endedByOthers.has(stop) ? this.#lastAt : Math.max(this.#lastAt, at)
+    if (latest && this.#startedAt > 0) latest.timeMs = last - this.#startedAt
     this.#startedAt = 0
   }
 }
+
+/** A prompt takes the place of calls that waited. */
+const isSkipped = (entry: LogEntry): boolean => entry.type === 'call_result' && entry.outcome === 'skipped'
+
+/** What others say to a run, and what they say of its calls, may come long after it died. */
+const isWrittenLater = (entry: LogEntry): boolean =>
+  entry.type === 'input' ||
+  entry.type === 'approval_answered' ||
+  (entry.type === 'call_result' && entry.outcome === 'unknown')
+const endedByOthers: ReadonlySet<string> = new Set(['crashed', 'forked'])
 
 export function newTally(runId: string, parentRunId: string | undefined, hasPrompt: boolean): RunTally {
   return { runId, parentRunId, hasPrompt, replies: [], wasted: [], lost: [], calls: new Set(), timeMs: 0 }

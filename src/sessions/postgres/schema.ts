@@ -5,7 +5,7 @@ export const format = 1
 
 /** The name of a schema as it stands in a statement. */
 export function quoted(name: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_$-]{0,62}$/.test(name) || /^pg_/i.test(name))
+  if (!/^[A-Za-z_][A-Za-z0-9_-]{0,62}$/.test(name) || /^pg_/i.test(name))
     throw new TypeError(
       `"${name}" cannot be the schema of a Postgres store: use letters, digits, "_" and "-", at most 63, and not "pg_…"`,
     )

@@ -17,6 +17,7 @@ export function createWakeUps(channel: string, { url, sql }: { url: string; sql?
   const listeners = new Map<string, Set<() => void>>()
   let line: Promise<Line> | undefined
   let ending: Promise<unknown> | undefined
+  let isClosed = false
 
   function ring(session?: string): void {
     const rung = session === undefined ? [...listeners.values()] : [listeners.get(session) ?? []]
@@ -24,17 +25,23 @@ export function createWakeUps(channel: string, { url, sql }: { url: string; sql?
   }
 
   function check(): void {
-    if (line || listeners.size === 0) return
+    if (line || isClosed || listeners.size === 0) return
     const forget = (): void => {
       if (line === mine) line = undefined
     }
+    let hasStood = false
     const lost = (): void => {
       forget()
-      ring()
+      // One that never stood is tried again when somebody looks by himself. Ringing would make him look at once, and so
+      // ask a server that has no connection left for one again and again.
+      if (hasStood) ring()
     }
     const mine = sql ? borrowedLine(sql, channel, ring) : ownLine(url, channel, ring, lost)
     line = mine
-    mine.then(() => ring(), forget) // what changed before it stood was not heard
+    mine.then(() => {
+      hasStood = true
+      ring() // what changed before it stood was not heard
+    }, forget)
   }
 
   function hangUp(): void {
@@ -55,6 +62,7 @@ export function createWakeUps(channel: string, { url, sql }: { url: string; sql?
     },
     check,
     async close() {
+      isClosed = true
       listeners.clear()
       hangUp()
       await ending

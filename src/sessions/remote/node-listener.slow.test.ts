@@ -52,6 +52,23 @@ describe('a web handler behind node:http', () => {
     expect([answer.statusCode, await textOf(answer)]).toEqual([413, 'enough'])
   })
 
+  test('does not listen for ever to one who talks on after the answer', async () => {
+    const port = await listening(async (asked) => {
+      await asked.body?.cancel()
+      return new Response('no', { status: 401 })
+    })
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(true)))
+    const [chunk, most] = [new Uint8Array(1_000_000), 200]
+    socket.resume().write(`PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: ${1e12}\r\n\r\n`)
+    const sent = async (): Promise<boolean> => {
+      for (let i = 0; i < most && !socket.destroyed; i++) await new Promise((resolve) => socket.write(chunk, resolve))
+      return socket.destroyed
+    }
+    expect(await Promise.race([closed, sent()])).toBe(true)
+    socket.destroy()
+  })
+
   test('hears that the client hung up', async () => {
     let hear: () => void = () => {}
     const heard = new Promise<void>((resolve) => (hear = resolve))

@@ -56,8 +56,16 @@ function bodyOf(incoming: NodeRequest): ReadableStream<Uint8Array> {
   })
 }
 
+/** Who has sent so much without reading our answer never will. */
+const mostDrained = 64 * 1024 * 1024
+
 async function drain(iterator: AsyncIterator<Uint8Array>): Promise<void> {
   try {
-    while (!(await iterator.next()).done) {}
+    for (let left = mostDrained; left > 0; ) {
+      const { done, value } = await iterator.next()
+      if (done) return
+      left -= value.byteLength
+    }
+    await iterator.return?.() // closes the connection
   } catch {} // the client is gone, and with it the rest
 }

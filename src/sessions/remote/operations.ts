@@ -4,12 +4,12 @@ import type { InboxItem } from '../../core/log.ts'
 import type { Fence, SessionStore } from '../../core/store.ts'
 import type { Gate, StoreMethod } from './access.ts'
 import { reprDigestOf, sha256Hex } from './bytes.ts'
-import { pageOf } from './page.ts'
+import { mostLength, pageOf } from './page.ts'
 import { parseFenceHeader, segmentOf } from './protocol.ts'
 import { badRequest, Refusal, respond } from './refusal.ts'
 import { bytesOf, objectOf } from './request-body.ts'
 import type { Route } from './route.ts'
-import { asEntries, entriesFlaw, isCount, itemFlaw } from './shape.ts'
+import { asEntries, entriesFlaw, isCount, isFiniteNumber, itemFlaw } from './shape.ts'
 import { watchOnce } from './watch-once.ts'
 
 export interface HandlerContext {
@@ -79,9 +79,11 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
       ? { owner: route.query.get('owner'), ttlMs: 0, epoch: countOf(route, 'epoch'), takeOver: undefined }
       : await objectOf(request, maxBytes)
     if (typeof owner !== 'string') throw badRequest('A lease needs an owner')
-    if (typeof ttlMs !== 'number' || !(ttlMs >= 0)) throw badRequest('A lease needs ttlMs, its time in milliseconds')
+    if (!isFiniteNumber(ttlMs) || ttlMs < 0) throw badRequest('A lease needs ttlMs, its time in milliseconds')
     if (request.method === 'POST' ? epoch !== undefined : !isCount(epoch))
       throw badRequest('A lease is taken with POST and no epoch, and renewed with PUT and its epoch')
+    // Who does not wait any more may have asked again already, and this one would take the session from that one.
+    if (!isGivenBack && request.signal.aborted) throw badRequest('The request was called off')
     const asked = { owner, ttlMs, ...(isCount(epoch) && { epoch }), ...(takeOver === true && { takeOver }) }
     const lease = await store.lease(id, asked)
     const { epoch: held, head, inbox } = lease
@@ -101,7 +103,9 @@ export const operations: Readonly<Record<StoreMethod, (context: HandlerContext, 
     const seen = new Set(route.query.getAll('seen'))
     const change = await watchOnce(store, id, { after, seen, holdMs, signal: request.signal, clock })
     const [entries, inbox] = [pageOf(change?.entries ?? []), pageOf(change?.inbox ?? [])]
-    return respond(`"session":${JSON.stringify(id)},"entries":${entries.text},"inbox":${inbox.text}`)
+    // Together they may be more than a client takes. What waits is still there when it asks for what comes after these.
+    const isBoth = entries.count === 0 || entries.text.length + inbox.text.length <= mostLength
+    return respond(`"session":${JSON.stringify(id)},"entries":${entries.text},"inbox":${isBoth ? inbox.text : '[]'}`)
   },
 
   async putBlob({ store, request, route, maxBytes }, id) {

@@ -35,7 +35,7 @@ export interface RemoteSettings extends Required<Omit<RemoteStoreOptions, 'url' 
 /** A response with JSON is never bigger; a server answers in pages. */
 export const mostPageBytes = 32 * 1024 * 1024
 
-const keysTravelIn = /^(authorization|proxy-authorization|cookie|(x-)?api-key)$/i
+const keysTravelIn = /auth|cookie|key|token|secret|password/i
 
 export function checkRemoteOptions(options: RemoteStoreOptions): RemoteSettings {
   const url = checkUrl(options?.url)

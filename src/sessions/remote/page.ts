@@ -1,5 +1,5 @@
 /** In characters, so at most three times that in bytes. */
-const mostLength = 8 * 1024 * 1024
+export const mostLength = 8 * 1024 * 1024
 const mostItems = 10_000
 
 export interface Page {

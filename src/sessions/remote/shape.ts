@@ -10,6 +10,9 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 /** A number that counts something. */
 export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
+/** A number that JSON can give back: `1e999` is a number there too, and is read as infinite. */
+export const isFiniteNumber = (value: unknown): value is number => Number.isFinite(value)
+
 /** What keeps a value from being the entries that follow `head`; undefined when nothing does. */
 export function entriesFlaw(value: unknown, head: number): string | undefined {
   if (!Array.isArray(value)) return 'the entries are not a list'
@@ -19,7 +22,7 @@ export function entriesFlaw(value: unknown, head: number): string | undefined {
     if (entry.seq !== expected) return `entry ${expected} has a number that is ${shown(entry.seq)}`
     if (typeof entry.id !== 'string') return `entry ${expected} has no id`
     if (typeof entry.type !== 'string') return `entry ${expected} has no type`
-    if (typeof entry.at !== 'number') return `entry ${expected} has no time`
+    if (!isFiniteNumber(entry.at)) return `entry ${expected} has no time`
     if (isTooDeep(entry)) return `entry ${expected} is nested too deeply`
   }
   return undefined
@@ -63,7 +66,7 @@ export function sessionInfoOf(value: unknown): SessionInfo | string {
   if (!isCount(head)) return `the head of a session is ${shown(head)}`
   if (parent !== undefined && typeof parent !== 'string') return 'the parent of a session is no text'
   for (const time of [createdAt, updatedAt])
-    if (time !== undefined && typeof time !== 'number') return 'a time of a session is no number'
+    if (time !== undefined && !isFiniteNumber(time)) return 'a time of a session is no number'
   return value as unknown as SessionInfo
 }
 

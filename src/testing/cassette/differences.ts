@@ -29,7 +29,7 @@ export function differenceOf(recorded: TapedRequest, now: TapedRequest): Found |
 function listDifference(name: string, recorded: readonly object[], now: readonly object[]): Found | undefined {
   for (let i = 0; i < Math.max(recorded.length, now.length); i++) {
     const [one, other] = [recorded[i], now[i]]
-    if (one && other && isAsTaped(itemText(one), itemText(other))) continue
+    if (one && other && isSameText(itemText(one), itemText(other))) continue
     const field = `${name}[${i}]`
     return { field, recorded: one && shownItem(one), now: other && shownItem(other) }
   }
@@ -45,7 +45,26 @@ function shownItem(item: object): object {
   return { role, content }
 }
 
-const isSame = (recorded: unknown, now: unknown): boolean => isAsTaped(stableText(recorded), stableText(now))
+const isSame = (recorded: unknown, now: unknown): boolean => isSameText(stableText(recorded), stableText(now))
+
+/** Of data as JSON. A placeholder stands for a part of one text in it, never for several fields or messages. */
+function isSameText(recorded: string, now: string): boolean {
+  if (recorded === now) return true
+  return recorded.includes('[REDACTED:') && isSameData(JSON.parse(recorded), JSON.parse(now))
+}
+
+function isSameData(recorded: unknown, now: unknown): boolean {
+  if (typeof recorded === 'string' && typeof now === 'string') return isAsTaped(recorded, now)
+  if (typeof recorded !== 'object' || typeof now !== 'object' || !recorded || !now) return recorded === now
+  if (Array.isArray(recorded) !== Array.isArray(now)) return false
+  const left = new Map(Object.entries(now))
+  for (const [key, value] of Object.entries(recorded)) {
+    const name = left.has(key) ? key : [...left.keys()].find((other) => isAsTaped(key, other))
+    if (name === undefined || !isSameData(value, left.get(name))) return false
+    left.delete(name)
+  }
+  return left.size === 0
+}
 
 /** Whether tool input is as recorded. */
 export const isSameInput = isSame
@@ -87,8 +106,21 @@ function linesOf(value: unknown): string {
 /** A line that differs in its secrets only is no difference; and an error is shown and logged, so it has none. */
 function maskedLike(recorded: string, now: string): string {
   const masked = recorded.split('\n').filter((line) => line.includes('[REDACTED:'))
-  const lines = now.split('\n').map((line) => masked.find((one) => isAsTaped(one, line)) ?? line)
-  return createRedactor().text(lines.join('\n'))
+  const around = masked.flatMap((line) => [...line.matchAll(/(.{1,16})(\[REDACTED:\d+\])(.|$)/g)])
+  const lines = now.split('\n').map((line) => masked.find((one) => isAsTaped(one, line)) ?? maskedWithin(line, around))
+  return createRedactor({ env: globalThis.process?.env ?? {} }).text(lines.join('\n'))
+}
+
+/** A line that differs elsewhere has its secrets where the recorded one has them: between the same words. */
+function maskedWithin(line: string, around: readonly RegExpMatchArray[]): string {
+  let masked = line
+  for (const [, before = '', mask = '', after = ''] of around) {
+    const start = masked.indexOf(before) + before.length
+    if (start < before.length) continue
+    const end = after === '' ? masked.length : masked.indexOf(after, start + 1)
+    if (end > start) masked = masked.slice(0, start) + mask + masked.slice(end)
+  }
+  return masked
 }
 
 function firstDifference(a: string, b: string): number {

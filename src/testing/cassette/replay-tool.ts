@@ -85,21 +85,31 @@ export function replayTool(player: Player, recorded: RecordedTools, name: string
 
   async function runAgain(call: RecordedCall, input: unknown, ctx: ToolContext): Promise<unknown> {
     const steps = call.steps.values()
-    const next = (did: string): number => {
+    const next = (now: ToolStep): number => {
       const { value } = steps.next()
-      if (value?.step.did === did) return value.place
-      throw player.fail(
-        new ReplayError(
-          `Call ${call.callId} of tool "${name}" does something else than recorded: ${did} instead of ${value?.step.did ?? 'nothing more'}`,
-        ),
-      )
+      if (value?.step.did !== now.did)
+        throw player.fail(
+          new ReplayError(
+            `Call ${call.callId} of tool "${name}" does something else than recorded: ${now.did} instead of ${value?.step.did ?? 'nothing more'}`,
+          ),
+        )
+      // What goes into the log has to be the same; the input of a call is looked at by the tool that is called.
+      if (value.step.did === 'append' && now.did === 'append' && !isSameInput(value.step.bodies, now.bodies))
+        throw player.fail(
+          differs(`call ${call.callId} of tool "${name}"`, {
+            field: 'what it appends to the log',
+            recorded: value.step.bodies,
+            now: now.bodies,
+          }),
+        )
+      return value.place
     }
     const watched = tapedContext(ctx, {
       async mark(step) {
-        if (!player.isLive) await player.turn(next(step.did))
+        if (!player.isLive) await player.turn(next(step))
       },
       note(step) {
-        if (!player.isLive) player.use(next(step.did))
+        if (!player.isLive) player.use(next(step))
       },
     })
     let given: { value: unknown } | { error: unknown }

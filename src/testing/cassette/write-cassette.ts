@@ -45,7 +45,7 @@ function lineOf(group: readonly TapeItem[], requests: Requests, redactor: Redact
   }
   if (first.type !== 'request') return redactor.json(first)
   const { request, ...about } = first
-  return { ...about, ...(redactor.json(requests.shortened(first.n, request)) as object) }
+  return { ...redactor.json(about), ...(redactor.json(requests.shortened(first.n, request)) as object) }
 }
 
 const isReading = ({ type }: TapeItem): boolean => type === 'now' || type === 'id' || type === 'random'

@@ -1,0 +1,76 @@
+import type { Clock } from '../core/clock.ts'
+import { LeaseLostError } from '../core/errors.ts'
+import { failpoint } from '../core/failpoint.ts'
+import type { InboxItem } from '../core/log.ts'
+import type { SessionStore } from '../core/store.ts'
+
+export interface WriteLeaseOptions {
+  readonly store: SessionStore
+  readonly owner: string
+  readonly ttlMs: number
+  readonly clock: Clock
+  /** Called with what waits in the inbox, each time the lease is renewed. */
+  readonly onRenewed: (inbox: readonly InboxItem[]) => void
+}
+
+/** The right to write a session, kept alive as long as it is wanted. */
+export class WriteLease {
+  /** Told when somebody else has taken the session. */
+  onLost: ((error: LeaseLostError) => void) | undefined
+  readonly #options: WriteLeaseOptions
+  #held: { readonly id: string; readonly epoch: number } | undefined
+  #stopRenewing: (() => void) | undefined
+  #renewing: Promise<void> = Promise.resolve()
+
+  constructor(options: WriteLeaseOptions) {
+    this.#options = options
+  }
+
+  get epoch(): number | undefined {
+    return this.#held?.epoch
+  }
+
+  /** Takes it, and says what waits in the inbox. */
+  async take(id: string, takeOver: boolean): Promise<readonly InboxItem[]> {
+    const { store, owner, ttlMs } = this.#options
+    failpoint('lease.take.before')
+    const { epoch, inbox } = await store.lease(id, { owner, ttlMs, takeOver })
+    failpoint('lease.take.after')
+    this.#held = { id, epoch }
+    this.#renewLater(this.#held)
+    return inbox
+  }
+
+  async giveBack(): Promise<void> {
+    this.#stopRenewing?.()
+    this.#stopRenewing = undefined
+    if (!this.#held) return
+    const { id, epoch } = this.#held
+    this.#held = undefined
+    const { store, owner } = this.#options
+    await this.#renewing // one that arrived later would hold what nobody wants any more
+    failpoint('lease.release.before')
+    // Whoever took the session over meanwhile has nothing to be told.
+    await store.lease(id, { owner, ttlMs: 0, epoch }).catch(() => {})
+  }
+
+  #renewLater(held: { readonly id: string; readonly epoch: number }): void {
+    const { store, owner, ttlMs, clock, onRenewed } = this.#options
+    this.#stopRenewing = clock.timer(ttlMs / 3, () => {
+      if (this.#held !== held) return
+      this.#renewing = store.lease(held.id, { owner, ttlMs, epoch: held.epoch }).then(
+        ({ inbox }) => {
+          if (this.#held !== held) return
+          this.#renewLater(held)
+          onRenewed(inbox)
+        },
+        (error) => {
+          if (this.#held !== held) return
+          // A lease that is lost ends what runs under it; anything else may pass, so it is tried again.
+          if (error instanceof LeaseLostError) this.onLost?.(error)
+          else this.#renewLater(held)
+        },
+      )
+    })
+  }
+}
