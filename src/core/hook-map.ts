@@ -163,7 +163,7 @@ export interface HookContexts {
     Gate & {
       readonly runToolCounts: Counts
       readonly effects: readonly Effect[]
-      /** What somebody decided about this call since it was halted. A denial blocks, unless a handler says otherwise. */
+      /** What somebody decided about this call since it was halted. A denial blocks, whatever a handler says. */
       readonly approval?: Approval
       /** Ends the run before this call and its neighbours start; they stay open, and wait for an answer in the log. */
       halt?: Halt

@@ -161,6 +161,11 @@ describe('an import', () => {
     ['an entry without an id', change(3, ({ id: _, ...entry }) => entry), 'at line 3: its id must be a text'],
     ['an entry without a time', change(3, ({ at: _, ...entry }) => entry), 'at line 3: its time (at) must be a number'],
     [
+      'an entry that only names a blob',
+      change(3, (entry) => ({ ...entry, type: 'spilled', blob: 'x' })),
+      'at line 3: an export holds entries whole',
+    ],
+    [
       'a turn of nobody',
       change(3, (entry) => ({ ...entry, type: 'turn', turn: {} })),
       'at line 3: the entry of type "turn" has no right turn.id',

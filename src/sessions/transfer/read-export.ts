@@ -104,6 +104,7 @@ class Reader {
     if (this.#ids.has(id)) throw corrupt(number, `the id "${id}" is there twice`)
     if (typeof at !== 'number') throw corrupt(number, `its time (at) must be a number, got ${show(at)}`)
     if (typeof type !== 'string' || type === '') throw corrupt(number, `its type must be a text, got ${show(type)}`)
+    if (type === 'spilled') throw corrupt(number, 'an export holds entries whole, not the names of their blobs')
     const flaw = flawOf(line)
     if (flaw && flaw !== 'malformed text') throw corrupt(number, `its content cannot be kept: ${flaw}`)
     const wrong = wrongField(line)
