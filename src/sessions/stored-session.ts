@@ -247,7 +247,12 @@ class StoredSession implements Session {
 
   async pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
     const children = await Promise.all((await this.#descendants()).map((id) => this.#read(id)))
-    return [this, ...children].flatMap(({ id, pending }) => pending.map((call) => ({ ...call, sessionId: id })))
+    const waiting = [this, ...children].flatMap(({ id, pending }) =>
+      pending.map((call) => ({ ...call, sessionId: id })),
+    )
+    // A call that waits for its child is answered there.
+    const isAbove = (id: string): boolean => waiting.some(({ sessionId }) => `${sessionId}/`.startsWith(`${id}/`))
+    return waiting.filter(({ sessionId, callId }) => !isAbove(`${sessionId}/${callId}`))
   }
 
   async #read(id: string): Promise<StoredSession> {

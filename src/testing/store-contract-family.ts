@@ -51,6 +51,17 @@ export const familyCases: Record<string, Prove> = {
     checkEqual(await store.read('p/c'), [entry(1)], 'the child')
   },
 
+  async 'asking for the inbox of a child does not get in the way of who writes it'(store) {
+    const epoch = await write(store, 'p', 1)
+    await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })
+    await store.send('p/c', item('k1', 'for the child'))
+    const own = await store.lease('p/c', { owner: 'ann', ttlMs: hour, takeOver: true })
+    checkEqual(own.inbox, [item('k1', 'for the child')], 'the inbox of the child')
+    await store.lease('p/c', { owner: 'ann', ttlMs: 0, epoch: own.epoch })
+    await store.append('p/c', [entry(2)], { epoch, head: 1, holder: 'p', parent: 'p' })
+    checkEqual(await store.read('p/c'), [entry(1), entry(2)], 'the child')
+  },
+
   async 'delete takes children, inbox and blobs along and leaves the others'(store) {
     const epoch = await write(store, 'p', 1)
     await store.append('p/c', [entry(1)], { epoch, head: 0, holder: 'p', parent: 'p' })

@@ -124,9 +124,9 @@ test('the approval that a child waits for is found from the top and answered in 
   const stats = await createAgent({ provider, session: first, tools: all, hooks }).run({ prompt: 'Go.' })
   expect(stats).toMatchObject({ status: 'suspended', stopReason: 'approval needed' })
 
-  const [waiting] = await (await loadSession(store, 's'))
-    .pendingInTree()
-    .then((all) => all.filter((one) => one.name === 'deploy'))
+  const pending = await (await loadSession(store, 's')).pendingInTree()
+  expect(pending).toHaveLength(1) // and not the call that waits for the child
+  const [waiting] = pending
   expect(waiting).toMatchObject({ sessionId: 's/s1', callId: '1', digest: 'd1' })
   await (await loadSession(store, waiting!.sessionId)).answer('1', { decision: 'allow', by: 'ann' })
 

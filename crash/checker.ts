@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { LogEntry } from '../src/core/log.ts'
+import { type Evidence, entriesOf, type Snapshot, type Violation } from './evidence.ts'
+import { oneResult, oneWriter, stableEvents, wholeTurns } from './rules-log.ts'
+import { approved, effectsOnce, nothingAgain, nothingLost, opens } from './rules-world.ts'
+
+/**
+ * Which of the promises I1 to I8 were not kept. Pure: it goes by what the store holds, what the world outside saw, and
+ * what an earlier check found. Run it right after a crash, before anybody repairs anything, and again at the end.
+ */
+export function check(evidence: Evidence): Violation[] {
+  return [
+    ...nothingLost(evidence),
+    ...wholeTurns(evidence),
+    ...oneResult(evidence),
+    ...nothingAgain(evidence),
+    ...effectsOnce(evidence),
+    ...approved(evidence),
+    ...oneWriter(evidence),
+    ...stableEvents(evidence, digestOf),
+    ...opens(evidence),
+  ]
+}
+
+/** What the next check compares with. */
+export function snapshotOf({ sessions, ledger }: Evidence): Snapshot {
+  const answered = new Set<string>()
+  for (const [session, entries] of Object.entries(sessions))
+    for (const { callId } of entriesOf(entries, 'call_result')) answered.add(`${session} ${callId}`)
+  const digests = Object.fromEntries(
+    Object.entries(sessions).map(([session, entries]) => [session, entries.map(digestOf)]),
+  )
+  return { notes: ledger, digests, answered }
+}
+
+/** An entry in a few characters; the same whatever order its fields are stored in. */
+export function digestOf(entry: LogEntry): string {
+  return createHash('sha1').update(sorted(entry)).digest('base64url')
+}
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+  })
+}

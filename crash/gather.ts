@@ -1,0 +1,73 @@
+import { messageOf } from '../src/core/errors.ts'
+import type { LogEntry } from '../src/core/log.ts'
+import type { SessionStore } from '../src/core/store.ts'
+import { withSpill } from '../src/sessions/spill.ts'
+import type { Evidence, Snapshot, Waiting } from './evidence.ts'
+import { readEffects, readLedger } from './ledger.ts'
+import { openStore, type StoreKind, sessionId } from './stores.ts'
+
+/**
+ * Looks at what is there, without a lease and without changing anything. Somebody may be writing meanwhile, so things are
+ * read against their course: a message goes from the inbox to the log, and only then to the ledger.
+ */
+export async function gather(
+  kind: StoreKind,
+  folder: string,
+  { isDone, earlier }: { isDone: boolean; earlier: Snapshot | undefined },
+): Promise<Evidence> {
+  const before = readLedger(folder)
+  const problems: string[] = []
+  const missingBlobs: string[] = []
+  const sessions: Record<string, readonly LogEntry[]> = {}
+  const waiting: Waiting[] = []
+  try {
+    const store = await openStore(kind, folder)
+    try {
+      const ids = (await store.list()).map(({ id }) => id)
+      for (const id of ids) waiting.push(...(await waitingIn(store, id)))
+      for (const id of ids) sessions[id] = await readWhole(store, id, missingBlobs)
+    } finally {
+      await store.close?.()
+    }
+    if (kind === 'sqlite') problems.push(...(await integrityOf(folder)))
+  } catch (error) {
+    problems.push(`the store cannot be read: ${messageOf(error)}`)
+  }
+  const after = readLedger(folder)
+  const notes = [...before, ...after.slice(before.length).filter(({ kind }) => kind === 'append' || kind === 'lease')]
+  const found = { root: sessionId, sessions, waiting, notes, effects: readEffects(folder), ledger: after.length }
+  return { ...found, isDone, ...(earlier && { earlier }), problems, missingBlobs }
+}
+
+async function readWhole(store: SessionStore, id: string, missing: string[]): Promise<readonly LogEntry[]> {
+  const raw = await store.read(id)
+  for (const entry of raw as readonly { blob?: string; type: string }[])
+    if (entry.type === 'spilled' && !(await store.blobs(id).get(entry.blob ?? ''))) missing.push(`${id} ${entry.blob}`)
+  return missing.length > 0 ? raw : withSpill(store).read(id)
+}
+
+/** The first thing a watcher is told is what is there; the last entry is, so that it need not wait for something new. */
+async function waitingIn(store: SessionStore, id: string): Promise<readonly Waiting[]> {
+  const head = (await store.read(id)).length
+  const stop = new AbortController()
+  const timer = head === 0 && setTimeout(() => stop.abort(), 300)
+  try {
+    for await (const { inbox } of store.watch(id, { after: Math.max(0, head - 1), signal: stop.signal }))
+      return inbox.map(({ clientKey, mode }) => ({ session: id, clientKey, mode }))
+    return []
+  } finally {
+    if (timer) clearTimeout(timer)
+    stop.abort()
+  }
+}
+
+async function integrityOf(folder: string): Promise<string[]> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const database = new DatabaseSync(`${folder}/store.db`)
+  try {
+    const rows = database.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[]
+    return rows.flatMap((row) => (row.integrity_check === 'ok' ? [] : [`integrity: ${row.integrity_check}`]))
+  } finally {
+    database.close()
+  }
+}

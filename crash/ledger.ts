@@ -1,0 +1,34 @@
+import { existsSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Note } from './evidence.ts'
+
+/**
+ * Where a world's processes write down what they saw, in one file for all of them: the order of its lines is the order of
+ * events. Not synced: what a killed process wrote is with the kernel already.
+ */
+export function openLedger(folder: string): (note: Note) => void {
+  const file = openSync(join(folder, 'ledger.jsonl'), 'a')
+  return (note) => void writeSync(file, `${JSON.stringify(note)}\n`)
+}
+
+export function readLedger(folder: string): Note[] {
+  const path = join(folder, 'ledger.jsonl')
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Note)
+}
+
+/** Does what a key stands for, unless it was done: one file per key, which can be made only once. */
+export function takeEffect(folder: string, key: string): boolean {
+  try {
+    openSync(join(folder, 'effects', encodeURIComponent(key)), 'wx')
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+export function readEffects(folder: string): Set<string> {
+  return new Set(readdirSync(join(folder, 'effects')).map(decodeURIComponent))
+}

@@ -1,0 +1,186 @@
+import { readFileSync } from 'node:fs'
+import type { SceneName } from './scenes.ts'
+
+/** A place in the sources, and what stands there in a mutant. */
+export interface Patch {
+  /** Under `src/`. */
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+/** How a mutant is to be revealed: by deaths at these points, by a writer that was stopped, or by clocks that differ. */
+export interface Trap {
+  readonly points?: readonly (readonly [name: string, hit: number])[]
+  readonly scene?: SceneName
+}
+
+export interface Mutant extends Trap {
+  readonly name: string
+  readonly patches: readonly Patch[]
+}
+
+const log = 'core/log.ts'
+const entries = 'sessions/sqlite/entries.ts'
+const session = 'sessions/stored-session.ts'
+
+/** Bugs that others had. Each must be found; a harness that misses one proves nothing. */
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'ack before commit',
+    patches: [
+      {
+        file: log,
+        find: `        failpoint('commit.before', entries)
+        await commit(entries)
+        failpoint('commit.after', entries)
+        for (const entry of entries) this.#apply(entry)`,
+        replace: `for (const entry of entries) this.#apply(entry)
+        for (const append of group) append.done()
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        failpoint('commit.before', entries)
+        await commit(entries)`,
+      },
+    ],
+    points: [
+      ['commit.before:call_result', 1],
+      ['commit.before:turn', 2],
+    ],
+  },
+  {
+    name: 'message and calls in two transactions',
+    patches: [
+      {
+        file: 'core/model-call.ts',
+        find: `await run.log.append({ type: 'turn', turn: sessionTurn, stop })`,
+        replace: `const words = content.filter((block) => block.type !== 'tool_call')
+        const calls = content.filter((block) => block.type === 'tool_call')
+        await run.log.append({ type: 'turn', turn: { ...sessionTurn, id: turnId + '.words', content: words }, stop })
+        if (calls.length > 0) await run.log.append({ type: 'turn', turn: { ...sessionTurn, content: calls }, stop })`,
+      },
+    ],
+    points: [['commit.after:turn', 2]],
+  },
+  {
+    name: 'no intent record',
+    patches: [
+      {
+        file: 'core/tool-call.ts',
+        find: `const intent = replay !== 'pure' && `,
+        replace: `const intent = replay === 'keyed' && `,
+      },
+    ],
+    points: [['effect.after:send', 1]],
+  },
+  {
+    name: 're-run of opaque call',
+    patches: [
+      {
+        file: 'sessions/crash-remains.ts',
+        find: `transcript.startOf(id)?.replay === 'opaque'`,
+        replace: 'false',
+      },
+    ],
+    points: [['effect.after:send', 1]],
+  },
+  {
+    name: 'no reconcile',
+    patches: [{ file: session, find: 'if (left.length > 0) await this.log.appendAll(left)', replace: '' }],
+    points: [['effect.after:send', 1]],
+  },
+  {
+    name: 'repair only in memory',
+    patches: [
+      {
+        file: session,
+        find: 'if (left.length > 0) await this.log.appendAll(left)',
+        replace: `for (const body of left) this.log.transcript.apply({ ...body, seq: this.log.head, id: 'memory', at: 0 })`,
+      },
+    ],
+    points: [['effect.after:send', 1]],
+  },
+  {
+    name: 'lease without fence',
+    patches: [
+      { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
+      { file: entries, find: 'if (!guard?.epoch || guard.epoch !== epoch)', replace: 'if (!guard)' },
+    ],
+    scene: 'stopped',
+  },
+  {
+    name: 'wall-clock order',
+    patches: [{ file: entries, find: 'AND place < ? ORDER BY place', replace: 'AND place < ? ORDER BY at' }],
+    scene: 'skewed',
+  },
+  {
+    name: 'blob after row',
+    patches: [
+      {
+        file: 'sessions/spill.ts',
+        find: `await Promise.all(entries.map((entry) => spill(store, id, entry))) : entries
+      await store.append(id, kept, fence)`,
+        replace: `await Promise.all(entries.map((entry) => spill(lazy, id, entry))) : entries
+      await store.append(id, kept, fence)
+      for (const bytes of late) await store.blobs(id).put(bytes)`,
+      },
+      {
+        file: 'sessions/spill.ts',
+        find: 'async append(id, entries, fence) {',
+        replace: `async append(id, entries, fence) {
+          const late = []
+          const put = async (bytes) => {
+            late.push(bytes)
+            const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+            return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+          }
+          const lazy = { blobs: () => ({ put }) }`,
+      },
+    ],
+    points: [['sqlite.append.afterCommit:spilled', 1]],
+  },
+  {
+    name: 'seq reuse',
+    patches: [
+      {
+        file: session,
+        find: 'else this.#absorb(await this.#store.read(this.id, this.#head))',
+        replace: '',
+      },
+      { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
+      { file: entries, find: 'if (row.head !== head) {', replace: 'if (false) {' },
+      { file: entries, find: 'INSERT INTO entries', replace: 'INSERT OR REPLACE INTO entries' },
+    ],
+    scene: 'late',
+  },
+  {
+    name: 'an answer to something else counts',
+    patches: [{ file: 'core/transcript.ts', find: ' && asked.digest === entry.digest', replace: '' }],
+    points: [['effect.after:deploy', 1]],
+  },
+  {
+    name: 'partial attempt kept as answer',
+    patches: [
+      {
+        file: 'core/model-attempts.ts',
+        find: 'if (!mayTryAgain) throw error',
+        replace: `if (!mayTryAgain) throw error
+        return { content: [{ type: 'text', text: draft.text }], usage: { input: 1, output: 1 }, stop: 'end' }`,
+      },
+    ],
+    points: [['commit.after:turn', 3]],
+  },
+]
+
+/** The source with the patch in it. A patch whose place is gone, or not the only one, is an error: it would prove nothing. */
+export function patched(source: string, { file, find, replace }: Patch): string {
+  const places = source.split(find).length - 1
+  if (places !== 1)
+    throw new Error(`crash/mutants.ts: this stands ${places} times in src/${file}, not once; mend the mutant: ${find}`)
+  return source.replace(find, () => replace)
+}
+
+/** Throws where the sources have changed under a mutant. */
+export function checkMutants(): void {
+  for (const { patches } of mutants)
+    for (const patch of patches) patched(readFileSync(new URL(`../src/${patch.file}`, import.meta.url), 'utf8'), patch)
+}

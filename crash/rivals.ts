@@ -1,0 +1,122 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { notesOf } from './evidence.ts'
+import { inLanes } from './lanes.ts'
+import { readLedger } from './ledger.ts'
+import type { Exit, World } from './processes.ts'
+import type { StoreKind } from './stores.ts'
+import { type Found, shown, Voyage } from './voyage.ts'
+import { exits } from './world-options.ts'
+
+export interface RivalOptions {
+  readonly kinds: readonly StoreKind[]
+  readonly races: number
+  readonly cache: string
+  readonly lanes: number
+  readonly progress?: (line: string) => void
+}
+
+export interface RivalResult {
+  readonly races: number
+  readonly processes: number
+  readonly found: readonly Found[]
+}
+
+const sizes = [2, 3, 4, 6, 8, 12, 16]
+const states = ['crashed', 'asked', 'new'] as const
+
+/** Two to sixteen processes go for one session at once: one that is new, or that a crash or a question has interrupted. */
+export async function rivals(options: RivalOptions): Promise<RivalResult> {
+  const { kinds, races, lanes, progress } = options
+  const found: Found[] = []
+  let processes = 0
+  await inLanes(
+    Array.from({ length: races }, (_, i) => i),
+    Math.min(lanes, 2),
+    async (i) => {
+      const size = sizes[i % sizes.length]!
+      const kind = kinds[i % kinds.length]!
+      const voyage = new Voyage({ ...options, kind, name: `race ${i} of ${size} processes` })
+      await race(voyage, { size, state: states[i % states.length]!, takesOver: i % 4 === 3 })
+      processes += size
+      found.push(...voyage.found)
+      voyage.close()
+      if ((i + 1) % 10 === 0) progress?.(`rivals: ${i + 1} of ${races} races`)
+    },
+  )
+  return { races, processes, found }
+}
+
+interface Race {
+  readonly size: number
+  /** There is none yet, a process died over it, or it waits for an answer. */
+  readonly state: (typeof states)[number]
+  /** Somebody takes the session from the one who writes. */
+  readonly takesOver: boolean
+}
+
+async function race(voyage: Voyage, { size, state, takesOver }: Race): Promise<void> {
+  const at = { name: 'effect.after:send', hit: 1, signal: 'SIGKILL' } as const
+  if (state !== 'new') await voyage.run(state === 'asked' ? { answers: false } : { at })
+  await voyage.check('before the race')
+
+  const hold = join(voyage.folder, 'go')
+  const [writers, others]: [World[], World[]] = [[], []]
+  for (let i = 0; i < size; i++) {
+    if (i % 4 < 2) writers.push(voyage.start({ hold, ownPrompt: i % 2 === 1 }))
+    else others.push(voyage.start({ role: i % 4 === 2 ? 'steer' : 'answer' }))
+  }
+  const lost = await allButOne(writers)
+  if (!lost) voyage.report({ id: 'I6', what: 'more than one process writes' }, 'in the race')
+  for (const { writer, exit } of lost ?? [])
+    if (exit.code !== exits.busy)
+      voyage.report({ id: 'I6', what: `rival ${writer} ended by ${shown(exit)}` }, 'in the race')
+  for (const other of others) {
+    const exit = await other.ended
+    if (exit.code !== exits.done)
+      voyage.report({ id: 'I1', what: `a message could not be left: ${shown(exit)}` }, 'in the race')
+  }
+  await voyage.check('while one of them writes')
+
+  const holder = writers.find((world) => !world.isOver())
+  const taker = takesOver ? voyage.start({ takeOver: true }) : undefined
+  if (taker) await taker.ended
+  writeFileSync(hold, '')
+  const exit = await holder?.ended
+  const wanted: readonly (number | null | undefined)[] = taker ? [exits.leaseLost] : [exits.done, exits.suspended]
+  if (exit && !wanted.includes(exit.code))
+    voyage.report({ id: 'I6', what: `the process that wrote ended by ${shown(exit)}` }, 'after the race')
+  await voyage.check('after the race')
+  checkNames(voyage)
+  await voyage.finish()
+}
+
+/** Waits until one of them is left. Undefined when that does not happen. */
+async function allButOne(worlds: readonly World[]): Promise<{ writer: string; exit: Exit }[] | undefined> {
+  const over: { writer: string; exit: Exit }[] = []
+  const ended = new Promise<boolean>((resolve) => {
+    const timer = setTimeout(resolve, 50_000, false)
+    for (const { writer, ended } of worlds)
+      void ended.then((exit) => {
+        over.push({ writer, exit })
+        if (over.length < worlds.length - 1) return
+        clearTimeout(timer)
+        resolve(true)
+      })
+  })
+  return (await ended) ? [...over] : undefined
+}
+
+/** Whoever is refused is told who writes. */
+function checkNames(voyage: Voyage): void {
+  const notes = readLedger(voyage.folder)
+  const holders = new Set(notesOf(notes, 'lease').map(({ writer }) => writer))
+  for (const { writer, error, owner } of notesOf(notes, 'refused')) {
+    const name = owner?.split('#')[0]
+    if (name === undefined || !holders.has(name) || name === writer)
+      voyage.report(
+        { id: 'I6', what: `${writer} was refused (${error}) and told that ${owner} writes` },
+        'after the race',
+      )
+  }
+}

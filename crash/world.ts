@@ -1,0 +1,172 @@
+import { existsSync, writeSync } from 'node:fs'
+import { assembleAgent } from '../src/core/agent.ts'
+import { createIds, systemClock } from '../src/core/clock.ts'
+import { LeaseLostError, messageOf, SessionBusyError, SessionParkedError, StoreError } from '../src/core/errors.ts'
+import { failpoint } from '../src/core/failpoint.ts'
+import type { Log } from '../src/core/log.ts'
+import type { Session, SessionStore } from '../src/core/store.ts'
+import { createSession, loadSession } from '../src/sessions/session.ts'
+import { digestOf } from './checker.ts'
+import type { Note } from './evidence.ts'
+import { listenToFailpoints } from './failpoints.ts'
+import { openLedger } from './ledger.ts'
+import { planOf } from './plan.ts'
+import { plannedModel } from './planned-model.ts'
+import { openStore, sessionId } from './stores.ts'
+import { watchedStore } from './watched-store.ts'
+import { exits, type WorldOptions } from './world-options.ts'
+import { worldTools } from './world-tools.ts'
+
+// A process that works on a session until it is done, or dies over it.
+const options = JSON.parse(process.argv[2]!) as WorldOptions
+const { kind, folder, writer, plan } = options
+const write = openLedger(folder)
+const passed = listenToFailpoints(options)
+let epoch = 0
+let lastSent = ''
+
+say('ready')
+process.exitCode = await live().catch(exitOf)
+if (options.lists) write({ kind: 'failpoints', counts: Object.fromEntries(passed) })
+
+async function live(): Promise<number> {
+  const store = watchedStore(await openStore(kind, folder), write, {
+    root: sessionId,
+    writer,
+    onLease: (taken) => {
+      epoch = taken
+    },
+    onSent: (clientKey) => {
+      lastSent = clientKey
+    },
+  })
+  try {
+    return await work(store)
+  } finally {
+    await store.close?.()
+  }
+}
+
+async function work(store: SessionStore): Promise<number> {
+  const session = await openSession(store)
+  if (options.role === 'steer') {
+    const clientKey = `steer-${writer}`
+    await session.send({ mode: 'steer', clientKey, content: [{ type: 'text', text: `${writer} was here` }] })
+    note({ kind: 'ack', of: 'message', clientKey })
+    return exits.done
+  }
+  if (options.role === 'answer') return answerOne(session, store)
+  if (options.unparks) await session.unpark()
+  return run(session, store)
+}
+
+async function openSession(store: SessionStore): Promise<Session> {
+  const { takeOver = false, leaseMs = 30_000, skewMs = 0 } = options
+  const clock = { ...systemClock, now: () => Date.now() + skewMs }
+  const how = { clock, owner: writer, leaseMs, takeOver, newId: createIds() }
+  const exists = async (): Promise<boolean> => (await store.read(sessionId)).length > 0
+  if (await exists()) return loadSession(store, sessionId, how)
+  return createSession({ store, id: sessionId, ...how }).catch(async (error) => {
+    if (await exists()) return loadSession(store, sessionId, how) // a rival was quicker
+    throw error
+  })
+}
+
+async function run(session: Session, store: SessionStore): Promise<number> {
+  const tools = worldTools({ folder, writer, store, note, epoch: () => epoch, agent: () => agent })
+  const agent = assembleAgent({ provider: plannedModel(planOf(plan)), session, tools })
+  const { hooks } = agent
+  const clientKey = options.ownPrompt ? `prompt-${writer}` : 'prompt'
+  watch(session.log, session.id)
+  hooks.hook('session:start', async () => {
+    note({ kind: 'ack', of: 'prompt', clientKey })
+    const { hold } = options
+    for (let i = 0; hold && !existsSync(hold) && i < 12_000; i++) await new Promise((resolve) => setTimeout(resolve, 5))
+  })
+  hooks.hook('tool:gate', (gate) => {
+    if (gate.name === 'deploy' && gate.approval?.decision !== 'allow')
+      gate.halt = { reason: 'approval', digest: `deploy/${gate.callId}` }
+  })
+  hooks.hook('tool:after', ({ callId }) => note({ kind: 'ack', of: 'tool', session: session.id, callId }))
+  hooks.hook('turn:after', ({ sessionTurn }) => {
+    if (sessionTurn) note({ kind: 'ack', of: 'turn', session: session.id, turnId: sessionTurn.id })
+  })
+  hooks.hook('spawn:before', ({ childId, log }) => watch(log, childId))
+  hooks.hook('child:tool:after', ({ callId, childId }) => note({ kind: 'ack', of: 'tool', session: childId, callId }))
+  hooks.hook('child:turn:after', ({ sessionTurn, childId }) => {
+    if (sessionTurn) note({ kind: 'ack', of: 'turn', session: childId, turnId: sessionTurn.id })
+  })
+  for (let rounds = 0; rounds < 20; rounds++) {
+    const { status, text } = await agent.run({ prompt: 'Set sail.', clientKey })
+    note({ kind: 'ack', of: 'run', status, text })
+    if (status === 'completed') return exits.done
+    if (!options.answers) return exits.suspended
+    // A session of its own, as another process would have: what it says goes through the inbox.
+    await answerOne(await loadSession(store, session.id), store)
+  }
+  throw new Error('The run is suspended again and again, whatever is answered')
+}
+
+/** What a person does: an answer that is about something else first, then the one that counts. */
+async function answerOne(session: Session, store: SessionStore): Promise<number> {
+  const waiting = await session.pendingInTree()
+  // A call that spawned waits for its child, not for a person.
+  const call = waiting.find(({ decision, name }) => decision === undefined && name !== 'spawn')
+  if (!call) return exits.done
+  const { callId, name } = call
+  const asking = call.sessionId === session.id ? session : await loadSession(store, call.sessionId)
+  const wrong = `wrong/${callId}`
+  if (name === 'deploy' && !asking.log.transcript.hasClientKey(wrong)) {
+    const answer = { callId, digest: 'something else', decision: 'allow' } as const
+    await asking.send({ mode: 'answer', clientKey: wrong, content: [], answer })
+    note({ kind: 'ack', of: 'answer', clientKey: wrong })
+    return exits.done
+  }
+  lastSent = ''
+  try {
+    const answer = name === 'deploy' ? { decision: 'allow' as const } : { content: 'Yes.' }
+    await asking.answer(callId, { ...answer, by: writer })
+  } catch (error) {
+    const { pending } = await loadSession(store, asking.id)
+    if (pending.some((one) => one.callId === callId)) throw error
+    return exits.done // somebody else has answered, and the run went on
+  }
+  if (lastSent !== '') note({ kind: 'ack', of: 'answer', clientKey: lastSent })
+  return exits.done
+}
+
+function watch(log: Log, session: string): void {
+  log.subscribe((entry) => {
+    const { seq, id, type } = entry
+    const callId = entry.type === 'call_result' && { callId: entry.callId }
+    note({ kind: 'event', session, seq, id, type, digest: digestOf(entry), ...callId })
+  })
+}
+
+/** Writes it down, and tells whoever started this process that something happened. */
+function note(what: Note): void {
+  const name = what.kind === 'ack' ? `ack:${what.of}` : what.kind
+  write(what)
+  if (what.kind === 'ack') failpoint(name)
+  say(name)
+}
+
+function say(name: string): void {
+  try {
+    writeSync(1, `${name}\n`)
+  } catch {
+    // nobody listens
+  }
+}
+
+function exitOf(error: unknown): number {
+  const { owner } = error as { owner?: string }
+  const name = error instanceof Error ? error.name : typeof error
+  write({ kind: 'refused', writer, error: name, ...(owner !== undefined && { owner }) })
+  if (error instanceof SessionBusyError) return exits.busy
+  if (error instanceof LeaseLostError) return exits.leaseLost
+  if (error instanceof SessionParkedError) return exits.parked
+  if (error instanceof StoreError && error.code === 'busy') return exits.storeBusy
+  console.error(error instanceof Error ? error.stack : messageOf(error))
+  return exits.failed
+}
