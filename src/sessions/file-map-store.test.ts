@@ -216,6 +216,17 @@ test('FD-22 a session of a newer version can be read, is not written, and keeps 
   await expect(store.delete('s')).rejects.toMatchObject({ code: 'newer' })
 })
 
+test('a blob that was damaged is an error that names the file', async () => {
+  const adapter = memoryAdapter()
+  const store = createFileMapStore(adapter)
+  const name = await store.blobs('s').put(Uint8Array.of(1, 2, 3))
+  for (const text of ['AQID!', 'AQIE']) {
+    await adapter.save(`s/blobs/${name}`, text)
+    const corrupt = { name: 'StoreError', code: 'corrupt', message: expect.stringContaining(name) }
+    await expect(store.blobs('s').get(name)).rejects.toMatchObject(corrupt)
+  }
+})
+
 function memoryAdapter() {
   const texts = new Map<string, string>()
   return {

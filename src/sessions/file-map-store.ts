@@ -120,7 +120,7 @@ export function createFileMapStore(
       }),
 
     async *watch(id, { after = 0, signal }) {
-      const shown = new Set<string>()
+      let shown: ReadonlySet<string> = new Set()
       let seen = after
       while (!signal.aborted) {
         const changed = changeOf(watchers, id, signal) // before looking, so that nothing falls between
@@ -128,7 +128,7 @@ export function createFileMapStore(
         const inbox = meta.inbox.filter(({ clientKey }) => !shown.has(clientKey))
         const change: StoreChange = { entries: meta.head > seen ? await read(id, seen) : [], inbox }
         seen += change.entries.length
-        for (const { clientKey } of inbox) shown.add(clientKey)
+        shown = new Set(meta.inbox.map(({ clientKey }) => clientKey)) // one that left never comes back
         if (signal.aborted) return
         if (change.entries.length > 0 || inbox.length > 0) yield change
         else await changed

@@ -128,6 +128,19 @@ test('a key that stands deep inside an entry is not taken for one that was deliv
   expect((await store.lease('s', { owner: 'ann', ttlMs: hour, epoch })).inbox).toEqual([item('k1', 'hello')])
 })
 
+test('keys that wait are looked for in the log by their whole text, once each', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const { epoch } = await lease(store)
+  const keys = ['a', 'a"b', 'a\\', 'a\\"', '\u{1F388}', '\ud800', '']
+  for (const key of keys) await store.send('s', item(key, 'hello'))
+  const inboxNow = async () => (await store.lease('s', { owner: 'ann', ttlMs: hour, epoch })).inbox
+  for (const [i, key] of keys.entries()) {
+    expect((await inboxNow()).map(({ clientKey }) => clientKey)).toEqual(keys.slice(i))
+    await store.append('s', [input(i + 1, key, `"clientKey":"${keys[i + 1]}"`)], { epoch, head: i })
+  }
+  expect(await inboxNow()).toEqual([])
+})
+
 test('closing gives leases back, lets go of files, and may be done twice', async () => {
   const dir = newFolder()
   const store = createJsonlStore({ dir })
@@ -139,6 +152,51 @@ test('closing gives leases back, lets go of files, and may be done twice', async
   if (process.platform === 'linux') expect(openFilesIn(dir)).toEqual([])
   await expect(store.append('s', [entry(2)], { epoch, head: 1 })).rejects.toMatchObject({ name: 'LeaseLostError' })
   await lease(createJsonlStore({ dir }), 's', 'bob')
+})
+
+test('a closed store says so, and its watchers end', async () => {
+  const clock = fakeClock(1_700_000_000_000)
+  const store = createJsonlStore({ dir: newFolder(), clock })
+  await write(store, 's', 1)
+  const watcher = new Watcher(store, 's')
+  await until(clock.advance, () => watcher.entries.length === 1, 'what is there')
+  await store.close?.()
+  await watcher.done
+  expect(clock.pending).toBe(0)
+  const closed = { code: 'unavailable', message: expect.stringContaining('was closed') }
+  await expect(lease(store)).rejects.toMatchObject(closed)
+  await expect(store.send('s', item('k', 'hello'))).rejects.toMatchObject(closed)
+  await expect(store.read('s')).rejects.toMatchObject(closed)
+  await expect(store.list()).rejects.toMatchObject(closed)
+})
+
+test('a lease that is being taken while the store is closed is given back', async () => {
+  const dir = newFolder()
+  await write(createJsonlStore({ dir }), 's', 1)
+  const store = createJsonlStore({ dir })
+  const taking = store.lease('s', { owner: 'eve', ttlMs: hour, takeOver: true })
+  await store.close?.()
+  await taking
+  await lease(createJsonlStore({ dir }), 's', 'bob')
+})
+
+test('a blob that was damaged is an error, and whole again when it is put again', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  const bytes = new TextEncoder().encode('large')
+  const name = await store.blobs('s').put(bytes)
+  fs.writeFileSync(join(dir, 's/blobs', name), 'larger'.slice(1))
+  await expect(store.blobs('s').get(name)).rejects.toMatchObject({ name: 'StoreError', code: 'corrupt' })
+  await store.blobs('s').put(bytes)
+  expect(await store.blobs('s').get(name)).toEqual(bytes)
+})
+
+test('a message with an odd field in front is kept when another follows', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const odd = { more: true, ...item('k1', 'hello') }
+  await store.send('s', odd)
+  await store.send('s', item('k2', 'hello'))
+  expect((await lease(store)).inbox).toEqual([odd, item('k2', 'hello')])
 })
 
 function openFilesIn(dir: string): string[] {

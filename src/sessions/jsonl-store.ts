@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { StoreError } from '../core/errors.ts'
 import type { SessionStore } from '../core/store.ts'
 import { blobFiles } from './jsonl/blob-files.ts'
 import { withFolderLock } from './jsonl/folder-lock.ts'
@@ -47,11 +48,17 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   const leases = createLeases({ dir, opener, clock, sync })
   const known = new Map<string, KnownEnd>()
   const watchers = new Map<string, Set<() => void>>()
+  const closing = new AbortController()
   let isPrepared = false
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
 
+  function refuseClosed(): void {
+    if (closing.signal.aborted) throw new StoreError('unavailable', `The store of ${dir} was closed; make a new one`)
+  }
+
   function prepare(): string {
+    refuseClosed()
     if (!isPrepared) checkFolder(dir, options)
     const identity = prepareStore(dir)
     if (!isPrepared) {
@@ -63,6 +70,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
   }
 
   async function read(id: string, after = 0) {
+    refuseClosed()
     const folder = folderOf(id)
     refuseLink(folder)
     const { entries, end } = await readLog(folder, after, known.get(id))
@@ -78,13 +86,14 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
 
   return {
     async append(id, entries, fence) {
-      leases.append(id, entries, fence)
+      await leases.append(id, entries, fence)
       wake(id)
     },
 
     read,
 
     async list() {
+      refuseClosed()
       return listSessions(dir)
     },
 
@@ -123,7 +132,8 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
         }
       }
       const peek = peekAt(folderOf(id), (from) => read(id, from))
-      return watchByPolling(peek, { after, signal, clock, everyMs: watchEveryMs, wake: listen })
+      const ending = AbortSignal.any([signal, closing.signal])
+      return watchByPolling(peek, { after, signal: ending, clock, everyMs: watchEveryMs, wake: listen })
     },
 
     blobs(id) {
@@ -138,6 +148,7 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     async close() {
+      closing.abort()
       await leases.close()
     },
   }

@@ -106,6 +106,15 @@ const deeds: Record<string, () => Promise<void>> = {
     })
   },
 
+  /** Does what it can with a session in which something is wrong. */
+  async meet() {
+    say({
+      read: await outcome(store.read('s')),
+      lease: await outcome(store.lease('s', { owner: 'bob', ttlMs: minute })),
+      send: await outcome(store.send('s', item('k', 'hello'))),
+    })
+  },
+
   /** Writes until files may not grow any more. */
   async fill() {
     process.on('SIGXFSZ', () => {})

@@ -59,6 +59,14 @@ describe.each(['ENOSPC', 'EIO'])('an append that fails with %s', (errno) => {
   )
 })
 
+test('FD-09 too many open files are said as such', async () => {
+  const store = createJsonlStore({ dir: newFolder() })
+  const epoch = await write(store, 's', 1)
+  failAt('jsonl.append.beforeWrite', 'EMFILE')
+  const failed = store.append('s', [entry(2)], { epoch, head: 1 })
+  await expect(failed).rejects.toMatchObject({ code: 'unavailable', message: expect.stringContaining('ulimit -n') })
+})
+
 test('FD-08 a full disk at any other place is said as such, and what was there stays', async () => {
   const dir = newFolder()
   const store = createJsonlStore({ dir })
@@ -172,10 +180,11 @@ describe('what the store makes', () => {
     const dir = newFolder()
     const elsewhere = newFolder()
     await write(createJsonlStore({ dir: elsewhere }), 's', 1)
+    const before = createJsonlStore({ dir })
+    await write(before, 't', 1)
+    await before.send('t', item('k', 'hello'))
+    await before.close?.()
     const store = createJsonlStore({ dir })
-    await write(store, 't', 1)
-    await store.send('t', item('k', 'hello'))
-    await store.close?.()
     fs.symlinkSync(join(elsewhere, 's'), join(dir, 's'))
     const refused = { name: 'StoreError', code: 'unavailable', message: expect.stringContaining('link') }
     await expect(store.read('s')).rejects.toMatchObject(refused)
@@ -193,4 +202,24 @@ describe('what the store makes', () => {
     await expect(store.send('t', item('k2', 'hello'))).rejects.toMatchObject(refused)
     expect(await createJsonlStore({ dir: elsewhere }).read('s')).toEqual([entry(1)])
   })
+
+  test.skipIf(process.platform === 'win32')(
+    'FS-19 is a file: a pipe in its place is refused, not waited for',
+    async () => {
+      const dir = newFolder()
+      const before = createJsonlStore({ dir })
+      await write(before, 's', 1)
+      await before.close?.()
+      for (const name of ['log.jsonl', 'inbox.jsonl', 'lease.json']) {
+        fs.rmSync(join(dir, 's', name), { force: true })
+        execFileSync('mkfifo', [join(dir, 's', name)])
+      }
+      const refused = { name: 'StoreError', code: 'unavailable' }
+      // In another process: to open a pipe would stop this one.
+      const child = runChild([dir, 'meet'])
+      const giveUp = setTimeout(() => child.process.kill('SIGKILL'), 10_000)
+      expect(await child.said).toEqual([{ read: refused, lease: refused, send: refused }])
+      clearTimeout(giveUp)
+    },
+  )
 })

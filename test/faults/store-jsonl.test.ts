@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { thisProcess } from '../../src/platform/process-identity.ts'
+import { withFolderLock } from '../../src/sessions/jsonl/folder-lock.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
@@ -116,6 +117,35 @@ test('FD-15 a clock that jumps forward lets others take over safely, one that ju
   await expect(ann.append('s', [entry(3, 'late')], { epoch, head: 2 })).rejects.toMatchObject(lost)
   await future.append('s', [entry(3)], { epoch: theirs, head: 2 })
   expect(await past.read('s')).toEqual([entry(1), entry(2), entry(3)])
+})
+
+test('FD-15 a clock that went back keeps a living owner its lease for no longer than it asked for', async () => {
+  const dir = newFolder()
+  const start = 1_700_000_000_000
+  await createJsonlStore({ dir, clock: fakeClock(start) }).lease('s', { owner: 'ann', ttlMs: 1000 })
+  const clock = fakeClock(start - hour)
+  const store = createJsonlStore({ dir, clock })
+  for (const ms of [0, 999]) {
+    await clock.advance(ms)
+    await expect(lease(store, 's', 'bob')).rejects.toMatchObject({ name: 'SessionBusyError', owner: 'ann' })
+  }
+  await clock.advance(2)
+  await lease(store, 's', 'bob')
+})
+
+test('FD-13 the lock of a process of which nobody can know whether it lives counts for a minute', async () => {
+  const dir = newFolder()
+  const store = createJsonlStore({ dir })
+  await write(store, 's', 1)
+  const path = join(dir, 's/lock/700')
+  fs.writeFileSync(path, JSON.stringify({ ...thisProcess(), host: 'another' }))
+  await expect(withFolderLock(join(dir, 's'), () => 'held', 50)).rejects.toMatchObject({ code: 'busy' })
+  const before = (Date.now() - 61_000) / 1000
+  fs.utimesSync(path, before, before)
+  expect(await withFolderLock(join(dir, 's'), () => 'held', 50)).toBe('held')
+  fs.writeFileSync(join(dir, 's/lock/702'), JSON.stringify(thisProcess()))
+  fs.utimesSync(join(dir, 's/lock/702'), before, before)
+  await expect(withFolderLock(join(dir, 's'), () => 'held', 50)).rejects.toMatchObject({ code: 'busy' })
 })
 
 describe('FD-07 a log that was cut off', () => {

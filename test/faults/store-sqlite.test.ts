@@ -5,6 +5,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,7 +17,7 @@ import { appendEntries } from '../../src/sessions/sqlite/entries.ts'
 import { openDatabase } from '../../src/sessions/sqlite/open-database.ts'
 import { SessionRows } from '../../src/sessions/sqlite/session-rows.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
-import { entry, item, lease, write } from '../../src/testing/store-contract-kit.ts'
+import { entry, hour, item, lease, write } from '../../src/testing/store-contract-kit.ts'
 import { databaseFolder, runChild, writeMany } from './store-sqlite-kit.ts'
 
 const at = databaseFolder()
@@ -194,6 +195,21 @@ test('FD-35 a backup made while another process writes is consistent; one by cop
   expect(other.length % 2).toBe(0)
   expect(await backup.identity()).toBe(await store.identity())
   await Promise.all([store.close(), backup.close(), byHand.close()])
+})
+
+test('FD-14 a file that was moved away or replaced while it is open takes no more writes', async () => {
+  const path = at('moved/s.db')
+  const store = createSqliteStore({ path })
+  const epoch = await write(store, 's', 1)
+  for (const suffix of ['', '-wal', '-shm']) renameSync(path + suffix, `${at('moved/old.db')}${suffix}`)
+  const moved = { name: 'StoreError', code: 'unavailable', message: expect.stringContaining('moved') }
+  await expect(store.append('s', [entry(2, 'lost')], { epoch, head: 1 })).rejects.toMatchObject(moved)
+  const other = createSqliteStore({ path })
+  await write(other, 's', 2, 'new', 'bob')
+  await expect(store.send('s', item('k', 'hello'))).rejects.toMatchObject(moved)
+  await expect(store.lease('s', { owner: 'ann', ttlMs: hour, epoch })).rejects.toMatchObject(moved)
+  expect(await other.read('s')).toEqual([entry(1, 'new'), entry(2, 'new')])
+  await Promise.all([store.close(), other.close()])
 })
 
 test('FS-19 all files are for their owner alone, whatever the umask', async () => {

@@ -16,8 +16,7 @@ export function blobsOf(id: string, { files, sessions, alone }: BlobPlace): Blob
   return {
     async put(given) {
       const bytes = new Uint8Array(given)
-      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-      const name = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
+      const name = await nameOf(bytes)
       await alone([id], async () => {
         const kept = await sessions.of(id)
         const { blobs } = kept.meta
@@ -32,9 +31,17 @@ export function blobsOf(id: string, { files, sessions, alone }: BlobPlace): Blob
       if (!meta.blobs.includes(name)) return undefined
       const path = blobPath(id, name)
       const text = await files.get(path)
-      return text === undefined ? undefined : fromBase64(text, path)
+      if (text === undefined) return undefined
+      const bytes = fromBase64(text, path)
+      if ((await nameOf(bytes)) === name) return bytes
+      throw new StoreError('corrupt', `"${path}" is not what was put; restore it from a backup`)
     },
   }
+}
+
+async function nameOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function toBase64(bytes: Uint8Array): string {
@@ -44,7 +51,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(pieces.join(''))
 }
 
-function fromBase64(text: string, path: string): Uint8Array {
+function fromBase64(text: string, path: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   } catch (cause) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
+import { StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/failpoint.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
@@ -19,10 +20,8 @@ export function blobFiles(folder: string, makeSession: () => void): BlobStore {
       makeSession()
       makeFolder(blobs)
       try {
-        const there = await fs.stat(path).catch(() => undefined)
-        if (there?.size === bytes.length) return name
-        await writeNew(path, bytes)
-        syncFolder(blobs)
+        if (!(await isThere(path, name))) await writeNew(path, bytes)
+        syncFolder(blobs) // also of one that was there: whoever wrote it may have died before this
       } catch (cause) {
         throw faultOf(cause, path, 'write')
       }
@@ -36,13 +35,21 @@ export function blobFiles(folder: string, makeSession: () => void): BlobStore {
       refuseLink(blobs)
       refuseLink(path)
       try {
-        return new Uint8Array(await fs.readFile(path))
+        const bytes = new Uint8Array(await fs.readFile(path))
+        if (digestOf(bytes) === name) return bytes
+        throw new StoreError('corrupt', `${path} is not what was put; restore it from a backup`)
       } catch (cause) {
         if (codeOf(cause) === 'ENOENT') return undefined
         throw faultOf(cause, path, 'read')
       }
     },
   }
+}
+
+/** Whether a sound one is there; one that was damaged is written anew. */
+async function isThere(path: string, name: string): Promise<boolean> {
+  const info = await fs.lstat(path).catch(() => undefined)
+  return info?.isFile() === true && digestOf(new Uint8Array(await fs.readFile(path))) === name
 }
 
 async function writeNew(path: string, bytes: Uint8Array): Promise<void> {

@@ -33,6 +33,10 @@ const full: Fault = ['full', 'make room on the disk and try again; what was writ
 const readOnly: Fault = ['read_only', 'make the folder writable for this user, or use another one']
 const link: Fault = ['unavailable', 'symbolic links are not followed here; put the real file or folder in its place']
 const unreadable: Fault = ['unavailable', 'let this user read the folder']
+const tooMany: Fault = [
+  'unavailable',
+  'this process holds too many files open: end runs or close stores, or raise the limit (ulimit -n), then try again',
+]
 const unknownFault: Fault = ['unavailable', 'check the disk and try again']
 
 const writeFaults: Readonly<Record<string, Fault>> = {
@@ -44,4 +48,10 @@ const writeFaults: Readonly<Record<string, Fault>> = {
   EPERM: readOnly,
 }
 
-const commonFaults: Readonly<Record<string, Fault>> = { ELOOP: link, EACCES: unreadable, EPERM: unreadable }
+const commonFaults: Readonly<Record<string, Fault>> = {
+  ELOOP: link,
+  EACCES: unreadable,
+  EPERM: unreadable,
+  EMFILE: tooMany,
+  ENFILE: tooMany,
+}

@@ -3,9 +3,9 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
-import { isAlive, type ProcessIdentity, thisProcess } from '../../platform/process-identity.ts'
+import { fateOf, type ProcessIdentity, thisProcess } from '../../platform/process-identity.ts'
 import { changing } from './file-faults.ts'
-import { ifThere, makeFolder, namesIn } from './small-files.ts'
+import { ifThere, makeFolder, namesIn, textOf } from './small-files.ts'
 
 /**
  * Runs `work` while no other process, and nobody else in this one, works under the lock of that folder.
@@ -13,7 +13,10 @@ import { ifThere, makeFolder, namesIn } from './small-files.ts'
  * The lock is the file with the highest number in `lock/`. It names its holder, and is empty once it is free. Whoever
  * finds it free, or its holder dead, makes the next number, which only one can; one that comes late and makes a number
  * that is over sees the higher one and steps back. So nothing is ever taken away from a process that lives, not even
- * from one that was stopped: it must go on or end before others get the lock. It is held for a few milliseconds.
+ * from one that was stopped: it must go on or end before others get the lock. It is held for a few milliseconds. Only
+ * of a process in another container, from before the machine got another name, or on a system that does not tell when
+ * a process began, nobody can know whether it lives: its lock counts for a minute, as else one that was killed there
+ * would keep the session closed for ever.
  */
 export async function withFolderLock<T>(folder: string, work: () => T | Promise<T>, waitMs = 10_000): Promise<T> {
   const deadline = performance.now() + waitMs
@@ -30,7 +33,7 @@ export async function withFolderLock<T>(folder: string, work: () => T | Promise<
       throw new StoreError(
         'busy',
         `Process ${held?.pid ?? 'of somebody else'} holds the lock of ${folder} for more than ${waitMs} ms; ` +
-          'let it go on if it was stopped, or end it',
+          'let it go on if it was stopped, or end it, then try again',
       )
     await new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * 4))
   }
@@ -41,7 +44,7 @@ function tryToLock(folder: string): number | ProcessIdentity | undefined {
   const highest = highestIn(folder)
   if (highest > 0) {
     const holder = holderOf(join(folder, String(highest)))
-    if (holder !== 'free' && (!holder || isAlive(holder))) return holder
+    if (holder !== 'free' && (!holder || isHolding(holder, join(folder, String(highest))))) return holder
   }
   return changing(folder, () => {
     const mine = highest + 1
@@ -58,6 +61,16 @@ function tryToLock(folder: string): number | ProcessIdentity | undefined {
     return undefined
   })
 }
+
+function isHolding(holder: ProcessIdentity, path: string): boolean {
+  const fate = fateOf(holder)
+  if (fate === 'dead') return false
+  if (fate === 'alive' && holder.started !== '') return true
+  const made = ifThere(() => fs.statSync(path).mtimeMs)
+  return made === undefined || Math.abs(Date.now() - made) < longestUnknownMs
+}
+
+const longestUnknownMs = 60_000
 
 /** By the open file, never by its name: the folder may have been deleted and made anew. */
 function unlock(fd: number): void {
@@ -87,7 +100,7 @@ function create(folder: string, name: string): number | undefined {
 
 /** Undefined when it cannot be told, because it is just being replaced. */
 function holderOf(path: string): ProcessIdentity | 'free' | undefined {
-  const text = ifThere(() => fs.readFileSync(path, 'utf8'))
+  const text = textOf(path)
   if (text === '') return 'free'
   try {
     return text === undefined ? undefined : (JSON.parse(text) as ProcessIdentity)

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../../core/failpoint.ts'
-import type { InboxItem, LogEntry } from '../../core/log.ts'
+import type { InboxItem } from '../../core/log.ts'
 import { changing, looking } from './file-faults.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, corrupt, lineStart } from './log-lines.ts'
@@ -30,7 +30,9 @@ export function leaveMessage(folder: string, item: InboxItem, { sync }: { sync: 
     return changing(path, () => {
       const { items, taken } = settled(fd, path)
       if (items.has(item.clientKey) || taken.has(item.clientKey)) return false
-      write(fd, `${JSON.stringify(item)}\n`, sync)
+      // The key in front, so that no field of it can look like the mark of a batch that was cut off.
+      const { clientKey, ...others } = item
+      write(fd, `${JSON.stringify({ clientKey, ...others })}\n`, sync)
       return true
     })
   } finally {
@@ -117,15 +119,16 @@ function parsed(bytes: Buffer, path: string): Inbox {
   const taken = new Set<string>()
   const lines = bytes.subarray(0, completeEnd(bytes)).toString().split('\n').slice(0, -1)
   for (const [i, line] of lines.entries()) {
-    const { clientKey, taken: key } = partsOf(line, path, i + 1)
+    const value = parsedLine(line, path, i + 1)
+    const { clientKey, taken: key } = value
     if (typeof key === 'string' && clientKey === undefined) taken.add(key)
     else if (typeof clientKey !== 'string') throw corrupt(path, i + 1, 'is no message')
-    else if (!items.has(clientKey)) items.set(clientKey, JSON.parse(line) as InboxItem)
+    else if (!items.has(clientKey)) items.set(clientKey, value as InboxItem)
   }
   return { items, taken }
 }
 
-function partsOf(line: string, path: string, number: number): { clientKey?: unknown; taken?: unknown } {
+function parsedLine(line: string, path: string, number: number): { clientKey?: unknown; taken?: unknown } {
   try {
     return (JSON.parse(line) as object | null) ?? {}
   } catch (cause) {
@@ -133,7 +136,7 @@ function partsOf(line: string, path: string, number: number): { clientKey?: unkn
   }
 }
 
-/** Which of the keys stand in the log. Only lines that look like it are parsed. */
+/** Which of the keys stand in the log. It is gone through once, and only lines that look like it are parsed. */
 function keysInLog(folder: string, keys: readonly string[]): Set<string> {
   const found = new Set<string>()
   if (keys.length === 0) return found
@@ -142,23 +145,40 @@ function keysInLog(folder: string, keys: readonly string[]): Set<string> {
   const { path, fd } = open
   try {
     const bytes = looking(path, () => bytesOf(fd))
-    const complete = bytes.subarray(0, completeEnd(bytes))
-    for (const key of keys) if (holdsKey(complete, key)) found.add(key)
+    const log = bytes.subarray(0, completeEnd(bytes))
+    const wanted = new Set(keys)
+    for (let at = log.indexOf(mark); at >= 0; at = log.indexOf(mark, at + mark.length)) {
+      const key = textAt(log, at + mark.length)
+      if (key !== undefined && wanted.has(key) && !found.has(key) && isKeyOfLine(log, at, key)) found.add(key)
+    }
     return found
   } finally {
     fs.closeSync(fd)
   }
 }
 
-function holdsKey(log: Buffer, key: string): boolean {
-  const mark = `"clientKey":${JSON.stringify(key)}`
-  for (let at = log.indexOf(mark); at >= 0; at = log.indexOf(mark, at + 1)) {
-    const end = log.indexOf(10, at)
-    const line = log.subarray(lineStart(log, end + 1), end).toString()
-    try {
-      const entry = JSON.parse(line) as LogEntry
-      if ('clientKey' in entry && entry.clientKey === key) return true
-    } catch {} // reading the log says what is wrong with it
+const mark = Buffer.from('"clientKey":')
+
+/** The JSON text that begins there. */
+function textAt(log: Buffer, start: number): string | undefined {
+  if (log[start] !== 0x22) return undefined
+  let end = start + 1
+  while (end < log.length && log[end] !== 0x22) end += log[end] === 0x5c ? 2 : 1
+  return parsedOr<string | undefined>(log.toString('utf8', start, end + 1), undefined)
+}
+
+/** Whether it is the key of the entry itself, and not of something deep inside. */
+function isKeyOfLine(log: Buffer, at: number, key: string): boolean {
+  const end = log.indexOf(10, at)
+  const entry = parsedOr<object | null>(log.toString('utf8', lineStart(log, end + 1), end), null)
+  return entry !== null && 'clientKey' in entry && entry.clientKey === key
+}
+
+/** Reading the log says what is wrong with it. */
+function parsedOr<T>(json: string, otherwise: T): T {
+  try {
+    return JSON.parse(json) as T
+  } catch {
+    return otherwise
   }
-  return false
 }

@@ -9,18 +9,29 @@ import { thisProcess } from '../../platform/process-identity.ts'
 import { withFolderLock } from './folder-lock.ts'
 import { folderNameOf } from './folder-names.ts'
 import { tidyInbox } from './inbox-file.ts'
-import { busy, isHeld, type LeaseRecord, mayStillWrite, readLease, takenOver, writeLease } from './lease-file.ts'
+import {
+  busy,
+  isHeld,
+  type LeaseRecord,
+  mayStillWrite,
+  readLease,
+  takenOver,
+  withoutClockJump,
+  writeLease,
+} from './lease-file.ts'
 import {
   appendTo,
   entriesOf,
+  finishReplacing,
   isBeingReplaced,
   isInPlace,
   type LogFile,
   openLog,
+  refuseReplaced,
   replaceLog,
   settleLog,
 } from './log-file.ts'
-import { childrenOf, makeChildFolder, makeSessionFolder, readMeta, sweep } from './session-folder.ts'
+import { childrenOf, lineOf, makeChildFolder, makeSessionFolder, readMeta, sweep } from './session-folder.ts'
 import { syncFolder } from './small-files.ts'
 
 export interface LeasesOptions {
@@ -40,10 +51,10 @@ interface Held {
 
 export interface Leases {
   lease(id: string, request: LeaseRequest): Promise<Lease>
-  append(id: string, entries: readonly LogEntry[], fence: Fence): void
+  append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void>
   /** Lets go of what was held open of a session that is about to be deleted. */
   forget(id: string): void
-  /** Gives everything back. */
+  /** Waits for what is under way, then gives everything back. */
   close(): Promise<void>
 }
 
@@ -53,30 +64,42 @@ const mostChildren = 64
 /** Takes, renews and gives back the right to write, and writes by it. */
 export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Leases {
   const held = new Map<string, Held>()
+  const underWay = new Set<Promise<unknown>>()
   let lastEpoch = 0 // over all sessions, so that one deleted and made anew fences off its old writer
 
   const folderOf = (id: string): string => join(dir, folderNameOf(id))
 
-  async function take(id: string, folder: string, { owner, ttlMs, takeOver = false }: LeaseRequest): Promise<Held> {
+  async function take(id: string, folder: string, request: LeaseRequest): Promise<Held> {
+    const { owner, ttlMs, takeOver = false } = request
     const current = readLease(folder)
     const now = clock.now()
-    if (current && current.owner !== owner && !takeOver && isHeld(current, now)) throw busy(id, current)
+    if (current && current.owner !== owner && !takeOver && isHeld(current, now)) {
+      const corrected = withoutClockJump(current, now)
+      if (corrected !== current) writeLease(folder, corrected)
+      throw busy(id, current)
+    }
     letGo(id)
     sweep(folder)
     for (const top of held.values()) closeChild(top, id) // its parent's writer opens it anew
     const isRisky = current && current.opener !== opener && mayStillWrite(current)
     // A child may also be held open by the writer of its parent.
-    if (isRisky || isBeingReplaced(folder) || readMeta(folder)?.parent !== undefined) await replaceFamily(id)
+    const isChild = readMeta(folder)?.parent !== undefined
+    if (isRisky || isBeingReplaced(folder) || isChild) await replaceFamily(id)
     const epoch = Math.max(lastEpoch, current?.epoch ?? 0) + 1
     const log = openSettled(folder)
     try {
       const expires = ttlMs === 0 ? 0 : now + ttlMs
-      writeLease(folder, { epoch, owner, since: now, expires, opener, process: thisProcess() })
+      writeLease(folder, { epoch, owner, since: now, expires, ttlMs, opener, process: thisProcess() })
+      finishReplacing(folder) // last: who finds nothing moved aside finds the lease
     } catch (error) {
       fs.closeSync(log.fd)
       throw error
     }
     lastEpoch = epoch
+    if (!isChild && readMeta(folder)?.parent !== undefined) {
+      fs.closeSync(log.fd) // it became one meanwhile, and whoever made it did not see our lease
+      return take(id, folder, request)
+    }
     const taken: Held = { epoch, log, children: new Map() }
     if (ttlMs === 0) fs.closeSync(log.fd)
     else held.set(id, taken)
@@ -85,9 +108,12 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
 
   /** Children are written under the lease of the session at the top, so they are fenced with it. */
   async function replaceFamily(id: string): Promise<void> {
-    await replaceLog(folderOf(id), async () => {
-      for (const child of childrenOf(dir, id)) await withFolderLock(folderOf(child), () => replaceFamily(child))
-    })
+    replaceLog(folderOf(id))
+    for (const child of childrenOf(dir, id))
+      await withFolderLock(folderOf(child), async () => {
+        await replaceFamily(child)
+        finishReplacing(folderOf(child))
+      })
   }
 
   function renew(id: string, folder: string, { ttlMs }: LeaseRequest, current: LeaseRecord): number {
@@ -102,21 +128,32 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     if (isMoved) throw lost(id)
     const renewed = mine ?? { epoch: current.epoch, log: openSettled(folder), children: new Map() }
     held.set(id, renewed)
-    writeLease(folder, { ...current, expires: clock.now() + ttlMs })
+    writeLease(folder, { ...current, expires: clock.now() + ttlMs, ttlMs })
     return renewed.log.head
   }
 
-  /** The log of a child. Its file is open before the lease is looked at, so a later taker finds and replaces it. */
-  function openChild(id: string, top: Held, { holder = id, parent = holder }: Fence): LogFile {
+  /** Whoever wrote a child, or one above it, as a session of its own, and may go on with it. */
+  function rivalsOf(id: string, fence: Fence): { id: string; lease: LeaseRecord }[] {
+    return lineOf(dir, id, fence).flatMap((one) => {
+      const lease = readLease(folderOf(one))
+      const isTheirs = lease?.opener !== opener || held.has(one)
+      return lease && isTheirs && mayStillWrite(lease) ? [{ id: one, lease }] : []
+    })
+  }
+
+  /** The log of a child. Its file is open before any lease is looked at, so a later taker finds and replaces it. */
+  function openChild(id: string, top: Held, fence: Fence): LogFile {
+    const { holder = id, parent = holder } = fence
     failpoint('jsonl.child.beforeOpen')
     const folder = makeChildFolder(dir, id, parent)
-    const lease = readLease(folder)
-    const isTheirs = lease?.opener !== opener || held.has(id)
-    if (lease && isTheirs && isHeld(lease, clock.now())) throw busy(id, lease)
+    refuseReplaced(folder)
     const log = openLog(folder)
     try {
       failpoint('jsonl.child.afterOpen')
       if (!isInPlace(top.log)) throw lost(holder)
+      for (const one of lineOf(dir, id, fence)) refuseReplaced(folderOf(one)) // before their leases, see take
+      const [rival] = rivalsOf(id, fence)
+      if (rival) throw busy(rival.id, rival.lease)
       settleLog(log)
       syncFolder(folder)
     } catch (error) {
@@ -129,8 +166,12 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     return log
   }
 
-  function append(id: string, entries: readonly LogEntry[], fence: Fence): void {
+  async function append(id: string, entries: readonly LogEntry[], fence: Fence): Promise<void> {
     const { epoch, head, holder = id } = fence
+    const isNew = holder !== id && held.get(holder)?.children.has(id) === false
+    // One who is silent and lives may hold the log open: taking it from him puts a copy in its place.
+    for (const rival of isNew ? rivalsOf(id, fence) : [])
+      if (!isHeld(rival.lease, clock.now())) await lease(rival.id, { owner: '', ttlMs: 0 })
     const top = held.get(holder)
     if (top?.epoch !== epoch) throw lost(holder)
     const log = holder === id ? top.log : (top.children.get(id) ?? openChild(id, top, fence))
@@ -167,6 +208,16 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
   }
 
   async function lease(id: string, request: LeaseRequest): Promise<Lease> {
+    const turn = takeOrRenew(id, request)
+    underWay.add(turn)
+    try {
+      return await turn
+    } finally {
+      underWay.delete(turn)
+    }
+  }
+
+  async function takeOrRenew(id: string, request: LeaseRequest): Promise<Lease> {
     const { epoch } = request
     if (epoch !== undefined && readLease(folderOf(id))?.epoch !== epoch) throw lost(id)
     return withFolderLock(makeSessionFolder(dir, id), async () => {
@@ -189,6 +240,7 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
       for (const top of held.values()) closeChild(top, id)
     },
     async close() {
+      await Promise.allSettled(underWay)
       for (const [id, { epoch }] of [...held]) {
         await lease(id, { owner: '', ttlMs: 0, epoch }).catch(() => {})
         letGo(id)

@@ -43,8 +43,6 @@ const takenPath = (folder: string): string => join(folder, 'log.taken.jsonl')
 /** Opens a log for writing. Nothing is changed before `settleLog`. */
 export function openLog(folder: string): LogFile {
   const path = logPath(folder)
-  // A new one beside one that was moved aside would be taken for its copy.
-  if (isBeingReplaced(folder)) throw new StoreError('busy', `${folder} is being taken over; try again`)
   const fd = openForAppending(path)
   const { dev, ino } = looking(path, () => fs.fstatSync(fd, { bigint: true }))
   return { path, fd, place: { dev, ino }, head: 0, size: 0, isRagged: false }
@@ -101,21 +99,33 @@ export function entriesOf({ path, fd, size }: LogFile): LogEntry[] {
 /**
  * Puts a copy in the place of the log, so that whoever holds it open no longer writes to what others read. It is moved
  * aside first: what its old writer got acknowledged until then is in the copy, and nothing can be added in between.
- * The file that was moved goes last, after `others` were replaced too, so that its presence says: not finished yet.
- * May be cut off anywhere and done again. Under the lock of the folder.
+ * The file that was moved stays until `finishReplacing`: its presence says that nobody may write yet. May be cut off
+ * anywhere and done again; the copy is then made anew, for what lies in its place may be an empty file that a late
+ * writer made. Under the lock of the folder.
  */
-export async function replaceLog(folder: string, others: () => Promise<void>): Promise<void> {
+export function replaceLog(folder: string): void {
   const [path, taken] = [logPath(folder), takenPath(folder)]
   refuseLink(path)
+  refuseLink(taken)
   changing(path, () => {
     if (!fs.existsSync(taken) && fs.existsSync(path)) fs.renameSync(path, taken)
-    if (fs.existsSync(taken) && !fs.existsSync(path)) copyLog(taken, path)
+    if (fs.existsSync(taken)) copyLog(taken, path)
   })
-  await others()
-  changing(path, () => {
-    fs.rmSync(taken, { force: true })
+}
+
+/** Does away with the file that was moved aside, when its copy is on the disk and nothing else is left to do. */
+export function finishReplacing(folder: string): void {
+  if (!isBeingReplaced(folder)) return
+  changing(logPath(folder), () => {
+    syncFolder(folder)
+    fs.rmSync(takenPath(folder), { force: true })
     syncFolder(folder)
   })
+}
+
+/** For whoever opened a log without the lock of its folder: what he holds may be about to be replaced. */
+export function refuseReplaced(folder: string): void {
+  if (isBeingReplaced(folder)) throw new StoreError('busy', `${folder} is being taken over; try again`)
 }
 
 function copyLog(taken: string, path: string): void {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { failpoint } from '../../core/failpoint.ts'
+import type { Fence } from '../../core/store.ts'
 import { changing } from './file-faults.ts'
 import { folderNameOf, idOfFolder, needsMeta } from './folder-names.ts'
 import { createFile, jsonOf, makeFolder, namesIn, replaceFile, syncFolder, textOf } from './small-files.ts'
@@ -67,6 +68,19 @@ export function childrenOf(dir: string, id: string): string[] {
     const child = readMeta(join(dir, name))
     return child?.parent === id ? [child.id] : []
   })
+}
+
+/** A child, the child above it, and so on, up to but without the session that holds the lease. */
+export function lineOf(dir: string, id: string, { holder = id, parent = holder }: Fence): string[] {
+  const line: string[] = []
+  let one = id
+  for (let above: string | undefined = parent; one !== holder && !line.includes(one); ) {
+    line.push(one)
+    if (above === undefined) break
+    one = above
+    above = readMeta(join(dir, folderNameOf(one)))?.parent
+  }
+  return line
 }
 
 /** Clears away what processes left that died while they replaced a file. Under the lock of the folder. */

@@ -11,17 +11,28 @@ import { sessionIn } from './session-folder.ts'
 import { bytesOf, namesIn } from './small-files.ts'
 
 /** Every session of the store. Of a log only the first and the last line are read. */
-export function listSessions(dir: string): SessionInfo[] {
-  return namesIn(dir).flatMap((name) => {
-    const folder = join(dir, name)
-    if (name.includes('.') || fs.lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return []
-    const session = sessionIn(folder, name)
-    const log = session && extentOf(folder)
-    if (!log) return []
-    // A child comes into being with its first entry; its folder may be older.
-    if (session.parent !== undefined && log.head === 0) return []
-    return [{ id: session.id, ...log, ...(session.parent !== undefined && { parent: session.parent }) }]
-  })
+export async function listSessions(dir: string): Promise<SessionInfo[]> {
+  const sessions: SessionInfo[] = []
+  for (const [i, name] of namesIn(dir).entries()) {
+    if (i % atOnce === atOnce - 1) await new Promise((resolve) => setImmediate(resolve))
+    const session = infoOf(join(dir, name), name)
+    if (session) sessions.push(session)
+  }
+  return sessions
+}
+
+/** After so many sessions others get their turn. */
+const atOnce = 100
+
+function infoOf(folder: string, name: string): SessionInfo | undefined {
+  if (name.includes('.')) return undefined
+  if (looking(folder, () => fs.lstatSync(folder, { throwIfNoEntry: false }))?.isDirectory() !== true) return undefined
+  const session = sessionIn(folder, name)
+  const log = session && extentOf(folder)
+  if (!log) return undefined
+  // A child comes into being with its first entry; its folder may be older.
+  if (session.parent !== undefined && log.head === 0) return undefined
+  return { id: session.id, ...log, ...(session.parent !== undefined && { parent: session.parent }) }
 }
 
 type Extent = Omit<SessionInfo, 'id' | 'parent'>

@@ -5,7 +5,7 @@ import { StoreError } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
 import { changing, looking } from './file-faults.ts'
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_RDONLY, O_RDWR } = fs.constants
+const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_RDWR } = fs.constants
 
 /** What tells a file from every other one for as long as it is held open. */
 export interface FilePlace {
@@ -15,16 +15,30 @@ export interface FilePlace {
 
 /** Opens a file for appending, for us alone and never through a link; makes it where it is missing. */
 export function openForAppending(path: string): number {
-  return changing(path, () => {
-    const fd = fs.openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600)
-    if ((fs.fstatSync(fd).mode & 0o077) !== 0) fs.fchmodSync(fd, 0o600)
-    return fd
-  })
+  return changing(path, () =>
+    openFile(path, O_RDWR | O_APPEND | O_CREAT, (fd, mode) => {
+      if ((mode & 0o077) !== 0) fs.fchmodSync(fd, 0o600)
+    }),
+  )
 }
 
 /** Opens a file for reading, never through a link; undefined when there is none. */
 export function openForReading(path: string): number | undefined {
-  return looking(path, () => ifThere(() => fs.openSync(path, O_RDONLY | O_NOFOLLOW)))
+  return looking(path, () => ifThere(() => openFile(path, O_RDONLY)))
+}
+
+/** Only a real file: a pipe in its place would never come to an end. */
+function openFile(path: string, flags: number, prepare?: (fd: number, mode: number) => void): number {
+  const fd = fs.openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, 0o600)
+  try {
+    const info = fs.fstatSync(fd)
+    if (!info.isFile()) throw new StoreError('unavailable', `${path} is not a file; put the real file in its place`)
+    prepare?.(fd, info.mode)
+    return fd
+  } catch (error) {
+    fs.closeSync(fd)
+    throw error
+  }
 }
 
 /** The bytes of an open file from `start` on. */
@@ -52,11 +66,15 @@ export function textOf(path: string): string | undefined {
 
 /** A small JSON object; undefined when there is none, or when what is there is none. */
 export function jsonOf<T extends object>(path: string): T | undefined {
+  return objectIn(textOf(path) ?? '')
+}
+
+/** The same for a text that was read before: a file that is read twice may not be the same one. */
+export function objectIn<T extends object>(text: string): T | undefined {
   try {
-    const value: unknown = JSON.parse(textOf(path) ?? '')
+    const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as T) : undefined
-  } catch (error) {
-    if (error instanceof StoreError) throw error
+  } catch {
     return undefined
   }
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
 import { networkFileSystemOf, type ReadMountTable } from '../../platform/network-fs.ts'
 import { changing } from './file-faults.ts'
-import { createFile, jsonOf, syncFolder, textOf } from './small-files.ts'
+import { createFile, objectIn, syncFolder, textOf } from './small-files.ts'
 
 /** The format of everything in the folder. A higher number in `store.json` means: read, do not write. */
 const format = 1
@@ -27,18 +27,28 @@ export function prepareStore(dir: string): string {
 }
 
 function readStoreFile(path: string): StoreFile | undefined {
-  const found = jsonOf<StoreFile>(path)
+  const text = textOf(path)
+  if (text === undefined) return undefined
+  const found = objectIn<StoreFile>(text)
   if (typeof found?.format === 'number' && typeof found.identity === 'string') return found
-  if (textOf(path) === undefined) return undefined
   throw new StoreError('corrupt', `${path} is no { format, identity }; restore it from a backup`)
 }
 
 /** Of several who open it for the first time one gives the identity. */
 function makeStoreFile(dir: string, path: string): StoreFile {
-  changing(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
+  const first = changing(dir, () => fs.mkdirSync(dir, { recursive: true, mode: 0o700 }))
+  changing(dir, () => syncAbove(dir, first))
   createFile(path, `${JSON.stringify({ format, identity: randomUUID() } satisfies StoreFile)}\n`)
   changing(dir, () => syncFolder(dir))
   return readStoreFile(path) ?? makeStoreFile(dir, path)
+}
+
+/** A new folder is on the disk only when the one above it is; `first` is the highest that was new. */
+function syncAbove(dir: string, first: string | undefined): void {
+  for (let folder = dir; first !== undefined && folder.startsWith(first); ) {
+    folder = dirname(folder)
+    syncFolder(folder)
+  }
 }
 
 /** Looks at the folder before the first write: whether it may be written, and who else may read it. */

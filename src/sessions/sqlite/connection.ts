@@ -1,7 +1,8 @@
+import { lstatSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
 import type { StoreError } from '../../core/errors.ts'
-import { isBusy, problemOf } from './problems.ts'
+import { isBusy, problemOf, storeError } from './problems.ts'
 
 /** How long SQLite itself waits for a lock, during which nothing else can happen in this process. */
 export const longestBlockMs = 20
@@ -22,6 +23,7 @@ export class Connection {
   readonly path: string
   readonly refusal: StoreError | undefined
   readonly #database: DatabaseSync
+  readonly #place: string | undefined
   readonly #busyTimeoutMs: number
   readonly #statements = new Map<string, StatementSync>()
   #onFirstWrite: ((connection: Connection) => void) | undefined
@@ -31,6 +33,7 @@ export class Connection {
   constructor({ database, path, busyTimeoutMs, refusal, onFirstWrite }: ConnectionOptions) {
     this.#database = database
     this.path = path
+    this.#place = placeOf(path)
     this.#busyTimeoutMs = busyTimeoutMs
     this.refusal = refusal
     this.#onFirstWrite = onFirstWrite
@@ -68,6 +71,8 @@ export class Connection {
     try {
       const result = await this.#inTurn('BEGIN IMMEDIATE', whole)
       this.#onFirstWrite = undefined
+      // After the write: then whoever opens that path from now on finds what is acknowledged here.
+      if (placeOf(this.path) !== this.#place) throw storeError('unavailable', this.path, moved)
       return result
     } catch (error) {
       throw this.#explained(error)
@@ -148,6 +153,15 @@ export class Connection {
     // Tables that a newer version changed look like damage.
     return this.refusal?.code === 'newer' && 'code' in problem && problem.code === 'corrupt' ? this.refusal : problem
   }
+}
+
+const moved =
+  'the file was moved, deleted or replaced while it was open; put it back, or close this store and make a new one'
+
+/** Which file lies there now. One that is held open keeps its number, so no other can be mistaken for it. */
+function placeOf(path: string): string | undefined {
+  const found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev} ${found.ino}`
 }
 
 /** Tries again, giving others their turn in between, until it succeeds, fails otherwise, or the time is up. */
