@@ -58,6 +58,9 @@ export interface Leases {
   close(): Promise<void>
 }
 
+/** In milliseconds. */
+const aMoment = 2
+
 /** So many logs of children are held open at most; one more closes the one that was opened first. */
 const mostChildren = 64
 
@@ -178,9 +181,12 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
     if (log.head !== head) checkRepeated(id, entries, log, head)
     if (log.head !== head || entries.length === 0) return
     checkNumbers(id, entries, head)
-    checkPlace(id, holder, top, log) // only saves a late writer the work; what counts is the look after the write
+    // What counts is the look after the write. This one keeps a writer that slept from adding to a log that a taker
+    // moved before he died; one that looked a moment ago need not look again.
+    if (performance.now() - log.seenAt > aMoment) checkPlace(id, holder, top, log)
     appendTo(log, entries, { sync })
     checkPlace(id, holder, top, log)
+    log.seenAt = performance.now()
   }
 
   function checkPlace(id: string, holder: string, top: Held, log: LogFile): void {

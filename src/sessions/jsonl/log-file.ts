@@ -33,6 +33,8 @@ export interface LogFile {
   readonly place: FilePlace
   head: number
   size: number
+  /** When it was last seen to be in its place. */
+  seenAt: number
   /** Something half written could not be cut off yet. */
   isRagged: boolean
 }
@@ -45,7 +47,7 @@ export function openLog(folder: string): LogFile {
   const path = logPath(folder)
   const fd = openForAppending(path)
   const { dev, ino } = looking(path, () => fs.fstatSync(fd, { bigint: true }))
-  return { path, fd, place: { dev, ino }, head: 0, size: 0, isRagged: false }
+  return { path, fd, place: { dev, ino }, head: 0, size: 0, seenAt: 0, isRagged: false }
 }
 
 /** Finds where the log ends, and cuts off what a crash left half written. Only its writer may do that. */

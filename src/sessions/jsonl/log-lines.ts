@@ -13,6 +13,7 @@ const newline = 10
 /** Entries that belong together, as lines. */
 export function linesOf(entries: readonly LogEntry[]): string {
   const last = entries.length - 1
+  if (last === 0) return `${jsonOf(entries[0]!)}\n`
   return entries.map((entry, i) => `${i < last ? more + jsonOf(entry).slice(1) : jsonOf(entry)}\n`).join('')
 }
 
