@@ -130,9 +130,15 @@ test('FP-08 a conversation of words becomes a summary by rule', async () => {
   expect(allText(model.answers[0]!)).toContain('## What the user said\n- Q0 ')
 })
 
-test('FP-08 a question that does not fit by itself is cut in its middle, and the session keeps it', async () => {
+test('FP-08 a question that does not fit by itself is not cut where nobody asked for summaries', async () => {
   const question = `Begin ${'x'.repeat(inBytes * 4)} end?`
-  const { model, session } = await refused([], { behavior: {}, prompt: question })
+  const asked = refused([], { behavior: {}, prompt: question })
+  await expect(asked).rejects.toThrow('Nothing more in it can be left out')
+})
+
+test('FP-08 with summaries a question that does not fit by itself is cut in its middle, and the session keeps it', async () => {
+  const question = `Begin ${'x'.repeat(inBytes * 4)} end?`
+  const { model, session } = await refused([], { behavior: { compactStrategy: 'summary' }, prompt: question })
   expect(allText(model.answers[0]!)).toMatch(/^Begin x+\n\[… \d+ bytes, cut to save space …\]\nx+ end\?$/)
   expect(session.turns[0]!.content).toEqual(user(question).content)
 })

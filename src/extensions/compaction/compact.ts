@@ -96,6 +96,7 @@ function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: 
     pinned: pinnedIds(run),
     budget,
     hard: Math.max(rest, limit * 0.05),
+    keepsQuestion: run.behavior.compactStrategy !== 'summary',
     weigh,
   })
 }

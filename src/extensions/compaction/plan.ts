@@ -27,6 +27,8 @@ export interface PlanOptions {
   readonly budget: number
   /** Up to there what the user said last stays whole. */
   readonly hard: number
+  /** What the user said last stays whole in any case: half a question may get a wrong answer. */
+  readonly keepsQuestion?: boolean
   readonly weigh: (size: Size) => number
 }
 
@@ -62,7 +64,9 @@ export function planCut(options: PlanOptions): Plan {
   const rest = partsFrom(blocks, last, whole)
   const room = Math.max(budget - fixed, budget / 4)
   const isTooMuch = fixed + Math.min(sum(rest.map(({ bytes }) => bytes)), room) > hard
-  return { cut: last, edits: isTooMuch ? shorten(partsFrom(blocks, last, none), hard) : shorten(rest, room) }
+  if (!isTooMuch) return { cut: last, edits: shorten(rest, room) }
+  const asked = [...said].filter(({ bytes }) => options.keepsQuestion || bytes <= shortQuestion)
+  return { cut: last, edits: shorten(partsFrom(blocks, last, new Set(asked)), hard) }
 }
 
 /** A turn is what the model said and the results it asked for: it begins with an assistant message. */
@@ -88,6 +92,9 @@ interface Part {
 }
 
 const none: ReadonlySet<never> = new Set()
+
+/** Cutting it would win nothing. */
+const shortQuestion = 2000
 
 /** Where a conversation can be cut: before anything but results. */
 function boundariesOf(turns: readonly ShownTurn[], openTurnId: string | undefined): number[] {
