@@ -61,6 +61,7 @@ export async function settleCall(
     const work = tool.execute(prepared.parsed ?? copyJson(about.input), context)
     done = readToolResult(isThenable(work) ? await lane.wait(work, timeoutMs, context) : work)
   } catch (error) {
+    await giveUpChildren(run, context, error, lane)
     return settleFailure(run, prepared, error, lane)
   } finally {
     context.close()
@@ -109,7 +110,6 @@ const settleNested: CallNested = async (run, { turnId, callId }, call, context) 
 async function settleFailure(run: Run, prepared: PreparedCall, error: unknown, lane: Lane): Promise<Settled> {
   const { call, about } = prepared
   if (error instanceof Suspended) return suspend(run, prepared, error)
-  await abandonIfBegun(run, call.id)
   const isLate = error instanceof TimeLimitError
   if (lane.stop.stopped && !isLate) {
     const { reason } = lane.stop
@@ -120,6 +120,15 @@ async function settleFailure(run: Run, prepared: PreparedCall, error: unknown, l
   await run.hooks.ask('tool:error', failed)
   const output = failed.result === undefined ? `Tool error: ${messageOf(error)}` : readAnswer(failed.result).output
   return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
+}
+
+/** A tool that failed over its children leaves none of their calls open. Children that were stopped see to that themselves. */
+async function giveUpChildren(run: Run, context: CallContext, error: unknown, lane: Lane): Promise<void> {
+  const isTheirOwn = error instanceof Suspended || error instanceof TimeLimitError || lane.stop.stopped
+  if (isTheirOwn || !context.children) return
+  context.close()
+  await Promise.allSettled(context.children)
+  await abandonIfBegun(run, context.callId)
 }
 
 /** A call that waits for somebody has begun, also one that would leave no trace. */

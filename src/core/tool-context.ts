@@ -35,6 +35,8 @@ export class CallContext implements ToolContext {
   readonly #run: Run
   readonly #about: ToolHookContext
   readonly #callNested: CallNested
+  /** The runs of the children it started. */
+  children: Promise<unknown>[] | undefined
   /** Where this call runs, with its time limit. */
   readonly lane: Lane
   #stop: Stop | undefined
@@ -126,7 +128,13 @@ export class CallContext implements ToolContext {
     return async (options) => {
       this.#checkAlive()
       const n = ++this.#forks
-      return this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
+      const child = await this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
+      const run: typeof child.run = (options) => {
+        const work = child.run(options)
+        ;(this.children ??= []).push(work)
+        return work
+      }
+      return { ...child, run }
     }
   }
   get suspend(): ToolContext['suspend'] {
