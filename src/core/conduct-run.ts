@@ -43,6 +43,8 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   run.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
+    if (begun.isLogged && isStopped({ status, stopReason }))
+      for (const { id } of log.transcript.openCalls) await abandonIfBegun(run, id)
     if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, begun))
   } catch (error) {
     failure ??= error // a log that cannot be written cannot be told so
@@ -149,20 +151,24 @@ async function readSystem(run: Run): Promise<void> {
   run.system.set('run', printable(before.system))
 }
 
-/** The last entries of a run. Whoever stops it stops its calls: none of them waits for the next run. */
-function ending(run: Run, { status, stopReason: stop, failure }: Outcome, { stoppedAt }: Beginning): EntryBody[] {
+/** Whoever stops a run stops its calls: none of them waits for the next run. */
+const isStopped = ({ status, stopReason }: Outcome): boolean =>
+  status === 'aborted' || (status === 'completed' && stopReason === 'budget')
+
+/** The last entries of a run. */
+function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody[] {
   const { log, id: runId } = run
-  const isOverBudget = stop === 'budget' && status === 'completed'
-  const isStopped = status === 'aborted' || isOverBudget
-  const open = isStopped ? log.transcript.openCalls : []
-  const results = open.map((call) => ({ ...syntheticResult(call.id, 'aborted'), ...(isOverBudget && noBudget) }))
+  const { status, stopReason: stop, failure } = outcome
+  const open = isStopped(outcome) ? log.transcript.openCalls : []
+  const why = status === 'completed' && noBudget
+  const results = open.map((call) => ({ ...syntheticResult(call.id, 'aborted'), ...why }))
   const end: EntryBody = {
     type: 'run_ended',
     runId,
     status,
     stop,
     // What was queued until a run was stopped on purpose goes with it.
-    ...((isStopped || stop === 'max_turns') && { dropsTo: stoppedAt ?? log.head }),
+    ...((isStopped(outcome) || stop === 'max_turns') && { dropsTo: stoppedAt ?? log.head }),
     ...(failure !== undefined && { error: describe(failure) }),
     ...(run.output !== undefined && { output: run.output }),
   }

@@ -54,18 +54,22 @@ export async function settleCall(
     const extra = await factsBefore(tool, about, context, timeoutMs)
     await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.counts.snapshot })
   }
-  if (lane.stop.stopped) return settleFailure(run, prepared, stoppedWaiting, lane)
+  if (lane.stop.stopped) {
+    await giveUpChildren(run, context, lane, stoppedWaiting)
+    return settleFailure(run, prepared, stoppedWaiting, lane)
+  }
   let done: Outcome
   try {
     // Only the tool itself stands in here: a log that cannot be written is not a tool error.
     const work = tool.execute(prepared.parsed ?? copyJson(about.input), context)
     done = readToolResult(isThenable(work) ? await lane.wait(work, timeoutMs, context) : work)
   } catch (error) {
-    await giveUpChildren(run, context, error, lane)
+    await giveUpChildren(run, context, lane, error)
     return settleFailure(run, prepared, error, lane)
   } finally {
     context.close()
   }
+  if (context.hasWaitingChild || context.attempt > 1) await giveUpChildren(run, context, lane)
   return finish(run, about, done, 'done')
 }
 
@@ -122,13 +126,17 @@ async function settleFailure(run: Run, prepared: PreparedCall, error: unknown, l
   return finish(run, about, { output, isError: true }, isLate ? 'timeout' : 'error')
 }
 
-/** A tool that failed over its children leaves none of their calls open. Children that were stopped see to that themselves. */
-async function giveUpChildren(run: Run, context: CallContext, error: unknown, lane: Lane): Promise<void> {
-  const isTheirOwn = error instanceof Suspended || error instanceof TimeLimitError || lane.stop.stopped
-  if (isTheirOwn || !context.children) return
+/**
+ * Unless it is suspended, a call leaves none of its children's calls open, nor those of an earlier attempt. Children that
+ * were stopped see to that themselves.
+ */
+async function giveUpChildren(run: Run, context: CallContext, lane: Lane, error?: unknown): Promise<void> {
+  const { children, attempt, callId } = context
+  const isStopped = error instanceof TimeLimitError || lane.stop.stopped
+  if (error instanceof Suspended || (children ? isStopped : attempt === 1)) return
   context.close()
-  await Promise.allSettled(context.children)
-  await abandonIfBegun(run, context.callId)
+  await Promise.allSettled(children ?? [])
+  await abandon(run, callId)
 }
 
 /** A call that waits for somebody has begun, also one that would leave no trace. */
@@ -229,7 +237,10 @@ function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): 
 const hasRun: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
 
 /** Before a call that had begun is answered without being run: what its children left open is answered first. */
-export function abandonIfBegun({ session, log }: Run, callId: string): Promise<void> | undefined {
-  if (!session || !log.transcript.startOf(callId)) return undefined
-  return import('./abandoned-child.ts').then(({ abandonChildren }) => abandonChildren(session, callId))
+export function abandonIfBegun(run: Pick<Run, 'session' | 'log'>, callId: string): Promise<void> | undefined {
+  return run.log.transcript.startOf(callId) && abandon(run, callId)
+}
+
+function abandon({ session }: Pick<Run, 'session'>, callId: string): Promise<void> | undefined {
+  return session && import('./abandoned-child.ts').then(({ abandonChildren }) => abandonChildren(session, callId))
 }

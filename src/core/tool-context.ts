@@ -10,6 +10,7 @@ import type { Session } from './store.ts'
 import type { ToolContext } from './tool.ts'
 import type { Settled } from './tool-call.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
+import type { AgentStats } from './usage.ts'
 
 /** Thrown through a tool to leave its call open and end the run. */
 export class Suspended {
@@ -37,6 +38,8 @@ export class CallContext implements ToolContext {
   readonly #callNested: CallNested
   /** The runs of the children it started. */
   children: Promise<unknown>[] | undefined
+  /** One of them was suspended. */
+  hasWaitingChild = false
   /** Where this call runs, with its time limit. */
   readonly lane: Lane
   #stop: Stop | undefined
@@ -132,6 +135,10 @@ export class CallContext implements ToolContext {
       const run: typeof child.run = (options) => {
         const work = child.run(options)
         ;(this.children ??= []).push(work)
+        const look = ({ status }: AgentStats): void => {
+          this.hasWaitingChild ||= status === 'suspended'
+        }
+        work.then(look, () => {})
         return work
       }
       return { ...child, run }

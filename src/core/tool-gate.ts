@@ -93,10 +93,12 @@ function approvalOf({ log }: Run, { id }: ToolCallBlock): Approval | undefined {
   return { decision, digest, by, ...(mac !== undefined && { mac }), ...(note && { note }) }
 }
 
-/** The question about a call that nobody has answered yet. */
-function haltOf({ log }: Run, { id }: ToolCallBlock): { halt?: Halt } {
-  const entry = log.transcript.approvals.get(id)
-  if (entry?.type !== 'approval_requested') return {}
+/** The question about a call that nobody has answered yet. One that has begun since was let through. */
+function haltOf({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: Halt } {
+  const entry = transcript.approvals.get(id)
+  if (!entry || entry.seq < (transcript.startOf(id)?.seq ?? 0)) return {}
+  if (entry.type === 'approval_answered')
+    return entry.decision === 'expired' ? { halt: { reason: 'approval expired', digest: entry.digest } } : {}
   const { reason = 'approval needed', digest, request } = entry
   return { halt: { reason, digest, ...(request !== undefined && { request }) } }
 }

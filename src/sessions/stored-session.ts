@@ -108,7 +108,7 @@ class StoredSession implements Session {
     try {
       await this.#take()
     } catch (error) {
-      await this.release()
+      await this.#letGo()
       throw error
     }
   }
@@ -130,7 +130,7 @@ class StoredSession implements Session {
 
   /** A child that is opened by itself is guarded like one whose parent runs: two writers would not know of each other. */
   async #findGuard(): Promise<{ holder: string; parent: string } | undefined> {
-    if (!this.id.includes('/')) return undefined // children are named after their parents
+    if (!(await this.#hasNameOfChild())) return undefined // before the list, which may be long
     const parents = new Map((await this.#store.list()).map(({ id, parent }) => [id, parent]))
     const parent = parents.get(this.id)
     if (parent === undefined) return undefined
@@ -139,12 +139,25 @@ class StoredSession implements Session {
     return { holder, parent }
   }
 
+  /** Children are named after their parents. Others may have a name like that too, but then nobody bears its beginning. */
+  async #hasNameOfChild(): Promise<boolean> {
+    for (let end = this.id.indexOf('/'); end >= 0; end = this.id.indexOf('/', end + 1))
+      if ((await this.#store.read(this.id.slice(0, end))).length > 0) return true
+    return false
+  }
+
   /** Messages arrive late, but they do, where watching the store has failed. */
   #hear(inbox: readonly InboxItem[]): void {
     if (this.#isReady && !this.#guard) for (const item of inbox) this.log.admit(item)?.catch(() => {})
   }
 
-  async release(): Promise<void> {
+  release(): Promise<void> {
+    const releasing = this.#additions.then(() => this.#letGo()) // what is being added still needs it
+    this.#additions = releasing.catch(() => {})
+    return releasing
+  }
+
+  async #letGo(): Promise<void> {
     while (this.log.isWriting) await this.log.settled() // what was accepted is written first
     this.#isReady = false
     this.#isTaken = false
@@ -250,8 +263,9 @@ class StoredSession implements Session {
     const waiting = [this, ...children].flatMap(({ id, pending }) =>
       pending.map((call) => ({ ...call, sessionId: id })),
     )
-    // A call that waits for its child is answered there.
-    const isAbove = (id: string): boolean => waiting.some(({ sessionId }) => `${sessionId}/`.startsWith(`${id}/`))
+    // A call that waits for its child, or for its second (`call~2`), is answered there.
+    const isAbove = (id: string): boolean =>
+      waiting.some(({ sessionId }) => [`${id}/`, `${id}~`].some((place) => `${sessionId}/`.startsWith(place)))
     return waiting.filter(({ sessionId, callId }) => !isAbove(`${sessionId}/${callId}`))
   }
 
@@ -358,7 +372,7 @@ class StoredSession implements Session {
     try {
       await work()
     } finally {
-      await this.release()
+      await this.#letGo()
     }
   }
 
