@@ -18,7 +18,6 @@ import type { Session } from './store.ts'
 import { SystemPrompt } from './system-prompt.ts'
 import { resolveThinking } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
-import { abandonIfBegun } from './tool-call.ts'
 import { ToolCounts } from './tool-counts.ts'
 import { readTools, Toolbox } from './toolbox.ts'
 import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
@@ -172,9 +171,11 @@ export function assembleAgent(parts: AgentParts): Agent {
       turnUsage: [],
       children: [],
       working: new Set(),
+      childrenAtWork: new Map(),
       firstTokenAt: undefined,
       isOver: false,
       stopReason: 'end',
+      lastWords: '',
       output: undefined,
     }
     latest = run
@@ -209,7 +210,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     if (active) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
     if (session) await session.open()
     try {
-      if (session) for (const { id } of log.transcript.openCalls) await abandonIfBegun({ session, log }, id)
+      if (session) await (await import('./abandoned-child.ts')).abandonOpenCalls(session)
       await log.append({ type: 'rewind', toSeq: 0 })
     } finally {
       await session?.release()

@@ -44,7 +44,7 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (begun.isLogged && isStopped({ status, stopReason }))
-      for (const { id } of log.transcript.openCalls) await abandonIfBegun(run, id)
+      await abandonIfBegun(run, ...log.transcript.openCalls.map(({ id }) => id))
     if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, begun))
   } catch (error) {
     failure ??= error // a log that cannot be written cannot be told so
@@ -131,10 +131,9 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   const before = transcript.turns.length
   begun.from = transcript.settledTurns.length
   if (turn) {
-    for (const call of transcript.openCalls) {
-      await abandonIfBegun(run, call.id)
-      entries.push(syntheticResult(call.id, 'skipped'))
-    }
+    const open = transcript.openCalls.map(({ id }) => id)
+    await abandonIfBegun(run, ...open)
+    for (const id of open) entries.push(syntheticResult(id, 'skipped'))
     entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
   }
   begun.isLogged = true

@@ -71,6 +71,20 @@ export class LeaseLostError extends AgentError {
   }
 }
 
+/** What a store says to whoever finds a session taken. */
+export function sessionBusy(id: string, owner?: string, since?: number): SessionBusyError {
+  const by = owner || 'another writer'
+  const advice = 'wait for it, or take it over with loadSession(store, id, { takeOver: true })'
+  const about = { ...(owner && { owner }), ...(since !== undefined && { since }) }
+  return new SessionBusyError(`Session ${id} is being written by ${by}; ${advice}`, about)
+}
+
+/** What a store says to a writer that is none any more. */
+export function leaseLost(id: string, owner?: string): LeaseLostError {
+  const by = owner ? ` by ${owner}` : ' by another writer, or deleted'
+  return new LeaseLostError(`Session ${id} was taken over${by}; load it again to go on`, owner ? { owner } : {})
+}
+
 /** The session made its process crash again and again, and is not tried any more until `session.unpark()`. */
 export class SessionParkedError extends AgentError {}
 

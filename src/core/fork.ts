@@ -91,7 +91,8 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
     run(options) {
       const work = runChild({ model: run.model, ...options, signal: stop.signal })
       run.working.add(work)
-      const done = (): boolean => run.working.delete(work)
+      run.childrenAtWork.set(callId, work)
+      const done = (): boolean => run.working.delete(work) && run.childrenAtWork.delete(callId)
       work.then(done, done)
       return work
     },

@@ -1,4 +1,4 @@
-import { AgentAbortedError, AgentContextExceededError, AgentProviderError } from './errors.ts'
+import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import { Draft, replyTo } from './model-attempts.ts'
 import { nameFailure } from './model-failure.ts'
 import { buildRequest } from './model-request.ts'
@@ -37,6 +37,7 @@ export async function askModel(run: Run): Promise<SessionTurn> {
   } catch (cause) {
     const error = nameFailure(run, cause)
     await draft.settle()
+    if (error instanceof AgentBudgetError) endOnBudget(run, draft)
     const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
     const partial = draft.isStarted && { partial: draft.text }
     run.counts.refresh()
@@ -86,6 +87,12 @@ export async function askModel(run: Run): Promise<SessionTurn> {
   if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.usage })
   await tellTurns(run, sessionTurn)
   return sessionTurn
+}
+
+/** What was said until then is the run's last word; what was never sent was no turn. */
+function endOnBudget(run: Run, draft: Draft): void {
+  run.lastWords = draft.text
+  if (!draft.isStarted) run.turn--
 }
 
 /** Of one request: three places, each perhaps twice, and once more to take them back when it did not help. */

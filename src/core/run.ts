@@ -83,10 +83,14 @@ export interface Run {
   readonly children: ChildRunStats[]
   /** Children at work, and what is still being written; a run does not end before they do. */
   readonly working: Set<Promise<unknown>>
+  /** Of these the children, by name. */
+  readonly childrenAtWork: Map<string, Promise<unknown>>
   firstTokenAt: number | undefined
   /** Nothing is left but to tell of its end. */
   isOver: boolean
   stopReason: string
+  /** What was being said when the budget ended it. */
+  lastWords: string
   output: unknown
 }
 

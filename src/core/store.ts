@@ -27,8 +27,8 @@ export interface Session {
   abortRun(runId: string): Promise<void>
   /** The session of a child agent, guarded by this session's right to write. */
   child(name: string): Promise<Session>
-  /** The names of the children that a call began, by itself or through calls of its own. */
-  childrenOf(callId: string): Promise<readonly string[]>
+  /** The names of the children that these calls began, by themselves or through calls of their own. */
+  childrenOf(...callIds: readonly string[]): Promise<readonly string[]>
   /** The log of this session, then those of all children, and of theirs. */
   tree(): Promise<readonly (readonly LogEntry[])[]>
 

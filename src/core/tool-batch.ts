@@ -19,10 +19,9 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     if (suspended !== undefined && !run.stop.stopped) return suspended
   }
   // An abort beats a suspension: what it left open is answered too.
-  for (const call of run.log.transcript.openCalls) {
-    await abandonIfBegun(run, call.id)
-    await run.log.append(syntheticResult(call.id, 'aborted'))
-  }
+  const open = run.log.transcript.openCalls.map(({ id }) => id)
+  await abandonIfBegun(run, ...open)
+  for (const id of open) await run.log.append(syntheticResult(id, 'aborted'))
   if (!run.stop.stopped) countUnreadable(run, turn)
   return undefined
 }

@@ -1,4 +1,4 @@
-import { messageOf, printable } from './errors.ts'
+import { LeaseLostError, messageOf, printable } from './errors.ts'
 import type { HookContexts, ToolHookContext } from './hook-map.ts'
 import { Lane, TimeLimitError } from './lane.ts'
 import type { CallOutcome, EntryBody } from './log.ts'
@@ -131,12 +131,11 @@ async function settleFailure(run: Run, prepared: PreparedCall, error: unknown, l
  * were stopped see to that themselves.
  */
 async function giveUpChildren(run: Run, context: CallContext, lane: Lane, error?: unknown): Promise<void> {
-  const { children, attempt, callId } = context
+  const { hasChildren, attempt, callId } = context
   const isStopped = error instanceof TimeLimitError || lane.stop.stopped
-  if (error instanceof Suspended || (children ? isStopped : attempt === 1)) return
+  if (error instanceof Suspended || (hasChildren ? isStopped : attempt === 1)) return
   context.close()
-  await Promise.allSettled(children ?? [])
-  await abandon(run, callId)
+  await abandon(run, [callId])
 }
 
 /** A call that waits for somebody has begun, also one that would leave no trace. */
@@ -236,11 +235,17 @@ function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): 
 
 const hasRun: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
 
-/** Before a call that had begun is answered without being run: what its children left open is answered first. */
-export function abandonIfBegun(run: Pick<Run, 'session' | 'log'>, callId: string): Promise<void> | undefined {
-  return run.log.transcript.startOf(callId) && abandon(run, callId)
+/** Before calls that had begun are answered without being run: what their children left open is answered first. */
+export function abandonIfBegun(run: Run, ...callIds: readonly string[]): Promise<void> | undefined {
+  const begun = callIds.filter((id) => run.log.transcript.startOf(id))
+  return begun.length > 0 ? abandon(run, begun) : undefined
 }
 
-function abandon({ session }: Pick<Run, 'session'>, callId: string): Promise<void> | undefined {
-  return session && import('./abandoned-child.ts').then(({ abandonChildren }) => abandonChildren(session, callId))
+async function abandon({ session, childrenAtWork, stop }: Run, callIds: readonly string[]): Promise<void> {
+  if (!session || stop.reason instanceof LeaseLostError) return // they are somebody else's now
+  const { abandonChildren, isChildOf } = await import('./abandoned-child.ts')
+  // Those that were stopped may not have come to their end yet, and write until they do.
+  const atWork = [...childrenAtWork].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
+  await Promise.allSettled(atWork.map(([, work]) => work))
+  await abandonChildren(session, callIds)
 }

@@ -36,8 +36,8 @@ export class CallContext implements ToolContext {
   readonly #run: Run
   readonly #about: ToolHookContext
   readonly #callNested: CallNested
-  /** The runs of the children it started. */
-  children: Promise<unknown>[] | undefined
+  /** It started some. */
+  hasChildren = false
   /** One of them was suspended. */
   hasWaitingChild = false
   /** Where this call runs, with its time limit. */
@@ -134,7 +134,7 @@ export class CallContext implements ToolContext {
       const child = await this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
       const run: typeof child.run = (options) => {
         const work = child.run(options)
-        ;(this.children ??= []).push(work)
+        this.hasChildren = true
         const look = ({ status }: AgentStats): void => {
           this.hasWaitingChild ||= status === 'suspended'
         }

@@ -41,7 +41,7 @@ export function statsOf(run: Run, status: RunStatus, stopReason: string, started
   return {
     runId: run.id,
     status,
-    text: last ? textOf(last) : '',
+    text: run.lastWords || (last ? textOf(last) : ''),
     stopReason,
     totalIn: children.reduce((sum, child) => sum + child.totalIn, usage.input),
     totalOut: children.reduce((sum, child) => sum + child.totalOut, usage.output),

@@ -34,6 +34,12 @@ describe('secrets are known by', () => {
     ['https://a.test/?x=1&api_key=abcdef123#y', 'https://a.test/?x=1&api_key=[REDACTED:1]#y'],
     ['https://a.test/?X-Amz-Signature=0a1b2c3d&b', 'https://a.test/?X-Amz-Signature=[REDACTED:1]&b'],
     ['PASSWORD=$tr0ng-one', 'PASSWORD=[REDACTED:1]'],
+    ['password=hunter2aaaa', 'password=[REDACTED:1]'],
+    ['db password: hunter2aaaa', 'db password: [REDACTED:1]'],
+    ['x-api-key: abcdef12345', 'x-api-key: [REDACTED:1]'],
+    ['mysql --password s3cretvalue -u me', 'mysql --password [REDACTED:1] -u me'],
+    ['Cookie: sid=abcdef123456', 'Cookie: [REDACTED:1]'],
+    ['a token: string, the tokens: 123456', 'a token: string, the tokens: 123456'],
   ])('what stands before them: %s', (text, redacted) => {
     expect(createRedactor().text(text)).toBe(redacted)
   })

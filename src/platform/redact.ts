@@ -135,6 +135,9 @@ const shapes: readonly RegExp[] = [
   /\b[A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)[A-Z0-9_]{0,60}\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/g,
   /\b[A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)[A-Z0-9_]{0,60}\s{0,4}[=:]\s{0,4}([^\s"'`,;\\]{6,400})/g,
   /\b[a-z0-9_-]{0,60}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase|authorization|cookie|credentials?)\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/gi,
+  /(?:^|[\s"'`([{,;|-])(?:[a-z0-9]{1,20}[_-]){0,3}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase|pwd|cookie)\s{0,4}[=:]\s{0,4}([^\s"'`,;\\()<>{}[\]]{6,400})/gi,
+  /\s--?(?:[a-z0-9]{1,20}[_-]){0,3}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase)[\s=]{1,2}([^\s"'`,;\\-][^\s"'`,;\\]{5,400})/gi,
+  /\b(?:set-)?cookie\s{0,4}:\s{0,4}[^\s=;]{1,100}=([^\s;"'\\]{6,400})/gi,
 ]
 
 const envName = /KEY|TOKEN|SECRET|PASSWORD|PASSWD/

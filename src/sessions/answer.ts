@@ -6,7 +6,7 @@ import { answerKey, approvalFor, pendingCalls } from './pending.ts'
 
 /** What somebody says about a call, as a message for its session; `undefined` when it was answered before. */
 export function answerTo(log: Log, callId: string, given: PendingAnswer): InboxItem | undefined {
-  const { decision, content, by, mac } = given
+  const { decision, content, by, mac } = given ?? {}
   const isDecision = decision === 'allow' || decision === 'deny'
   if (!isDecision && decision !== undefined)
     throw new TypeError(`The decision about "${callId}" must be "allow" or "deny", got ${show(decision)}`)

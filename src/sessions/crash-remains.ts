@@ -7,18 +7,20 @@ const mostCrashes = 3
 
 /**
  * What the log has to say about a process that died over it. Of an opaque call that had begun we cannot know what it
- * did, and say so; pure and keyed calls stay open and run again, as do those that never began.
+ * did, and say so; pure and keyed calls stay open and run again, as do those that never began. A run that was cut off
+ * by its store, in a process that lives, is no crash.
  */
-export function leftBehind(transcript: Transcript): EntryBody[] {
+export function leftBehind(transcript: Transcript, wasCutOff = false): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
   const lost = transcript.openCalls.filter(
     ({ id }) => transcript.wasInterrupted(id) && transcript.startOf(id)?.replay === 'opaque',
   )
   const results = lost.map((call) => syntheticResult(call.id, 'unknown'))
-  const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop: 'crashed' }
+  const stop = wasCutOff ? 'error' : 'crashed'
+  const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop }
   const crashes = transcript.crashes + 1
-  if (crashes < mostCrashes) return [...results, ended]
+  if (wasCutOff || crashes < mostCrashes) return [...results, ended]
   const reason = `its process ended ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
+import { LeaseLostError, leaseLost, sessionBusy } from '../core/errors.ts'
 import { failpoint } from '../core/failpoint.ts'
 import type { LogEntry } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
@@ -49,7 +49,7 @@ export function createFileMapStore(
     append: (id, entries, { epoch, head, holder = id, parent }) =>
       alone([holder, id], async () => {
         const guard = await sessions.of(holder)
-        if (guard.epoch === 0 || guard.epoch !== epoch) throw takenOver(holder, guard)
+        if (guard.epoch === 0 || guard.epoch !== epoch) throw leaseLost(holder, guard.meta.owner)
         const kept = await sessions.of(id)
         const { text, keys } = await sessions.log(kept)
         if (kept.meta.head !== head) {
@@ -95,10 +95,10 @@ export function createFileMapStore(
       alone([id], async () => {
         const kept = await sessions.of(id)
         if (epoch !== undefined) {
-          if (kept.epoch !== epoch) throw takenOver(id, kept)
+          if (kept.epoch !== epoch) throw leaseLost(id, kept.meta.owner)
         } else {
           const isHeld = kept.expires > clock.now() && kept.meta.owner !== owner
-          if (isHeld && !takeOver) throw busy(id, kept)
+          if (isHeld && !takeOver) throw sessionBusy(id, kept.meta.owner, kept.since)
           const raised = sessions.epochs + 1
           sessions.epochs = raised // now: another session may be taken while this is being saved
           await sessions.change(kept, { exists: true, epoch: raised, owner })
@@ -159,14 +159,6 @@ function timesOf({ meta }: Kept, entries: readonly LogEntry[]): { createdAt?: nu
   if (!first || !last) return {}
   return { createdAt: meta.createdAt ?? first.at, updatedAt: last.at }
 }
-
-const takenOver = (id: string, { epoch, meta: { owner } }: Kept): LeaseLostError =>
-  epoch === 0 || !owner
-    ? new LeaseLostError(`Session ${id} was taken over by another writer, or was never taken`)
-    : new LeaseLostError(`Session ${id} was taken over by ${owner}`, { owner })
-
-const busy = (id: string, { since, meta: { owner = '' } }: Kept): SessionBusyError =>
-  new SessionBusyError(`Session ${id} is being written by ${owner}; wait for it, or take it over`, { owner, since })
 
 function changeOf(watchers: Shared['watchers'], id: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
+import { LeaseLostError, leaseLost, sessionBusy } from '../core/errors.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
 
@@ -52,7 +52,7 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
   return {
     async append(id, entries, { epoch, head, holder, parent }) {
       const guard = sessions.get(holder ?? id)
-      if (!guard?.epoch || guard.epoch !== epoch) throw takenOver(holder ?? id, guard?.owner)
+      if (!guard?.epoch || guard.epoch !== epoch) throw leaseLost(holder ?? id, guard?.owner)
       const kept = keptOf(id)
       if (kept.entries.length !== head) {
         if (entries.every((entry, i) => kept.entries[head + i]?.id === entry.id)) return
@@ -82,10 +82,10 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
     async lease(id, { owner, ttlMs, epoch, takeOver = false }) {
       const kept = keptOf(id)
       if (epoch !== undefined) {
-        if (kept.epoch !== epoch) throw takenOver(id, kept.owner)
+        if (kept.epoch !== epoch) throw leaseLost(id, kept.owner)
       } else {
         const isHeld = kept.expires > clock.now() && kept.owner !== owner
-        if (isHeld && !takeOver) throw busy(id, kept)
+        if (isHeld && !takeOver) throw sessionBusy(id, kept.owner, kept.since)
         kept.epoch = ++epochs
         kept.exists = true
         kept.owner = owner
@@ -140,12 +140,6 @@ export function createMemoryStore({ clock = systemClock }: { clock?: Clock } = {
 
 const timesOf = (entries: readonly LogEntry[]): { createdAt?: number; updatedAt?: number } =>
   entries.length === 0 ? {} : { createdAt: entries[0]!.at, updatedAt: entries.at(-1)!.at }
-
-const takenOver = (id: string, owner?: string): LeaseLostError =>
-  new LeaseLostError(`Session ${id} was taken over by ${owner || 'another writer'}`, owner ? { owner } : {})
-
-const busy = (id: string, { owner, since }: Kept): SessionBusyError =>
-  new SessionBusyError(`Session ${id} is being written by ${owner}; wait for it, or take it over`, { owner, since })
 
 function take({ inbox, sent }: Kept, clientKey: string): void {
   sent.add(clientKey)

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import { LeaseLostError, SessionBusyError } from '../core/errors.ts'
+import { LeaseLostError, leaseLost, type SessionBusyError, sessionBusy } from '../core/errors.ts'
 import { failpoint } from '../core/failpoint.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
 import type { SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
@@ -188,14 +188,9 @@ function infoOf({ id, head, parent, created, updated }: Row): SessionInfo {
 }
 
 function takenOver(id: string, row: Row | undefined): LeaseLostError {
-  const owner = fromText(String(row?.writer ?? ''))
-  return new LeaseLostError(`Session ${id} was taken over by ${owner || 'another writer'}`, owner ? { owner } : {})
+  return leaseLost(id, fromText(String(row?.writer ?? '')))
 }
 
 function busy(id: string, { writer, began }: Row): SessionBusyError {
-  const owner = fromText(String(writer))
-  return new SessionBusyError(`Session ${id} is being written by ${owner}; wait for it, or take it over`, {
-    owner,
-    since: Number(began),
-  })
+  return sessionBusy(id, fromText(String(writer)), Number(began))
 }

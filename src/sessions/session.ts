@@ -1,4 +1,5 @@
 import { show } from '../core/behavior.ts'
+import { didYouMean } from '../core/nearest.ts'
 import type { Session, SessionStore } from '../core/store.ts'
 import { createMemoryStore } from './memory-store.ts'
 import type { SessionOptions } from './stored-session.ts'
@@ -11,12 +12,35 @@ export async function createSession({
 }: SessionOptions & { store?: SessionStore; id?: string } = {}): Promise<Session> {
   if (typeof store?.append !== 'function' || typeof store.read !== 'function')
     throw new TypeError(`createSession needs a SessionStore such as createMemoryStore(), got ${show(store)}`)
+  checkSession('createSession', id, options)
   const { makeSession } = await import('./stored-session.ts')
   return makeSession(store, id, options)
 }
 
 /** A session that was begun before, with all its turns and runs. */
 export async function loadSession(store: SessionStore, id: string, options: SessionOptions = {}): Promise<Session> {
+  if (typeof store?.read !== 'function')
+    throw new TypeError(`loadSession needs a SessionStore such as createSqliteStore({ path }), got ${show(store)}`)
+  checkSession('loadSession', id, options)
   const { readSession } = await import('./stored-session.ts')
   return readSession(store, id, options)
+}
+
+const known: Record<keyof SessionOptions, (value: unknown) => boolean> = {
+  clock: (value) => typeof value === 'object',
+  newId: (value) => typeof value === 'function',
+  owner: (value) => typeof value === 'string' && value !== '',
+  leaseMs: (value) => typeof value === 'number' && value > 0 && value <= 86_400_000,
+  takeOver: (value) => typeof value === 'boolean',
+}
+
+function checkSession(maker: string, id: unknown, options: SessionOptions): void {
+  if (typeof id !== 'string' || id === '')
+    throw new TypeError(`${maker} needs an id that is a text of at least one character, got ${show(id)}`)
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(known, name))
+      throw new TypeError(`${maker} has no option "${name}"${didYouMean(name, Object.keys(known))}`)
+    if (value !== undefined && !known[name as keyof SessionOptions](value))
+      throw new TypeError(`${maker} option "${name}" cannot be ${show(value)}`)
+  }
 }

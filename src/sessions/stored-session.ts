@@ -1,4 +1,4 @@
-import { abandonChildren } from '../core/abandoned-child.ts'
+import { abandonChildren, abandonOpenCalls, isChildOf } from '../core/abandoned-child.ts'
 import { show } from '../core/behavior.ts'
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
 import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
@@ -9,6 +9,7 @@ import type { Message } from '../core/turn.ts'
 import { addedTurns } from './added-turns.ts'
 import { answerTo } from './answer.ts'
 import { gotOn, leftBehind } from './crash-remains.ts'
+import { childNames, descendantsOf, type Guard, guardOf } from './family.ts'
 import { forkedPast } from './forked-entries.ts'
 import { pendingCalls } from './pending.ts'
 import { withSpill } from './spill.ts'
@@ -27,11 +28,16 @@ export interface SessionOptions {
 
 const defaultLeaseMs = 30_000
 
+/** Runs of this process whose end a store did not take. */
+const cutOff = new WeakMap<SessionStore, Set<string>>()
+
 /** A session that does not exist yet. */
 export async function makeSession(store: SessionStore, id: string, options: SessionOptions): Promise<Session> {
   if ((await store.read(id)).length > 0)
     throw new Error(`Session "${id}" exists already; use loadSession(store, "${id}")`)
-  return new StoredSession(withSpill(store), id, [], options)
+  const session = new StoredSession(withSpill(store), id, [], options)
+  session.isNew = true
+  return session
 }
 
 /** A session that was begun before. */
@@ -55,7 +61,7 @@ class StoredSession implements Session {
   readonly #parent: StoredSession | undefined
   readonly #lease: WriteLease
   /** Whose lease guards this session: its own, or for a child that was opened by itself that of the session at the top. */
-  #guard: { readonly holder: string; readonly parent: string } | undefined
+  #guard: Guard | undefined
   #takesOver: boolean
   /** Somebody has asked for the right to write, or holds it. */
   #isTaken = false
@@ -65,6 +71,13 @@ class StoredSession implements Session {
   #isReady = false
   #head = 0
   #mayBeParked = false
+  /** The run that whoever uses this object is conducting himself. */
+  #ownRun: string | undefined
+  /** Nothing of it is written yet. */
+  isNew = false
+  /** Names of the children that were there when somebody asked, for as long as nobody else may make one. */
+  #foundChildren: { readonly epoch: number; readonly names: Promise<Set<string>> } | undefined
+  readonly #madeChildren = new Set<string>()
 
   constructor(
     store: SessionStore,
@@ -114,11 +127,11 @@ class StoredSession implements Session {
   }
 
   async #take(): Promise<void> {
-    this.#guard = await this.#findGuard()
+    this.#guard = await guardOf(this.#store, this.id)
     const inbox = await this.#lease.take(this.#guard?.holder ?? this.id, this.#takesOver)
     this.#takesOver = false // it was asked for once, not for ever
     if (this.log.isBroken) this.#reload(await this.#store.read(this.id))
-    else this.#absorb(await this.#store.read(this.id, this.#head))
+    else this.#absorb(await this.#readOn())
     this.#isReady = true
     await this.#settle()
     if (this.#guard) await this.#collect()
@@ -128,22 +141,12 @@ class StoredSession implements Session {
       throw new SessionParkedError(`Session ${this.id} is parked: ${parked}. Call session.unpark() to try it again`)
   }
 
-  /** A child that is opened by itself is guarded like one whose parent runs: two writers would not know of each other. */
-  async #findGuard(): Promise<{ holder: string; parent: string } | undefined> {
-    if (!(await this.#hasNameOfChild())) return undefined // before the list, which may be long
-    const parents = new Map((await this.#store.list()).map(({ id, parent }) => [id, parent]))
-    const parent = parents.get(this.id)
-    if (parent === undefined) return undefined
-    let holder = parent
-    for (let above = parents.get(holder); above !== undefined; above = parents.get(holder)) holder = above
-    return { holder, parent }
-  }
-
-  /** Children are named after their parents. Others may have a name like that too, but then nobody bears its beginning. */
-  async #hasNameOfChild(): Promise<boolean> {
-    for (let end = this.id.indexOf('/'); end >= 0; end = this.id.indexOf('/', end + 1))
-      if ((await this.#store.read(this.id.slice(0, end))).length > 0) return true
-    return false
+  /** What others wrote since. Who made a session does not go on with one that somebody else made meanwhile. */
+  async #readOn(): Promise<readonly LogEntry[]> {
+    const entries = await this.#store.read(this.id, this.#head)
+    if (this.isNew && entries.length > 0)
+      throw new Error(`Session "${this.id}" exists already, somebody made it first; use loadSession to go on with it`)
+    return entries
   }
 
   /** Messages arrive late, but they do, where watching the store has failed. */
@@ -159,9 +162,18 @@ class StoredSession implements Session {
 
   async #letGo(): Promise<void> {
     while (this.log.isWriting) await this.log.settled() // what was accepted is written first
+    this.#noteCutOff()
     this.#isReady = false
     this.#isTaken = false
     await this.#lease.giveBack()
+  }
+
+  /** A run that ended because the store did not write has not crashed; nobody could say so in its log. */
+  #noteCutOff(): void {
+    const { activeRun } = this.log.transcript
+    if (!this.log.isBroken || !activeRun) return
+    const runs = cutOff.get(this.#store) ?? new Set()
+    cutOff.set(this.#store, runs.add(activeRun.id))
   }
 
   listen(signal: AbortSignal, onLost?: (error: LeaseLostError) => void): Promise<void> {
@@ -186,16 +198,10 @@ class StoredSession implements Session {
     await this.#whileOpen(async () => {
       if (this.log.transcript.isLive)
         throw new Error('A run is under way; speak into it with agent.steer() or followUp()')
-      await this.#abandonOpenCalls()
+      await abandonOpenCalls(this)
       const skipped = this.log.transcript.openCalls.map((call) => syntheticResult(call.id, 'skipped'))
       await this.log.appendAll([...skipped, ...turns])
     })
-  }
-
-  /** Nobody goes on with what they began. */
-  async #abandonOpenCalls(): Promise<void> {
-    const { transcript } = this.log
-    for (const { id } of transcript.openCalls) if (transcript.startOf(id)) await abandonChildren(this, id)
   }
 
   async save(): Promise<void> {
@@ -206,6 +212,8 @@ class StoredSession implements Session {
   }
 
   startRun({ runId, model }: { runId: string; model: string }): Promise<void> {
+    if (typeof runId !== 'string' || runId === '') throw new TypeError(`startRun needs a runId, got ${show(runId)}`)
+    this.#ownRun = runId
     return this.#whileOpen(() => this.log.append({ type: 'run_started', runId, model }))
   }
 
@@ -219,6 +227,7 @@ class StoredSession implements Session {
 
   async child(name: string): Promise<Session> {
     const id = `${this.id}/${name}`
+    this.#madeChildren.add(name)
     const child = new StoredSession(this.#store, id, await this.#store.read(id), this.#options, this)
     await child.#settle()
     if (child.log.head > 0) await child.#collect()
@@ -233,25 +242,27 @@ class StoredSession implements Session {
     for (const item of inbox) await this.log.admit(item)
   }
 
-  async childrenOf(callId: string): Promise<readonly string[]> {
-    const place = `${this.id}/`
-    const names = (await this.#store.list()).flatMap(({ id, parent }) =>
-      parent === this.id && id.startsWith(place) ? [id.slice(place.length)] : [],
-    )
-    // What it called itself is `call.1`, its second child `call~2`.
-    return names.filter((name) => name === callId || name.startsWith(`${callId}.`) || name.startsWith(`${callId}~`))
+  async childrenOf(...callIds: readonly string[]): Promise<readonly string[]> {
+    const found = await (this.#canWrite() ? this.#knownChildren() : childNames(this.#store, this.id))
+    const names = [...new Set([...found, ...this.#madeChildren])]
+    return names.filter((name) => callIds.some((callId) => isChildOf(name, callId)))
+  }
+
+  /** The store may hold many sessions: who is the only one to make children looks once. */
+  #knownChildren(): Promise<Set<string>> {
+    const { epoch } = this.#fence()
+    if (this.#foundChildren?.epoch === epoch) return this.#foundChildren.names
+    const names = childNames(this.#store, this.id)
+    this.#foundChildren = { epoch, names }
+    names.catch(() => {
+      this.#foundChildren = undefined // the next one looks again
+    })
+    return names
   }
 
   async tree(): Promise<readonly (readonly LogEntry[])[]> {
-    const ids = [this.id, ...(await this.#descendants())]
+    const ids = [this.id, ...(await descendantsOf(this.#store, this.id))]
     return Promise.all(ids.map((id) => this.#store.read(id)))
-  }
-
-  async #descendants(): Promise<readonly string[]> {
-    const children = Map.groupBy(await this.#store.list(), ({ parent }) => parent)
-    const ids = [this.id]
-    for (const id of ids) for (const child of children.get(id) ?? []) ids.push(child.id)
-    return ids.slice(1)
   }
 
   get pending(): readonly PendingCall[] {
@@ -259,7 +270,7 @@ class StoredSession implements Session {
   }
 
   async pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
-    const children = await Promise.all((await this.#descendants()).map((id) => this.#read(id)))
+    const children = await Promise.all((await descendantsOf(this.#store, this.id)).map((id) => this.#read(id)))
     const waiting = [this, ...children].flatMap(({ id, pending }) =>
       pending.map((call) => ({ ...call, sessionId: id })),
     )
@@ -328,7 +339,7 @@ class StoredSession implements Session {
       if (this.log.transcript.isLive) throw new Error('A run is under way; abort it before rewind()')
       if (toSeq > this.log.head)
         throw new RangeError(`Session ${this.id} has ${this.log.head} entries; it cannot be rewound to ${toSeq}`)
-      await this.#abandonOpenCalls()
+      await abandonOpenCalls(this)
       await this.log.append({ type: 'rewind', toSeq })
     })
   }
@@ -377,6 +388,7 @@ class StoredSession implements Session {
   }
 
   async #commit(entries: readonly LogEntry[]): Promise<void> {
+    this.isNew = false // whatever becomes of it, what is there now may be ours
     await this.#store.append(this.id, entries, this.#fence())
     this.#head += entries.length
   }
@@ -404,11 +416,15 @@ class StoredSession implements Session {
   /** What a process left behind when it died becomes part of the log before anything else happens. */
   async #settle(): Promise<void> {
     const { transcript } = this.log
-    const left = leftBehind(transcript)
+    const run = transcript.activeRun
+    if (!run || run.id === this.#ownRun) return
+    const wasCutOff = cutOff.get(this.#store)?.delete(run.id) ?? false
+    const left = leftBehind(transcript, wasCutOff)
     const isParking = left.at(-1)?.type === 'parked'
     // What its children did in the run that died counts as much as what it did itself.
     if (isParking && gotOn((await this.tree()).slice(1), transcript.activeRun)) left.pop()
-    for (const entry of left) if (entry.type === 'call_result') await abandonChildren(this, entry.callId)
+    const lost = left.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : []))
+    await abandonChildren(this, lost)
     if (left.length > 0) await this.log.appendAll(left)
   }
 }

@@ -50,8 +50,15 @@ export class WriteLease {
     const { store, owner } = this.#options
     await this.#renewing // one that arrived later would hold what nobody wants any more
     failpoint('lease.release.before')
-    // Whoever took the session over meanwhile has nothing to be told.
-    await store.lease(id, { owner, ttlMs: 0, epoch }).catch(() => {})
+    await this.#letGo(() => store.lease(id, { owner, ttlMs: 0, epoch }))
+  }
+
+  /** Whoever took the session over meanwhile has nothing to be told. A store that cannot write may be able to later. */
+  async #letGo(release: () => Promise<unknown>, tries = 3): Promise<void> {
+    await release().catch((error) => {
+      if (error instanceof LeaseLostError || tries === 0) return
+      this.#options.clock.timer(1000, () => void this.#letGo(release, tries - 1))
+    })
   }
 
   #renewLater(held: { readonly id: string; readonly epoch: number }): void {

@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { StoreError } from '../../src/core/errors.ts'
 import { appendEntries } from '../../src/sessions/sqlite/entries.ts'
 import { openDatabase } from '../../src/sessions/sqlite/open-database.ts'
 import { SessionRows } from '../../src/sessions/sqlite/session-rows.ts'
@@ -314,3 +315,22 @@ function mount(name: string, options: string): string {
   })
   return folder
 }
+
+test('a write-ahead log whose database was moved away is not thrown away', async () => {
+  const path = at('left.db')
+  writeFileSync(`${path}-wal`, 'entries that are nowhere else')
+  const store = createSqliteStore({ path })
+  await expect(store.list()).rejects.toMatchObject({
+    code: 'corrupt',
+    message: expect.stringContaining('put the database back'),
+  })
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(0)
+  rmSync(`${path}-wal`)
+  expect(await store.list()).toEqual([])
+  await store.close()
+})
+
+test('a folder that can never be made is an error, not an endless attempt', async () => {
+  const store = createSqliteStore({ path: '/proc/libero/sessions.db' })
+  await expect(store.list()).rejects.toBeInstanceOf(StoreError)
+})

@@ -1,7 +1,7 @@
-import { createAgent, createMemoryStore, createSession, loadSession } from 'libero'
+import { type Agent, createAgent, createMemoryStore, createSession, loadSession } from 'libero'
 import { call, scripted, tool } from 'libero/testing'
 import { spawn } from 'libero/tools'
-import type { LogEntry } from 'libero/types'
+import type { LogEntry, ToolDef } from 'libero/types'
 import { expect, test } from 'vitest'
 
 /** A session whose child waits for an answer, one level down or two. */
@@ -54,4 +54,126 @@ test('so it is when turns are added, when steering comes first, and when a gate 
     },
   }).run()
   expect(resultsOf(await blocked.store.read('s/spawn0'))).toEqual(['w aborted'])
+})
+
+test('so it is when the run that goes on is aborted at once, and when the conversation is forgotten', async () => {
+  const aborted = await withWaitingChild(2)
+  const agent = createAgent({ provider: scripted('Fine.'), session: aborted.session, tools: aborted.tools })
+  await expect(agent.run({ signal: AbortSignal.abort() })).rejects.toThrow('aborted')
+  expect(resultsOf(await aborted.store.read('s/spawn0/spawn1'))).toEqual(['w aborted'])
+  expect(resultsOf(await aborted.store.read('s/spawn0'))).toEqual(['spawn1 aborted'])
+  expect(resultsOf(await aborted.store.read('s'))).toEqual(['spawn0 aborted'])
+
+  const { store, session, tools } = await withWaitingChild(1)
+  await createAgent({ provider: scripted('Fine.'), session, tools }).reset()
+  expect(resultsOf(await store.read('s/spawn0'))).toEqual(['w aborted'])
+  expect(await session.pendingInTree()).toEqual([])
+})
+
+test('so it is when the call runs again and ends without its child, however it ends', async () => {
+  const endings: [outcome: string, ToolDef][] = [
+    ['done', tool('spawn', () => 'never mind', { replay: 'keyed' })],
+    ['error', tool('spawn', () => Promise.reject(new Error('no such preset')), { replay: 'keyed' })],
+    ['timeout', tool('spawn', () => new Promise(() => {}), { replay: 'keyed', timeoutMs: 1 })],
+  ]
+  for (const [outcome, other] of endings) {
+    const { store, session, tools } = await withWaitingChild(1)
+    await createAgent({ provider: scripted('Fine.'), session, tools: { ...tools, spawn: other } }).run()
+    expect(resultsOf(await store.read('s'))).toEqual([`spawn0 ${outcome}`])
+    expect(resultsOf(await store.read('s/spawn0'))).toEqual(['w aborted'])
+  }
+
+  const { store, session, tools } = await withWaitingChild(1)
+  const hooks = { 'tool:before': () => agent.abort() }
+  const agent: Agent = createAgent({ provider: scripted('Fine.'), session, tools, hooks })
+  await expect(agent.run()).rejects.toThrow('aborted')
+  expect(resultsOf(await store.read('s/spawn0'))).toEqual(['w aborted'])
+})
+
+test('so it is when a tool does not care that its child was suspended', async () => {
+  const store = createMemoryStore()
+  const session = await createSession({ store, id: 's' })
+  const wait = tool('wait', (_, ctx) => ctx.suspend('a question'), { replay: 'keyed' })
+  const careless = tool('careless', async (_, ctx) => {
+    const child = await ctx.fork()
+    await child.run({ prompt: 'Go.' })
+    return 'done'
+  })
+  const provider = scripted([call('c', 'careless')], [call('w', 'wait')], 'Fine.')
+  await createAgent({ provider, session, tools: { careless, wait } }).run({ prompt: 'Go.' })
+  expect(resultsOf(await store.read('s'))).toEqual(['c done'])
+  expect(resultsOf(await store.read('s/c'))).toEqual(['w aborted'])
+})
+
+test('a child that is still at work comes to its own end before its call is given up', async () => {
+  const store = createMemoryStore()
+  const session = await createSession({ store, id: 's' })
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const work = tool('work', () => {
+    begin()
+    return new Promise(() => {})
+  })
+  const outer = tool(
+    'outer',
+    async (_, ctx) => {
+      if (ctx.attempt === 1) ctx.suspend('later')
+      void ctx.call('spawn', { task: 'go' }).catch(() => {})
+      await begun
+      throw new Error('it did not wait')
+    },
+    { replay: 'keyed' },
+  )
+  const provider = scripted([call('o', 'outer')], [call('w', 'work')], 'Fine.')
+  const agent = createAgent({ provider, session, tools: { outer, spawn, work } })
+  await agent.run({ prompt: 'Go.' })
+  expect((await agent.run()).text).toBe('Fine.')
+  expect((await store.read('s/o.1')).filter(({ type }) => type === 'run_ended')).toMatchObject([{ stop: 'aborted' }])
+  expect(resultsOf(await store.read('s/o.1'))).toEqual(['w aborted'])
+})
+
+test('a tool that fails without having had children does not look through the store', async () => {
+  const inner = createMemoryStore()
+  let lists = 0
+  const list = () => {
+    lists++
+    return inner.list()
+  }
+  const store = { ...inner, list }
+  const session = await createSession({ store, id: 'users/ann' })
+  const fail = tool('fail', () => Promise.reject(new Error('no')), { replay: 'opaque' })
+  const provider = scripted([call('1', 'fail'), call('2', 'fail')], 'Fine.')
+  await createAgent({ provider, session, tools: { fail, spawn } }).run({ prompt: 'Go.' })
+  await session.label('here')
+  expect(lists).toBe(0)
+})
+
+test('calls that run again look for their children once, all together', async () => {
+  const inner = createMemoryStore()
+  let lists = 0
+  const list = () => {
+    lists++
+    return inner.list()
+  }
+  const session = await createSession({ store: { ...inner, list }, id: 's' })
+  const wait = tool('wait', (_, ctx) => (ctx.attempt > 1 ? 'done' : ctx.suspend('later')), {
+    replay: 'keyed',
+    isConcurrencySafe: true,
+  })
+  const calls = Array.from({ length: 20 }, (_, i) => call(`${i}`, 'wait'))
+  const agent = createAgent({ provider: scripted(calls, 'Fine.'), session, tools: { wait } })
+  await agent.run({ prompt: 'Go.' })
+  expect((await agent.run()).text).toBe('Fine.')
+  expect(resultsOf(await inner.read('s'))).toHaveLength(20)
+  expect(lists).toBe(1)
+})
+
+test('a child that was made before somebody looked, and has written since, is known', async () => {
+  const session = await createSession()
+  await session.open()
+  const child = await session.child('one')
+  expect(await session.childrenOf('other')).toEqual([])
+  await child.log.append({ type: 'label', text: 'here' })
+  expect(await session.childrenOf('other', 'one')).toEqual(['one'])
+  await session.release()
+  expect(await session.childrenOf('one')).toEqual(['one'])
 })

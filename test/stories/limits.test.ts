@@ -631,3 +631,28 @@ async function stored(limits: Behavior['limits'], steps: readonly Step[]) {
   const entries: readonly LogEntry[] = await store.read('s')
   return { entries, stats, error }
 }
+
+test('what was being said when the time was up is what the run says last', async () => {
+  const clock = fakeClock()
+  const streaming: StepFunction = async (_, signal) => {
+    await new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))
+    return 'never'
+  }
+  const provider = scripted(streaming)
+  const { stream } = provider
+  const half = {
+    ...provider,
+    async *stream(...args: Parameters<typeof stream>) {
+      yield { type: 'text', delta: 'Half an ans' } as const
+      yield* stream(...args)
+    },
+  }
+  const run = createAgent({ provider: half, clock, behavior: { limits: { timeMs: 5000 } } }).run({ prompt: 'go' })
+  await clock.advance(6000)
+  expect(await run).toMatchObject({ status: 'completed', stopReason: 'budget', text: 'Half an ans', turns: 1 })
+})
+
+test('a request that was never sent is no turn', async () => {
+  const { agent } = agentWith({ turns: 0 }, ['never'])
+  expect(await agent.run({ prompt: 'go' })).toMatchObject({ stopReason: 'budget', turns: 0, text: '' })
+})

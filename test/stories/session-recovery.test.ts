@@ -403,3 +403,147 @@ test('a lease is not renewed after it was given back', async () => {
   await released
   await (await createSession({ store, id: 's', clock })).open()
 })
+
+test('a call that was let through is not halted again, where there is no gate, by the question about it', async () => {
+  const session = await createSession()
+  const ask = tool('ask', (_, ctx) => (ctx.answer ? 'thanks' : ctx.suspend('Which?')), { replay: 'keyed' })
+  let isOpen = false
+  const hooks: AgentHookMap = {
+    'tool:gate': (gate) => {
+      if (!isOpen) gate.halt = { reason: 'approval needed' }
+    },
+  }
+  const parts = { provider: scripted([call('1', 'ask')], 'Done.'), session, tools: { ask } }
+  await createAgent({ ...parts, hooks }).run({ prompt: 'Ask.' })
+  isOpen = true
+  expect((await createAgent({ ...parts, hooks }).run()).stopReason).toBe('Which?')
+  await session.answer('1', { content: 'This one.' })
+  expect((await createAgent(parts).run()).text).toBe('Done.')
+})
+
+test('an approval that expired lets nothing through where there is no gate', async () => {
+  const session = await createSession()
+  let runs = 0
+  const act = tool('act', () => String(++runs))
+  const hooks: AgentHookMap = {
+    'tool:gate': (gate) => {
+      gate.halt = { reason: 'approval needed' }
+    },
+  }
+  const parts = { provider: scripted([call('1', 'act')], 'Done.'), session, tools: { act } }
+  await createAgent({ ...parts, hooks }).run({ prompt: 'Act.' })
+  await session.open()
+  await session.log.append({
+    type: 'approval_answered',
+    callId: '1',
+    digest: '1',
+    decision: 'expired',
+    by: 'the clock',
+  })
+  await session.release()
+  expect(await createAgent(parts).run()).toMatchObject({ status: 'suspended', stopReason: 'approval expired' })
+  expect(runs).toBe(0)
+  await session.answer('1', { decision: 'allow' }) // it was asked again
+  expect((await createAgent(parts).run()).text).toBe('Done.')
+  expect(runs).toBe(1)
+})
+
+test('a call that waits for its second child only is answered there', async () => {
+  const session = await createSession({ id: 's' })
+  const wait = tool('wait', (_, ctx) => ctx.suspend('a question'))
+  const two = tool('two', async (_, ctx) => {
+    const first = await ctx.fork()
+    await first.run({ prompt: 'One.' })
+    const second = await ctx.fork()
+    const { status } = await second.run({ prompt: 'Two.' })
+    return status === 'suspended' ? ctx.suspend('its child waits') : 'done'
+  })
+  const provider = scripted([call('1', 'two')], 'One is done.', [call('w', 'wait')])
+  await createAgent({ provider, session, tools: { two, wait } }).run({ prompt: 'Go.' })
+  expect((await session.pendingInTree()).map(({ sessionId, callId }) => [sessionId, callId])).toEqual([['s/1~2', 'w']])
+})
+
+test('turns that are added as a run ends are there before the session is given back', async () => {
+  const session = await createSession()
+  const wait = tool('wait', (_, ctx) => ctx.suspend('a question'), { replay: 'keyed' })
+  const provider = scripted([call('1', 'spawn', { task: 'go' })], [call('w', 'wait')])
+  let adding: Promise<void> | undefined
+  const hooks: AgentHookMap = {
+    'session:end': () => {
+      adding ??= session.addTurns([{ role: 'user', content: [{ type: 'text', text: 'Never mind.' }] }])
+    },
+  }
+  await createAgent({ provider, session, tools: { spawn, wait }, hooks }).run({ prompt: 'Go.' })
+  await adding
+  expect(texts(session.turns).at(-1)).toBe('user: Never mind.')
+})
+
+test('a store that fails again and again parks nothing: its process lives', async () => {
+  const store = createMemoryStore()
+  let isFull = false
+  const full: SessionStore = {
+    ...store,
+    async append(id, entries, fence) {
+      if (isFull && entries.some(({ type }) => type === 'attempt')) throw new Error('no room')
+      await store.append(id, entries, fence)
+    },
+  }
+  const session = await createSession({ store: full, id: 's' })
+  await session.addTurns(said('go'))
+  isFull = true
+  for (let i = 0; i < 5; i++) {
+    const each = i % 2 === 0 ? session : await loadSession(full, 's')
+    await expect(createAgent({ provider: scripted('never'), session: each }).run()).rejects.toThrow('no room')
+  }
+  isFull = false
+  expect(await createAgent({ provider: scripted('at last'), session }).run()).toMatchObject({ text: 'at last' })
+})
+
+test('a lease that could not be given back is given back later', async () => {
+  const clock = fakeClock()
+  const store = createMemoryStore({ clock })
+  let isDown = true
+  const flaky: SessionStore = {
+    ...store,
+    async lease(id, request) {
+      if (request.ttlMs === 0 && isDown) throw new Error('down')
+      return store.lease(id, request)
+    },
+  }
+  const session = await createSession({ store: flaky, id: 's', clock })
+  await session.addTurns(said('go'))
+  const other = await loadSession(store, 's', { clock })
+  await expect(other.open()).rejects.toBeInstanceOf(SessionBusyError)
+  isDown = false
+  await clock.advance(1000)
+  await other.open()
+})
+
+test('of two who create the same session the second is told, and writes nothing', async () => {
+  const store = createMemoryStore()
+  const [one, two] = [await createSession({ store, id: 's' }), await createSession({ store, id: 's' })]
+  await one.addTurns(said('mine'))
+  await expect(two.addTurns(said('also mine'))).rejects.toThrow('Session "s" exists already')
+  expect(texts((await loadSession(store, 's')).turns)).toEqual(['user: mine'])
+})
+
+test('a run that a host conducts himself ends as he says', async () => {
+  const store = createMemoryStore()
+  const session = await createSession({ store, id: 's' })
+  await session.startRun({ runId: 'r1', model: 'm' })
+  await session.addTurns(said('hello'))
+  await session.completeRun('r1')
+  expect(session.runs).toMatchObject([{ id: 'r1', status: 'completed', stop: 'end' }])
+  expect((await store.read('s')).map(({ type }) => type)).toEqual(['run_started', 'turn', 'run_ended'])
+  expect(() => session.startRun({} as never)).toThrow('needs a runId')
+})
+
+test.each<[object, string]>([
+  [{ leaseMs: 0 }, 'option "leaseMs" cannot be 0'],
+  [{ leaseMs: Number.NaN }, 'option "leaseMs" cannot be NaN'],
+  [{ owner: 5 }, 'option "owner" cannot be 5'],
+  [{ takeover: true }, 'has no option "takeover"'],
+  [{ id: '' }, 'needs an id that is a text of at least one character, got ""'],
+])('createSession(%j) says what is wrong', async (options, why) => {
+  await expect(createSession(options as never)).rejects.toThrow(why)
+})

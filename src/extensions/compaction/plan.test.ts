@@ -75,6 +75,20 @@ test('a pinned turn is not cut, and takes no room from the others', () => {
   expect(planCut({ ...options, pinned })).toEqual({ cut: 0, edits: [] })
 })
 
+test('a question of many short parts, or with a picture, is made to fit; where it must stay whole it does', () => {
+  const part: SessionContentBlock = { type: 'text', text: 'p'.repeat(1900) }
+  const picture: SessionContentBlock = { type: 'document', mediaType: 'text/plain', data: 'd'.repeat(40_000) }
+  for (const blocks of [Array<SessionContentBlock>(20).fill(part), [part, part, picture]]) {
+    const turns: ShownTurn[] = [{ id: 'q', role: 'user', seq: 1, blocks }]
+    const options = { turns, keepTurns: 4, budget: 4000, hard: 12_000, weigh: asBytes }
+    const { edits } = planCut(options)
+    const edited = new Map(edits.map(({ block, replacement }) => [block, replacement]))
+    const kept = blocks.map((block, i) => edited.get(i) ?? block)
+    expect(kept.reduce((sum, block) => sum + asBytes(sizeOfBlock(block)), 0)).toBeLessThanOrEqual(12_064)
+    expect(planCut({ ...options, keepsQuestion: true }).edits).toEqual([])
+  }
+})
+
 test('turns that fit stay as they are, as many as are wanted', () => {
   const turns = Array.from({ length: 10 }, (_, i) => turnsOf('call', i, { size: 100, more: 100 })).flat()
   const plan = planCut({ turns, keepTurns: 3, budget: 10_000, hard: 10_000, weigh: asBytes })

@@ -65,8 +65,8 @@ export function planCut(options: PlanOptions): Plan {
   const room = Math.max(budget - fixed, budget / 4)
   const isTooMuch = fixed + Math.min(sum(rest.map(({ bytes }) => bytes)), room) > hard
   if (!isTooMuch) return { cut: last, edits: shorten(rest, room) }
-  const asked = [...said].filter(({ bytes }) => options.keepsQuestion || bytes <= shortQuestion)
-  return { cut: last, edits: shorten(partsFrom(blocks, last, new Set(asked)), hard) }
+  const asked = options.keepsQuestion ? [...said] : shortOnes([...said], hard / 2)
+  return { cut: last, edits: shorten(partsFrom(blocks, last, new Set(asked)), hard - sum(asked.map(bytesOf))) }
 }
 
 /** A turn is what the model said and the results it asked for: it begins with an assistant message. */
@@ -93,8 +93,13 @@ interface Part {
 
 const none: ReadonlySet<never> = new Set()
 
-/** Cutting it would win nothing. */
-const shortQuestion = 2000
+/** Cutting these would win nothing, unless there are many. */
+function shortOnes(parts: readonly Part[], most: number): readonly Part[] {
+  const short = parts.filter(({ bytes }) => bytes <= 2000)
+  return sum(short.map(bytesOf)) <= most ? short : []
+}
+
+const bytesOf = ({ bytes }: Part): number => bytes
 
 /** Where a conversation can be cut: before anything but results. */
 function boundariesOf(turns: readonly ShownTurn[], openTurnId: string | undefined): number[] {

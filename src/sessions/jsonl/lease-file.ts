@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { LeaseLostError, SessionBusyError } from '../../core/errors.ts'
+import { type SessionBusyError, sessionBusy } from '../../core/errors.ts'
 import { failpoint } from '../../core/failpoint.ts'
 import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts'
 import { objectIn, replaceFile, textOf } from './small-files.ts'
@@ -51,8 +51,4 @@ export function mayStillWrite({ expires, process }: LeaseRecord): boolean {
   return expires !== 0 && (!process || isAlive(process))
 }
 
-export const takenOver = (id: string, owner?: string): LeaseLostError =>
-  new LeaseLostError(`Session ${id} was taken over by ${owner || 'another writer'}`, owner ? { owner } : {})
-
-export const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError =>
-  new SessionBusyError(`Session ${id} is being written by ${owner}; wait for it, or take it over`, { owner, since })
+export const busy = (id: string, { owner, since }: LeaseRecord): SessionBusyError => sessionBusy(id, owner, since)

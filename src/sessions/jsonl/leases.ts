@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
-import { LeaseLostError } from '../../core/errors.ts'
+import { LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint } from '../../core/failpoint.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { Fence, Lease, LeaseRequest } from '../../core/store.ts'
@@ -9,16 +9,7 @@ import { thisProcess } from '../../platform/process-identity.ts'
 import { withFolderLock } from './folder-lock.ts'
 import { folderNameOf } from './folder-names.ts'
 import { tidyInbox } from './inbox-file.ts'
-import {
-  busy,
-  isHeld,
-  type LeaseRecord,
-  mayStillWrite,
-  readLease,
-  takenOver,
-  withoutClockJump,
-  writeLease,
-} from './lease-file.ts'
+import { busy, isHeld, type LeaseRecord, mayStillWrite, readLease, withoutClockJump, writeLease } from './lease-file.ts'
 import {
   appendTo,
   entriesOf,
@@ -203,7 +194,7 @@ export function createLeases({ dir, opener, clock, sync }: LeasesOptions): Lease
   function lost(id: string): LeaseLostError {
     const lease = readLease(folderOf(id))
     const isTheirs = lease && (lease.opener !== opener || lease.epoch !== held.get(id)?.epoch)
-    return takenOver(id, isTheirs ? lease.owner : undefined)
+    return leaseLost(id, isTheirs ? lease.owner : undefined)
   }
 
   function letGo(id: string): boolean {

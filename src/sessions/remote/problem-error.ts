@@ -1,4 +1,4 @@
-import { LeaseLostError, SessionBusyError, StoreError } from '../../core/errors.ts'
+import { LeaseLostError, leaseLost, StoreError, sessionBusy } from '../../core/errors.ts'
 import { excerpt } from './answer.ts'
 import type { Problem } from './protocol.ts'
 
@@ -17,12 +17,9 @@ export function errorOf({ code, message, owner, since, head }: Problem, about: A
   const known = owner === undefined ? {} : { owner }
   switch (code) {
     case 'session_busy':
-      return new SessionBusyError(`Session ${id} is being written by ${by}; wait for it, or take it over`, {
-        ...known,
-        ...(since !== undefined && { since }),
-      })
+      return sessionBusy(id, owner && by, since)
     case 'lease_lost':
-      return new LeaseLostError(`Session ${id} was taken over by ${by}`, known)
+      return leaseLost(id, owner && by)
     case 'head_moved': {
       const moved = `Session ${id} has moved on${head === undefined ? '' : ` to entry ${head}`}, expected ${expected}`
       return new LeaseLostError(owner === undefined ? moved : `${moved}; ${by} has taken it over`, known)

@@ -12,7 +12,18 @@ export function prepareDatabaseFile(path: string): void {
   makeFolder(dirname(path))
   // Never open a file that is there: closing it again would take away the locks that this process has on it.
   for (const file of [path, `${path}-wal`, `${path}-shm`]) closeToOthers(file)
+  refuseLeftLog(path)
   createEmpty(path)
+}
+
+/** A write-ahead log holds what its database does not have yet; with another one beside it, it would be thrown away. */
+function refuseLeftLog(path: string): void {
+  const log = lstatSync(`${path}-wal`, { throwIfNoEntry: false })
+  if (!log?.size || lstatSync(path, { throwIfNoEntry: false })) return
+  throw new StoreError(
+    'corrupt',
+    `${path} is not there, but ${path}-wal is, with entries that belong to it; put the database back beside it, or move it away too`,
+  )
 }
 
 /** Makes a folder for its owner alone, and those above it that are missing. */
@@ -24,7 +35,8 @@ export function makeFolder(path: string): void {
     if (codeOf(error) === 'EEXIST') return
     if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
     makeFolder(dirname(path))
-    makeFolder(path)
+    if (lstatSync(dirname(path), { throwIfNoEntry: false })) mkdirSync(path, 0o700)
+    else throw error
   }
 }
 
@@ -60,5 +72,8 @@ function closeToOthers(path: string): void {
     const what = info.isSymbolicLink() ? 'a symbolic link' : 'not a file'
     throw new StoreError('unavailable', `${path} is ${what}; pass the path of the database file itself`)
   }
-  if (process.platform !== 'win32' && (info.mode & 0o077) !== 0) chmodSync(path, 0o600)
+  if (process.platform === 'win32') return
+  // What lies beside a database that could not be written once may have been left like that.
+  const isLocked = /-(?:wal|shm)$/.test(path) && (info.mode & 0o600) !== 0o600
+  if ((info.mode & 0o077) !== 0 || isLocked) chmodSync(path, 0o600)
 }

@@ -1,4 +1,4 @@
-import { AgentError, LeaseLostError } from '../../core/errors.ts'
+import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
 import { failpoint } from '../../core/failpoint.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
@@ -81,6 +81,5 @@ function areThere(connection: Connection, row: SessionRow, { entries, fence: { h
 
 /** Somebody else has the right to write by now. */
 export function takenOver(id: string, lease: LeaseRow | undefined): LeaseLostError {
-  const owner = lease && keyOfText(lease.owner)
-  return new LeaseLostError(`Session ${id} was taken over by ${owner || 'another writer'}`, owner ? { owner } : {})
+  return leaseLost(id, lease && keyOfText(lease.owner))
 }

@@ -1,4 +1,4 @@
-import { SessionBusyError } from '../../core/errors.ts'
+import { type SessionBusyError, sessionBusy } from '../../core/errors.ts'
 import { failpoint } from '../../core/failpoint.ts'
 import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { isAlive, thisProcess } from '../../platform/process-identity.ts'
@@ -57,7 +57,5 @@ const endOf = (now: number, ttlMs: number): number => (ttlMs === 0 ? 0 : now + t
 function busy(connection: Connection, { key, id }: SessionRow, held: LeaseRow, now: number): SessionBusyError {
   if (held.expires > now + held.ttl)
     connection.statement('UPDATE sessions SET expires = ? WHERE key = ?').run(now + held.ttl, key)
-  const owner = keyOfText(held.owner)
-  const message = `Session ${keyOfText(id)} is being written by ${owner}; wait for it, or take it over`
-  return new SessionBusyError(message, { owner, since: held.since })
+  return sessionBusy(keyOfText(id), keyOfText(held.owner), held.since)
 }
