@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
     patches: [
       {
         file: session,
-        find: 'else this.#absorb(await this.#store.read(this.id, this.#head))',
+        find: 'else this.#absorb(await this.#readOn())',
         replace: '',
       },
       { file: entries, find: 'rows.advance(id, fence, entries.length) ?? ', replace: '' },
