@@ -22,7 +22,7 @@ export interface Mutant extends Trap {
 
 const log = 'core/log.ts'
 const entries = 'sessions/sqlite/entries.ts'
-const session = 'sessions/stored-session.ts'
+const session = 'sessions/leased-log.ts'
 
 /** Bugs that others had. Each must be found; a harness that misses one proves nothing. */
 export const mutants: readonly Mutant[] = [

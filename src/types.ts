@@ -107,6 +107,6 @@ export type { McpConnections, McpConnector, McpServerConfig } from './mcp/extens
 export type { AgentOptions, Preset } from './presets/preset.ts'
 export type { AnthropicMessage } from './sessions/interop/anthropic.ts'
 export type { OpenAIMessage } from './sessions/interop/openai.ts'
-export type { SessionOptions } from './sessions/stored-session.ts'
+export type { SessionOptions } from './sessions/leased-log.ts'
 export type { InteractionToolOptions } from './tools/interaction.ts'
 export type { SpawnOptions } from './tools/spawn.ts'

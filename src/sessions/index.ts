@@ -6,6 +6,7 @@ export { detectTranscript, fromTranscript } from './interop/detect-transcript.ts
 export { fromPi } from './interop/pi.ts'
 export type { ForeignTranscript } from './interop/transcript.ts'
 export { createJsonlStore, type JsonlStoreOptions } from './jsonl-store.ts'
+export type { SessionOptions } from './leased-log.ts'
 export {
   type ManifestOptions,
   manifestOf,
@@ -28,4 +29,3 @@ export {
   type StoreMethod,
   toNodeListener,
 } from './store-handler.ts'
-export type { SessionOptions } from './stored-session.ts'

@@ -2,8 +2,8 @@ import { show } from '../core/behavior.ts'
 import { AgentError } from '../core/errors.ts'
 import type { Session, SessionStore } from '../core/store.ts'
 import { createRedactor } from '../platform/redact.ts'
+import type { SessionOptions } from './leased-log.ts'
 import { loadSession } from './session.ts'
-import type { SessionOptions } from './stored-session.ts'
 
 /** Where a session is to be found again: references only. Times are milliseconds since the epoch. */
 export interface SessionManifest {

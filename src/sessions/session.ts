@@ -1,8 +1,8 @@
 import { show } from '../core/behavior.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { Session, SessionStore } from '../core/store.ts'
+import type { SessionOptions } from './leased-log.ts'
 import { createMemoryStore } from './memory-store.ts'
-import type { SessionOptions } from './stored-session.ts'
 
 /** A new session. Without a store it lives as long as the process. */
 export async function createSession({
