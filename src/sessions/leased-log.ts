@@ -114,7 +114,9 @@ export abstract class LeasedLog {
   async #readOn(): Promise<readonly LogEntry[]> {
     const entries = await this.store.read(this.id, this.#head)
     if (this.isNew && entries.length > 0)
-      throw new Error(`Session "${this.id}" exists already, somebody made it first; use loadSession to go on with it`)
+      throw new SessionBusyError(
+        `Session "${this.id}" exists already, somebody made it first; use loadSession to go on with it`,
+      )
     return entries
   }
 
