@@ -327,7 +327,8 @@ test('a pure tool that asks is found and answered like any other', async () => {
   expect(texts(again.turns)[2]).toBe('user: ←this one')
 })
 
-test('what was halted and not decided stays halted in a process that has no gate', async () => {
+/** A session whose only call waits for somebody's permission. */
+async function halted() {
   const store = createMemoryStore()
   const ran: string[] = []
   const deploy = tool('deploy', () => String(ran.push('deploy')))
@@ -336,20 +337,18 @@ test('what was halted and not decided stays halted in a process that has no gate
   await createAgent({ provider: scripted([call('1', 'deploy')]), session, tools: { deploy }, hooks }).run({
     prompt: 'go',
   })
+  return { store, session, deploy, ran }
+}
+
+test('what was halted and not decided stays halted in a process that has no gate', async () => {
+  const { store, deploy, ran } = await halted()
   const bare = createAgent({ provider: scripted('never'), session: await loadSession(store, 's'), tools: { deploy } })
   expect(await bare.run()).toMatchObject({ status: 'suspended', stopReason: 'ask ann' })
   expect(ran).toEqual([])
 })
 
 test('no handler can lift a denial', async () => {
-  const store = createMemoryStore()
-  const ran: string[] = []
-  const deploy = tool('deploy', () => String(ran.push('deploy')))
-  const session = await createSession({ store, id: 's' })
-  const hooks: AgentHookMap = { 'tool:gate': (ctx) => void (ctx.halt = { reason: 'ask ann' }) }
-  await createAgent({ provider: scripted([call('1', 'deploy')]), session, tools: { deploy }, hooks }).run({
-    prompt: 'go',
-  })
+  const { session, deploy, ran } = await halted()
   await session.answer('1', { decision: 'deny', by: 'ann' })
   const lax: AgentHookMap = { 'tool:gate': (ctx) => void Object.assign(ctx, { block: false, reason: '' }) }
   await createAgent({ provider: scripted('fin'), session, tools: { deploy }, hooks: lax }).run()
