@@ -1,6 +1,15 @@
 /** Every public type of the engine in one place, for code that only needs to name them. */
 export type { Agent, AgentParts } from './core/agent.ts'
-export type { Effect } from './core/authority.ts'
+export type {
+  AuditRecord,
+  AuditSink,
+  CommandLine,
+  DecidedBy,
+  Decision,
+  Effect,
+  ToolOrigin,
+  Verdict,
+} from './core/authority.ts'
 export type { Behavior, ExceededBudget, Limits, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
 export type { Clock } from './core/clock.ts'
 export type {
@@ -27,7 +36,13 @@ export type {
 } from './core/hook-map.ts'
 export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'
-export type { Interact, InteractionRequest, InteractionResponse } from './core/interaction.ts'
+export type {
+  Interact,
+  InteractionKind,
+  InteractionPayloads,
+  InteractionRequest,
+  InteractionResponse,
+} from './core/interaction.ts'
 export type {
   CallOutcome,
   EntryBody,

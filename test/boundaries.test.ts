@@ -11,7 +11,7 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['core'], []],
   [['platform', 'events'], ['core']],
   [
-    ['auth', 'execution', 'sessions', 'tools', 'skills', 'authority', 'extensions'],
+    ['auth', 'execution', 'sessions', 'tools', 'skills', 'authority', 'layers', 'extensions'],
     ['core', 'platform'],
   ],
   [

@@ -1,4 +1,4 @@
-import type { Effect } from './authority.ts'
+import type { CommandLine, Effect, ToolOrigin } from './authority.ts'
 import type { ResolvedBehavior } from './behavior.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { FileTouch } from './file-touch.ts'
@@ -36,7 +36,11 @@ export interface ToolDef<Input = any> {
   readonly effects?: readonly Effect[] | ((input: Input) => readonly Effect[])
   /** The files a call is about, for whoever guards or follows them. */
   readonly touches?: (input: Input) => readonly FileTouch[]
-  /** Default true: the authority, where there is one, decides on each call. */
+  /** The shell line a call would run, for whoever has to judge it. */
+  readonly commandLine?: (input: Input) => CommandLine
+  /** The hosts a call talks to. */
+  readonly reaches?: (input: Input) => readonly string[]
+  /** Default true: the authority, where there is one, decides on each call. Tools of a project or a server always are. */
   readonly gated?: boolean
   /** What an approval of this call is remembered under; must not depend on anything but the input. */
   readonly deriveApprovalKey?: (input: Input) => string
@@ -48,6 +52,8 @@ export interface ToolDef<Input = any> {
   readonly cancelsSiblings?: boolean
   /** Not offered to agents this many levels down, or deeper. */
   readonly maxDepth?: number
+  /** Set by whoever loads tools from somewhere. Default: the host program gave it. */
+  readonly origin?: ToolOrigin
   /** Where a proxied tool really lives. */
   readonly mcp?: { readonly server: string; readonly tool: string }
   /**

@@ -22,6 +22,16 @@ export class Toolbox {
     this.#specs = undefined
   }
 
+  /** Puts a tool in the place of the one with its name, or beside the others. */
+  replace(tool: ToolDef): void {
+    this.remove(tool.spec.name)
+    this.add(tool)
+  }
+
+  remove(name: string): void {
+    if (this.#tools.delete(name)) this.#specs = undefined
+  }
+
   get(name: string): ToolDef | undefined {
     return this.#tools.get(name)
   }
@@ -88,6 +98,8 @@ const declarations: Record<string, readonly [isRight: (value: unknown) => boolea
   replay: [(value) => value === 'pure' || value === 'keyed' || value === 'opaque', '"pure", "keyed" or "opaque"'],
   effects: [(value) => Array.isArray(value) || isFunction(value), 'a list of effects or a function of the input'],
   gated: [isFlag, 'true or false'],
+  commandLine: [isFunction, 'a function of the input'],
+  reaches: [isFunction, 'a function of the input'],
   deriveApprovalKey: [isFunction, 'a function of the input'],
   timeoutMs: [isCount, 'a number of milliseconds, 0 for none'],
   cancelsSiblings: [isFlag, 'true or false'],

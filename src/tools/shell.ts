@@ -54,6 +54,7 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
     isConcurrencySafe: ({ command, background }) => background !== true && isSafeBesideOthers(command),
     replay: 'opaque',
     effects: ['exec'],
+    commandLine: ({ command, cwd }) => (cwd === undefined ? { command } : { command, cwd }),
     deriveApprovalKey: ({ command, cwd }) => shellApprovalKey(command, cwd),
     cancelsSiblings: true,
     timeoutMs: 0, // a command has its own limit

@@ -54,6 +54,7 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
     isConcurrencySafe: true,
     replay: 'pure',
     effects: ['net'],
+    reaches: ({ url }) => [hostKey(url)],
     timeoutMs,
     deriveApprovalKey: ({ url }) => hostKey(url),
     async execute({ url, extractText = true, offset = 0 }, ctx) {

@@ -1,0 +1,50 @@
+import type { Effect, ToolOrigin } from '../core/authority.ts'
+import type { ReadCommand } from './shell/reading.ts'
+
+/** Everything that a decision may depend on, put together before anybody decides. Frozen: what is judged is what runs. */
+export interface JudgedCall {
+  readonly tool: string
+  readonly origin: ToolOrigin
+  /** Whether the stack has a say. A tool of a project or of a server is gated whatever it says. */
+  readonly gated: boolean
+  readonly input: Readonly<Record<string, unknown>>
+  /** What an approval is remembered under, together with tool and origin. */
+  readonly key: string
+  readonly effects: readonly EffectFact[]
+  /** Only for tools that run a shell line. */
+  readonly shell?: ShellFacts
+  /** SHA-256 over tool, origin, arguments, directory and place. */
+  readonly digest: string
+}
+
+/** One thing a call does, and to what. */
+export interface EffectFact {
+  readonly effect: Effect
+  /** A path relative to the workspace (`.` for itself) or absolute where it lies outside; a host; a program. */
+  readonly target?: string
+  /** Of a path: it lies outside the workspace. */
+  readonly isOutside?: boolean
+}
+
+/** A shell line after it was read and each of its commands was looked up. */
+export interface ShellFacts {
+  readonly isWhole: boolean
+  readonly obstacles: readonly string[]
+  readonly commands: readonly CommandFacts[]
+  /** Only where the line could not be read whole. */
+  readonly words: readonly string[]
+}
+
+/** What the tables know of one command. */
+export interface CommandFacts {
+  readonly command: ReadCommand
+  /** `neutral`: needs no permission (`true`, `pwd`, `cd src`); `passes`/`refuses`: what its flag table says; `none`: there is none. */
+  readonly table: 'neutral' | 'passes' | 'refuses' | 'none'
+  /** Why the table refuses: which word, and what it can do. */
+  readonly why?: string
+  readonly effects: readonly EffectFact[]
+  /** It only looks: nothing is written, run or sent. What `plan` lets through. */
+  readonly isReadOnly: boolean
+  /** Whether an approval may be kept for longer than this once. Never for shells, interpreters, package runners, `sudo` and the like. */
+  readonly mayRemember: boolean
+}

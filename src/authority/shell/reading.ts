@@ -1,0 +1,39 @@
+/**
+ * What a shell line was found to say. Plain data, because it comes out of a thread. Whoever allows something needs
+ * `obstacles` to be empty; whoever denies looks at every command, wherever it stands, and without a tree at `words`.
+ */
+export interface ShellReading {
+  /** The line was parsed whole. False when it is too long, is no shell, or took too long; then `words` has to do. */
+  readonly isWhole: boolean
+  /** Why the line may do more than its commands say, in words for people: "a command substitution, $(…)". */
+  readonly obstacles: readonly string[]
+  /** Every simple command in the order of the text, those inside substitutions, functions and wrappers included. */
+  readonly commands: readonly ReadCommand[]
+  /** When the line was not read whole: everything in it that could be the name of a program, quotes taken off. */
+  readonly words: readonly string[]
+}
+
+/** One simple command. A wrapper (`env`, `timeout 5`, `sudo`) is taken off; what it wraps is the command. */
+export interface ReadCommand {
+  /** Unquoted; the first is the program as it was written. Empty for assignments or redirections alone. */
+  readonly words: readonly string[]
+  /** Which of the words the shell would still match against file names. */
+  readonly globs: readonly number[]
+  /** Assignments in front of it. */
+  readonly env: Readonly<Record<string, string>>
+  readonly redirects: readonly ReadRedirect[]
+  /** Where it runs, relative to where the line starts: `.`, or `src` after `cd src`; undefined when that is not known. */
+  readonly cwd: string | undefined
+  /** The wrappers that were taken off, outermost first. */
+  readonly via: readonly string[]
+  /** It stands where only a running shell knows whether and how it is run: a substitution, a function, a loop. */
+  readonly isNested: boolean
+}
+
+export interface ReadRedirect {
+  /** As written: `>`, `>>`, `<`, `&>`, `2>` has the operator `>` and the descriptor 2. */
+  readonly operator: string
+  readonly descriptor?: number
+  /** Unquoted; undefined for here-documents and here-strings, and where it cannot be known. */
+  readonly target: string | undefined
+}
