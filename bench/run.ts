@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { authority } from './authority.ts'
 import { loop } from './loop.ts'
 import type { Result } from './measure.ts'
 import { search } from './search.ts'
@@ -13,6 +14,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
   sessions: { goals: 13, run: sessions },
+  authority: { goals: 4, run: authority },
 }
 
 console.log(

@@ -1,6 +1,8 @@
+import type { Authority, AuthorityOptions } from './authority/authority.ts'
 import { type Agent, type AgentParts, assembleAgent } from './core/agent.ts'
 import { checkBehavior, isBehavior, show } from './core/behavior.ts'
 import type { ChildPreset } from './core/fork.ts'
+import type { Interact } from './core/interaction.ts'
 import { didYouMean } from './core/nearest.ts'
 import type { Extension } from './core/run.ts'
 import { isRunOption } from './core/run-options.ts'
@@ -14,16 +16,18 @@ import { withoutVision } from './providers/without-vision.ts'
 /** Puts an agent together. Synchronous: nothing is connected or started before it is needed. */
 export function createAgent(options: AgentOptions): Agent {
   checkOptions(options)
-  return assembleAgent({ ...partsOf(options), ...(options.eager !== undefined && { eager: options.eager }) })
+  const authority = options.authority && lateAuthority(options.authority)
+  return assembleAgent({ ...partsOf(options, authority), ...(options.eager !== undefined && { eager: options.eager }) })
 }
 
-function partsOf(options: AgentOptions): AgentParts {
+function partsOf(options: AgentOptions, authority: LateAuthority | undefined): AgentParts {
   const {
     toolAliases = {},
     mcpServers = [],
     mcpConnector,
     extensions = [],
     skills: __,
+    authority: ___,
     execution = createProcessContext(),
     eager: _,
     ...same
@@ -32,13 +36,15 @@ function partsOf(options: AgentOptions): AgentParts {
     ...same,
     execution,
     provider: withAliases(withoutVision(options.provider), toolAliases),
-    // The framework's own come last, and so have the last word at a gate.
+    ...(authority && { interact: authority.interact }),
+    // The framework's own come last, and so have the last word at a gate; but nobody comes between a call and the authority.
     extensions: [
+      ...(authority ? [authority.extension] : []),
       ...(mcpServers.length > 0 ? [mcp(mcpServers, mcpConnector!)] : []),
       ...extensions,
       ...standardExtensions(),
     ],
-    childParts: (preset) => childParts(options, preset),
+    childParts: (preset) => childParts(options, preset, authority),
   }
 }
 
@@ -57,18 +63,64 @@ function mcp(servers: readonly McpServerConfig[], connector: McpConnector): Exte
   }
 }
 
+/** An authority that is loaded by the first run. */
+interface LateAuthority {
+  readonly extension: Extension
+  readonly interact: Interact
+  load(): Promise<Authority>
+}
+
+function lateAuthority(given: Authority | AuthorityOptions): LateAuthority {
+  return late(async () => {
+    if (isAuthority(given)) return given
+    return (await import('./authority/authority.ts')).createAuthority(given)
+  }, !isAuthority(given))
+}
+
+const isAuthority = (given: Authority | AuthorityOptions): given is Authority => 'judge' in given
+
+function late(load: () => Promise<Authority>, isOurs: boolean): LateAuthority {
+  let loading: Promise<readonly [Authority, Extension]> | undefined
+  const loaded = (): Promise<readonly [Authority, Extension]> =>
+    (loading ??= load().then((authority) => [authority, authority.extension()] as const))
+  return {
+    load: async () => (await loaded())[0],
+    interact: async (...asked) => (await loaded())[0].interact(...asked),
+    extension: {
+      name: 'authority',
+      start: async (run, hooks) => (await loaded())[1].start?.(run, hooks),
+      // One that was handed in may serve others.
+      dispose: async () => (isOurs ? (await loading)?.[0].close() : undefined),
+    },
+  }
+}
+
+/** A child's own rules come on top of its parent's. */
+function narrowed(above: LateAuthority | undefined, own: Preset['authority']): LateAuthority | undefined {
+  if (!own || !above) return own ? lateAuthority(own) : above
+  return late(async () => (await above.load()).narrow(own as AuthorityOptions), false)
+}
+
+/** What is the parent's stays his: a child that ends does not close it. */
+function lent(authority: LateAuthority | undefined, above: LateAuthority | undefined): LateAuthority | undefined {
+  if (!authority || authority !== above) return authority
+  return { ...authority, extension: borrowed(authority.extension) }
+}
+
 /** A child differs from its parent in what its preset says; only what has to is built anew. */
-function childParts(options: AgentOptions, preset: ChildPreset): Partial<AgentParts> {
+function childParts(options: AgentOptions, preset: ChildPreset, above: LateAuthority | undefined): Partial<AgentParts> {
   const own = preset as Preset
   const merged: AgentOptions = { ...options, ...own }
   checkOptions(merged)
   const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
-  const { provider, extensions, childParts } = partsOf({ ...merged, extensions: inherited })
+  const authority = lent(narrowed(above, own.authority), above)
+  const { provider, extensions, childParts, interact } = partsOf({ ...merged, extensions: inherited }, authority)
   const { name, system, tools, behavior, hooks } = own
-  const needsOwn = own.mcpServers !== undefined || own.extensions !== undefined
+  const needsOwn = own.mcpServers !== undefined || own.extensions !== undefined || own.authority !== undefined
   return {
     provider,
     ...(childParts && { childParts }),
+    ...(interact && { interact }),
     ...(needsOwn && extensions && { extensions }),
     ...(name !== undefined && { name }),
     ...(system !== undefined && { system }),
@@ -91,6 +143,7 @@ const known: Record<keyof AgentOptions, 'object' | 'string' | 'boolean' | 'funct
   toolAliases: 'object',
   session: 'object',
   behavior: 'object',
+  authority: 'object',
   execution: 'object',
   mcpServers: 'list',
   mcpConnector: 'function',

@@ -26,6 +26,11 @@ export interface EffectFact {
   readonly isOutside?: boolean
 }
 
+/** What a call does, and what each command of its line does: that counts also where a tool does not declare it. */
+export function factsOf({ effects, shell }: Pick<JudgedCall, 'effects' | 'shell'>): readonly EffectFact[] {
+  return shell ? [...effects, ...shell.commands.flatMap((command) => command.effects)] : effects
+}
+
 /** A shell line after it was read and each of its commands was looked up. */
 export interface ShellFacts {
   readonly isWhole: boolean
@@ -33,6 +38,8 @@ export interface ShellFacts {
   readonly commands: readonly CommandFacts[]
   /** Only where the line could not be read whole. */
   readonly words: readonly string[]
+  /** What it can hurt beyond repair, in words: "removes the home folder". Asked about in every mode. */
+  readonly catastrophe?: string
 }
 
 /** What the tables know of one command. */

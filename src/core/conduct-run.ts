@@ -12,7 +12,7 @@ import type { EntryBody, ParentCall, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import type { Extension, Run } from './run.ts'
 import { tellTurns, userTurn } from './say.ts'
-import { orStopped, stoppedWaiting } from './stop.ts'
+import { isThenable, orStopped, stoppedWaiting } from './stop.ts'
 import { syntheticResult } from './synthetic-result.ts'
 import { abandonIfBegun } from './tool-call.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
@@ -91,7 +91,7 @@ async function outcomeOf(
     try {
       for (const extension of plan.extensions) {
         const starting = extension.start?.(run, framework)
-        if (starting) await orStopped(starting, run.stop)
+        if (isThenable(starting)) await orStopped(Promise.resolve(starting), run.stop)
       }
     } finally {
       if (turns.length > 0) await tellTurns(run, ...turns) // they are in the log, whatever comes next

@@ -1,4 +1,4 @@
-import type { Effect } from './authority.ts'
+import type { Decision, Effect, ToolOrigin } from './authority.ts'
 import type { AgentProviderError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
 import type { Log, RunStatus } from './log.ts'
@@ -163,11 +163,23 @@ export interface HookContexts {
     Gate & {
       readonly runToolCounts: Counts
       readonly effects: readonly Effect[]
+      /** Why it will not run whatever is decided: its arguments are wrong. */
+      readonly rejected?: string
       /** What somebody decided about this call since it was halted. A denial blocks, whatever a handler says. */
       readonly approval?: Approval
       /** Ends the run before this call and its neighbours start; they stay open, and wait for an answer in the log. */
       halt?: Halt
     }
+  /** With an authority: what it decided, and why. It is recorded already; nothing has run yet. */
+  'tool:decision': ToolHookContext & {
+    readonly decision: Decision
+    /** Absent where nobody could tell what the call is. */
+    readonly origin?: ToolOrigin
+    readonly key?: string
+    readonly digest?: string
+    /** Who allowed or denied it, where a person did. */
+    readonly approver?: string
+  }
   'tool:unknown': ToolHookContext & { result?: ToolOutput; suppressError: boolean }
   'validation:reject': ToolHookContext & { readonly error: string }
   'validation:coerce': ToolHookContext & { readonly coercions: readonly Coercion[] }
@@ -318,6 +330,7 @@ const names: Record<keyof HookContexts, true> = {
   'turn:after': true,
   usage: true,
   'tool:gate': true,
+  'tool:decision': true,
   'tool:unknown': true,
   'validation:reject': true,
   'validation:coerce': true,

@@ -132,9 +132,11 @@ const restore: Mend = (ctx, before = {}) => {
   Object.assign(ctx, before)
 }
 
-/** A block stays one: what comes later may tighten, never loosen. */
-function seal(ctx: { block?: boolean }): void {
+/** A block stays one, and so does a halt: what comes later may tighten, never loosen. */
+function seal(ctx: { block?: boolean; halt?: unknown }): void {
   if (ctx.block === true) Object.defineProperty(ctx, 'block', { get: () => true, set() {}, enumerable: true })
+  const { halt } = ctx
+  if (halt !== undefined) Object.defineProperty(ctx, 'halt', { get: () => halt, set() {}, enumerable: true })
 }
 
 /** Closed for good: no later handler can know what the failed one would have said. */

@@ -24,4 +24,9 @@ export type InteractionResponse =
   | { readonly status: 'timeout' }
 
 /** Asks whoever can answer; rejects when the run is stopped meanwhile. */
-export type Interact = (request: InteractionRequest, signal: AbortSignal) => Promise<InteractionResponse>
+export type Interact = (
+  request: InteractionRequest,
+  signal: AbortSignal,
+  /** Whether the call that asks can be left open and answered later. */
+  asking?: { readonly isDurable: boolean },
+) => Promise<InteractionResponse>

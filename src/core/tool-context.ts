@@ -107,7 +107,10 @@ export class CallContext implements ToolContext {
     return given(this.#run.handle)
   }
   get interact(): Interact {
-    return this.#run.interact as Interact
+    const { interact, session } = this.#run
+    const bound: Interact | undefined =
+      interact && ((request, signal) => interact(request, signal, { isDurable: session !== undefined }))
+    return bound as Interact
   }
 
   // Getters give functions that a tool may take out by destructuring, and cost nothing where it does not.

@@ -63,12 +63,13 @@ export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Ver
   return open
 }
 
-async function askGate(run: Run, { call, tool, about }: PreparedCall, stop: Stop): Promise<Verdict> {
+async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, stop: Stop): Promise<Verdict> {
   const effects = effectsOf(tool, about.input)
   const runToolCounts = run.counts.snapshot
   const approval = approvalOf(run, call)
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
-  const shown = { ...about, runToolCounts, effects, ...(approval && { approval }) }
+  const rejected = !checked.valid && { rejected: checked.error }
+  const shown = { ...about, runToolCounts, effects, ...rejected, ...(approval && { approval }) }
   const gate: HookContexts['tool:gate'] = { ...shown, block: false, reason: '', ...denied }
   // What was halted stays so where nobody is left who would halt it.
   if (!run.hooks.has('tool:gate')) Object.assign(gate, haltOf(run, call))
@@ -124,8 +125,8 @@ async function requestApproval({ log }: Run, about: ToolHookContext, halt: Halt)
 
 const open = Object.freeze({ block: false }) as HookContexts['tool:gate']
 
-function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
-  // What a tool does not say it does may be anything.
+/** What a tool says its call does; what it does not say may be anything. */
+export function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
   const effects = tool?.effects ?? ['unknown']
   if (typeof effects !== 'function') return [...effects]
   try {

@@ -1,3 +1,4 @@
+import type { Authority, AuthorityOptions } from '../authority/authority.ts'
 import type { Behavior } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
@@ -19,6 +20,8 @@ export interface AgentOptions {
   readonly toolAliases?: Readonly<Record<string, string>>
   readonly session?: Session
   readonly behavior?: Behavior
+  /** Who may do what. Without it, tools run as the model asks for them. In a child's preset it can only tighten. */
+  readonly authority?: Authority | AuthorityOptions
   /** Where tools run. Default: this process and its working directory. */
   readonly execution?: ExecutionContext
   readonly mcpServers?: readonly McpServerConfig[]

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { digestOf } from '../platform/digest.ts'
-import { visibleName } from './text/visible.ts'
+import { visibleName } from '../platform/visible-text.ts'
 
 /** An approval of one file holds for its folder: who lets one be read does not want to be asked for the next. */
 export const parentKey = (path: string): string => boundedKey(posix.dirname(normal(path)))

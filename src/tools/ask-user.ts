@@ -1,6 +1,6 @@
 import type { InteractionResponse } from '../core/interaction.ts'
 import type { ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
-import { createInteractionTool } from './interaction.ts'
+import { answerText, createInteractionTool } from './interaction.ts'
 
 const description = `Asks the user a question and waits for the answer. For decisions that only the user can make; never for what you can find out yourself.
 Offer options where there are clear choices; the user may also answer in his own words.`
@@ -70,7 +70,9 @@ function checkQuestion(input: Record<string, unknown>): ToolCheck | undefined {
   return { valid: true, input: { ...input, options: read } }
 }
 
-async function askThroughAgent(input: AskUserInput, { interact, signal, callId }: ToolContext): Promise<string> {
+async function askThroughAgent(input: AskUserInput, ctx: ToolContext): Promise<string> {
+  const { interact, signal, callId, answer } = ctx
+  if (answer) return inWords({ status: 'accepted', value: answerText(answer) })
   if (!interact) return `Nobody is there to answer. ${assume}`
   const { question, options = [], multiSelect = false, allowFreeform = true } = input
   const kind = options.length > 0 ? 'Select' : 'Ask'

@@ -2,7 +2,7 @@ import { messageOf } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { codeOf } from '../platform/files.ts'
 import type { FilePlace } from '../platform/files-of.ts'
-import { visibleName } from './text/visible.ts'
+import { visibleName } from '../platform/visible-text.ts'
 
 /** What a file verb threw, in words that tell the model what to do next. */
 export async function fileProblem(error: unknown, path: string, place: FilePlace): Promise<Error> {

@@ -1,4 +1,5 @@
 import type { JsonSchema, ReplayClass, ToolContext, ToolDef } from '../core/tool.ts'
+import { type SessionContentBlock, textOf } from '../core/turn.ts'
 
 export interface InteractionToolOptions<Input> {
   readonly name: string
@@ -31,4 +32,9 @@ export function createInteractionTool<Input = any>(options: InteractionToolOptio
       return typeof answer === 'object' && answer !== null ? JSON.stringify(answer) : String(answer ?? '(no answer)')
     },
   }
+}
+
+/** What somebody answered from elsewhere while the run was suspended, as text. */
+export function answerText(answer: readonly SessionContentBlock[]): string {
+  return textOf({ role: 'user', content: answer })
 }

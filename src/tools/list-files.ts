@@ -1,8 +1,8 @@
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import { codeOf } from '../platform/files.ts'
+import { visibleName } from '../platform/visible-text.ts'
 import { folderKey } from './approval-keys.ts'
 import { fileProblem, shownPath } from './file-problem.ts'
-import { visibleName } from './text/visible.ts'
 
 const description = `Lists what is directly in a folder, hidden files too, sorted by name. Folders end with a slash.`
 

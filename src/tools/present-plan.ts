@@ -1,6 +1,6 @@
 import type { InteractionResponse } from '../core/interaction.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
-import { createInteractionTool } from './interaction.ts'
+import { answerText, createInteractionTool } from './interaction.ts'
 
 const description = `Shows the user what you are going to do and waits for a yes or no. Before work that is long or hard to undo.
 The plan is Markdown: the steps, the files they touch, and what is left open.`
@@ -31,10 +31,9 @@ export function createPresentPlanTool({
 
 export const presentPlan: ToolDef<PresentPlanInput> = createPresentPlanTool()
 
-async function showThroughAgent(
-  { plan }: PresentPlanInput,
-  { interact, signal, callId }: ToolContext,
-): Promise<string> {
+async function showThroughAgent({ plan }: PresentPlanInput, ctx: ToolContext): Promise<string> {
+  const { interact, signal, callId, answer } = ctx
+  if (answer) return inWords({ status: 'accepted', value: answerText(answer) })
   if (!interact) return 'The plan could not be shown: nobody is there to approve it. Do only what you were asked for.'
   const payload = { kind: 'Confirm', prompt: `Go ahead with this plan?\n\n${plan}`, plan, questionId: callId }
   return inWords(await interact({ kind: 'Confirm', payload }, signal))

@@ -2,8 +2,8 @@ import { messageOf } from '../core/errors.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
 import type { PublicAnswer, PublicWeb, PublicWebOptions } from '../platform/public-web.ts'
+import { visibleText } from '../platform/visible-text.ts'
 import { hostKey } from './approval-keys.ts'
-import { visibleText } from './text/visible.ts'
 
 const description = `Fetches a public web page over http or https and gives its text.
 HTML comes as readable text, unless extractText is false. Long pages come in parts: go on with offset.

@@ -13,7 +13,11 @@ export interface ShellReading {
   readonly words: readonly string[]
 }
 
-/** One simple command. A wrapper (`env`, `timeout 5`, `sudo`) is taken off; what it wraps is the command. */
+/**
+ * One simple command. A wrapper that changes nothing (`nice`, `timeout 5`) is taken off: what it wraps stands in its
+ * place. One that changes something (`sudo`, `xargs`, `sh -c`) is a command too, an obstacle, and followed by what it
+ * wraps; where its flags are not known here, by every word that could be a program.
+ */
 export interface ReadCommand {
   /** Unquoted; the first is the program as it was written. Empty for assignments or redirections alone. */
   readonly words: readonly string[]
@@ -22,9 +26,12 @@ export interface ReadCommand {
   /** Assignments in front of it. */
   readonly env: Readonly<Record<string, string>>
   readonly redirects: readonly ReadRedirect[]
-  /** Where it runs, relative to where the line starts: `.`, or `src` after `cd src`; undefined when that is not known. */
+  /**
+   * Where it runs, relative to where the line starts: `.`, or `src` after `cd src &&`; undefined when that is not known.
+   * A `cd` may fail, so after `cd src;` a command is listed twice, for `src` and for `.`.
+   */
   readonly cwd: string | undefined
-  /** The wrappers that were taken off, outermost first. */
+  /** The wrappers around it, outermost first. */
   readonly via: readonly string[]
   /** It stands where only a running shell knows whether and how it is run: a substitution, a function, a loop. */
   readonly isNested: boolean
@@ -34,6 +41,6 @@ export interface ReadRedirect {
   /** As written: `>`, `>>`, `<`, `&>`, `2>` has the operator `>` and the descriptor 2. */
   readonly operator: string
   readonly descriptor?: number
-  /** Unquoted; undefined for here-documents and here-strings, and where it cannot be known. */
+  /** Unquoted; a number or `-` behind `>&` and `<&`; undefined for here-documents, here-strings, and where it cannot be known. */
   readonly target: string | undefined
 }

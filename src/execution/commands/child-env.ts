@@ -34,6 +34,7 @@ const safeValues: Readonly<Record<string, string>> = {
   VISUAL: 'false',
   GIT_EDITOR: 'false',
   GIT_TERMINAL_PROMPT: '0',
+  GIT_OPTIONAL_LOCKS: '0', // git status must not write the index: who only looks changes nothing
   GCM_INTERACTIVE: 'never',
   GIT_ASKPASS: 'false',
   SSH_ASKPASS: 'false',

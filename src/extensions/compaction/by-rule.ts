@@ -1,3 +1,4 @@
+import { sealUntrusted } from '../../platform/envelope.ts'
 import type { Passage } from './render.ts'
 import { cutMiddle, levelFor } from './shorten.ts'
 import { bytesOf } from './sizes.ts'
@@ -47,7 +48,7 @@ function steps(passages: readonly Passage[]): string[] {
 }
 
 const outcomeOf = ({ isError, body }: Passage): string =>
-  isError ? `error: ${firstLine(body)}` : `done, ${bytesOf(body)} bytes`
+  isError ? `error: ${sealUntrusted(firstLine(body)).text}` : `done, ${bytesOf(body)} bytes`
 
 function firstLine(text: string): string {
   const line = text.trim().split('\n', 1)[0] ?? ''

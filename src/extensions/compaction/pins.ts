@@ -1,5 +1,6 @@
 import type { Run } from '../../core/run.ts'
-import type { SessionContentBlock, SessionTurn, TextBlock } from '../../core/turn.ts'
+import { type SessionContentBlock, type SessionTurn, type TextBlock, toolCallsOf } from '../../core/turn.ts'
+import { quoteOf } from './quote.ts'
 import { cutMiddle, markerOf, outputText } from './shorten.ts'
 import { bytesOf } from './sizes.ts'
 
@@ -73,15 +74,19 @@ function pinnedTurns(run: Run, toSeq: number): SessionContentBlock[] {
   const { transcript } = run.log
   const ids = pinnedIds(run)
   if (ids.size === 0) return []
+  const names = new Map(transcript.turns.flatMap(toolCallsOf).map(({ id, name }) => [id, name]))
   return transcript.turns.flatMap((turn) => {
     if (!ids.has(turn.id) || (transcript.seqOf(turn.id) ?? Number.POSITIVE_INFINITY) > toSeq) return []
     const { role } = turn
-    return [{ type: 'text', text: `${heading.turn}\n${role === 'user' ? 'User' : 'Assistant'}:` }, ...verbatim(turn)]
+    return [
+      { type: 'text', text: `${heading.turn}\n${role === 'user' ? 'User' : 'Assistant'}:` },
+      ...verbatim(turn, names),
+    ]
   })
 }
 
-/** Calls and results cannot stand alone in a conversation: they become text. */
-function verbatim({ content }: SessionTurn): SessionContentBlock[] {
+/** Calls and results cannot stand alone in a conversation: they become text, in which a tool must not pass for the user. */
+function verbatim({ content }: SessionTurn, names: ReadonlyMap<string, string>): SessionContentBlock[] {
   return content.flatMap((block): SessionContentBlock[] => {
     switch (block.type) {
       case 'text':
@@ -91,8 +96,10 @@ function verbatim({ content }: SessionTurn): SessionContentBlock[] {
         return [block]
       case 'tool_call':
         return [{ type: 'text', text: `${block.name} ${JSON.stringify(block.input)}` }]
-      case 'tool_result':
-        return [{ type: 'text', text: outputText(block) }]
+      case 'tool_result': {
+        const { text, wrap } = quoteOf(outputText(block), names.get(block.callId) ?? 'unknown')
+        return [{ type: 'text', text: wrap(text) }]
+      }
       default:
         return []
     }

@@ -10,6 +10,8 @@ export interface Passage {
   /** Of a call or a result. */
   readonly callId?: string
   readonly isError?: boolean
+  /** Whose result it is; its body is then the tool's own text, and not to be trusted. */
+  readonly tool?: string
 }
 
 /** The turns as passages. Thinking is left out: what came of it was said or done. */
@@ -49,7 +51,7 @@ function passageOf(
       const name = names.get(block.callId) ?? 'a tool'
       const isError = block.isError === true
       const head = `${isError ? 'Error' : 'Result'} of ${name}:`
-      return { kind: 'result', head, body: outputText(block), callId: block.callId, isError }
+      return { kind: 'result', head, body: outputText(block), callId: block.callId, isError, tool: name }
     }
     default:
       return undefined

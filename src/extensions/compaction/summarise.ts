@@ -1,6 +1,7 @@
 import type { Run } from '../../core/run.ts'
 import { textOf, toolCallsOf } from '../../core/turn.ts'
 import { instructionsFor, questionFor } from './instructions.ts'
+import { type Quote, quoteOf } from './quote.ts'
 import type { Passage } from './render.ts'
 import { cutMiddle, levelFor } from './shorten.ts'
 import { bytesOf } from './sizes.ts'
@@ -57,20 +58,27 @@ export async function summarise(run: Run, task: SummaryTask): Promise<string | u
 /** The record, in pieces that fit. The longer it is, the more is cut out of what is long in it: calls stay few. */
 function recordsOf({ passages, room, most }: SummaryTask, overhead: number): string[] {
   const each = Math.max(room - overhead - most - 400, 500)
-  const capped = passages.map(({ kind, head, body }) => ({
-    head,
-    body: cutMiddle(body, Math.min(caps[kind], each / 4)),
-  }))
-  const sizes = capped.map(({ head, body }) => bytesOf(head) + bytesOf(body) + 3)
+  const capped = passages.map((passage) => {
+    const { text, wrap } = readable(passage)
+    return { body: cutMiddle(text, Math.min(caps[passage.kind], each / 4)), wrap }
+  })
+  const sizes = capped.map(({ body, wrap }) => bytesOf(wrap(body)))
   const total = sizes.reduce((sum, size) => sum + size, 0)
   // What is cut between passages leaves pieces a little empty; a single one can be full.
   const full = total <= each ? each : each * 0.75
   const pieces = Math.max(Math.min(Math.ceil(total / full), Math.ceil(Math.log2(1 + total / room))), 1)
   const level = levelFor(sizes, pieces * full)
-  const texts = capped.map(
-    ({ head, body }) => `${head}\n${cutMiddle(body, Math.max(level - bytesOf(head) - 3, 0))}\n\n`,
+  const texts = capped.map(({ body, wrap }, i) =>
+    wrap(sizes[i]! <= level ? body : cutMiddle(body, Math.max(level - bytesOf(wrap('\n')), 0))),
   )
   return packed(texts, each, pieces)
+}
+
+/** A passage's text, and what to put around it. What a tool gave could look like further passages, unless it is one line. */
+function readable({ head, body, tool }: Passage): Quote {
+  if (tool === undefined) return { text: body, wrap: (text) => `${head}\n${text}\n\n` }
+  const { text, wrap } = quoteOf(body, tool)
+  return { text, wrap: (piece) => `${head}\n${piece.includes('\n') ? wrap(piece) : piece}\n\n` }
 }
 
 /** Bytes of one passage that are worth reading. */

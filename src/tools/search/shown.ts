@@ -1,4 +1,4 @@
-import { visibleName, visibleText } from '../text/visible.ts'
+import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import { below } from './place.ts'
 import {
   keptOfLine,

@@ -1,7 +1,7 @@
 import type { ExecResult } from '../../core/execution.ts'
+import { visibleText } from '../../platform/visible-text.ts'
 import { ProgressLines } from '../text/progress-lines.ts'
 import { Tail } from '../text/tail.ts'
-import { visibleText } from '../text/visible.ts'
 
 type Source = 'stdout' | 'stderr'
 

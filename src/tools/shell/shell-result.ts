@@ -1,5 +1,5 @@
 import type { ExecResult } from '../../core/execution.ts'
-import { visibleName } from '../text/visible.ts'
+import { visibleName } from '../../platform/visible-text.ts'
 import type { HeardOutput } from './shell-listener.ts'
 import { meansNoWithOne } from './shell-safety.ts'
 

@@ -1,4 +1,4 @@
-import { visibleName } from './visible.ts'
+import { visibleName } from '../../platform/visible-text.ts'
 
 export interface DiffOptions {
   /** Lines shown around a change. Default 3. */

@@ -2,7 +2,7 @@ import type { OpenFile } from '../../core/execution.ts'
 import type { ToolOutput } from '../../core/turn.ts'
 import { readAll } from '../../platform/files-of.ts'
 import { type ImageInfo, imageInfo } from '../../platform/image-info.ts'
-import { visibleName } from './visible.ts'
+import { visibleName } from '../../platform/visible-text.ts'
 
 /** More than this, as base64, no service takes as one image. */
 const mostImageBase64 = 5 * 1024 * 1024

@@ -1,0 +1,186 @@
+import type { Decision } from '../core/authority.ts'
+import type { HookContexts } from '../core/hook-map.ts'
+import type { EntryOf, LogEntry } from '../core/log.ts'
+import type { Run } from '../core/run.ts'
+import type { AnswerKey } from './answer-key.ts'
+import type { InteractionOutcome, Interactions } from './interactions.ts'
+
+type Gate = HookContexts['tool:gate']
+
+/** A question about one or several calls, as it is put to people and kept in the log. */
+export interface Question {
+  readonly kind: 'Approve' | 'grantStageTool'
+  readonly calls: readonly AskedAbout[]
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly timeoutMs?: number
+}
+
+export interface AskedAbout {
+  readonly callId: string
+  readonly digest: string
+  readonly name: string
+  readonly input: Gate['input']
+  readonly parentCallId?: string
+  /** What may be offered; anything wider counts as `once`. */
+  readonly scopes: readonly ApprovalScope[]
+  readonly reason: string
+}
+
+export type ApprovalScope = 'once' | 'session' | 'project' | 'always'
+
+/** What became of the question, for each call. */
+export type Verdicts =
+  | { readonly status: 'answered'; readonly by: string; readonly answers: ReadonlyMap<string, Answer> }
+  /** Nobody can be asked, or whoever could has left. */
+  | { readonly status: 'nobody' | 'left'; readonly correlationId?: string }
+
+export interface Answer {
+  readonly decision: 'allow' | 'deny' | 'expired'
+  readonly scope: ApprovalScope
+  readonly expiresAt?: number
+  readonly note?: string
+}
+
+interface Asking {
+  readonly run: Run
+  readonly interactions: Interactions
+  readonly key: AnswerKey
+  readonly sessionId: string
+}
+
+/**
+ * Puts a question to whoever is there. It is a fact in the log first, so that it survives a crash and can be answered
+ * from elsewhere; the first answer counts, wherever it comes from.
+ */
+export async function askPerson(question: Question, asking: Asking): Promise<Verdicts> {
+  const { run, interactions } = asking
+  const request = { kind: question.kind, payload: question.payload }
+  if (interactions.whoAnswers(question.kind) === 'nobody') {
+    const { correlationId } = await interactions.interact(request, { signal: run.stop.signal })
+    return { status: 'nobody', correlationId }
+  }
+  for (const call of question.calls) await noteQuestion(run, call, question.payload)
+  const answered = new AbortController()
+  const elsewhere = answerFromElsewhere(question.calls[0]!, asking, answered.signal)
+  const here = interactions.interact(request, {
+    signal: AbortSignal.any([run.stop.signal, answered.signal]),
+    ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
+  })
+  here.catch(() => {}) // withdrawn, when the other one was faster
+  try {
+    const first = await Promise.race([here, elsewhere])
+    if ('entry' in first) return fromLog(first.entry)
+    if (first.status === 'nobody' || first.status === 'left') return first
+    const verdicts = fromPerson(question, first as Answered)
+    for (const call of question.calls) await noteAnswer(asking, call, verdicts.by, verdicts.answers.get(call.callId)!)
+    return verdicts
+  } finally {
+    answered.abort()
+  }
+}
+
+async function noteQuestion(run: Run, about: AskedAbout, payload: Question['payload']): Promise<void> {
+  const { callId, digest, reason, name, input, parentCallId } = about
+  const known = run.log.transcript.approvals.get(callId)
+  if (known?.type === 'approval_requested' && known.digest === digest) return
+  const nested = parentCallId !== undefined && { call: { name, input } }
+  await run.log.append({ type: 'approval_requested', callId, digest, reason, request: payload, ...nested })
+}
+
+/** Somebody may answer in another process, through the session. One that is not signed is not heard, and asked for again. */
+function answerFromElsewhere(
+  about: AskedAbout,
+  { run, key, sessionId }: Asking,
+  signal: AbortSignal,
+): Promise<{ entry: EntryOf<'approval_answered'> }> {
+  return new Promise((resolve) => {
+    const hear = (entry: LogEntry): void => {
+      if (entry.type !== 'approval_answered' || entry.callId !== about.callId || entry.digest !== about.digest) return
+      if (isGenuine(entry, key, sessionId)) resolve({ entry })
+      else
+        void run.log.append({
+          type: 'approval_requested',
+          callId: about.callId,
+          digest: about.digest,
+          reason: about.reason,
+        })
+    }
+    const off = run.log.subscribe(hear)
+    signal.addEventListener('abort', off, { once: true })
+  })
+}
+
+/** Whether an answer in a log was given by somebody who holds the key. A denial needs no proof. */
+export function isGenuine(
+  answer: Pick<EntryOf<'approval_answered'>, 'callId' | 'digest' | 'decision' | 'by' | 'mac'>,
+  key: AnswerKey,
+  sessionId: string,
+): boolean {
+  const { callId, digest, decision, by, mac } = answer
+  if (decision !== 'allow') return true
+  return mac !== undefined && key.verify({ sessionId, callId, digest, decision, by }, mac)
+}
+
+function fromLog({ callId, decision, by }: EntryOf<'approval_answered'>): Verdicts {
+  return { status: 'answered', by, answers: new Map([[callId, { decision, scope: 'once' }]]) }
+}
+
+function fromPerson({ calls }: Question, outcome: Answered): Verdicts & { status: 'answered' } {
+  const by = outcome.by ?? 'user'
+  const answers = new Map(calls.map((call) => [call.callId, answerFor(call, outcome)]))
+  return { status: 'answered', by, answers }
+}
+
+type Answered = Extract<InteractionOutcome, { status: 'accepted' | 'rejected' | 'timeout' }>
+
+function answerFor({ callId, scopes }: AskedAbout, outcome: Answered): Answer {
+  if (outcome.status === 'timeout') return { decision: 'expired', scope: 'once', note: 'nobody answered in time' }
+  if (outcome.status === 'rejected') return { decision: 'deny', scope: 'once', note: outcome.reason }
+  const { value } = outcome
+  if (typeof value !== 'object' || value === null)
+    return { decision: value === false ? 'deny' : 'allow', scope: 'once' }
+  const { scope, expiresAt, note, calls } = value as Partial<PersonalAnswer>
+  const decision = calls ? calls[callId] : 'allow'
+  const offered = scope !== undefined && scopes.includes(scope)
+  return {
+    // What a batch answer leaves out was not allowed.
+    decision: decision === 'allow' ? 'allow' : 'deny',
+    scope: offered ? scope : 'once',
+    ...(typeof expiresAt === 'number' && { expiresAt }),
+    ...(typeof note === 'string' && { note }),
+  }
+}
+
+/** What an interactor may answer to `Approve`, beside `true` and `false`. */
+export interface PersonalAnswer {
+  readonly scope?: ApprovalScope
+  /** When a grant ends, in milliseconds since 1970. */
+  readonly expiresAt?: number
+  /** For the model. */
+  readonly note?: string
+  /** For a prompt about several calls: each by its id; one that is left out is denied. */
+  readonly calls?: Readonly<Record<string, 'allow' | 'deny'>>
+}
+
+/** The answer becomes a fact, signed: after a crash nobody is asked again. */
+async function noteAnswer(
+  { run, key, sessionId }: Asking,
+  about: AskedAbout,
+  by: string,
+  answer: Answer,
+): Promise<void> {
+  const { callId, digest } = about
+  const { decision } = answer
+  const known = run.log.transcript.approvals.get(callId)
+  if (known?.type !== 'approval_requested' || known.digest !== digest) return
+  const mac = decision === 'allow' && { mac: key.sign({ sessionId, callId, digest, decision, by }) }
+  const said = answer.note ? { note: [{ type: 'text' as const, text: answer.note }] } : {}
+  await run.log.append({ type: 'approval_answered', callId, digest, decision, by, ...mac, ...said })
+}
+
+/** How a denial by a person reads. */
+export function denialBy(by: string, { decision, note }: Answer): Decision {
+  const code = decision === 'expired' ? 'ApprovalTimedOut' : 'ApprovalDenied'
+  const why = decision === 'expired' ? 'nobody answered in time' : note ? `${by} said no: ${note}` : `${by} said no`
+  return { verdict: 'deny', by: 'person', why, code }
+}

@@ -1,0 +1,68 @@
+/** Where paths are read from. */
+export interface PathPlace {
+  /** The workspace, absolute; relative paths begin there. */
+  readonly root?: string
+  /** What `~` stands for. */
+  readonly home?: string
+}
+
+/**
+ * One spelling for all spellings of a path that some file system takes for the same file: case, Unicode forms, invisible
+ * characters, `.`, `..`, doubled and trailing separators, trailing dots and blanks, `file:`, `~`, backslashes, device
+ * prefixes and streams. Only for being strict with; never open what it gives.
+ */
+export function canonicalPath(path: string, place: PathPlace = {}): string {
+  // The common case, and most of the time of a decision otherwise.
+  if (plain.test(path)) return path
+  const slashed = fold(withoutScheme(path)).replaceAll('\\', '/').replace(devicePrefix, '/')
+  const home = place.home === undefined ? undefined : fold(place.home)
+  const whole = home !== undefined && /^~(?=\/|$)/.test(slashed) ? home + slashed.slice(1) : slashed
+  const segments: string[] = []
+  for (const segment of whole.split('/')) {
+    const name = bare(segment)
+    if (segment === '..') segments.pop()
+    else if (name !== '') segments.push(name)
+  }
+  const isAbsolute = whole.startsWith('/')
+  return (isAbsolute ? '/' : '') + segments.join('/') || '.'
+}
+
+/** A path in both forms a rule may be written in: relative to the workspace, where it lies inside, and absolute. */
+export function bothForms(path: string, place: PathPlace): string[] {
+  const canonical = canonicalPath(path, place)
+  if (place.root === undefined) return [canonical]
+  const root = canonicalPath(place.root)
+  if (!canonical.startsWith('/'))
+    return [canonical, canonical === '.' ? root : `${root === '/' ? '' : root}/${canonical}`]
+  if (canonical === root) return [canonical, '.']
+  return canonical.startsWith(`${root}/`) ? [canonical, canonical.slice(root.length + 1)] : [canonical]
+}
+
+/** As a file system that ignores case and Unicode forms compares names. */
+export function fold(text: string): string {
+  if (ascii.test(text)) return text.toLowerCase()
+  // Through upper case, because the long s and its like have no lower case of their own.
+  return text.normalize('NFC').replace(ignorable, '').toUpperCase().toLowerCase().normalize('NFC')
+}
+
+/** Lower-case names in ASCII with a dot at most in front of or inside each. */
+const plain = /^\/?(\.?[a-z0-9_*-]+(\.[a-z0-9_*-]+)*\/)*\.?[a-z0-9_*-]+(\.[a-z0-9_*-]+)*$/
+const ascii = /^[ -~]*$/
+/** What some file systems leave out when they compare names. */
+const ignorable = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g
+const devicePrefix = /^\/(?:\/[?.]|\?\?)\//
+
+function withoutScheme(path: string): string {
+  if (!/^file:/i.test(path)) return path
+  const rest = path.slice(5).replace(/^\/\/[^/\\]*/, '')
+  try {
+    return decodeURIComponent(rest)
+  } catch {
+    return rest
+  }
+}
+
+/** Without the name of a stream, and without the dots and blanks at the end that Windows drops. */
+function bare(segment: string): string {
+  return segment.replace(/:[^:]*:\$[a-z_]+$/, '').replace(/[. ]+$/, '')
+}

@@ -1,0 +1,52 @@
+import type { HookContexts } from '../core/hook-map.ts'
+import type { Extension, Run } from '../core/run.ts'
+import { auditCalls } from './audit-calls.ts'
+import type { Authority, AuthorityParts } from './authority.ts'
+import { createGate, type Judged } from './gate.ts'
+
+/** The first of the framework's gates, for an agent and its children. */
+export function authorityExtension(authority: Authority, parts: AuthorityParts): Extension {
+  const stages = parts.options.stateMachine?.extension(parts.audit)
+  return {
+    name: 'authority',
+    async start(run, hooks) {
+      await parts.ready()
+      if (run.depth === 0) await stages?.start?.(run, hooks)
+      limitTools(run, parts)
+      const gate = createGate(authority, parts, run)
+      const audit = auditCalls(run, parts.audit)
+      hooks.hook('tool:gate', async (ctx) => {
+        const judged = await gate(ctx).catch(async (error) => {
+          if (run.stop.stopped) await audit.cancelled(ctx)
+          throw error
+        })
+        if (!judged) return
+        await audit.decided(ctx, judged) // before anything runs; if it cannot be written, nothing does
+        if (run.hooks.has('tool:decision')) await run.hooks.tell('tool:decision', toldOf(ctx, judged))
+      })
+      hooks.hook('tool:before', audit.started)
+      hooks.hook('tool:after', audit.ended)
+      hooks.hook('session:end', audit.left)
+    },
+    dispose: () => authority.close(),
+  }
+}
+
+/** The time limit of a rule holds for tools that have none of their own. */
+function limitTools({ tools }: Run, { timeoutOf }: AuthorityParts): void {
+  for (const name of [...tools.names()]) {
+    const tool = tools.get(name)!
+    const timeoutMs = timeoutOf(name)
+    if (timeoutMs !== undefined && tool.timeoutMs === undefined) tools.replace({ ...tool, timeoutMs })
+  }
+}
+
+function toldOf(ctx: HookContexts['tool:gate'], { call, decision, approver }: Judged): HookContexts['tool:decision'] {
+  const { turnId, callId, name, displayName, input, parentCallId } = ctx
+  return {
+    ...{ turnId, callId, name, displayName, input, decision },
+    ...(parentCallId !== undefined && { parentCallId }),
+    ...(call && { origin: call.origin, key: call.key, digest: call.digest }),
+    ...(approver !== undefined && { approver }),
+  }
+}

@@ -1,0 +1,135 @@
+import { homedir } from 'node:os'
+import { posix } from 'node:path'
+import { approvalKeyOf } from '../core/approval-key.ts'
+import type { Effect, ToolOrigin } from '../core/authority.ts'
+import type { FileTouch } from '../core/file-touch.ts'
+import type { ToolDef } from '../core/tool.ts'
+import { canonicalJson } from '../platform/canonical-json.ts'
+import { digestOf } from '../platform/digest.ts'
+import type { FilePlace } from '../platform/files-of.ts'
+import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
+import type { ShellReading } from './shell/reading.ts'
+import { shellFacts } from './shell/shell-facts.ts'
+import { shellKey } from './shell/shell-key.ts'
+import { workspacePath } from './workspace-path.ts'
+
+/** Where calls have their effects. */
+export interface Workspace {
+  /** Absolute. */
+  readonly root: string
+  readonly isTrusted: boolean
+  /** Absent where the agent has no place for files. */
+  readonly place?: FilePlace
+}
+
+/** A call as it was asked for. */
+export interface AskedCall {
+  readonly tool: ToolDef
+  readonly input: Readonly<Record<string, unknown>>
+  /** What the tool declares for this input. */
+  readonly effects: readonly Effect[]
+}
+
+/** Finds out all that a decision may depend on. Throws a `CodedError` where a tool cannot say what its call is. */
+export async function prepareCall(
+  { tool, input, effects }: AskedCall,
+  workspace: Workspace,
+  readShell: (text: string) => Promise<ShellReading>,
+): Promise<JudgedCall> {
+  const { name } = tool.spec
+  const origin = originOf(tool)
+  const line = tool.commandLine?.(input)
+  const cwd = posix.resolve(workspace.place?.handle.cwd ?? workspace.root, line?.cwd ?? '.')
+  const where = { root: workspace.root, cwd, home: homedir(), isTrusted: workspace.isTrusted }
+  const reading = line && (await readShell(line.command))
+  const shell = reading && shellFacts(reading, where)
+  const key = reading ? shellKey(reading, where, line.command) : keyOf(tool, input)
+  return Object.freeze({
+    tool: name,
+    origin,
+    // A tool that its own project or server calls harmless is not.
+    gated: tool.gated !== false || isForeign(origin),
+    input,
+    key,
+    effects: await factsOf(tool, input, [...new Set([...effects, ...undeclared(tool, origin)])], workspace, shell),
+    ...(shell && { shell }),
+    digest: digestOf(canonicalJson({ tool: name, origin, input, cwd, place: workspace.place?.execution.type ?? '' })),
+  })
+}
+
+/** Where a tool comes from, by who loaded it. */
+export function originOf({ mcp, origin }: ToolDef): ToolOrigin {
+  if (mcp) return { ...origin, layer: 'mcp', path: mcp.server }
+  return origin ?? { layer: 'host' }
+}
+
+const isForeign = ({ layer }: ToolOrigin): boolean => layer === 'project' || layer === 'mcp'
+
+/** What a foreign tool says it does is only its own word. */
+function undeclared({ mcp }: ToolDef, { layer }: ToolOrigin): Effect[] {
+  if (mcp) return [`mcp:${mcp.server}.${mcp.tool}`]
+  return layer === 'project' ? ['unknown'] : []
+}
+
+/** An approval of a tool that has no keys holds for the same arguments. */
+function keyOf(tool: ToolDef, input: AskedCall['input']): string {
+  return tool.deriveApprovalKey ? approvalKeyOf(tool, input) : `sha256:${digestOf(canonicalJson(input))}`
+}
+
+async function factsOf(
+  tool: ToolDef,
+  input: AskedCall['input'],
+  effects: readonly Effect[],
+  workspace: Workspace,
+  shell: ShellFacts | undefined,
+): Promise<EffectFact[]> {
+  const facts: EffectFact[] = []
+  const isAboutFiles = effects.includes('fs.read') || effects.includes('fs.write')
+  const touches = isAboutFiles ? tool.touches?.(input) : undefined
+  if (touches) facts.push(...(await fileFacts(touches, workspace)))
+  for (const effect of effects) {
+    if (effect === 'exec' && shell) facts.push({ effect }, ...shell.commands.flatMap((command) => command.effects))
+    else if (effect === 'net') facts.push(...netFacts(tool, input))
+    // What a tool does not say about its files may be any of them.
+    else if (effect === 'fs.read' || effect === 'fs.write') !touches && facts.push({ effect, isOutside: true })
+    else facts.push({ effect })
+  }
+  return facts
+}
+
+function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
+  const hosts = tool.reaches?.(input) ?? []
+  return hosts.length > 0 ? hosts.map((target) => ({ effect: 'net', target })) : [{ effect: 'net' }]
+}
+
+/** Each path as it was asked for and, where a link leads elsewhere, as it really is. */
+async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): Promise<EffectFact[]> {
+  const facts: EffectFact[] = []
+  for (const { path, access } of touches) {
+    const asked = workspacePath(workspace.root, path, workspace.place?.handle.cwd)
+    const real = await realPath(path, workspace)
+    const places = real && real.target !== asked.target ? [asked, real] : [asked]
+    for (const place of places) {
+      if (access !== 'write') facts.push({ effect: 'fs.read', ...place })
+      if (access === 'write' || access === 'edit') facts.push({ effect: 'fs.write', ...place })
+    }
+  }
+  return facts
+}
+
+/** Where a path leads once links are followed; of one that does not exist yet, its nearest folder that does. */
+async function realPath(
+  path: string,
+  { root, place }: Workspace,
+): Promise<ReturnType<typeof workspacePath> | undefined> {
+  if (!place?.execution.stat) return undefined
+  const { execution, handle } = place
+  const stat = execution.stat!.bind(execution)
+  const realRoot = (await stat(handle, root).catch(() => undefined))?.path ?? root
+  const absolute = posix.resolve(handle.cwd, path)
+  for (let folder = absolute; ; folder = posix.dirname(folder)) {
+    const info = await stat(handle, folder).catch(() => undefined)
+    if (info) return workspacePath(realRoot, posix.join(info.path, posix.relative(folder, absolute)))
+    if (folder === posix.dirname(folder)) return undefined
+  }
+}

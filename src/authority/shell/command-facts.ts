@@ -1,0 +1,94 @@
+import type { CommandFacts, EffectFact } from '../judged-call.ts'
+import { locate, locator, type Place } from './place.ts'
+import type { ReadCommand } from './reading.ts'
+import { redirectEffects } from './redirect-effects.ts'
+import { knownEffects } from './tables/doers.ts'
+import { environmentProblem } from './tables/environment.ts'
+import type { Word } from './tables/flags.ts'
+import { mayKeep } from './tables/never-kept.ts'
+import { isNeutral, lookUp } from './tables/programs.ts'
+
+export type { Place } from './place.ts'
+
+/** What the flag tables know of one command, by its words alone. Pure. */
+export function factsOf(command: ReadCommand, place: Place): CommandFacts {
+  const found = judge(command, place)
+  const effects = [...executed(command), ...found.effects, ...redirectEffects(command, place)]
+  const isClean = found.table === 'passes' || found.table === 'neutral'
+  const program = programOf(command)
+  return {
+    command,
+    table: found.table,
+    ...(found.why !== undefined && { why: found.why }),
+    effects,
+    isReadOnly:
+      isClean && found.runs !== true && !effects.some(({ effect }) => /^(fs\.write|net|unknown)$/.test(effect)),
+    mayRemember:
+      isClean || (found.table === 'none' && program !== undefined && mayKeep(program, command.words.slice(1))),
+  }
+}
+
+interface Found {
+  readonly table: CommandFacts['table']
+  readonly why?: string
+  readonly effects: readonly EffectFact[]
+  /** It passes, and yet runs what the project says. */
+  readonly runs?: true
+}
+
+function judge(command: ReadCommand, place: Place): Found {
+  const program = programOf(command)
+  const given = wordsOf(command)
+  const known = (): EffectFact[] =>
+    program === undefined ? [{ effect: 'unknown' }] : knownEffects(program, given, command, place)
+  const surroundings = environmentProblem(command)
+  if (surroundings !== undefined)
+    return {
+      table: 'refuses',
+      why: surroundings,
+      effects: command.words.length === 0 ? [{ effect: 'unknown' }] : known(),
+    }
+  if (command.words.length === 0) return { table: 'neutral', effects: [] }
+  if (program === undefined) return { table: 'none', effects: known() }
+  if (isNeutral(program, given)) return { table: 'neutral', effects: [] }
+  const distrust = distrustOf(program, command, place)
+  if (distrust !== undefined) return { table: 'refuses', why: distrust, effects: known() }
+  const args = lookUp(program, given)
+  if (args === undefined) return { table: 'none', effects: known() }
+  if (typeof args === 'string') return { table: 'refuses', why: `${program}: ${args}`, effects: known() }
+  const where = locator(command.cwd, place)
+  const paths = args.reads.filter((path) => path !== '-')
+  const reads = paths.map((path): EffectFact => ({ effect: 'fs.read', ...where(path) }))
+  return { table: 'passes', effects: reads, ...(program === 'npm' && !/^-/.test(given[0]!.text) && { runs: true }) }
+}
+
+/** The name that tables know a program by; undefined for one that lies somewhere else than programs of the system do. */
+function programOf({ words, globs }: ReadCommand): string | undefined {
+  const name = words[0]
+  if (name === undefined || globs.includes(0) || /[$`~\s]/.test(name)) return undefined
+  const standard = /^\/(?:usr\/(?:local\/)?)?bin\/([^/]+)$/.exec(name)
+  return standard?.[1] ?? (name.includes('/') || name === '' ? undefined : name)
+}
+
+function wordsOf({ words, globs }: ReadCommand): Word[] {
+  const matched = new Set(globs)
+  return words.slice(1).map((text, at) => ({ text, isGlob: matched.has(at + 1) }))
+}
+
+function executed({ words, via }: ReadCommand): EffectFact[] {
+  const names = [...via.map((wrapper) => wrapper.split(' ')[0]!), ...words.slice(0, 1)]
+  return names.map((name) => ({ effect: 'exec', target: name.slice(name.lastIndexOf('/') + 1) }))
+}
+
+/** These do what files of the project say, some of which may lie in any folder on the way. */
+function distrustOf(program: string, command: ReadCommand, place: Place): string | undefined {
+  const isVersion = /^(--version|-v|version)$/.test(command.words.slice(1).join(' '))
+  if (!/^(git|npm|cargo|rustc|go)$/.test(program) || (isVersion && /^(git|npm)$/.test(program))) return undefined
+  const what = program === 'git' ? 'repository' : 'project'
+  // Whoever allows `npm test` allows what the project says; of the others people believe that they only look.
+  const isTest = program === 'npm' && /^(test|t|tst)$/.test(command.words[1] ?? '')
+  if (!place.isTrusted && !isTest)
+    return `this ${what} is not trusted: its configuration can make ${program} run programs`
+  if (locate('.', command.cwd, place).target === '.') return undefined
+  return `another ${what} than that of the workspace may lie here: its configuration can make ${program} run programs`
+}

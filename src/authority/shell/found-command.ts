@@ -1,0 +1,91 @@
+import { moved } from './directories.ts'
+import type { Findings, Place } from './findings.ts'
+import { looseWords } from './loose-words.ts'
+import type { ReadCommand } from './reading.ts'
+import { unwrap } from './unwrap.ts'
+import { mostWrappers, shellChangers } from './wrappers.ts'
+
+/** A simple command as it was written, before anything is taken off. */
+export interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env' | 'redirects'> {
+  /** Which of the words may become something else: patterns, and all that is expanded. */
+  readonly unsure: readonly number[]
+}
+
+/** Tells of a command and of all that it runs. Shell lines among its words are handed to `readLine`. */
+export function tellCommand(found: FoundCommand, around: Around, via = around.place.via): void {
+  const { words, globs, unsure } = found
+  const { findings } = around
+  const [program = ''] = words
+  if (shellChangers.has(program)) findings.obstacle(`a built-in that changes what follows, ${program}`)
+  if (unsure.includes(0) && !globs.includes(0)) {
+    findings.obstacle('a program whose name only the shell knows')
+    tell(found, around, via)
+    for (const name of looseWords(program)) tell({ ...found, words: [name, ...words.slice(1)] }, around, via)
+    // Nothing may be left of it, and then the next word is the program.
+    if (/^[$`]/.test(program)) tellRest(found, around, via)
+    return
+  }
+  const wrapped = unwrap(words, (index) => unsure.includes(index))
+  if (!wrapped) {
+    tell(found, around, via)
+    return
+  }
+
+  const within = [...via, program]
+  if (via.length >= mostWrappers) {
+    findings.obstacle(`more than ${mostWrappers} programs that run another`)
+    tell(found, around, via)
+    tellRest(found, around, within)
+    for (const line of wrapped.lines) findings.unread(line)
+    return
+  }
+  const [[from, to] = [0, 0]] = wrapped.inner
+  if (wrapped.isTransparent) {
+    tellCommand({ ...slice(found, from, to), env: found.env, redirects: found.redirects }, around, within)
+    return
+  }
+  findings.obstacle(`a program that runs another, ${program}`)
+  tell(found, around, via)
+  // A guess offers all that could be meant already; to unwrap each of those would only repeat it.
+  const tellInner = wrapped.isGuess ? tell : tellCommand
+  for (const [start, end] of wrapped.inner) tellInner(slice(found, start, end), around, within)
+  for (const line of wrapped.lines) around.readLine(line, within)
+}
+
+/** Where a command stands, and who is told. */
+export interface Around {
+  readonly place: Place
+  readonly findings: Findings
+  readonly readLine: (text: string, via: readonly string[]) => void
+}
+
+/** Moves the shell as the command does. */
+export function moveShell({ shell }: Place, { words, unsure, env }: FoundCommand): void {
+  const [program = ''] = words
+  const isPlain = unsure.length === 0 && Object.keys(env).length === 0
+  if (program === 'cd' && isPlain) shell.directories = moved(shell.directories, words)
+  else if (unsure.includes(0) || movers.has(program)) shell.directories = undefined
+  else if (runsBuiltins.has(program) && words.some((word) => movers.has(word))) shell.directories = undefined
+}
+
+const movers = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.'])
+const runsBuiltins = new Set(['command', 'builtin'])
+
+/** Each of its words but the first as a program. */
+function tellRest(found: FoundCommand, around: Around, via: readonly string[]): void {
+  const { length } = found.words
+  for (let from = 1; from < length; from++) tell(slice(found, from, length), around, via)
+}
+
+/** Once for each directory it may run in. */
+function tell({ unsure: _, ...found }: FoundCommand, { place, findings }: Around, via: readonly string[]): void {
+  if (found.globs.includes(0)) findings.obstacle('a program named by a pattern')
+  const { shell, isNested } = place
+  for (const cwd of shell.directories ?? [undefined]) findings.command({ ...found, cwd, via, isNested })
+}
+
+function slice({ words, globs, unsure }: FoundCommand, from: number, to: number): FoundCommand {
+  const inside = (indices: readonly number[]): number[] =>
+    indices.filter((index) => index >= from && index < to).map((index) => index - from)
+  return { words: words.slice(from, to), globs: inside(globs), unsure: inside(unsure), env: {}, redirects: [] }
+}

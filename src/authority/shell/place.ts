@@ -1,0 +1,69 @@
+import { posix } from 'node:path'
+import type { EffectFact } from '../judged-call.ts'
+
+/** Where a shell line would run, and whether what lies there may make programs do things. */
+export interface Place {
+  /** Of the workspace: an absolute POSIX path. */
+  readonly root: string
+  /** Where the line starts; absolute. Default: the root. */
+  readonly cwd?: string
+  readonly home?: string
+  readonly isTrusted: boolean
+}
+
+/** Where something lies, as an effect says it. */
+export type Location = Pick<EffectFact, 'target' | 'isOutside'>
+
+/** Where a path leads from a directory of a line, by its spelling alone: links are for whoever may look at the disk. */
+export function locate(path: string, cwd: string | undefined, place: Place): Location {
+  const absolute = absolutePath(path, cwd, place)
+  if (absolute === undefined) return { isOutside: true }
+  const root = withoutSlash(posix.normalize(place.root))
+  if (absolute === root) return { target: '.', isOutside: false }
+  if (absolute.startsWith(root === '/' ? root : `${root}/`)) {
+    return { target: posix.relative(root, absolute), isOutside: false }
+  }
+  return { target: absolute, isOutside: true }
+}
+
+/** The same for many paths: a line may have a hundred thousand of them, and most are plain. */
+export function locator(cwd: string | undefined, place: Place): (path: string) => Location {
+  const { target, isOutside = true } = locate('.', cwd, place)
+  const prefix = target === '.' ? '' : `${target}/`
+  return (path) =>
+    target !== undefined && isPlain.test(path) ? { target: prefix + path, isOutside } : locate(path, cwd, place)
+}
+
+/** Relative, without anything to resolve. */
+const isPlain = /^\.?[\w@%+=:,-][\w@%+=:,.-]*(?:\/\.?[\w@%+=:,-][\w@%+=:,.-]*)*$/
+
+/** Which files a pattern would write is not known before. */
+export function isPattern(path: string): boolean {
+  return /[*?[]/.test(path)
+}
+
+/** Undefined where only the running shell would know. */
+export function absolutePath(path: string, cwd: string | undefined, place: Place): string | undefined {
+  if (/[$`]/.test(path) || leavesGlob(path)) return undefined
+  if (path.startsWith('~')) return homePath(path, place)
+  if (path.startsWith('/')) return withoutSlash(posix.normalize(path))
+  if (cwd === undefined) return undefined
+  const start = cwd.startsWith('~') ? homePath(cwd, place) : posix.resolve(place.root, place.cwd ?? '.', cwd)
+  return start === undefined ? undefined : posix.resolve(start, path)
+}
+
+/** `a*` may match any folder, so nobody knows where `..` leads from there. */
+function leavesGlob(path: string): boolean {
+  const glob = path.search(/[*?[]/)
+  return glob >= 0 && /\/\.\.(\/|$)/.test(path.slice(glob))
+}
+
+function homePath(path: string, { home }: Place): string | undefined {
+  if (home === undefined || !/^~(\/|$)/.test(path)) return undefined
+  return withoutSlash(posix.normalize(home + path.slice(1)))
+}
+
+function withoutSlash(path: string): string {
+  const kept = path.replace(/\/+$/, '')
+  return kept === '' ? '/' : kept
+}

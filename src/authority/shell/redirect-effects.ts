@@ -1,0 +1,25 @@
+import type { EffectFact } from '../judged-call.ts'
+import { isPattern, locate, type Place } from './place.ts'
+import type { ReadCommand, ReadRedirect } from './reading.ts'
+
+/** What the redirections of a command read and write. */
+export function redirectEffects(command: ReadCommand, place: Place): EffectFact[] {
+  return command.redirects.flatMap((redirect) => effectsOf(redirect, command.cwd, place))
+}
+
+function effectsOf({ operator, target }: ReadRedirect, cwd: string | undefined, place: Place): EffectFact[] {
+  if (operator.startsWith('<<')) return []
+  const isDuplicate = operator.endsWith('&') && target !== undefined && /^(\d+-?|-)$/.test(target)
+  if (isDuplicate || (target !== undefined && /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/.test(target))) return []
+  // The shell itself opens a connection for these.
+  const host = /^\/+dev\/+(?:tcp|udp)\/+([^/]*)/.exec(target ?? '')?.[1]
+  if (host !== undefined) return [{ effect: 'net', ...(host !== '' && { target: host }) }]
+  const isRead = operator === '<' || operator === '<&'
+  const isKnown = target !== undefined && (isRead || !isPattern(target))
+  const said = target === undefined ? {} : locate(target, cwd, place)
+  const where = isKnown ? said : { ...said, isOutside: true }
+  const read: EffectFact = { effect: 'fs.read', ...where }
+  const write: EffectFact = { effect: 'fs.write', ...where }
+  if (operator === '<>') return [read, write]
+  return [isRead ? read : write]
+}

@@ -1,0 +1,54 @@
+import { digestOf } from '../../platform/digest.ts'
+import { locate, type Place } from './place.ts'
+import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
+
+/**
+ * What an approval of a line is remembered under: its words as they run, with directory, environment and redirections.
+ * However it is spelled, one plain command has one key; where more depends on the text than its words, so does the key.
+ */
+export function shellKey(reading: ShellReading, place: Place, text: string): string {
+  if (!isTold(reading)) return `sha256:${digestOf(text)}`
+  const key = reading.commands.map((command) => shown(command, place)).join('; ')
+  const { commands } = reading
+  // How commands are joined, and the flags of what wraps them, are not in their words.
+  const isAll = commands.length === 1 && commands[0]!.via.length === 0
+  const whole = isAll ? key : `${key} #${digestOf(text.trim().replace(/[ \t]+/g, ' ')).slice(0, 32)}`
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a key must not hold
+  const isShort = !/[\x00-\x1f\x7f]/.test(whole) && Buffer.byteLength(whole) <= 1024
+  return isShort ? whole : `sha256:${digestOf(whole)}`
+}
+
+/** Whether the commands say all that the line does. */
+function isTold({ isWhole, obstacles, commands }: ShellReading): boolean {
+  if (!isWhole || obstacles.length > 0 || commands.length === 0) return false
+  return commands.every(
+    ({ cwd, isNested, globs, redirects }) =>
+      cwd !== undefined && !isNested && !globs.includes(0) && redirects.every(({ target }) => target !== undefined),
+  )
+}
+
+function shown({ words, globs, env, redirects, cwd }: ReadCommand, place: Place): string {
+  const directory = locate('.', cwd, place).target ?? cwd!
+  const matched = new Set(globs)
+  return [
+    ...(directory === '.' ? [] : [`(${quoted(directory)})`]),
+    ...Object.entries(env).map(([name, value]) => `${name}=${quoted(value)}`),
+    ...words.map((word, at) => (matched.has(at) ? escaped(word) : quoted(word, at === 0 ? /^[\w@%+:,./-]+$/ : plain))),
+    ...redirects.map(redirected),
+  ].join(' ')
+}
+
+const plain = /^[\w@%+=:,./-]+$/
+
+function quoted(word: string, safe = plain): string {
+  return safe.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
+/** A word that is still to be matched keeps its stars. */
+function escaped(word: string): string {
+  return word.replace(/[^\w@%+=:,./*?[\]-]/g, '\\$&')
+}
+
+function redirected({ operator, descriptor, target }: ReadRedirect): string {
+  return `${descriptor ?? ''}${operator}${quoted(target!)}`
+}

@@ -1,0 +1,313 @@
+import type {
+  AndOr,
+  Assignment,
+  Command,
+  HereDocDelimiter,
+  ParsedScript,
+  Pipeline,
+  Redirection,
+  Statement,
+  SyntaxNode,
+  Word,
+} from 'unbash'
+import { forEachChild, parse } from 'unbash'
+import { constructs } from './constructs.ts'
+import { isCovered, type Span } from './covered.ts'
+import { either, mayMove } from './directories.ts'
+import type { Findings, Place } from './findings.ts'
+import { moveShell, tellCommand } from './found-command.ts'
+import { isHarmlessAssignment } from './harmless-assignment.ts'
+import { hasExpansion, type PlainWord, plainWord } from './plain-word.ts'
+import type { ReadRedirect } from './reading.ts'
+import { redirectProblem } from './redirect-problem.ts'
+import { unreadable } from './unreadable.ts'
+import { readsLines } from './unwrap.ts'
+import { mostWrappers } from './wrappers.ts'
+
+/** Walks everything a line consists of. The only one who knows the parser. May throw; whoever calls it has `text`. */
+export function readSyntax(text: string, findings: Findings, place: Place = atStart()): void {
+  const problem = place.via.length > mostWrappers ? 'lines inside lines, too deep to be read' : unreadable(text)
+  if (problem !== undefined) {
+    findings.obstacle(problem)
+    findings.unread(text)
+    return
+  }
+  let obstacles = 0
+  const told: Findings = {
+    ...findings,
+    obstacle(name) {
+      obstacles++
+      findings.obstacle(name)
+    },
+  }
+  const line: Line = { source: text, findings: told, spans: [] }
+  visit(parse(text), place, line)
+  // The last word against the parser: what it did not account for may be anything.
+  if (obstacles === 0 && !isCovered(text, line.spans)) {
+    findings.obstacle('text that the parser skipped')
+    findings.unread(text)
+  }
+}
+
+interface Line {
+  /** What positions are counted in. */
+  readonly source: string
+  readonly findings: Findings
+  readonly spans: Span[]
+}
+
+const atStart = (): Place => ({ shell: { directories: ['.'] }, isNested: false, via: [] })
+
+function visit(node: SyntaxNode, place: Place, line: Line): void {
+  switch (node.type) {
+    case 'Script':
+      script(node, place, line)
+      break
+    case 'CompoundList':
+      list(node.commands, place, line)
+      break
+    case 'Statement':
+      statement(node, place, line)
+      break
+    case 'AndOr':
+      andOr(node, place, line)
+      break
+    case 'Pipeline':
+      pipeline(node, place, line)
+      break
+    case 'Command':
+      command(node, place, line)
+      break
+    default:
+      construct(node, place, line)
+  }
+}
+
+function script(node: ParsedScript, place: Place, line: Line): void {
+  const own = node.source === undefined ? line : { ...line, source: node.source }
+  if (node.errors?.length) {
+    line.findings.obstacle(`no shell that can be read: ${node.errors[0]!.message}`)
+    line.findings.unread(own.source)
+  }
+  list(node.commands, place, own)
+}
+
+function list(statements: readonly Statement[], place: Place, line: Line): void {
+  for (const one of statements) {
+    const before = place.shell.directories
+    statement(one, place, line)
+    // It may have failed, and the next one runs all the same.
+    place.shell.directories = either(place.shell.directories, before)
+  }
+}
+
+function statement(node: Statement, place: Place, line: Line): void {
+  if (node.background) line.findings.obstacle('a command in the background, &')
+  visit(node.command, node.background ? { ...place, shell: { ...place.shell } } : place, line)
+}
+
+function andOr(node: AndOr, place: Place, line: Line): void {
+  const { shell } = place
+  const before = shell.directories
+  let after = before
+  for (const [i, part] of node.commands.entries()) {
+    // Behind `||` something has failed, and nobody knows what.
+    if (i > 0 && node.operators[i - 1] !== '&&' && shell.directories !== before) shell.directories = undefined
+    visit(part, place, line)
+    after = either(shell.directories, after)
+  }
+  shell.directories = after
+}
+
+function pipeline(node: Pipeline, place: Place, line: Line): void {
+  for (const { pos, end } of node.prefixes) line.spans.push([pos, end])
+  // Each part is a shell of its own; a lone one behind `!` or `time` may have failed.
+  const { directories } = place.shell
+  let isMoved = false
+  for (const part of node.commands) {
+    const shell = { directories }
+    visit(part, { ...place, shell }, line)
+    isMoved ||= shell.directories !== directories
+  }
+  if (isMoved) place.shell.directories = undefined
+  pipedLines(node, place, line)
+}
+
+/** `echo 'a line' | sh`: what goes into a shell may be what it runs. */
+function pipedLines({ commands }: Pipeline, place: Place, line: Line): void {
+  const simple = commands.flatMap((part) => (part.type === 'Command' ? [{ part, words: wordsOf(part) }] : []))
+  const shell = simple.find(({ words }, i) => i > 0 && readsLines(words))
+  if (!shell) return
+  line.findings.obstacle(runsInput)
+  const readLine = lineReader(place, line.findings)
+  for (const { part, words } of simple) {
+    if (part === shell.part) break
+    for (const text of [words.slice(1).join(' '), ...inputsOf(part)]) readLine(text, [...place.via, shell.words[0]!])
+  }
+}
+
+function wordsOf({ name, args }: Command): string[] {
+  return [...(name ? [name] : []), ...args].map(({ text }) => plainWord(text).value)
+}
+
+function command(node: Command, place: Place, line: Line): void {
+  const { findings } = line
+  const words: string[] = []
+  const globs: number[] = []
+  const unsure: number[] = []
+  const env: [string, string][] = []
+  const redirects: ReadRedirect[] = []
+  for (const part of inOrder(node)) {
+    line.spans.push([part.pos, part.end])
+    if (part.type === 'Assignment' && node.prefix.includes(part)) {
+      env.push([part.name, assignedTo(part, line)])
+    } else if (part.type === 'Word' || part.type === 'Assignment') {
+      const { value, isGlob, isKnown } = wordOf(part, line)
+      if (isGlob) globs.push(words.length)
+      if (isGlob || !isKnown) unsure.push(words.length)
+      words.push(value)
+    } else {
+      redirects.push(redirectOf(part, line))
+    }
+  }
+  const found = { words, globs, unsure, env: Object.fromEntries(env), redirects }
+  const readLine = lineReader(place, findings)
+  tellCommand(found, { place, findings, readLine })
+  const inputs = readsLines(words) ? inputsOf(node) : []
+  if (inputs.length > 0) findings.obstacle(runsInput)
+  for (const text of inputs) readLine(text, [...place.via, words[0]!])
+  visitInside(inOrder(node), place, line)
+  moveShell(place, found)
+}
+
+function inOrder({ prefix, name, suffix }: Command): readonly (Word | Assignment | Redirection)[] {
+  return name ? [...prefix, name, ...suffix] : [...prefix, ...suffix]
+}
+
+const lineReader =
+  (place: Place, findings: Findings) =>
+  (text: string, via: readonly string[]): void =>
+    readSyntax(text, findings, { shell: { ...place.shell }, isNested: true, via })
+
+const runsInput = 'a shell that runs what it is sent'
+
+/** What a command is given to read. */
+function inputsOf(node: Command): string[] {
+  return node.redirects.flatMap((part) => {
+    if (part.type === 'HereDoc') return [part.body.text]
+    return part.type === 'HereString' && part.target ? [plainWord(part.target.text).value] : []
+  })
+}
+
+/** Everything that is more than words, lists and pipes. */
+function construct(node: SyntaxNode, place: Place, line: Line): void {
+  const { findings, source } = line
+  const name: string | undefined = known[node.type]
+  if (name === undefined) findings.obstacle(`syntax that is not known here, ${node.type}`)
+  else if (name !== '' && !(node.type === 'SimpleExpansion' && node.text === '$?')) findings.obstacle(name)
+  if (name === undefined || isHollow(node)) findings.unread(source)
+  // A function runs wherever it is called from.
+  const moves = inShell.has(node.type) && mayMove(node.type === 'Function' ? source : source.slice(node.pos, node.end))
+  const directories = moves ? undefined : place.shell.directories
+  const inside: Place = { ...place, isNested: true, shell: { directories } }
+  if (node.type === 'Redirected') {
+    const redirects = node.redirects.map((redirect) => redirectOf(redirect, line))
+    tellCommand(
+      { words: [], globs: [], unsure: [], env: {}, redirects },
+      { place: inside, findings, readLine: () => {} },
+    )
+    visitInside(node.redirects, place, line)
+    visit(node.command, place, line)
+    return
+  }
+  forEachChild(node, (child) => visit(child, inside, line))
+  if (moves) place.shell.directories = undefined
+}
+
+/** What stands inside the words: substitutions, and what they run. */
+function visitInside(parts: readonly SyntaxNode[], place: Place, line: Line): void {
+  const nested: Place = { ...place, isNested: true, shell: { ...place.shell } }
+  const hidden: Line = { ...line, spans: [] }
+  for (const part of parts) {
+    // Assignments and redirects were judged where they stand; here it is about what they hold.
+    if (part.type === 'Assignment' || part.type === 'Redirect' || part.type === 'HereString' || part.type === 'HereDoc')
+      forEachChild(part, (child) => visit(child, nested, hidden))
+    else visit(part, nested, hidden)
+  }
+}
+
+function wordOf(part: Word | Assignment, line: Line): PlainWord {
+  const plain = plainWord(part.text)
+  if (part.type === 'Assignment' && part.value.type !== 'Word') line.findings.obstacle(constructs.ArrayValue)
+  for (const name of plain.obstacles) line.findings.obstacle(name)
+  if (part.type === 'Word' && plain.isKnown && plain.value !== part.value)
+    line.findings.obstacle('a word that can be read in two ways')
+  return plain.isKnown || part.type !== 'Word' ? plain : { ...plain, value: part.value }
+}
+
+function assignedTo(part: Assignment, line: Line): string {
+  const { value } = part
+  const plain = value.type === 'Word' ? wordOf(value, line) : undefined
+  const isHarmless = plain?.isKnown && isHarmlessAssignment(part.name, plain.value)
+  if (!isHarmless || part.append || part.index) line.findings.obstacle(`an assignment, ${part.name}=…`)
+  return plain?.value ?? part.text.slice(part.text.indexOf('=') + 1)
+}
+
+function redirectOf(part: Redirection, line: Line): ReadRedirect {
+  const { descriptor, operator } = part
+  if (descriptor?.type === 'FileDescriptorVariable') line.findings.obstacle(constructs.FileDescriptorVariable)
+  const number = descriptor?.type === 'FileDescriptor' ? { descriptor: descriptor.value } : {}
+  if (part.type === 'HereDoc') {
+    const { body, closing, delimiter } = part
+    line.spans.push([body.pos, body.end], [closing?.pos ?? body.end, closing?.end ?? body.end])
+    if (!closing || !delimiter) {
+      line.findings.obstacle('a here-document that does not end')
+      line.findings.unread(line.source)
+    } else if (!isQuoted(delimiter) && hasExpansion(body.text))
+      line.findings.obstacle('an expansion in a here-document')
+    return { operator, ...number, target: undefined }
+  }
+  const plain = part.target && wordOf(part.target, line)
+  if (part.type === 'HereString') return { operator, ...number, target: undefined }
+  const target = plain?.isKnown && !plain.isGlob ? plain.value : undefined
+  const problem = redirectProblem({ operator, ...number, target })
+  if (problem !== undefined) line.findings.obstacle(problem)
+  // What only the shell knows for sure is still worth a look by whoever protects something.
+  const isTelling = plain && !/[$`{]/.test(plain.value)
+  return { operator, ...number, target: target ?? (isTelling ? plain.value : undefined) }
+}
+
+/** Both have to say so, the parser and the text. */
+const isQuoted = ({ quoted, text }: HereDocDelimiter): boolean => quoted && /^[\w.'"\\-]*['"\\][\w.'"\\-]*$/.test(text)
+
+/** Its text holds something that the parser gave no tree for. */
+function isHollow(node: SyntaxNode): boolean {
+  if (
+    node.type === 'CommandExpansion' ||
+    node.type === 'ProcessSubstitution' ||
+    node.type === 'ArithmeticCommandExpansion'
+  )
+    return node.script === undefined
+  if (node.type === 'ArithmeticExpansion') return node.expression === undefined
+  if (node.type === 'ArithmeticCommand') return node.expression === undefined && node.body.trim() !== ''
+  return node.type === 'Unknown'
+}
+
+type NodeType = SyntaxNode['type']
+
+/** Typed over the parser's own union, so that a kind of node that is new to us does not compile. */
+const known: { readonly [Type in NodeType]: string } = constructs
+
+/** What runs in the shell itself, so that a `cd` inside is felt outside. */
+const inShell: ReadonlySet<NodeType> = new Set<NodeType>([
+  'If',
+  'Elif',
+  'For',
+  'While',
+  'Function',
+  'BraceGroup',
+  'Case',
+  'CaseItem',
+  'Select',
+  'ArithmeticFor',
+])

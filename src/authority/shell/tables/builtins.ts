@@ -1,0 +1,46 @@
+import type { ReadArguments, Word } from './flags.ts'
+
+/** `test` and `[`, in their plain forms: the others evaluate what they are given. */
+export function readTest(given: readonly Word[], isBracket: boolean): ReadArguments | string {
+  const glob = given.find(({ isGlob }) => isGlob)
+  if (glob) return `${glob.text} may be more than one word`
+  let words = given.map(({ text }) => text)
+  if (isBracket && words.pop() !== ']') return 'a [ without its ]'
+  while (words.length > 1 && words[0] === '!' && !isComparison(words)) words = words.slice(1)
+  const [first = '', second = '', third = ''] = words
+  if (words.length <= 1) return looked(given)
+  if (words.length === 2) {
+    if (/^-[nz]$/.test(first)) return looked(given)
+    return /^-[bcdefghkLNOGprsSuwx]$/.test(first)
+      ? looked(given, [second])
+      : `${first} is not among the tests that only look`
+  }
+  if (!isComparison(words)) return `${words.length} words that are no plain comparison`
+  if (/^(=|==|!=|<|>)$/.test(second)) return looked(given)
+  if (/^-(nt|ot|ef)$/.test(second)) return looked(given, [first, third])
+  const areNumbers = [first, third].every((word) => /^[+-]?\d+$/.test(word))
+  return areNumbers ? looked(given) : `${second} evaluates what is no plain number`
+}
+
+function isComparison(words: readonly string[]): boolean {
+  return words.length === 3 && /^(=|==|!=|<|>|-nt|-ot|-ef|-eq|-ne|-lt|-le|-gt|-ge)$/.test(words[1]!)
+}
+
+/** `printf` without `-v` and `%n`, which set variables. */
+export function readPrintf(given: readonly Word[]): ReadArguments | string {
+  const format = given[given[0]?.text === '--' ? 1 : 0]
+  if (!format) return looked(given)
+  if (format.isGlob) return `${format.text} may turn into a flag: file names begin as they like`
+  if (format === given[0] && format.text.startsWith('-')) return `${format.text} is not among the flags that only print`
+  if (/%[^a-zA-Z%]*[hlLjzt]*n/.test(format.text.replaceAll('%%', ''))) return '%n sets a variable'
+  return looked(given)
+}
+
+/** `echo` prints whatever it is given, flags too. */
+export function readEcho(given: readonly Word[]): ReadArguments {
+  return looked(given)
+}
+
+function looked(words: readonly Word[], reads: readonly string[] = []): ReadArguments {
+  return { flags: [], words, reads }
+}

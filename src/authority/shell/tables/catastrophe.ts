@@ -1,0 +1,139 @@
+import { posix } from 'node:path'
+import type { CommandFacts, ShellFacts } from '../../judged-call.ts'
+import { absolutePath, locate, locator, type Place } from '../place.ts'
+import type { ReadCommand } from '../reading.ts'
+import { gitVerb } from './git.ts'
+
+/** Why a line could destroy what nobody can bring back, in words; asked about in every mode. By what it might do at worst. */
+export function catastrophic(
+  facts: Pick<ShellFacts, 'isWhole' | 'obstacles' | 'commands' | 'words'>,
+  place: Place,
+): string | undefined {
+  for (const command of facts.commands) {
+    const why = ofCommand(command, place)
+    if (why !== undefined) return why
+  }
+  if (isForkBomb(facts)) return 'it starts itself again and again, until nothing else can run'
+  const hidden = facts.isWhole
+    ? undefined
+    : facts.words.find((word) => /^(.*\/)?(rm|dd|shred|mkfs(\..*)?|wipefs|shutdown|reboot|halt|poweroff)$/.test(word))
+  return hidden && `it could not be read whole, and ${hidden} occurs in it`
+}
+
+function ofCommand({ command, effects }: CommandFacts, place: Place): string | undefined {
+  const written = effects.filter(({ effect }) => effect === 'fs.write')
+  const opened = command.redirects.filter(({ operator }) => operator === '<>' || !operator.startsWith('<'))
+  const device = [...written, ...opened].map(({ target = '' }) => target).find(isDevice)
+  if (device !== undefined) return `it may write over the device ${device}`
+  const [name = '', ...args] = command.words
+  const program = name.slice(name.lastIndexOf('/') + 1)
+  if (/^(mkfs(\..*)?|mke2fs|mkswap|wipefs|blkdiscard)$/.test(program)) return `${program} erases a disk`
+  if (/^(shutdown|reboot|halt|poweroff)$/.test(program)) return `${program} stops the machine`
+  if (/^(init|telinit)$/.test(program) && /^[06]$/.test(args[0] ?? '')) return `${program} ${args[0]} stops the machine`
+  if (program === 'systemctl' && args.some((word) => /^(poweroff|reboot|halt|kexec|emergency|rescue)$/.test(word)))
+    return 'systemctl stops the machine'
+  const isRecursive = args.some((word) => /^-[a-zA-Z]*[rR]|^--r/.test(word))
+  if (program === 'rm' && isRecursive) return removal(args, command, place, 'everything')
+  if (/^(chmod|chown|chgrp)$/.test(program) && isRecursive) return removal(args, command, place, 'system')
+  if (program === 'find' && args.some((word) => /^-(delete|exec|execdir|ok|okdir)$/.test(word)) && isRemoval(args))
+    return removal(startsOf(args), command, place, 'system')
+  return program === 'git' ? gitClean(args, command, place) : undefined
+}
+
+function isDevice(path: string): boolean {
+  return /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md|mapper\/|loop|k?mem$|port$)/.test(path)
+}
+
+/** `system`: the workspace itself is no loss. */
+function removal(
+  words: readonly string[],
+  { cwd }: ReadCommand,
+  place: Place,
+  extent: 'system' | 'everything',
+): string | undefined {
+  const end = words.indexOf('--')
+  const paths = words.filter((word, at) => at !== end && ((end >= 0 && at > end) || !/^-./.test(word)))
+  const where = locator(cwd, place)
+  const isHomeInside = place.home !== undefined && isWithin(place.home, place.root)
+  for (const path of new Set(paths)) {
+    // The usual thing, and there may be very many: a file or folder inside the workspace, named plainly.
+    if (!isHomeInside && /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(path) && where(path).isOutside === false) continue
+    const lost = lossOf(path, cwd, place, extent)
+    if (lost !== undefined) return `it removes or changes ${lost} (${path})`
+  }
+  return undefined
+}
+
+function lossOf(
+  path: string,
+  cwd: string | undefined,
+  place: Place,
+  extent: 'system' | 'everything',
+): string | undefined {
+  const inHome = path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, '~')
+  // What expands to nothing leaves the rest.
+  const bare = inHome.replace(/\$\{[^}]*\}?|\$\([^)]*\)?|\$\w+|\$.?|`[^`]*`?/g, '')
+  if (bare !== inHome && !/[^/*?.]/.test(bare)) return 'what only the running shell knows, which may be everything'
+  const folder = emptied(bare)
+  if (folder === '/*') return 'the whole system'
+  if (folder === undefined) return undefined
+  if (/^~[^/]*\/?$/.test(folder)) return 'a home folder'
+  const absolute = absolutePath(folder, cwd, place)
+  if (absolute === undefined) return folder === bare ? undefined : 'all of a folder that is not known'
+  if (absolute === '/') return 'the whole system'
+  if (systemFolder.test(absolute)) return 'a folder of the system'
+  if (place.home !== undefined && isWithin(place.home, absolute)) return 'a home folder'
+  if (!isWithin(place.root, absolute)) return undefined
+  if (posix.relative(place.root, absolute) !== '') return 'a folder that holds the workspace'
+  return extent === 'everything' ? 'the whole workspace' : undefined
+}
+
+const systemFolder =
+  /^\/(bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library|Applications|Volumes)$/
+
+/** The folder that a path empties or removes: of `a/*` it is `a`. Undefined where a pattern leaves something out. */
+function emptied(path: string): string | undefined {
+  const parts = path.split('/')
+  const at = parts.findIndex((part) => /[*?[{]/.test(part))
+  if (at < 0) return path
+  if (at === 1 && parts[0] === '') return '/*'
+  const isLast = parts.slice(at + 1).every((part) => part === '')
+  if (!isLast || !/^[*?.[\]{},!^]+$/.test(parts[at]!)) return undefined
+  return parts.slice(0, at).join('/') || '.'
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return !/^\.\.(\/|$)/.test(posix.relative(folder, path))
+}
+
+function isRemoval(args: readonly string[]): boolean {
+  return args.includes('-delete') || args.some((word) => /^(.*\/)?(rm|shred|unlink|rmdir)$/.test(word))
+}
+
+function startsOf(args: readonly string[]): string[] {
+  const from = args.findIndex((word) => !/^-[HLP]$/.test(word))
+  const rest = args.slice(Math.max(from, 0))
+  const end = rest.findIndex((word) => /^[-!(]/.test(word))
+  const starts = end < 0 ? rest : rest.slice(0, end)
+  return starts.length === 0 ? ['.'] : starts
+}
+
+function gitClean(args: readonly string[], command: ReadCommand, place: Place): string | undefined {
+  const { options, verb, rest } = gitVerb(args.map((text) => ({ text, isGlob: false })))
+  const isForced = rest.some(({ text }) => /^-[a-zA-Z]*f|^--f/.test(text))
+  if (verb !== 'clean' || !isForced) return undefined
+  const elsewhere = options.findIndex(({ text }) => text === '-C')
+  const start = elsewhere < 0 ? '.' : (options[elsewhere + 1]?.text ?? '.')
+  const paths = [start, ...rest.map(({ text }) => text).filter((text) => !text.startsWith('-'))]
+  const found = paths.find((path) => locate(path, command.cwd, place).isOutside)
+  return found && `git clean removes files outside of the workspace (${found})`
+}
+
+/** `f() { f | f & }; f`: a function, and in and outside of it the same lone word. */
+function isForkBomb({ obstacles, commands }: Pick<ShellFacts, 'obstacles' | 'commands'>): boolean {
+  if (!obstacles.some((obstacle) => obstacle.includes('function'))) return false
+  const lone = commands.map(({ command }) => command).filter(({ words }) => words.length === 1)
+  const outside = new Set(lone.filter(({ isNested }) => !isNested).map(({ words }) => words[0]!))
+  const inside = lone.filter(({ isNested, words }) => isNested && outside.has(words[0]!)).map(({ words }) => words[0]!)
+  return new Set(inside).size < inside.length
+}

@@ -1,0 +1,147 @@
+/** One word after the program, and whether the shell would still make file names of it. */
+export interface Word {
+  readonly text: string
+  readonly isGlob: boolean
+}
+
+/**
+ * The flags of a program that only look; every other one refuses. Flags are letters in a row: `l` has no value, `n:`
+ * takes one, `f<` a file that it reads, `U?` one that is attached. Long ones the same, with blanks between; `arg::` takes
+ * a name and a value.
+ */
+export interface FlagTable {
+  readonly short?: string
+  readonly long?: string
+  /** `-5` is a flag. */
+  readonly hasNumbers?: true
+  /** What the other words are: files to read, unless said. `pattern`: the first is none, if no flag gave the pattern. */
+  readonly words?: 'pattern' | 'text' | 'none'
+  /** How many other words there may be. */
+  readonly most?: number
+  /** No flag at all of this program can write, run or send, so file names that pose as flags do no harm. */
+  readonly isTame?: true
+  /** A flag behind another word means something else on another system: an output file, a script. */
+  readonly flagsFirst?: true
+  /** Without files it looks at the directory; or only with such a flag. */
+  readonly readsHere?: true | RegExp
+  /** Some version of it takes the rest of a bundle for more flags where it wants a value: only numbers may be attached. */
+  readonly valuesApart?: true
+  /** It knows no bundles: one letter in a word. */
+  readonly noBundles?: true
+  /** A last look: why not, if so. */
+  readonly check?: (args: ReadArguments) => string | undefined
+}
+
+/** The arguments of a command whose table passed them. */
+export interface ReadArguments {
+  /** With their dashes. */
+  readonly flags: readonly { readonly name: string; readonly value?: string }[]
+  readonly words: readonly Word[]
+  /** Files that it reads. */
+  readonly reads: readonly string[]
+}
+
+/** Reads arguments by a table, as getopt would; or says why they are not known to be harmless. */
+export function readFlags(table: FlagTable, given: readonly Word[]): ReadArguments | string {
+  const flags: { name: string; value?: string }[] = []
+  const words: Word[] = []
+  const reads: string[] = []
+  let mayBeFlag = true
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at]!
+    const { text } = word
+    if (mayBeFlag && isLoose(word) && !table.isTame)
+      return `${text} may turn into a flag: file names begin as they like`
+    // Should one of the flags have taken the -- for its value, this would be a flag after all.
+    if (!mayBeFlag && /^-./.test(text) && !table.isTame) return `${text} looks like a flag behind --`
+    if (!mayBeFlag || text === '-' || !text.startsWith('-')) {
+      words.push(word)
+      continue
+    }
+    if (table.flagsFirst && words.length > 0)
+      return `${text} stands behind another word, where not every version takes it for a flag`
+    if (text === '--') {
+      mayBeFlag = false
+      continue
+    }
+    if (table.hasNumbers && /^-\d+$/.test(text)) continue
+    const found = text.startsWith('--') ? longFlag(table, text) : shortFlags(table, text)
+    if (!found) return `${text} is not among the flags that are known to only look`
+    for (const { name, arity, attached } of found) {
+      const isValued = arity !== '' && arity !== '?'
+      if (attached === undefined && isValued) {
+        at += arity.length
+        const last = given[at]
+        if (!last) return `${name} needs a value`
+        // Where another version of the program takes no value here, this would be a flag of its own.
+        if (!table.isTame && (last.text.startsWith('-') || isLoose(last)))
+          return `${last.text} stands where ${name} takes a value`
+      }
+      const value = attached ?? (isValued ? given[at]!.text : undefined)
+      flags.push({ name, ...(value !== undefined && { value }) })
+      if (arity.endsWith('<') && value !== undefined) reads.push(value)
+    }
+  }
+  const why = tooMuch(table, words)
+  if (why) return why
+  reads.push(...filesAmong(table, words, flags))
+  if (reads.length === 0 && looksHere(table, flags)) reads.push('.')
+  const args = { flags, words, reads }
+  return table.check?.(args) ?? args
+}
+
+/** Whether file names could make anything of this word: `*.ts`, but not `src/*.ts`. */
+export function isLoose({ text, isGlob }: Word): boolean {
+  return isGlob && !/^[\w./]/.test(text)
+}
+
+interface Flag {
+  readonly name: string
+  readonly arity: string
+  readonly attached?: string
+}
+
+function longFlag({ long = '' }: FlagTable, text: string): Flag[] | undefined {
+  const equals = text.indexOf('=')
+  const name = equals < 0 ? text : text.slice(0, equals)
+  if (!/^--[\w-]+$/.test(name)) return undefined
+  const arity = ['', ':', '<', '?', '::', ':<'].find((mark) => ` ${long} `.includes(` ${name.slice(2)}${mark} `))
+  if (arity === undefined || (equals >= 0 && !/^[:<?]$/.test(arity))) return undefined
+  return [{ name, arity, ...(equals >= 0 && { attached: text.slice(equals + 1) }) }]
+}
+
+function shortFlags({ short = '', valuesApart, noBundles }: FlagTable, text: string): Flag[] | undefined {
+  const flags: Flag[] = []
+  for (let at = 1; at < text.length; at++) {
+    const letter = text[at]!
+    const place = /[\w.]/.test(letter) ? short.indexOf(letter) : -1
+    if (place < 0) return undefined
+    const next = short[place + 1] ?? ''
+    const arity = ':<?'.includes(next) ? next : ''
+    const rest = text.slice(at + 1)
+    const attached = arity !== '' && rest !== '' ? { attached: rest } : undefined
+    if (noBundles && (at > 1 || (rest !== '' && !attached))) return undefined
+    if (attached && valuesApart && !/^\d+$/.test(rest)) return undefined
+    flags.push({ name: `-${letter}`, arity, ...attached })
+    if (attached) break
+  }
+  return flags
+}
+
+function tooMuch({ most, words: role }: FlagTable, words: readonly Word[]): string | undefined {
+  const limit = role === 'none' ? 0 : most
+  if (limit === undefined) return undefined
+  const extra = words[limit] ?? words.find(({ isGlob }) => isGlob)
+  return extra && (extra.isGlob ? `${extra.text} may be more than one word` : `${extra.text} is one word too many`)
+}
+
+function filesAmong(table: FlagTable, words: readonly Word[], flags: ReadArguments['flags']): string[] {
+  if (table.words === 'text' || table.words === 'none') return []
+  const givesPattern = /^(-e|-f|--regexp|--file|--files|--type-list)$/
+  const isPatternFirst = table.words === 'pattern' && !flags.some(({ name }) => givesPattern.test(name))
+  return words.slice(isPatternFirst ? 1 : 0).map(({ text }) => text)
+}
+
+function looksHere({ readsHere }: FlagTable, flags: ReadArguments['flags']): boolean {
+  return readsHere instanceof RegExp ? flags.some(({ name }) => readsHere.test(name)) : readsHere === true
+}

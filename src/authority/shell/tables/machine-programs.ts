@@ -1,0 +1,85 @@
+import type { FlagTable } from './flags.ts'
+
+/** Programs that say something about the machine, the time or the user. */
+export const machinePrograms: Readonly<Record<string, FlagTable>> = {
+  // -s sets the clock, and so does a word that is no format.
+  date: {
+    short: 'd:I?Rur<',
+    long: 'date: iso-8601? rfc-3339: rfc-email utc universal reference<',
+    words: 'text',
+    most: 1,
+    check: ({ words }) =>
+      words.find(({ text }) => !text.startsWith('+')) && 'a word that does not begin with + sets the clock',
+  },
+  whoami: { words: 'none', isTame: true },
+  id: { short: 'gGnruz', long: 'group groups name real user zero', words: 'text', most: 1, isTame: true },
+  uname: {
+    short: 'aimnoprsv',
+    long: 'all kernel-name nodename kernel-release machine operating-system',
+    words: 'none',
+    isTame: true,
+  },
+  // A word would set the name, and -f asks the network.
+  hostname: { words: 'none' },
+  uptime: { short: 'ps', long: 'pretty since', words: 'none', isTame: true },
+  free: { short: 'bghkmtw', long: 'bytes kibi mebi gibi human si total wide', words: 'none', isTame: true },
+  // `e` among the words without a dash shows the environment of processes.
+  ps: {
+    short: 'AefFHjlLo:p:w',
+    long: 'pid: sort: forest no-headers',
+    words: 'text',
+    check: ({ words, flags }) => {
+      const odd =
+        words.find(({ text }) => !/^[aflujwx]+$/.test(text))?.text ??
+        flags.find(({ value }) => /env/i.test(value ?? ''))?.value
+      return odd === undefined ? undefined : `${odd} may show the environment of processes`
+    },
+  },
+  sleep: {
+    words: 'text',
+    check: ({ words }) => words.find(({ text }) => !/^[\d.]+[smhd]?$/.test(text)) && 'only plain numbers are known',
+  },
+}
+
+/** What asks a program for its version and nothing else. Managers that start another version of themselves are not here. */
+const versionWords: Readonly<Record<string, string>> = {
+  ...{
+    node: '--version -v',
+    npm: '--version -v',
+    python: '--version -V',
+    python3: '--version -V',
+    pip: '--version',
+    pip3: '--version',
+  },
+  ...{
+    ruby: '--version -v',
+    perl: '--version -v',
+    php: '--version -v',
+    java: '--version -version',
+    deno: '--version',
+    bun: '--version',
+  },
+  ...{
+    gcc: '--version',
+    clang: '--version',
+    make: '--version -v',
+    cmake: '--version',
+    docker: '--version -v',
+    bash: '--version',
+  },
+  ...{
+    git: '--version version',
+    rg: '--version',
+    jq: '--version',
+    sed: '--version',
+    curl: '--version',
+    tsc: '--version -v',
+  },
+  ...{ go: 'version', cargo: '--version -V', rustc: '--version -V' },
+}
+
+/** Whether these are the words of a question for the version. */
+export function isVersionQuery(program: string, args: readonly string[]): boolean {
+  if (args.length !== 1 || !Object.hasOwn(versionWords, program)) return false
+  return versionWords[program]!.split(' ').includes(args[0]!)
+}

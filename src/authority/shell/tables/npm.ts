@@ -1,0 +1,16 @@
+import { type ReadArguments, readFlags, type Word } from './flags.ts'
+
+/** npm where its words are plain: `npm test`, which runs what the project says, and `npm ls`. */
+export function readNpm(given: readonly Word[]): ReadArguments | string {
+  const [verb, ...rest] = given
+  const name = verb?.text ?? ''
+  if (/^(test|t|tst)$/.test(name)) return readFlags({ short: 's', long: 'silent', words: 'none' }, rest)
+  if (/^(ls|list|ll)$/.test(name))
+    return readFlags({ short: 'gl', long: 'all json long depth: parseable global', words: 'text' }, rest)
+  return `npm ${name} is not known to be harmless`
+}
+
+/** Whether there is a table for what npm is asked to do, whatever its flags. */
+export function isNpmVerb(verb: string): boolean {
+  return /^(test|t|tst|ls|list|ll)$/.test(verb)
+}

@@ -1,0 +1,41 @@
+import type { FlagTable, ReadArguments } from './flags.ts'
+
+const grep: FlagTable = {
+  short: 'A:aB:bC:cD:d:Ee:Ff<GHhIiLlm:noPqRrsTUvwxyZz',
+  long: 'after-context: before-context: context: text byte-offset color? colour? count binary-files: devices: directories: exclude: exclude-from< exclude-dir: extended-regexp regexp: fixed-strings file< basic-regexp with-filename no-filename ignore-case no-ignore-case include: files-without-match files-with-matches max-count: line-number line-buffered only-matching perl-regexp quiet silent recursive dereference-recursive no-messages initial-tab invert-match word-regexp line-regexp null null-data label:',
+  hasNumbers: true,
+  words: 'pattern',
+  isTame: true,
+  readsHere: /^(-r|-R|--recursive|--dereference-recursive)$/,
+}
+
+/** Programs that look for something inside files. */
+export const searchPrograms: Readonly<Record<string, FlagTable>> = {
+  grep,
+  egrep: grep,
+  fgrep: grep,
+  // --pre, --hostname-bin and -z start programs.
+  rg: {
+    short: 'A:B:C:ce:E:Ff<g:HIij:LlM:m:NnoPpqr:sSt:T:Uuvwx0.',
+    long: 'after-context: before-context: context: color: colors: column count count-matches case-sensitive encoding: files files-with-matches files-without-match file< fixed-strings follow glob: glob-case-insensitive heading no-heading hidden no-hidden iglob: ignore-case ignore-file< include-zero invert-match json line-number no-line-number line-regexp max-columns: max-columns-preview max-count: max-depth: max-filesize: multiline multiline-dotall no-config no-filename no-ignore no-ignore-vcs no-ignore-parent no-messages null one-file-system only-matching pcre2 passthru pretty quiet regexp: replace: smart-case sort: sortr: stats text threads: trim type: type-not: type-add: type-list unrestricted vimgrep with-filename word-regexp',
+    words: 'pattern',
+    readsHere: true,
+  },
+  // It can neither write nor start anything; -f and -L bring code from files, and `env` would show secrets.
+  jq: {
+    short: 'acCejMnrRsS',
+    long: 'ascii-output compact-output color-output exit-status join-output monochrome-output null-input raw-output raw-input slurp sort-keys tab indent: stream seq arg:: argjson:: slurpfile:< rawfile:<',
+    words: 'pattern',
+    check: jqFilter,
+  },
+}
+
+function jqFilter({ words }: ReadArguments): string | undefined {
+  const filter = words[0]
+  if (!filter) return undefined
+  if (filter.isGlob) return `${filter.text} is not known before the shell has matched it`
+  if (/\$ENV|\$__prog|(?<![.\w"$])env\b/.test(filter.text)) return 'env in a filter shows what the environment holds'
+  if (/(^|[;\s])(import|include|module)\s*["{]/.test(filter.text))
+    return 'import and include in a filter read other files'
+  return undefined
+}

@@ -1,0 +1,25 @@
+import { type FlagTable, type ReadArguments, readFlags, type Word } from './flags.ts'
+import { sedScriptProblem } from './sed-script.ts'
+
+// -i writes, -f brings a script from a file.
+const flags: FlagTable = {
+  short: 'nErsuze:',
+  long: 'quiet silent regexp-extended separate unbuffered null-data expression: posix debug sandbox',
+  flagsFirst: true,
+}
+
+/** sed, with every script read. */
+export function readSed(given: readonly Word[]): ReadArguments | string {
+  const args = readFlags(flags, given)
+  if (typeof args === 'string') return args
+  const scripts = args.flags.filter(({ name }) => /^(-e|--expression)$/.test(name)).map(({ value = '' }) => value)
+  const [first, ...others] = args.words
+  const isFirstScript = scripts.length === 0
+  if (isFirstScript && (!first || first.isGlob)) return 'there is no script that could be read'
+  const script = isFirstScript ? [first!.text] : scripts
+  if (given.some(({ text, isGlob }) => isGlob && script.some((part) => text.endsWith(part))))
+    return 'a script that the shell would match against file names'
+  const why = sedScriptProblem(script.join('\n'))
+  if (why) return why
+  return { ...args, reads: (isFirstScript ? others : args.words).map(({ text }) => text) }
+}

@@ -1,0 +1,101 @@
+import type { FlagTable } from './flags.ts'
+
+const digest = {
+  short: 'bctwz',
+  long: 'check binary text tag quiet status warn strict ignore-missing zero',
+  isTame: true,
+} as const
+
+/** Programs that read text and print text. */
+export const textPrograms: Readonly<Record<string, FlagTable>> = {
+  cat: {
+    short: 'AbeEnstTuv',
+    long: 'show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting',
+    isTame: true,
+  },
+  head: {
+    short: 'n:c:qvz',
+    long: 'lines: bytes: quiet silent verbose zero-terminated',
+    hasNumbers: true,
+    isTame: true,
+  },
+  tail: {
+    short: 'n:c:fFqvrs:z',
+    long: 'lines: bytes: follow? retry pid: sleep-interval: quiet silent verbose zero-terminated',
+    hasNumbers: true,
+    isTame: true,
+  },
+  wc: { short: 'lwcmL', long: 'lines words bytes chars max-line-length total:', isTame: true },
+  cut: {
+    short: 'd:f:c:b:snz',
+    long: 'delimiter: fields: characters: bytes: only-delimited complement output-delimiter: zero-terminated',
+    isTame: true,
+  },
+  tr: { short: 'cCdst', long: 'complement delete squeeze-repeats truncate-set1', words: 'text', isTame: true },
+  nl: {
+    short: 'b:d:f:h:i:l:n:ps:v:w:',
+    long: 'body-numbering: number-format: number-width: number-separator:',
+    isTame: true,
+  },
+  tac: { short: 'brs:', long: 'before regex separator:', isTame: true },
+  rev: { isTame: true },
+  column: {
+    short: 'tnexs:o:c:N:R:H:J',
+    long: 'table separator: output-separator: output-width: table-columns: json',
+    isTame: true,
+  },
+  paste: { short: 'd:sz', long: 'delimiters: serial zero-terminated', isTame: true },
+  join: {
+    short: '1:2:a:e:ij:o:t:v:z',
+    long: 'ignore-case check-order nocheck-order header zero-terminated',
+    isTame: true,
+  },
+  fold: { short: 'bsw:', long: 'bytes spaces width:', hasNumbers: true, isTame: true },
+  expand: { short: 'it:', long: 'initial tabs:', isTame: true },
+  unexpand: { short: 'at:', long: 'all first-only tabs:', isTame: true },
+  comm: { short: '123z', long: 'check-order nocheck-order output-delimiter: total zero-terminated', isTame: true },
+  cmp: { short: 'bi:ln:s', long: 'print-bytes ignore-initial: verbose bytes: quiet silent', isTame: true },
+  // Not tame: -l starts pr.
+  diff: {
+    short: 'abBcC:dEiI:L:nNpqrstTuU:wW:x:X<yZ',
+    long: 'brief unified? context? recursive new-file side-by-side width: label: color? text ignore-case ignore-all-space ignore-space-change ignore-blank-lines ignore-trailing-space ignore-matching-lines: strip-trailing-cr suppress-common-lines exclude: exclude-from< report-identical-files minimal normal show-c-function show-function-line: expand-tabs no-dereference left-column',
+  },
+  // Not tame: -o writes, --compress-program runs, -T chooses where temporary files go.
+  sort: {
+    short: 'bcCdfghik:mMnrRst:uVz',
+    long: 'ignore-leading-blanks dictionary-order ignore-case general-numeric-sort numeric-sort human-numeric-sort month-sort random-sort version-sort sort: reverse check? merge key: field-separator: stable unique zero-terminated',
+  },
+  // A second word is a file that it writes.
+  uniq: {
+    short: 'cdDf:is:uw:z',
+    long: 'count repeated all-repeated? skip-fields: ignore-case skip-chars: unique check-chars: group? zero-terminated',
+    most: 1,
+    flagsFirst: true,
+  },
+  // `@file` would be a file full of flags.
+  strings: {
+    short: 'afn:t:e:ws:',
+    long: 'all bytes: radix: encoding: print-file-name',
+    hasNumbers: true,
+    check: ({ words }) =>
+      words.find(({ text }) => text.startsWith('@')) && 'a word that begins with @ names a file of flags',
+  },
+  od: {
+    short: 'A:abcdfij:loN:st:vw?x',
+    long: 'address-radix: skip-bytes: read-bytes: format: output-duplicates width?',
+    isTame: true,
+  },
+  hexdump: { short: 'bcCde:f<n:os:vx', long: 'canonical length: skip: no-squeezing', isTame: true },
+  // A second word is a file that it writes, even one that looks like a flag; -r writes too.
+  xxd: { short: 'abc:Ceg:il:ps:u', most: 1, flagsFirst: true, noBundles: true, valuesApart: true },
+  md5sum: digest,
+  sha1sum: digest,
+  sha224sum: digest,
+  sha256sum: digest,
+  sha384sum: digest,
+  sha512sum: digest,
+  b2sum: digest,
+  cksum: { isTame: true },
+  sum: { short: 'rs', isTame: true },
+  seq: { short: 'f:s:w', long: 'format: separator: equal-width', words: 'text', isTame: true },
+}

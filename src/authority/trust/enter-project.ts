@@ -1,0 +1,144 @@
+import type { AuditSink } from '../../core/authority.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Interact } from '../../core/interaction.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { askAboutItems, askAboutProject } from './ask-trust.ts'
+import { type GateAnswer, type GateResult, type PendingItem, passGate, recordOf } from './gate.ts'
+import { isSamePlace, type Place, placeOf } from './place.ts'
+import { createEntry, type ProjectEntry } from './project-entry.ts'
+import { listItems, type ProjectItem } from './project-items.ts'
+import { isProject, projectNames } from './project-names.ts'
+import type { TrustEntry, TrustList } from './trust-list.ts'
+
+/** Who decides, and where it is written down. */
+export interface EnterOptions {
+  readonly list: TrustList
+  /** Without it, or where it finds nobody, an unknown project stays restricted. */
+  readonly interact?: Interact
+  readonly audit?: AuditSink
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Finds out what of a project may be used: whether it is trusted, then whether each thing it brings is still what was
+ * trusted, then which of its MCP servers may start. Before somebody trusts it, no file of it is opened.
+ */
+export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
+  const place = await placeOf(cwd)
+  const root = place.canonicalPath
+  if (!(await isProject(root))) return createEntry(place, { state: 'plain' })
+  const standing = await standingOf(place, options)
+  if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(place, standing)
+  return createEntry(place, { ...standing, ...(await passGates(place, standing, options)), list: options.list })
+}
+
+interface Standing {
+  readonly state: ProjectEntry['state']
+  readonly notice?: string
+  /** What the list says, where it says something. */
+  readonly known?: TrustEntry
+}
+
+/** The first gate: is the project trusted? */
+async function standingOf(place: Place, options: EnterOptions): Promise<Standing> {
+  const root = place.canonicalPath
+  const shown = fullyVisible(root)
+  const { list } = options
+  const refusal = await list.refusal(root)
+  if (refusal) return restricted(options, root, `${shown} cannot be trusted as a project: ${refusal}. ${leftOut}`)
+  let known: TrustEntry | undefined
+  try {
+    known = await list.lookup(root)
+  } catch (error) {
+    return restricted(options, root, `${messageOf(error)}. ${leftOut}`)
+  }
+  if (known) {
+    await note(options, 'ProjectTrustKnown', root, { decision: known.decision, grantedAt: known.grantedAt })
+    if (known.decision === 'trusted') return { state: 'trusted', known }
+    return { state: 'declined', notice: declined(shown) }
+  }
+  const answer = await askAboutProject(root, await projectNames(root), options)
+  if (answer.choice === undefined)
+    return restricted(options, root, `${shown} is not trusted: ${answer.why}. ${leftOut} ${howToGrant(root)}`)
+  if (!isSamePlace(place, await placeOf(root)))
+    return restricted(options, root, `Another folder was put at ${shown} while the question was open. ${leftOut}`)
+  await note(options, events[answer.choice], root)
+  if (answer.choice === 'once') return { state: 'once' }
+  if (answer.choice === 'trust') return { state: 'trusted' }
+  await list.decline(root)
+  return { state: 'declined', notice: declined(shown) }
+}
+
+const leftOut = 'Its tools, skills, agents, settings, instructions and MCP servers are left out.'
+const events = { trust: 'ProjectTrusted', once: 'ProjectTrustedOnce', decline: 'ProjectDeclined' } as const
+
+function declined(shown: string): string {
+  return `${shown} was declined. ${leftOut} To change that, trust it in your trust list.`
+}
+
+function howToGrant(root: string): string {
+  const path = fullyVisible(JSON.stringify(root))
+  return `Where nobody can be asked, look through the project, take its digest with projectDigest(${path}), and grant exactly that with trustByDigest(list, ${path}, digest).`
+}
+
+async function restricted(options: EnterOptions, root: string, notice: string): Promise<Standing> {
+  await note(options, 'ProjectRestricted', root)
+  return { state: 'restricted', notice }
+}
+
+interface Passed {
+  readonly items: readonly ProjectItem[]
+  readonly pending: readonly PendingItem[]
+  readonly notices: readonly string[]
+}
+
+/** The second and the third gate: the things it brings, then its MCP servers. */
+async function passGates(place: Place, { state, known }: Standing, options: EnterOptions): Promise<Passed> {
+  const root = place.canonicalPath
+  const { notes } = await projectNames(root)
+  const items = await listItems(root)
+  const recorded = known?.items ?? {}
+  const isKept = state === 'trusted'
+  const all = (waiting: readonly PendingItem[]): GateAnswer => ({ ids: new Set(waiting.map(({ id }) => id)), isKept })
+  const things = await passGate(
+    items.filter(({ kind }) => kind !== 'mcp'),
+    recorded,
+    // Whoever has just trusted the project meant what is there now.
+    async (waiting) => (known ? askAboutItems('changed', root, waiting, options) : all(waiting)),
+  )
+  if (isKept && !known) await options.list.trust(root, { items: recordOf(things.added) })
+  else await keep(root, things, options)
+  const servers = await mcpGate(root, items, recorded, options)
+  await keep(root, isKept ? servers : { ...servers, added: [] }, options)
+  const pending = [...things.pending, ...servers.pending]
+  if (pending.length > 0) await note(options, 'ProjectItemsPending', root, { items: pending.map(({ id }) => id) })
+  return { items: [...things.accepted, ...servers.accepted], pending, notices: notes }
+}
+
+/** The gate for MCP servers: only one that was accepted with all that is written about it may start. Shows each whole. */
+export function mcpGate(
+  root: string,
+  items: readonly ProjectItem[],
+  recorded: Readonly<Record<string, string>>,
+  options: Pick<EnterOptions, 'interact' | 'signal'>,
+): Promise<GateResult> {
+  const servers = items.filter(({ kind }) => kind === 'mcp')
+  return passGate(servers, recorded, (waiting) => askAboutItems('mcp', root, waiting, options))
+}
+
+async function keep(root: string, { added }: GateResult, options: EnterOptions): Promise<void> {
+  if (added.length === 0) return
+  const record = recordOf(added)
+  await note(options, 'ProjectItemsAccepted', root, { items: record })
+  await options.list.amend(root, record)
+}
+
+async function note(
+  { audit }: EnterOptions,
+  event: string,
+  path: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const group = event.startsWith('ProjectItems') ? 'Integrity' : 'TrustDecision'
+  await audit?.write({ class: group, event, details: { path, ...more } })
+}

@@ -1,0 +1,63 @@
+import { realpath, stat } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { isAbsolute, parse, relative, resolve, sep } from 'node:path'
+import { CodedError } from '../../core/coded-error.ts'
+import { codeOf } from '../../platform/files.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+
+/** A folder as the disk knows it: another one that was put at the same path is another place. */
+export interface Place {
+  readonly canonicalPath: string
+  readonly device: string
+  readonly inode: string
+}
+
+/** The folder that a path leads to, links followed. */
+export async function placeOf(path: string): Promise<Place> {
+  const canonicalPath = await realpath(path).catch((cause) => noFolder(path, cause))
+  const info = await stat(canonicalPath, { bigint: true }).catch((cause) => noFolder(path, cause))
+  if (!info.isDirectory()) noFolder(path)
+  return { canonicalPath, device: String(info.dev), inode: String(info.ino) }
+}
+
+/** Whether two looks saw the same folder. */
+export function isSamePlace(a: Place, b: Place): boolean {
+  return a.canonicalPath === b.canonicalPath && a.device === b.device && a.inode === b.inode
+}
+
+/** Why a folder can never be trusted as a project, or undefined where it can. `keptIn` is where the trust list lies. */
+export async function untrustable({ canonicalPath }: Place, keptIn: string): Promise<string | undefined> {
+  const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
+  const list = await realPathOrSame(keptIn)
+  if (canonicalPath === parse(canonicalPath).root) return 'it is the root of the file system'
+  if (isWithin(canonicalPath, home ?? '')) return 'it is the home folder, or holds it'
+  if (temporary.includes(canonicalPath)) return 'it is the folder for temporary files, where anybody may write'
+  if (isWithin(canonicalPath, list)) return `the trust list is kept inside it, in ${fullyVisible(list)}`
+  if (isWithin(list, canonicalPath)) return `it lies in ${fullyVisible(list)}, where the trust list is kept`
+  return undefined
+}
+
+/** Whether `path` is `folder` or lies in it, by names alone: both have to be real paths. */
+export function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}
+
+/** The real path; of what does not exist yet, the real path of the folder it will lie in. */
+export async function realPathOrSame(path: string): Promise<string> {
+  const full = resolve(path)
+  try {
+    return await realpath(full)
+  } catch {
+    const above = resolve(full, '..')
+    return above === full ? full : resolve(await realPathOrSame(above), relative(above, full))
+  }
+}
+
+function noFolder(path: string, cause?: unknown): never {
+  throw new CodedError(
+    'Validation/ProjectNotFound',
+    `${fullyVisible(path)} is not a folder that can be entered (${codeOf(cause) ?? 'ENOTDIR'}); pass the folder of a project`,
+    { cause },
+  )
+}

@@ -1,0 +1,93 @@
+import type { Stats } from 'node:fs'
+import { lstat, opendir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { isWithin } from './place.ts'
+
+/** What an item is for. */
+export type ItemKind = 'tool' | 'skill' | 'agent' | 'settings' | 'mcp' | 'instructions'
+
+/** Something that a project brings, by its name alone. */
+export interface ProjectName {
+  /** Its path in the project, with `/`. */
+  readonly id: string
+  readonly kind: ItemKind
+  readonly path: string
+}
+
+/** What a project brings, by names alone. */
+export interface ProjectNames {
+  readonly names: readonly ProjectName[]
+  /** What is left out, and why. */
+  readonly notes: readonly string[]
+}
+
+const single: readonly (readonly [string, ItemKind])[] = [
+  ['.mcp.json', 'mcp'],
+  ['AGENTS.md', 'instructions'],
+  ['CLAUDE.md', 'instructions'],
+  ['.libero/authority.json', 'settings'],
+  ['.libero/settings.json', 'settings'],
+  ['.libero/mcp.json', 'mcp'],
+]
+const folders: readonly (readonly [string, ItemKind])[] = [
+  ['.libero/tools', 'tool'],
+  ['.libero/skills', 'skill'],
+  ['.libero/agents', 'agent'],
+]
+const mostNames = 500
+
+/** Whether a folder brings anything that could run or steer; an empty `.libero` counts. Looks at this folder only, never above it, and opens nothing. */
+export async function isProject(root: string): Promise<boolean> {
+  for (const name of ['.libero', '.mcp.json', 'AGENTS.md', 'CLAUDE.md']) if (await infoOf(join(root, name))) return true
+  return false
+}
+
+/** What a project brings, from the names in its folders: no file is opened. */
+export async function projectNames(root: string): Promise<ProjectNames> {
+  const names: ProjectName[] = []
+  const notes: string[] = []
+  const own = await ownFolder(root, '.libero', notes)
+  for (const [id, kind] of single)
+    if ((own || !id.startsWith('.libero/')) && (await infoOf(join(root, id))))
+      names.push({ id, kind, path: join(root, id) })
+  for (const [id, kind] of folders) {
+    if (!own || !(await ownFolder(root, id, notes))) continue
+    const found = await namesIn(join(root, id))
+    if (found) names.push(...found.map((name) => ({ id: `${id}/${name}`, kind, path: join(root, id, name) })))
+    else notes.push(`${id} has more than ${mostNames} entries and is left out.`)
+  }
+  return { names, notes }
+}
+
+/** The same for a person, nothing hidden. */
+export function describeNames({ names, notes }: ProjectNames): string {
+  const lines = names.map(({ id, kind }) => `- ${kind}: ${fullyVisible(id)}`)
+  if (lines.length + notes.length === 0) return '- nothing yet: its .libero folder is empty'
+  return [...lines, ...notes.map((note) => `- ${note}`)].join('\n')
+}
+
+/** Undefined where there are too many: a choice among them would be nobody's. */
+async function namesIn(folder: string): Promise<readonly string[] | undefined> {
+  const names: string[] = []
+  for await (const { name } of await opendir(folder)) {
+    if (names.length === mostNames) return undefined
+    names.push(name)
+  }
+  return names.filter((name) => !name.startsWith('.')).sort()
+}
+
+/** A folder, or a link to one that stays inside the project. */
+async function ownFolder(root: string, id: string, notes: string[]): Promise<boolean> {
+  const path = join(root, id)
+  if (!(await infoOf(path))) return false
+  const real = await realpath(path).catch(() => undefined)
+  if (real === undefined || !(await stat(real)).isDirectory()) notes.push(`${id} is not a folder and is left out.`)
+  else if (isWithin(root, real)) return true
+  else notes.push(`${id} is a link that leads out of the project, to ${fullyVisible(real)}, and is left out.`)
+  return false
+}
+
+async function infoOf(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch(() => undefined)
+}

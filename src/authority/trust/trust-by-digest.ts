@@ -1,0 +1,28 @@
+import type { AuditSink } from '../../core/authority.ts'
+import { CodedError } from '../../core/coded-error.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { recordOf } from './gate.ts'
+import { placeOf } from './place.ts'
+import { digestOfItems, listItems } from './project-items.ts'
+import type { TrustEntry, TrustList } from './trust-list.ts'
+
+/** Trusts a project, its MCP servers too, if what it brings has exactly the digest that `projectDigest` gave for it. For programs: nobody is asked. */
+export async function trustByDigest(
+  list: TrustList,
+  root: string,
+  digest: string,
+  audit?: AuditSink,
+): Promise<TrustEntry> {
+  const { canonicalPath } = await placeOf(root)
+  const items = await listItems(canonicalPath)
+  const now = digestOfItems(items)
+  if (now !== digest)
+    throw new CodedError(
+      'Validation/ProjectDigestMismatch',
+      `${fullyVisible(canonicalPath)} has the digest ${now}, not ${fullyVisible(digest)}: look at what changed, and grant the new digest if it is fine`,
+    )
+  const sound = items.filter(({ problem }) => problem === undefined)
+  const details = { path: canonicalPath, digest }
+  await audit?.write({ class: 'TrustDecision', event: 'ProjectTrustedByDigest', details })
+  return list.trust(canonicalPath, { items: recordOf(sound), note: `by digest ${digest}` })
+}

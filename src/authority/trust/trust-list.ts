@@ -1,0 +1,166 @@
+import { resolve } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { CodedError } from '../../core/coded-error.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { isSamePlace, type Place, placeOf, realPathOrSame, untrustable } from './place.ts'
+import { createTrustFile } from './trust-file.ts'
+
+/** What somebody decided about a project. */
+export interface TrustEntry extends Place {
+  readonly decision: 'trusted' | 'declined'
+  /** An ISO date. */
+  readonly grantedAt: string
+  readonly schemaVersion: 1
+  readonly note?: string
+  /** What was trusted: a digest for each item of the project, by its id. */
+  readonly items?: Readonly<Record<string, string>>
+}
+
+type Decided = TrustEntry['decision'] | undefined
+
+/** The decisions of one person about projects. */
+export interface TrustList {
+  /** The file, for messages. */
+  readonly path: string
+  /** What holds for exactly this folder; a folder above or below it, or an earlier one at its path, does not count. */
+  lookup(path: string): Promise<TrustEntry | undefined>
+  /** Trusts a folder. Once trusted it keeps its date, and `items` take the place of those before. */
+  trust(
+    path: string,
+    given?: { readonly items?: Readonly<Record<string, string>>; readonly note?: string },
+  ): Promise<TrustEntry>
+  /** Adds to what is trusted in a folder, unless its trust was taken back meanwhile: then it gives undefined. */
+  amend(path: string, items: Readonly<Record<string, string>>): Promise<TrustEntry | undefined>
+  decline(path: string): Promise<TrustEntry>
+  /** Takes trust back, also of a folder that is gone. Says whether there was any. */
+  revoke(path: string): Promise<boolean>
+  /** Everything ever decided, oldest first. */
+  list(): Promise<readonly TrustEntry[]>
+  /** Why a folder can never be trusted, if so. */
+  refusal(path: string): Promise<string | undefined>
+  /**
+   * Calls `listener` when another decision holds for a folder than `since`, whoever made it, within seconds. A list that
+   * cannot be read any more counts as one that says nothing. Returns how to stop.
+   */
+  watch(path: string, since: Decided, listener: (now: Decided) => void): () => void
+}
+
+const pollMs = 2000
+
+/** The decisions about projects in `<folder>/trust.json`, in the user's own configuration folder. */
+export function createTrustList({
+  folder,
+  clock = idleClock,
+}: {
+  readonly folder: string
+  readonly clock?: Clock
+}): TrustList {
+  const file = createTrustFile(resolve(folder))
+  const stamp = () => ({ grantedAt: new Date(clock.now()).toISOString(), schemaVersion: 1 }) as const
+
+  async function lookup(path: string): Promise<TrustEntry | undefined> {
+    const place = await placeOf(path)
+    if (await untrustable(place, folder)) return undefined
+    return currentOf(await file.read(), place)
+  }
+
+  /** What repeats the decision that holds takes its place; another one comes after all others. */
+  function record(place: Place, next: (current: TrustEntry | undefined) => TrustEntry): Promise<TrustEntry> {
+    return file.change((entries) => {
+      const current = currentOf(entries, place)
+      const result = next(current)
+      if (result.decision !== current?.decision) return { result, entries: [...entries, result] }
+      return { result, entries: entries.with(entries.indexOf(current), result) }
+    })
+  }
+
+  return {
+    path: file.path,
+    lookup,
+    async trust(path, { items, note } = {}) {
+      const place = await placeOf(path)
+      const reason = await untrustable(place, folder)
+      if (reason) throw scopeViolation(place, reason)
+      return record(place, (current) => {
+        const earlier = current?.decision === 'trusted' ? current : undefined
+        const given = { ...(note !== undefined && { note }), ...(items && { items }) }
+        return { ...place, ...stamp(), ...earlier, decision: 'trusted', ...given }
+      })
+    },
+    async amend(path, items) {
+      const place = await placeOf(path)
+      return file.change((entries) => {
+        const current = currentOf(entries, place)
+        if (current?.decision !== 'trusted') return { result: undefined }
+        const result = { ...current, items: { ...current.items, ...items } }
+        return { result, entries: entries.with(entries.indexOf(current), result) }
+      })
+    },
+    async decline(path) {
+      const place = await placeOf(path)
+      return record(place, (current) =>
+        current?.decision === 'declined' ? current : { ...place, ...stamp(), decision: 'declined' },
+      )
+    },
+    async revoke(path) {
+      const canonicalPath = await realPathOrSame(path)
+      return file.change((entries) => {
+        const current = newestAt(entries, canonicalPath)
+        if (current?.decision !== 'trusted') return { result: false }
+        const { device, inode } = current
+        return {
+          result: true,
+          entries: [...entries, { canonicalPath, device, inode, ...stamp(), decision: 'declined' }],
+        }
+      })
+    },
+    list: () => file.read(),
+    refusal: async (path) => untrustable(await placeOf(path), folder),
+    watch(path, since, listener) {
+      let seen = since
+      let stopped = false
+      let callOff = clock.timer(pollMs, look)
+      function look(): void {
+        lookup(path)
+          .catch(() => undefined)
+          .then((now) => {
+            if (stopped) return
+            callOff = clock.timer(pollMs, look)
+            if (now?.decision === seen) return
+            seen = now?.decision
+            listener(seen)
+          })
+      }
+      return () => {
+        stopped = true
+        callOff()
+      }
+    },
+  }
+}
+
+/** Its timers keep no process alive: nobody waits for a decision that may never come. */
+const idleClock: Clock = {
+  now: Date.now,
+  timer(ms, fn) {
+    const id = setTimeout(fn, ms)
+    id.unref()
+    return () => clearTimeout(id)
+  },
+}
+
+function currentOf(entries: readonly TrustEntry[], place: Place): TrustEntry | undefined {
+  const newest = newestAt(entries, place.canonicalPath)
+  return newest && isSamePlace(newest, place) ? newest : undefined
+}
+
+function newestAt(entries: readonly TrustEntry[], canonicalPath: string): TrustEntry | undefined {
+  return entries.findLast((entry) => entry.canonicalPath === canonicalPath)
+}
+
+function scopeViolation({ canonicalPath }: Place, reason: string): CodedError {
+  return new CodedError(
+    'Validation/TrustScopeViolation',
+    `${fullyVisible(canonicalPath)} cannot be trusted as a project: ${reason}; start in the folder of a project`,
+  )
+}

@@ -1,0 +1,62 @@
+/**
+ * A text whose control characters can be seen and do nothing: ESC as `␛`, others as `\x..`. Tabs, newlines and the CR of
+ * a CRLF stay; a lone CR, which lets a line overwrite itself, does not. Invisible letters stay: some scripts need them.
+ */
+export function visibleText(text: string): string {
+  return isPlain(text) ? text : text.replace(controlsInText, shown)
+}
+
+/**
+ * The same for a name, which is shown on one line: newlines and tabs are escaped too, and what turns text around or
+ * takes no room. Joiners, variation selectors and odd blanks stay: people name files with them.
+ */
+export function visibleName(name: string): string {
+  return isPlainLine(name) ? name : name.replace(hiddenInNames, shown)
+}
+
+/**
+ * For what a person is asked to approve: whatever is invisible, turns text around, moves a cursor or is a blank other
+ * than a space is escaped. With `lines: 'kept'` newlines and tabs stay, nothing else.
+ */
+export function fullyVisible(text: string, { lines = 'shown' }: { readonly lines?: 'kept' | 'shown' } = {}): string {
+  if (lines === 'shown') return isPlainLine(text) ? text : text.replace(everyHidden, shown)
+  return isPlain(text) ? text : text.replace(everyHiddenInLines, shown)
+}
+
+/** A text without the characters that only a machine reads (tags, bidi controls, escapes), and how many there were. */
+export function withoutHidden(text: string): { readonly text: string; readonly hidden: number } {
+  if (isPlain(text)) return { text, hidden: 0 }
+  let hidden = 0
+  const rest = text.replace(hiddenFromPeople, () => {
+    hidden++
+    return ''
+  })
+  return { text: rest, hidden }
+}
+
+/** Most texts are ASCII, and are told from the others without looking up a single property. */
+const isPlain = (text: string): boolean => !/[^\t\n\x20-\x7e]/.test(text)
+const isPlainLine = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
+
+// biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
+// biome-ignore-start lint/suspicious/noMisleadingCharacterClass: single code points are what this is about
+const controlsInText = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/g
+const hiddenInNames =
+  /[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu
+const everyHidden = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu
+const everyHiddenInLines =
+  /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|\u2800/gu
+const hiddenFromPeople =
+  /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e01ef}]|\r(?!\n)|\p{Surrogate}/gu
+// biome-ignore-end lint/suspicious/noMisleadingCharacterClass: see above
+// biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
+
+const named: Readonly<Record<string, string>> = { '\x1b': '␛', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+function shown(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  if (code > 0xffff) return `\\u{${code.toString(16)}}`
+  return named[character] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`)
+}
+
+const hex = (code: number, length: number): string => code.toString(16).padStart(length, '0')

@@ -1,0 +1,61 @@
+import type { DecisionContext } from '../../src/authority/decide.ts'
+import { decide } from '../../src/authority/decide.ts'
+import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../../src/authority/judged-call.ts'
+import { type AuthoritySettings, resolveSettings, type SettingsLayers } from '../../src/authority/settings.ts'
+import type { Decision, Effect } from '../../src/core/authority.ts'
+
+/** A call as the gate would put it together. */
+export function judged(tool: string, rest: Partial<JudgedCall> = {}): JudgedCall {
+  return { tool, origin: { layer: 'host' }, gated: true, input: {}, key: '.', effects: [], digest: 'd', ...rest }
+}
+
+/** A call that reads or writes one file inside the workspace; an absolute path lies outside. */
+export function fileCall(effect: 'fs.read' | 'fs.write', target: string, rest: Partial<JudgedCall> = {}): JudgedCall {
+  const fact: EffectFact = { effect, target, ...(target.startsWith('/') && { isOutside: true }) }
+  return judged(effect === 'fs.read' ? 'read_file' : 'write_file', { effects: [fact], ...rest })
+}
+
+export const effectCall = (...effects: Effect[]): JudgedCall =>
+  judged('tool', { effects: effects.map((effect) => ({ effect })) })
+
+export type CommandOptions = Partial<Omit<CommandFacts, 'command'>> & Partial<CommandFacts['command']>
+
+/** One command by hand; passes its table unless said otherwise. */
+export function command(text: string, options: CommandOptions = {}): CommandFacts {
+  const {
+    table = 'passes',
+    effects = [],
+    isReadOnly = table === 'passes',
+    mayRemember = table !== 'none',
+    why,
+    ...rest
+  } = options
+  const words = text === '' ? [] : text.split(' ')
+  return {
+    command: { words, globs: [], env: {}, redirects: [], cwd: '.', via: [], isNested: false, ...rest },
+    ...{ table, effects, isReadOnly, mayRemember, ...(why !== undefined && { why }) },
+  }
+}
+
+/** A call of the shell tool with these commands. */
+export function line(commands: readonly CommandFacts[], rest: Partial<ShellFacts> = {}): JudgedCall {
+  const shell: ShellFacts = { isWhole: true, obstacles: [], words: [], commands, ...rest }
+  const effects: EffectFact[] = [{ effect: 'exec' }, ...commands.flatMap((one) => one.effects)]
+  return judged('shell', { key: 'line', effects, shell })
+}
+
+/** A context under the settings of a launch, or of several layers. */
+export function under(settings: AuthoritySettings, rest: Partial<DecisionContext> = {}): DecisionContext {
+  return underLayers({ launch: settings }, rest)
+}
+
+export function underLayers(layers: SettingsLayers, rest: Partial<DecisionContext> = {}): DecisionContext {
+  const { mode, rules } = resolveSettings(layers, { home: '/home/me' })
+  return { mode, rules, root: '/work/project', ...rest }
+}
+
+/** `verdict by`, as tables of decisions show it. */
+export function shown(call: JudgedCall, context: DecisionContext): string {
+  const { verdict, by }: Decision = decide(call, context)
+  return `${verdict} ${by}`
+}

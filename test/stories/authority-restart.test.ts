@@ -1,0 +1,285 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createAuthority } from '../../src/authority/authority.ts'
+import { createAgent, createMemoryStore, createProcessContext, createSession, loadSession } from '../../src/index.ts'
+import { call, scripted } from '../../src/testing/index.ts'
+import { askUser, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
+import { guarded, noting } from './authority-kit.ts'
+
+const tempHome = (): Promise<string> => mkdtemp(join(tmpdir(), 'home-'))
+const nobody = { mode: 'ask', interactors: [] } as const
+
+describe('nobody can be asked', () => {
+  test('B044 the run halts, whatever the store: nothing runs, nothing is remembered, and it says what is missing', async () => {
+    for (const session of [undefined, await createSession({ store: createMemoryStore() })]) {
+      const { tools, ran } = noting('mail')
+      const { agent, records } = guarded([[call('1', 'mail')]], nobody, { tools, ...(session && { session }) })
+      expect(await agent.run({ prompt: 'Write.' })).toMatchObject({
+        status: 'suspended',
+        stopReason: 'permission-required',
+      })
+      expect(ran).toEqual([])
+      expect(agent.log.transcript.approvals.get('1')).toMatchObject({
+        type: 'approval_requested',
+        reason: 'permission-required',
+        request: { kind: 'permission-required', requestKind: 'Approve', hint: expect.any(String) },
+      })
+      expect(records.map(({ event }) => event)).toEqual(expect.arrayContaining(['ApprovalRequired']))
+    }
+  })
+
+  test('PI-19 a question of the model halts the run too, and an answer from elsewhere reaches the call', async () => {
+    const store = createMemoryStore()
+    const session = await createSession({ store, id: 's' })
+    const script = [[call('1', 'ask_user', { question: 'Which one?' })]]
+    const { agent } = guarded(script, nobody, { tools: { askUser }, session })
+    expect(await agent.run({ prompt: 'Ask.' })).toMatchObject({
+      status: 'suspended',
+      stopReason: 'permission-required',
+    })
+
+    await (await loadSession(store, 's')).answer('1', { content: 'the red one' })
+    const again = guarded(['Red it is.'], nobody, { tools: { askUser }, session: await loadSession(store, 's') })
+    await again.agent.run()
+    expect(again.results()).toEqual(['The user answered: the red one'])
+  })
+
+  test('B045 a headless yolo answers by itself', async () => {
+    const { tools, ran } = noting('mail')
+    const { agent } = guarded([[call('1', 'mail')], 'Done.'], { ...nobody, headless: 'yolo' }, { tools })
+    expect(await agent.run({ prompt: 'Write.' })).toMatchObject({ status: 'completed' })
+    expect(ran).toHaveLength(1)
+  })
+})
+
+describe('a question outlives its process', () => {
+  async function halted(home: string) {
+    const store = createMemoryStore()
+    const { tools, ran } = noting('mail')
+    const session = await createSession({ store, id: 's' })
+    await guarded([[call('1', 'mail', { to: 'ann' })]], { ...nobody, home }, { tools, session }).agent.run({
+      prompt: 'Go.',
+    })
+    return { store, tools, ran }
+  }
+
+  test('and is answered from another one that holds the same key', async () => {
+    const home = await tempHome()
+    const { store, tools, ran } = await halted(home)
+    const elsewhere = createAuthority({ home })
+    await elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'allow', by: 'ann' })
+
+    const session = await loadSession(store, 's')
+    const { agent, records } = guarded(['Sent.'], { ...nobody, home }, { tools, session })
+    expect(await agent.run()).toMatchObject({ text: 'Sent.' })
+    expect(ran).toEqual([{ to: 'ann' }])
+    expect(records[0]).toMatchObject({ approver: 'ann', decision: { verdict: 'allow', by: 'person' } })
+    await elsewhere.close()
+  })
+
+  test('PI-13 an approval that somebody wrote into the log without the key is none', async () => {
+    const home = await tempHome()
+    const { store, tools, ran } = await halted(home)
+    await (await loadSession(store, 's')).answer('1', { decision: 'allow', by: 'mallory' })
+    const unsigned = guarded([], { ...nobody, home }, { tools, session: await loadSession(store, 's') })
+    expect(await unsigned.agent.run()).toMatchObject({ status: 'suspended', stopReason: 'permission-required' })
+
+    await (await loadSession(store, 's')).answer('1', { decision: 'allow', by: 'mallory', mac: 'f'.repeat(64) })
+    const forged = guarded([], { ...nobody, home }, { tools, session: await loadSession(store, 's') })
+    expect(await forged.agent.run()).toMatchObject({ status: 'suspended' })
+    expect(ran).toEqual([])
+  })
+
+  test('a denial needs no key', async () => {
+    const home = await tempHome()
+    const { store, tools, ran } = await halted(home)
+    await (await loadSession(store, 's')).answer('1', { decision: 'deny', by: 'ann' })
+    const { agent, results } = guarded(
+      ['I see.'],
+      { ...nobody, home },
+      { tools, session: await loadSession(store, 's') },
+    )
+    await agent.run()
+    expect(ran).toEqual([])
+    expect(results()[0]).toMatch(/^Blocked: /)
+  })
+
+  test('PI-09 an approval of one call does not count for another one', async () => {
+    const home = await tempHome()
+    const { store, tools, ran } = await halted(home)
+    const elsewhere = createAuthority({ home })
+    const first = await loadSession(store, 's')
+    await elsewhere.answer(first, '1', { decision: 'allow' })
+    const signed = (await loadSession(store, 's')).pending
+    expect(signed).toHaveLength(1)
+    const session = await loadSession(store, 's')
+    const more = [[call('2', 'mail', { to: 'bob' })]]
+    await guarded(more, { ...nobody, home }, { tools, session }).agent.run()
+    const mac = session.log.transcript.approvals.get('1')
+    const again = await loadSession(store, 's')
+    await again.answer('2', { decision: 'allow', ...(mac && 'mac' in mac && mac.mac && { mac: mac.mac }) })
+    expect(
+      await guarded([], { ...nobody, home }, { tools, session: await loadSession(store, 's') }).agent.run(),
+    ).toMatchObject({ status: 'suspended' })
+    expect(ran).toEqual([{ to: 'ann' }])
+    await elsewhere.close()
+  })
+
+  test('an answer that comes from another process while somebody is being asked here closes the dialog', async () => {
+    const store = createMemoryStore()
+    const { tools, ran } = noting('mail')
+    const session = await createSession({ store, id: 's' })
+    const home = await tempHome()
+    let dismissed = false
+    const answer = (prompt: { signal: AbortSignal }): Promise<never> => {
+      prompt.signal.addEventListener('abort', () => (dismissed = true))
+      void (async () => {
+        const elsewhere = createAuthority({ home })
+        await elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'allow', by: 'ann' })
+        await elsewhere.close()
+      })()
+      return new Promise(() => {})
+    }
+    const { agent } = guarded([[call('1', 'mail')], 'Done.'], { mode: 'ask', home }, { tools, session, answer })
+    expect(await agent.run({ prompt: 'Go.' })).toMatchObject({ text: 'Done.' })
+    expect(ran).toHaveLength(1)
+    expect(dismissed).toBe(true)
+  })
+})
+
+describe('what is remembered', () => {
+  test('B015 ends with the session; another one is asked again', async () => {
+    const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
+    const authority = createAuthority({ mode: 'ask' })
+    let asked = 0
+    authority.attach(() => {
+      asked++
+      return 'session'
+    })
+    for (const id of ['a', 'b']) {
+      const session = await createSession({ store: createMemoryStore(), id })
+      const provider = scripted([call('1', 'mail'), call('2', 'mail')], 'Done.')
+      await createAgent({ provider, session, tools, authority }).run({ prompt: 'Go.' })
+    }
+    expect(asked).toBe(2)
+    authority.grants.clearSession('a')
+    await authority.close()
+  })
+
+  test('a session that is resumed in another process is not asked again', async () => {
+    const home = await tempHome()
+    const store = createMemoryStore()
+    const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
+    const asked: unknown[] = []
+    for (const load of [() => createSession({ store, id: 's' }), () => loadSession(store, 's')]) {
+      const answer = (prompt: unknown) => asked.push(prompt) && 'session'
+      const session = await load()
+      const script = [[call(`c${asked.length}`, 'mail')], 'Done.']
+      await guarded(script, { mode: 'ask', home }, { tools, session, answer }).agent.run({ prompt: 'Go.' })
+    }
+    expect(asked).toHaveLength(1)
+  })
+
+  test('B016 approvals for a project are kept only where that was switched on, in the user’s own folder', async () => {
+    for (const projectGrants of [false, true]) {
+      const home = await tempHome()
+      const root = await mkdtemp(join(tmpdir(), 'project-'))
+      const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
+      const prompts: unknown[] = []
+      for (const id of ['a', 'b']) {
+        const session = await createSession({ store: createMemoryStore(), id })
+        const run = guarded(
+          [[call('1', 'mail')], 'Done.'],
+          { mode: 'ask', home, projectGrants, workspace: { root } },
+          { tools, session, answer: () => 'project' },
+        )
+        await run.agent.run({ prompt: 'Go.' })
+        prompts.push(...run.prompts)
+      }
+      expect(prompts).toHaveLength(projectGrants ? 1 : 2)
+      const kept = await readFile(join(home, 'grants.json'), 'utf8').catch(() => 'absent')
+      expect(kept.includes('"project"')).toBe(projectGrants)
+    }
+  })
+
+  test('B034 TR-10 a tool that takes the name of another one does not inherit its approvals', async () => {
+    const authority = createAuthority({ mode: 'ask' })
+    const layers: unknown[] = []
+    authority.attach(({ payload }) => {
+      layers.push((payload.call as { origin: { layer: string } }).origin.layer)
+      return 'session'
+    })
+    const session = await createSession({ store: createMemoryStore(), id: 's' })
+    for (const layer of ['bundled', 'project'] as const) {
+      const { tools } = noting('look', { origin: { layer }, gated: layer === 'bundled', deriveApprovalKey: () => 'k' })
+      const provider = scripted([call(layer, 'look')], 'Done.')
+      await createAgent({ provider, session, tools, authority }).run({ prompt: 'Go.' })
+    }
+    expect(layers).toEqual(['bundled', 'project'])
+    await authority.close()
+  })
+
+  test('SH-53 an approved script that was changed since is asked about again', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'npm-'))
+    await writeFile(join(root, 'package.json'), '{"scripts":{"test":"true"}}')
+    const authority = { mode: 'ask', workspace: { isTrusted: true } } as const
+    const edit = () => writeFile(join(root, 'package.json'), '{"scripts":{"test":"touch evil"}}')
+    const script = [
+      [call('1', 'shell', { command: 'npm test --silent' })],
+      [call('2', 'shell', { command: 'npm test --silent' })],
+      async () => {
+        await edit()
+        return [call('3', 'shell', { command: 'npm test --silent' })]
+      },
+      'Done.',
+    ]
+    const { agent, prompts } = guarded(script, authority, {
+      tools: { shell },
+      execution: createProcessContext({ cwd: root }),
+      answer: () => 'session',
+    })
+    await agent.run({ prompt: 'Test.' })
+    expect(prompts).toHaveLength(2)
+  })
+
+  test('FS-21 a file that changes while somebody looks at the question is asked about again', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'edit-'))
+    await writeFile(join(root, 'a.txt'), 'old')
+    let asked = 0
+    const answer = async () => {
+      if (++asked === 1) await writeFile(join(root, 'a.txt'), 'changed meanwhile')
+      return true
+    }
+    const { agent } = guarded(
+      [[call('1', 'write_file', { path: 'a.txt', content: 'new' })], 'Done.'],
+      { mode: 'ask' },
+      {
+        tools: { writeFileTool },
+        execution: createProcessContext({ cwd: root }),
+        answer,
+        behavior: { requireReadBeforeEdit: false },
+      },
+    )
+    await agent.run({ prompt: 'Write.' })
+    expect(asked).toBe(2)
+    expect(await readFile(join(root, 'a.txt'), 'utf8')).toBe('new')
+  })
+})
+
+describe('one prompt for several calls', () => {
+  test('D021 each is judged, and each is answered for itself', async () => {
+    const { tools, ran } = noting('mail', { deriveApprovalKey: ({ to }) => to })
+    const calls = ['ann', 'bob', 'eve', 'dan'].map((to, i) => call(String(i), 'mail', { to }))
+    const { agent, prompts, results } = guarded(
+      [calls, 'Done.'],
+      { mode: 'ask', batchPrompts: true, deny: ['mail:eve'] },
+      { tools, answer: () => ({ status: 'accepted', value: { calls: { 0: 'allow', 1: 'deny' } } }) },
+    )
+    await agent.run({ prompt: 'Write.' })
+    expect(prompts).toHaveLength(1)
+    expect(ran).toEqual([{ to: 'ann' }])
+    expect(results().map((text) => text.startsWith('Blocked'))).toEqual([false, true, true, true])
+  })
+})
