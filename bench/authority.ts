@@ -1,6 +1,6 @@
 import { decide } from '../src/authority/decide.ts'
 import { type AskedCall, prepareCall } from '../src/authority/prepare-call.ts'
-import { resolveSettings } from '../src/authority/settings.ts'
+import { resolveSettings } from '../src/authority/rules/settings.ts'
 import { createShellReader } from '../src/authority/shell/shell-reader.ts'
 import { createShellTool } from '../src/tools/shell.ts'
 import { writeFile } from '../src/tools/write-file.ts'

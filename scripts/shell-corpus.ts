@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { explainCommand } from '../src/authority/explain.ts'
+import { explainCommand } from '../src/authority/rules/explain.ts'
 import { createShellReader, type ShellReader } from '../src/authority/shell/shell-reader.ts'
 import { basePolicy } from './shell-corpus/base-policy.ts'
 

@@ -61,10 +61,22 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'cost: 0.0945 of 0.1, the end',
     'completed, budget: "Still looking." 7 requests, 0.0945 dollars.',
   ],
+  '09-stages.ts': [
+    'plan: write deny (sm-grant-token)',
+    'build: install allow (sm-grant-token)',
+    'completed, machine done after 7 turns',
+  ],
+  '10-approve.ts': [
+    'May it? touch new.txt',
+    '1 allow on the allowlist: "shell:ls" (launch), "shell:grep" (launch)',
+    '2 deny denied by "shell:curl" (launch)',
+    '3 deny user said no: not today',
+    'I looked, and left it at that.',
+  ],
 }
 
 describe('examples', () => {
-  const examples = readdirSync(join(root, 'examples'))
+  const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
 
   test('are all known here', () => {
     expect(examples.sort()).toEqual(Object.keys(expected))

@@ -1,4 +1,4 @@
-import type { AuthoritySettings } from '../../src/authority/settings.ts'
+import type { AuthoritySettings } from '../../src/authority/rules/settings.ts'
 
 /** What hostile and harmless lines are judged under: RELIABILITY (c), "Conventions". */
 export const basePolicy = {

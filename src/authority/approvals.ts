@@ -3,15 +3,21 @@ import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { argsDigest } from './args-digest.ts'
 import { type Answer, type AskedAbout, askPerson, denialBy, isGenuine, type Question } from './ask-person.ts'
 import type { AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
-import { type ApprovePayload, approvePayload, type BatchPayload, batchPayload, scopesFor } from './consent.ts'
-import { permissionRequired } from './headless.ts'
+import {
+  type ApprovePayload,
+  approvePayload,
+  type BatchPayload,
+  batchPayload,
+  scopesFor,
+} from './interaction/consent.ts'
+import { permissionRequired } from './interaction/headless.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { openSiblings } from './open-siblings.ts'
 import type { Workspace } from './prepare-call.ts'
+import { argsDigest } from './stages/args-digest.ts'
 
 type Gate = HookContexts['tool:gate']
 

@@ -2,8 +2,8 @@ import type { Decision } from '../core/authority.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
-import type { AnswerKey } from './answer-key.ts'
-import type { InteractionOutcome, Interactions } from './interactions.ts'
+import type { AnswerKey } from './grants/answer-key.ts'
+import type { InteractionOutcome, Interactions } from './interaction/interactions.ts'
 
 type Gate = HookContexts['tool:gate']
 

@@ -4,7 +4,7 @@ import { command, judged, line, underLayers } from '../../test/authority/call-ki
 import type { Effect } from '../core/authority.ts'
 import { type DecisionContext, decide } from './decide.ts'
 import type { CommandFacts, EffectFact, JudgedCall } from './judged-call.ts'
-import type { AuthoritySettings, SettingsLayers } from './settings.ts'
+import type { AuthoritySettings, SettingsLayers } from './rules/settings.ts'
 
 const looseness = { deny: 0, ask: 1, allow: 2 }
 const looseOf = (call: JudgedCall, context: DecisionContext): number => looseness[decide(call, context).verdict]

@@ -11,7 +11,7 @@ import {
 } from '../../test/authority/call-kit.ts'
 import { type DecisionContext, decide } from './decide.ts'
 import type { JudgedCall } from './judged-call.ts'
-import type { AuthoritySettings } from './settings.ts'
+import type { AuthoritySettings } from './rules/settings.ts'
 
 const grant = () => ({ scope: 'session', grantedBy: 'user' })
 const write = fileCall('fs.write', 'src/a.ts')

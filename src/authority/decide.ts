@@ -2,10 +2,10 @@ import type { DecidedBy, Decision } from '../core/authority.ts'
 import { floorOf } from './floor.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { beyondPlan, needsNoPermission, reads } from './mode-gate.ts'
-import type { Protect } from './protected-paths.ts'
-import type { Rule } from './rule-entry.ts'
-import type { CompiledRules } from './rules.ts'
-import type { SecurityMode } from './settings.ts'
+import type { Protect } from './rules/protected-paths.ts'
+import type { Rule } from './rules/rule-entry.ts'
+import type { CompiledRules } from './rules/rules.ts'
+import type { SecurityMode } from './rules/settings.ts'
 
 /** What a decision depends on beside the call. */
 export interface DecisionContext {

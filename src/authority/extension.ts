@@ -1,6 +1,6 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Extension, Run } from '../core/run.ts'
-import { auditCalls } from './audit-calls.ts'
+import { auditCalls } from './audit/audit-calls.ts'
 import type { Authority, AuthorityParts } from './authority.ts'
 import { createGate, type Judged } from './gate.ts'
 

@@ -1,7 +1,7 @@
 import type { Decision } from '../core/authority.ts'
 import type { DecisionContext } from './decide.ts'
 import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
-import { type Protect, protection } from './protected-paths.ts'
+import { type Protect, protection } from './rules/protected-paths.ts'
 
 /** What is not allowed silently, whoever allowed it: a decision in place of `allowed`, or nothing. */
 export function floorOf(call: JudgedCall, context: DecisionContext, allowed: Decision): Decision | undefined {
@@ -27,9 +27,9 @@ function reasonOf(call: JudgedCall, context: DecisionContext, { by }: Decision):
   return `${unknown}, so nobody can tell whether "${doubt.text}" (${doubt.layer}) holds`
 }
 
-function protectedFact({ effect, target }: EffectFact, protect: Protect): string | undefined {
+function protectedFact({ effect, target, isDeep }: EffectFact, protect: Protect): string | undefined {
   if (target === undefined || (effect !== 'fs.read' && effect !== 'fs.write')) return undefined
-  const found = protect(target)
+  const found = protect(target, isDeep)
   if (!found) return undefined
   if (effect === 'fs.write') return `it writes ${target}, which is protected: ${found.write}`
   return found.read === undefined ? undefined : `it reads ${target}, which is protected: ${found.read}`

@@ -7,7 +7,7 @@ import type { ToolDef } from '../core/tool.ts'
 import { createApprovals } from './approvals.ts'
 import type { Asker, Authority, AuthorityParts } from './authority.ts'
 import { digestsOf, digestWithFiles } from './bound-files.ts'
-import { isSameGrant } from './grant.ts'
+import { isSameGrant } from './grants/grant.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { prepareCall, type Workspace } from './prepare-call.ts'
 

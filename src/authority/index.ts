@@ -1,16 +1,16 @@
 /** `libero/authority`: who may do what, decided in one place. */
 
 export type { PersonalAnswer } from './ask-person.ts'
-export { createMemoryAudit, teeAudit } from './audit.ts'
-export { createFileAudit, verifyAudit } from './audit-file.ts'
+export { createMemoryAudit, teeAudit } from './audit/audit.ts'
+export { createFileAudit, verifyAudit } from './audit/audit-file.ts'
 export { type Authority, type AuthorityOptions, createAuthority, type Guard, type SessionAnswer } from './authority.ts'
 export { type DecisionContext, decide } from './decide.ts'
-export { explain, explainCommand } from './explain.ts'
-export { createInteractions, type Interactions, interactThrough } from './interactions.ts'
-export type { Interactor, Prompt } from './interactor-line.ts'
+export { createInteractions, type Interactions, interactThrough } from './interaction/interactions.ts'
+export type { Interactor, Prompt } from './interaction/interactor-line.ts'
 export type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
-export { loadSettings } from './load-settings.ts'
-export { testPolicy } from './policy-test.ts'
+export { explain, explainCommand } from './rules/explain.ts'
+export { loadSettings } from './rules/load-settings.ts'
+export { testPolicy } from './rules/policy-test.ts'
 export {
   type AuthoritySettings,
   type RuleEntry,
@@ -18,9 +18,9 @@ export {
   type SecurityMode,
   type SettingsLayers,
   type ToolRule,
-} from './settings.ts'
-export { defineStages, type Stage, type Stages } from './stages.ts'
-export { createStateMachine, type StateMachine } from './state-machine.ts'
+} from './rules/settings.ts'
+export { defineStages, type Stage, type Stages } from './stages/stages.ts'
+export { createStateMachine, type StateMachine } from './stages/state-machine.ts'
 export { enterProject, mcpGate } from './trust/enter-project.ts'
 export type { ProjectEntry } from './trust/project-entry.ts'
 export { projectDigest } from './trust/project-items.ts'

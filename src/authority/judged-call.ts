@@ -24,6 +24,8 @@ export interface EffectFact {
   readonly target?: string
   /** Of a path: it lies outside the workspace. */
   readonly isOutside?: boolean
+  /** Of a folder: all that is in it is read. */
+  readonly isDeep?: boolean
 }
 
 /** What a call does, and what each command of its line does: that counts also where a tool does not declare it. */

@@ -110,7 +110,7 @@ async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): P
     const real = await realPath(path, workspace)
     const places = real && real.target !== asked.target ? [asked, real] : [asked]
     for (const place of places) {
-      if (access !== 'write') facts.push({ effect: 'fs.read', ...place })
+      if (access !== 'write') facts.push({ effect: 'fs.read', ...place, ...(access === 'search' && { isDeep: true }) })
       if (access === 'write' || access === 'edit') facts.push({ effect: 'fs.write', ...place })
     }
   }

@@ -77,8 +77,8 @@ describe('the key of a call', () => {
   })
 })
 
-describe('B020 the check for determinism', () => {
-  test('passes a key made of values, for any input', () => {
+describe('the check for determinism', () => {
+  test('B020 passes a key made of values, for any input', () => {
     const sorted = (value: unknown): string =>
       JSON.stringify(value, (_, inner) =>
         inner && typeof inner === 'object' && !Array.isArray(inner)
@@ -94,7 +94,7 @@ describe('B020 the check for determinism', () => {
     expect(() => checkApprovalKey({ name: 'in_file', deriveApprovalKey }, [{ a: 1, b: 2 }])).toThrow('in_file gave')
   })
 
-  test('refuses a counter', () => {
+  test('B020 refuses a counter', () => {
     let n = 0
     expect(() =>
       checkApprovalKey(
@@ -104,7 +104,7 @@ describe('B020 the check for determinism', () => {
     ).toThrow('Validation/ApprovalKeyUnstable')
   })
 
-  test('refuses a key that follows the order of properties, also further in', () => {
+  test('B020 refuses a key that follows the order of properties, also further in', () => {
     const asSent = keyed((input: object) => JSON.stringify(input))
     expect(() => checkApprovalKey(asSent, [{ a: 1, b: 2 }])).toThrow('depend on nothing but the values')
     expect(() => checkApprovalKey(asSent, [{ a: [{ b: 1, c: 2 }] }])).toThrow('Validation/ApprovalKeyUnstable')

@@ -1,7 +1,7 @@
 import type { DecisionContext } from '../../src/authority/decide.ts'
 import { decide } from '../../src/authority/decide.ts'
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../../src/authority/judged-call.ts'
-import { type AuthoritySettings, resolveSettings, type SettingsLayers } from '../../src/authority/settings.ts'
+import { type AuthoritySettings, resolveSettings, type SettingsLayers } from '../../src/authority/rules/settings.ts'
 import type { Decision, Effect } from '../../src/core/authority.ts'
 
 /** A call as the gate would put it together. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { basePolicy } from '../../scripts/shell-corpus/base-policy.ts'
-import { explainCommand } from '../../src/authority/explain.ts'
+import { explainCommand } from '../../src/authority/rules/explain.ts'
 import { readShell } from '../../src/authority/shell/read-shell.ts'
 import { harmlessLines } from './harmless-lines.ts'
 

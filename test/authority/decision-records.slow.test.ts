@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createMemoryAudit } from '../../src/authority/audit.ts'
+import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
 import { createAgent, createSpawnTool, type ToolDef } from '../../src/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import type { AgentHookMap, ToolCallBlock } from '../../src/types.ts'

@@ -645,6 +645,10 @@ const rows: Readonly<Record<string, readonly Entry[]>> = {
     { cmd: 'ls < f.txt 2> /dev/stdin >&2', proof: 'grep -q helper f.txt' },
     { cmd: 'echo x < f.txt > /dev/../dev/stdin', proof: 'grep -qx x f.txt' },
     { cmd: 'echo x < f.txt > /proc/self/fd/0', proof: 'grep -qx x f.txt' },
+    { cmd: 'echo x 2< f.txt > /dev/stderr', proof: 'grep -qx x f.txt' },
+    { cmd: 'echo x < f.txt 2<&0 > /dev/stderr', proof: 'grep -qx x f.txt' },
+    { cmd: 'echo x < f.txt 2>&0 > /dev/stderr', proof: 'grep -qx x f.txt' },
+    { cmd: 'echo x < f.txt 1<&0 2> /dev/stdout >&2', proof: 'grep -qx x f.txt' },
   ],
   'SH-46': [
     { cmd: 'cat < /dev/tcp/127.0.0.1/9', proof: refused },

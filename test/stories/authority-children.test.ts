@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createMemoryAudit } from '../../src/authority/audit.ts'
+import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
 import { createAuthority } from '../../src/authority/authority.ts'
 import { createAgent, createSpawnTool, type ToolDef } from '../../src/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
@@ -12,7 +12,11 @@ describe('children stand under the same authority', () => {
   test('AG-01 what the parent may not do, a child may not either, however deep', async () => {
     const { tools, ran } = noting('write', { effects: ['fs.write'] })
     const script = [[task('1')], [task('2')], [call('3', 'write')], 'c', 'b', 'a']
-    const { agent, prompts, records } = guarded(script, { mode: 'plan', allow: ['spawn'] }, { tools: { ...tools, spawn } })
+    const { agent, prompts, records } = guarded(
+      script,
+      { mode: 'plan', allow: ['spawn'] },
+      { tools: { ...tools, spawn } },
+    )
     await agent.run({ prompt: 'Go.' })
     expect(ran).toEqual([])
     expect(prompts).toEqual([])

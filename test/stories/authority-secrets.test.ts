@@ -8,7 +8,12 @@ import { call } from '../../src/testing/index.ts'
 import { guarded } from './authority-kit.ts'
 
 test('B053 values of the environment and of settings appear in no request, and in no prompt', async () => {
-  const planted = { env: 'plantedEnv48151', rule: 'plantedRule62342', home: 'plantedHome10815', layer: 'plantedLayer77' }
+  const planted = {
+    env: 'plantedEnv48151',
+    rule: 'plantedRule62342',
+    home: 'plantedHome10815',
+    layer: 'plantedLayer77',
+  }
   process.env.PLANTED_TOKEN = planted.env
   try {
     const root = await mkdtemp(join(tmpdir(), 'secrets-'))

@@ -17,11 +17,7 @@ describe('the mode ask', () => {
       call('2', 'mail', { to: 'ann', n: 2 }),
       call('3', 'mail', { to: 'bob' }),
     ]
-    const { agent, prompts } = guarded(
-      [calls, 'Done.'],
-      { mode: 'ask' },
-      { tools, answer: () => 'session' },
-    )
+    const { agent, prompts } = guarded([calls, 'Done.'], { mode: 'ask' }, { tools, answer: () => 'session' })
     await agent.run({ prompt: 'Write.' })
     expect(prompts.map(({ payload }) => payload.approvalKey)).toEqual(['ann', 'bob'])
     expect(ran).toHaveLength(3)
@@ -30,11 +26,7 @@ describe('the mode ask', () => {
   test('B014 the same key of another tool is another question', async () => {
     const tools = { ...noting('mail', keyed).tools, ...noting('call', keyed).tools }
     const calls = [call('1', 'mail', { to: 'ann' }), call('2', 'call', { to: 'ann' })]
-    const { agent, prompts } = guarded(
-      [calls, 'Done.'],
-      { mode: 'ask' },
-      { tools, answer: () => 'session' },
-    )
+    const { agent, prompts } = guarded([calls, 'Done.'], { mode: 'ask' }, { tools, answer: () => 'session' })
     await agent.run({ prompt: 'Write.' })
     expect(prompts.map(({ payload }) => payload.toolId)).toEqual(['mail', 'call'])
   })

@@ -225,7 +225,7 @@ test('a question that nobody was there to answer leaves the call open, and its a
   await agent.destroy()
 })
 
-describe('B050 what a tool keeps', () => {
+describe('what a tool keeps', () => {
   const slot = (version: number, more = ''): string =>
     `{ slotVersion: ${version}, schema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }, ${more} }`
   const counts = `async (_, host) => {
@@ -249,7 +249,7 @@ describe('B050 what a tool keeps', () => {
     return resultsOf(agent.turns.slice(before))
   }
 
-  test('is its own, and there again when the session goes on', async () => {
+  test('B050 is its own, and there again when the session goes on', async () => {
     const at = await world()
     const store = createMemoryStore()
     for (const name of ['one', 'two'])
@@ -258,7 +258,7 @@ describe('B050 what a tool keeps', () => {
     expect(await go(at.layers(), store, ['one', 'two'])).toEqual(['3', '2'])
   })
 
-  test('of an old version is dropped, or becomes what the tool makes of it', async () => {
+  test('B050 of an old version is dropped, or becomes what the tool makes of it', async () => {
     const at = await world()
     const store = createMemoryStore()
     const write = (version: number, more?: string) =>
@@ -273,7 +273,7 @@ describe('B050 what a tool keeps', () => {
     expect(await go(at.layers(), store, ['one'])).toEqual(['1'])
   })
 
-  test('is not there for a tool that takes its name, nor kept in another shape, nor without a slot', async () => {
+  test('B050 is not there for a tool that takes its name, nor kept in another shape, nor without a slot', async () => {
     const at = await world()
     const store = createMemoryStore()
     await at.write('home/tools/one.mjs', toolFile('one', { stateSlot: slot(1), execute: counts }))

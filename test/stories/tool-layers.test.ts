@@ -164,6 +164,26 @@ describe('what cannot be a tool', () => {
     ])
   })
 
+  test('a contract that lacks fields is not taken for a tool of the AI SDK', async () => {
+    const at = await world()
+    const source = toolFile('bare').replace(/^ {2}(kind|lifecycle): .*\n/gm, '')
+    await at.write('home/tools/bare.mjs', source)
+    const layers = at.layers()
+    await layers.warmup?.({} as never)
+    expect(layers.diagnostics).toMatchObject([{ message: expect.stringContaining('tool.kind is missing') }])
+  })
+
+  test('a file that is changed while it is being loaded is not bound under a digest that is not its own', async () => {
+    const at = await world()
+    const source = `import { appendFileSync } from 'node:fs'\nappendFileSync(new URL(import.meta.url), '\\n')\n${toolFile('sly')}`
+    await at.write('home/tools/sly.mjs', source)
+    const layers = at.layers()
+    expect(offered(await runWith(layers, ['done']))).toEqual([])
+    expect(layers.diagnostics).toMatchObject([
+      { message: expect.stringContaining('changed while it was being loaded') },
+    ])
+  })
+
   test('a folder is not loaded when its manifest says that it does not fit', async () => {
     const at = await world()
     const canary = join(at.home, 'canary')

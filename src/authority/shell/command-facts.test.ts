@@ -559,7 +559,11 @@ describe('effects', () => {
 
   test('SH-44 which file a pattern would write is not known, so it counts as one outside', () => {
     const command = made(['echo'], { redirects: [{ operator: '>', target: '.git/conf*' }] })
-    expect(factsOf(command, place).effects).toContainEqual({ effect: 'fs.write', target: '.git/conf*', isOutside: true })
+    expect(factsOf(command, place).effects).toContainEqual({
+      effect: 'fs.write',
+      target: '.git/conf*',
+      isOutside: true,
+    })
   })
 
   test('SH-46 a redirection may be a connection', () => {

@@ -58,8 +58,16 @@ function judge(command: ReadCommand, place: Place): Found {
   if (typeof args === 'string') return { table: 'refuses', why: `${program}: ${args}`, effects: known() }
   const where = locator(command.cwd, place)
   const paths = args.reads.filter((path) => path !== '-')
-  const reads = paths.map((path): EffectFact => ({ effect: 'fs.read', ...where(path) }))
+  const deep = isDeep(program, given) && { isDeep: true }
+  const reads = paths.map((path): EffectFact => ({ effect: 'fs.read', ...where(path), ...deep }))
   return { table: 'passes', effects: reads, ...(program === 'npm' && !/^-/.test(given[0]!.text) && { runs: true }) }
+}
+
+/** Whether it reads all that is in a folder. */
+function isDeep(program: string, words: readonly Word[]): boolean {
+  if (program === 'rg' || program === 'git') return true
+  const isRecursive = words.some(({ text }) => /^(-[^-]*[rR]|--(dereference-)?recursive$)/.test(text))
+  return isRecursive && /^([ef]?grep|diff)$/.test(program)
 }
 
 /** The name that tables know a program by; undefined for one that lies somewhere else than programs of the system do. */

@@ -12,3 +12,14 @@ export function redirectProblem({ operator, descriptor = 0, target }: ReadRedire
 }
 
 const unknown = (operator: string): string => `a redirection that only the shell knows, ${operator}`
+
+/**
+ * Why the redirections of one command may mean another file together: what is open for reading, put on the descriptor of
+ * an output, is opened once more for writing by `> /dev/stderr`.
+ */
+export function entangled(redirects: readonly ReadRedirect[]): string | undefined {
+  const isAgain = ({ target = '' }: ReadRedirect): boolean => /^\/+dev\/+std(out|err)$/.test(target)
+  const again = redirects.find(isAgain)
+  const isTangle = redirects.some((one) => one.operator.startsWith('<') || one.operator.endsWith('&'))
+  return again && isTangle ? unknown(again.operator) : undefined
+}

@@ -19,7 +19,7 @@ import { moveShell, tellCommand } from './found-command.ts'
 import { isHarmlessAssignment } from './harmless-assignment.ts'
 import { hasExpansion, type PlainWord, plainWord } from './plain-word.ts'
 import type { ReadRedirect } from './reading.ts'
-import { redirectProblem } from './redirect-problem.ts'
+import { entangled, redirectProblem } from './redirect-problem.ts'
 import { unreadable } from './unreadable.ts'
 import { readsLines } from './unwrap.ts'
 import { mostWrappers } from './wrappers.ts'
@@ -170,6 +170,8 @@ function command(node: Command, place: Place, line: Line): void {
       redirects.push(redirectOf(part, line))
     }
   }
+  const problem = entangled(redirects)
+  if (problem !== undefined) findings.obstacle(problem)
   const found = { words, globs, unsure, env: Object.fromEntries(env), redirects }
   const readLine = lineReader(place, findings)
   tellCommand(found, { place, findings, readLine })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SecurityMode } from '../settings.ts'
+import type { SecurityMode } from '../rules/settings.ts'
 import { allowedProjectSettings } from './project-settings.ts'
 import { expandProjectVariables, refusedVariables, variablesIn } from './project-variables.ts'
 

@@ -1,5 +1,5 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { SecurityMode } from '../settings.ts'
+import type { SecurityMode } from '../rules/settings.ts'
 
 /** What is left of a project's settings, and a sentence about each thing that was dropped. */
 export interface ProjectSettings {

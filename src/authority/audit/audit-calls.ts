@@ -1,0 +1,70 @@
+import type { AuditRecord, AuditSink } from '../../core/authority.ts'
+import type { HookContexts, ToolHookContext } from '../../core/hook-map.ts'
+import type { Run } from '../../core/run.ts'
+import type { Judged } from '../gate.ts'
+
+/** Writes down what is decided about the calls of a run, and what becomes of those that start. */
+export interface CallAudit {
+  /** Before anything runs. A failing write stops the call. */
+  decided(ctx: ToolHookContext, judged: Judged): Promise<void>
+  /** The run was stopped while somebody was still deciding. */
+  cancelled(ctx: ToolHookContext): Promise<void>
+  started(ctx: HookContexts['tool:before']): Promise<void>
+  ended(ctx: HookContexts['tool:after']): Promise<void>
+  /** The run is over: what has started and not ended was cancelled. */
+  left(): Promise<void>
+}
+
+export function auditCalls(run: Run, audit: AuditSink): CallAudit {
+  const about = new Map<string, Partial<AuditRecord>>()
+  const running = new Map<string, number>()
+  const ofRun = {
+    sessionId: run.log.id,
+    runId: run.id,
+    ...(run.parent && { parentRunId: run.parent.id }),
+  }
+
+  const invocation = async (event: string, callId: string, details?: AuditRecord['details']): Promise<void> => {
+    const known = about.get(callId)
+    await audit.write({ class: 'ToolInvocation', event, ...ofRun, callId, ...known, ...(details && { details }) })
+  }
+  const elapsed = (callId: string): number => {
+    const since = running.get(callId) ?? run.clock.now()
+    running.delete(callId)
+    return run.clock.now() - since
+  }
+
+  return {
+    async decided({ callId, name, input, parentCallId }, { call, decision, approver }) {
+      const { origin, key, digest } = call ?? {}
+      const facts = { tool: name, ...(call && { origin, key, digest }) } as Partial<AuditRecord>
+      about.set(callId, facts)
+      await audit.write({
+        ...{ class: 'Approval', event: eventOf[decision.verdict], ...ofRun, callId, ...facts, decision },
+        ...(approver !== undefined && { approver }),
+        details: {
+          input,
+          effects: [...new Set(call?.effects.map(({ effect }) => effect))],
+          ...(parentCallId !== undefined && { parentCallId }),
+        },
+      })
+    },
+    async cancelled({ callId, name }) {
+      await audit.write({ class: 'Approval', event: 'ApprovalCancelled', ...ofRun, callId, tool: name })
+    },
+    async started({ callId }) {
+      running.set(callId, run.clock.now())
+      await invocation('ToolInvocationStarted', callId)
+    },
+    async ended({ callId, isError, outputBytes }) {
+      const event = isError ? 'ToolInvocationFailed' : 'ToolInvocationSucceeded'
+      await invocation(event, callId, { durationMs: elapsed(callId), outputBytes })
+    },
+    async left() {
+      for (const callId of [...running.keys()])
+        await invocation('ToolInvocationCancelled', callId, { durationMs: elapsed(callId) })
+    },
+  }
+}
+
+const eventOf = { allow: 'ApprovalGranted', ask: 'ApprovalRequired', deny: 'ApprovalDenied' } as const

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { AuditRecord, AuditSink } from '../../core/authority.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { CodedError } from '../../core/coded-error.ts'
+import { messageOf } from '../../core/errors.ts'
+import { createRedactor, type Redactor } from '../../platform/redact.ts'
+import { appendToChain, type KnownEnd } from './audit-append.ts'
+import { fitForAudit } from './audit-record.ts'
+
+export { type AuditCheck, verifyAudit } from './audit-chain.ts'
+
+export interface FileAuditOptions {
+  /** A file if it ends in `.jsonl`, for one writer at a time; else a folder, in which every sink has a file of its own. */
+  readonly path: string
+  /** Texts that are secret wherever they stand. */
+  readonly secrets?: readonly string[]
+  /** Variables, of which those named like a secret are taken out. Default: those of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** In place of one made of `secrets` and `env`. */
+  readonly redactor?: Redactor
+  /**
+   * When a record must have reached the disk, not only the file: `decision` before a call that is allowed and after each
+   * outcome; `outcome` after outcomes alone; `none` when the system likes. A crash of this process loses none of them.
+   */
+  readonly sync?: 'decision' | 'outcome' | 'none'
+  readonly clock?: Clock
+}
+
+/**
+ * An audit of JSON lines, each with the hash of the one before it. A write is done when its line is in the file; secrets
+ * are gone from it by then. An existing file is continued.
+ */
+export function createFileAudit(options: FileAuditOptions): AuditSink {
+  const { sync = 'decision', clock = systemClock } = options
+  const path = fileFor(options.path, clock)
+  const redactor = options.redactor ?? redactorFor(options)
+  let waiting: Waiting[] = []
+  let isFlushing = false
+  let known: KnownEnd | undefined
+
+  /** All that came while the last ones were written, with one write and at most one wait for the disk. */
+  async function flush(): Promise<void> {
+    isFlushing = true
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      try {
+        known = await appendToChain(path, { known, clock, links: batch, isSynced: batch.some((one) => one.isSynced) })
+        for (const { resolve } of batch) resolve()
+      } catch (cause) {
+        const problem = failure(path, cause)
+        for (const { reject } of batch) reject(problem)
+      }
+    }
+    isFlushing = false
+  }
+
+  return {
+    write(record) {
+      return new Promise((resolve, reject) => {
+        try {
+          const fields = fitForAudit(record, redactor)
+          waiting.push({ at: clock.now(), fields, isSynced: isSynced(record, sync), resolve, reject })
+          if (!isFlushing) void flush()
+        } catch (cause) {
+          reject(failure(path, cause))
+        }
+      })
+    },
+  }
+}
+
+interface Waiting {
+  readonly at: number
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly isSynced: boolean
+  readonly resolve: () => void
+  readonly reject: (problem: Error) => void
+}
+
+function fileFor(path: string, clock: Clock): string {
+  if (path.endsWith('.jsonl')) return path
+  const day = new Date(clock.now()).toISOString().slice(0, 10)
+  return join(path, `${day}-${process.pid}-${randomUUID().slice(0, 8)}.jsonl`)
+}
+
+/** The redactor knows the other spellings of a secret by itself. */
+function redactorFor({ secrets = [], env = process.env }: FileAuditOptions): Redactor {
+  const inHex = secrets.flatMap(hexesOf)
+  // The name is what makes a variable secret, so that it stays part of the name.
+  const envInHex = Object.entries(env).flatMap(([name, value = '']) =>
+    value.length < 8 ? [] : hexesOf(value).map((hex, i) => [`${name} ${i}`, hex] as const),
+  )
+  return createRedactor({ secrets: [...secrets, ...inHex], env: { ...env, ...Object.fromEntries(envInHex) } })
+}
+
+function hexesOf(secret: string): [string, string] {
+  const hex = Buffer.from(secret).toString('hex')
+  return [hex, hex.toUpperCase()]
+}
+
+function isSynced({ event, decision }: AuditRecord, sync: FileAuditOptions['sync']): boolean {
+  if (sync === 'none') return false
+  return /(?:Succeeded|Failed|Cancelled)$/.test(event) || (sync === 'decision' && decision?.verdict === 'allow')
+}
+
+function failure(path: string, cause: unknown): CodedError {
+  return new CodedError(
+    'Session/AuditWriteFailed',
+    `the audit ${path} could not be written: ${messageOf(cause)}; what it was to record is not done. Make room there, or choose another place`,
+    { cause },
+  )
+}

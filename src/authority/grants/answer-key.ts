@@ -1,0 +1,80 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { join } from 'node:path'
+import { writeFileAtomic } from '../../platform/files.ts'
+import { withLock } from '../../platform/lock.ts'
+import { PrivateFileError, readPrivateFile } from './private-file.ts'
+
+/** What somebody decided about one call, as it is signed: it counts for no other call, session, decision or person. */
+export interface SignedAnswer {
+  readonly sessionId: string
+  readonly callId: string
+  /** Of the call that was shown. */
+  readonly digest: string
+  readonly decision: 'allow' | 'deny'
+  readonly by: string
+  readonly scope?: string
+}
+
+/** Tells answers that a person gave from those that somebody wrote into a log. */
+export interface AnswerKey {
+  sign(answer: SignedAnswer): string
+  /** Whether `mac` was made for exactly this answer with the same key. */
+  verify(answer: SignedAnswer, mac: string | undefined): boolean
+}
+
+/** The key in the user's own folder; made by whoever needs it first, also when several processes do at once. */
+export async function openAnswerKey(folder: string): Promise<AnswerKey> {
+  const path = join(folder, 'approval.key')
+  const secret = (await readSecret(path)) ?? (await withLock(`${path}.lock`, () => makeSecret(path)))
+  return answerKeyFromSecret(secret)
+}
+
+/** A key of the operator's own, for answers that are given on one machine and used on another. */
+export function answerKeyFromSecret(secret: Uint8Array): AnswerKey {
+  if (!(secret instanceof Uint8Array) || secret.length < secretBytes)
+    throw new TypeError(`The secret for signed answers must be at least ${secretBytes} random bytes`)
+  const key = Uint8Array.from(secret)
+  const macOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
+
+  return {
+    sign(answer) {
+      const text = signedText(answer)
+      if (text === undefined) throw new TypeError('An answer to sign needs sessionId, callId, digest, decision and by')
+      return macOf(text).toString('hex')
+    },
+    verify(answer, mac) {
+      const text = signedText(answer)
+      if (text === undefined || typeof mac !== 'string' || !/^[0-9a-f]{64}$/.test(mac)) return false
+      return timingSafeEqual(macOf(text), Buffer.from(mac, 'hex'))
+    },
+  }
+}
+
+const secretBytes = 32
+
+async function readSecret(path: string): Promise<Uint8Array | undefined> {
+  const file = await readPrivateFile(path)
+  if (!file) return undefined
+  const text = file.text.trim()
+  if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex')
+  throw new PrivateFileError(
+    `${path} is no key of ${secretBytes} bytes; delete it to get a new one, and what was answered but not used yet is asked again`,
+  )
+}
+
+async function makeSecret(path: string): Promise<Uint8Array> {
+  const there = await readSecret(path)
+  if (there) return there
+  const secret = randomBytes(secretBytes)
+  await writeFileAtomic(path, `${secret.toString('hex')}\n`)
+  return secret
+}
+
+/** One text for one answer, in a fixed order and with a name, so that it can never be taken for something else. */
+function signedText(answer: SignedAnswer): string | undefined {
+  const { sessionId, callId, digest, decision, by, scope } = answer ?? {}
+  const fields = [sessionId, callId, digest, decision, by]
+  const isWhole = fields.every((field) => typeof field === 'string') && (decision === 'allow' || decision === 'deny')
+  if (!isWhole || (scope !== undefined && typeof scope !== 'string')) return undefined
+  return JSON.stringify(['libero answer 1', ...fields, scope ?? null])
+}

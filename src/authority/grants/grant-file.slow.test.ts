@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ToolOrigin } from '../../core/authority.ts'
+import { systemClock } from '../../core/clock.ts'
+import { createGrantFile } from './grant-file.ts'
+import { createGrants, type Grants } from './grants.ts'
+
+const origin: ToolOrigin = { layer: 'bundled' }
+let folder: string
+let children: ChildProcess[]
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'libero-grants-'))
+  children = []
+})
+
+afterEach(async () => {
+  for (const child of children) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('among processes', { timeout: 60_000 }, () => {
+  test('what several grant and revoke at the same time is all there, and all gone', async () => {
+    const code = `
+      for (let i = 0; i < 10; i++) {
+        await grants.add({ ...about, key: process.pid + ' kept ' + i })
+        await grants.add({ ...about, key: process.pid + ' gone ' + i })
+        await grants.revoke(({ key }) => key === process.pid + ' gone ' + i)
+      }`
+    const exits = [1, 2, 3].map(() => once(start(code), 'exit'))
+    expect(await Promise.all(exits)).toEqual(Array(3).fill([0, null]))
+    const keys = (await load()).list().map(({ key }) => key)
+    expect(keys).toHaveLength(30)
+    expect(keys.every((key) => key.includes('kept'))).toBe(true)
+    expect(await readdir(join(folder, 'home'))).toEqual(['grants.json'])
+  })
+
+  test('a process that revokes takes the approval from one that is running', async () => {
+    const here = await load()
+    await here.add({ tool: 'shell', key: 'ls', origin, scope: 'always', grantedBy: 'ada' })
+    const wanted = { tool: 'shell', key: 'ls', origin, sessionIds: ['s'] }
+    expect(here.find(wanted)).toBeDefined()
+    expect(await once(start('await grants.revoke(() => true)'), 'exit')).toEqual([0, null])
+    await here.load()
+    expect(here.find(wanted)).toBeUndefined()
+  })
+
+  test('one that is killed in the middle leaves a file that holds, and blocks nobody', async () => {
+    const child = start(`
+      console.log('ready')
+      for (let i = 0; ; i++) await grants.add({ ...about, key: 'k' + i })`)
+    await once(child.stdout!, 'data')
+    const here = await load()
+    for (let i = 0; i < 1_000 && here.list().length < 5; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await here.load()
+    }
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await here.add({ tool: 'shell', key: 'after', origin, scope: 'always', grantedBy: 'ada' })
+    const keys = here.list().map(({ key }) => key)
+    expect(keys.length).toBeGreaterThanOrEqual(6)
+    expect(keys).toEqual([...Array.from({ length: keys.length - 1 }, (_, i) => `k${i}`), 'after'])
+  })
+
+  test('those who need the key for answers at the same time get the same one', async () => {
+    const code = `
+      const key = await openAnswerKey(home)
+      console.log(key.sign({ sessionId: 's', callId: 'c', digest: 'd', decision: 'allow', by: 'ada' }))`
+    const macs = await Promise.all(Array.from({ length: 6 }, () => outputOf(start(code))))
+    expect(macs[0]).toMatch(/^[0-9a-f]{64}\n$/)
+    expect(new Set(macs).size).toBe(1)
+    expect(await readFile(join(folder, 'home', 'approval.key'), 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+  })
+})
+
+async function load(): Promise<Grants> {
+  const grants = createGrants({ clock: systemClock, store: createGrantFile(join(folder, 'home', 'grants.json')) })
+  await grants.load()
+  return grants
+}
+
+function start(code: string): ChildProcess {
+  const at = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href)
+  const script = `
+    import { systemClock } from ${at('../../core/clock.ts')}
+    import { createGrantFile } from ${at('grant-file.ts')}
+    import { createGrants } from ${at('grants.ts')}
+    import { openAnswerKey } from ${at('answer-key.ts')}
+    const home = ${JSON.stringify(join(folder, 'home'))}
+    const about = { tool: 'shell', origin: { layer: 'bundled' }, scope: 'always', grantedBy: 'ada' }
+    const grants = createGrants({ clock: systemClock, store: createGrantFile(home + '/grants.json') })
+    await grants.load()
+    ${code}`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  return child
+}
+
+async function outputOf(child: ChildProcess): Promise<string> {
+  let text = ''
+  child.stdout!.on('data', (chunk) => (text += chunk))
+  await once(child, 'close')
+  return text
+}

@@ -1,0 +1,185 @@
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import type { Grant } from './grant.ts'
+import { createGrantFile } from './grant-file.ts'
+import { createGrants, type GrantStore } from './grants.ts'
+import { PrivateFileError } from './private-file.ts'
+
+const grant: Grant = {
+  ...{ tool: 'shell', key: 'npm test', origin: { layer: 'bundled' }, scope: 'session', sessionId: 's-1' },
+  ...{ grantedAt: 1_000, grantedBy: 'ada' },
+}
+
+let folder: string
+let path: string
+let file: GrantStore
+let umask: number
+
+beforeEach(async () => {
+  umask = process.umask()
+  folder = await mkdtemp(join(tmpdir(), 'libero-grants-'))
+  path = join(folder, 'home', 'grants.json')
+  file = createGrantFile(path)
+})
+
+afterEach(async () => {
+  process.umask(umask)
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('what is granted is there after a restart, whatever its scope', async () => {
+  const clock = fakeClock(1_000)
+  const before = createGrants({ clock, store: file })
+  const { grantedAt: _, ...given } = grant
+  await before.add(given)
+  const after = createGrants({ clock, store: createGrantFile(path) })
+  await after.load()
+  expect(after.list()).toEqual([grant])
+  await after.clearSession('s-1')
+  await before.load()
+  expect(before.list()).toEqual([])
+})
+
+test('B016 an approval for a project is kept only where that is switched on', async () => {
+  const clock = fakeClock(1_000)
+  const { sessionId: _, grantedAt: __, ...given } = grant
+  const ofProject = { ...given, scope: 'project', project: '/work' } as const
+  const wanted = { tool: 'shell', key: 'npm test', origin: grant.origin, sessionIds: ['new'], project: '/work' }
+
+  await expect(createGrants({ clock, store: file }).add(ofProject)).rejects.toThrow(/projectScope/)
+  expect(await readdir(folder)).toEqual([])
+
+  await createGrants({ clock, store: file, projectScope: true }).add(ofProject)
+  expect(await readdir(join(folder, 'home'))).toEqual(['grants.json'])
+  const later = createGrants({ clock, store: createGrantFile(path), projectScope: true })
+  await later.load()
+  expect(later.find(wanted)).toMatchObject({ scope: 'project' })
+  expect(later.find({ ...wanted, project: '/other' })).toBeUndefined()
+})
+
+test('reading makes nothing, and there is nothing to read at first', async () => {
+  expect(await file.read()).toEqual([])
+  expect(await readdir(folder)).toEqual([])
+})
+
+test('FS-19 the file is for its owner alone, also without a umask, and nothing is left beside it', async () => {
+  process.umask(0)
+  await add(grant)
+  expect(await modeOf(path)).toBe(0o600)
+  expect(await modeOf(join(folder, 'home'))).toBe(0o700)
+  expect(await readdir(join(folder, 'home'))).toEqual(['grants.json'])
+})
+
+test('an edit that changes nothing writes nothing', async () => {
+  await add(grant)
+  const { mtimeMs, ino } = await stat(path)
+  await file.change((grants) => grants)
+  expect(await stat(path)).toMatchObject({ mtimeMs, ino })
+})
+
+test('what another process wrote is seen at the next look, and the same list comes back while nothing changes', async () => {
+  await add(grant)
+  const first = await file.read()
+  expect(await file.read()).toBe(first)
+  await createGrantFile(path).change(() => [{ ...grant, key: 'npm tesT' }]) // of the same size
+  expect(await file.read()).toMatchObject([{ key: 'npm tesT' }])
+  await rm(path)
+  expect(await file.read()).toEqual([])
+})
+
+test('a file that looks as old and as big as before is read again', async () => {
+  await add(grant)
+  await file.read()
+  const { atime, mtime } = await stat(path)
+  const text = await readFile(path, 'utf8')
+  await writeFile(path, text.replace('s-1', 's-2'))
+  await utimes(path, atime, mtime)
+  expect(await file.read()).toMatchObject([{ sessionId: 's-2' }])
+})
+
+test.each([
+  ['no JSON', '{"version": 1,', 'version 1'],
+  ['empty', '', 'version 1'],
+  ['null', 'null', 'version 1'],
+  ['of a newer version', JSON.stringify({ version: 2, grants: [] }), 'version 1'],
+  ['without a list', JSON.stringify({ version: 1, grants: {} }), 'no list'],
+  ['with half a grant', JSON.stringify({ version: 1, grants: [grant, { ...grant, tool: undefined }] }), 'grants[1]'],
+  ['with a limit nobody knows', JSON.stringify({ version: 1, grants: [{ ...grant, onlyOn: 'monday' }] }), 'onlyOn'],
+])('a file that is %s counts for nothing and is left as it is', async (_, text, word) => {
+  await add(grant)
+  expect(await file.read()).toHaveLength(1)
+  await writeFile(path, text)
+  for (const attempt of [() => file.read(), () => add(grant)]) {
+    const error = await attempt().catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(PrivateFileError)
+    expect(String(error)).toContain(word)
+    expect(String(error)).toContain(path)
+  }
+  expect(await readFile(path, 'utf8')).toBe(text)
+})
+
+test('FS-19 a link in its place is refused and left as it is', async () => {
+  await add(grant)
+  const elsewhere = join(folder, 'elsewhere.json')
+  await rename(path, elsewhere)
+  await symlink(elsewhere, path)
+  const before = await readFile(elsewhere, 'utf8')
+  await expect(file.read()).rejects.toThrow(/symbolic link/)
+  await expect(add({ ...grant, key: 'ls' })).rejects.toThrow(/symbolic link/)
+  expect(await readFile(elsewhere, 'utf8')).toBe(before)
+})
+
+test.each([0o644, 0o660, 0o602])('FS-19 a file of mode %o is refused, also when it was fine before', async (mode) => {
+  await add(grant)
+  expect(await file.read()).toHaveLength(1)
+  await chmod(path, mode)
+  await expect(file.read()).rejects.toThrow(`chmod 600 ${path}`)
+  await expect(add(grant)).rejects.toThrow(PrivateFileError)
+  await chmod(path, 0o600)
+  expect(await file.read()).toHaveLength(1)
+})
+
+test('FS-19 a folder that others may write to is refused, before anything is written', async () => {
+  await mkdir(join(folder, 'home'))
+  await chmod(join(folder, 'home'), 0o777)
+  await expect(add(grant)).rejects.toThrow(`chmod 700 ${join(folder, 'home')}`)
+  expect(await readdir(join(folder, 'home'))).toEqual([])
+})
+
+test('a folder in its place is refused', async () => {
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  await expect(file.read()).rejects.toThrow(/is not a file/)
+})
+
+test.skipIf(process.getuid?.() !== 0)('FS-19 a file or folder of somebody else is refused', async () => {
+  await add(grant)
+  await chown(path, 12_345, 12_345)
+  await expect(file.read()).rejects.toThrow(/belongs to user 12345/)
+  await chown(path, 0, 0)
+  await chown(join(folder, 'home'), 12_345, 12_345)
+  await expect(file.read()).rejects.toThrow(/belongs to user 12345/)
+})
+
+async function add(one: Grant): Promise<void> {
+  await file.change((grants) => [...grants, one])
+}
+
+async function modeOf(at: string): Promise<number> {
+  return (await stat(at)).mode & 0o777
+}

@@ -1,0 +1,229 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { ToolOrigin } from '../../core/authority.ts'
+import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
+import { type Grant, isSameGrant } from './grant.ts'
+import { createGrants, type GrantIdentity, type GrantStore, type Grants } from './grants.ts'
+
+const bundled: ToolOrigin = { layer: 'bundled' }
+const call: GrantIdentity = { tool: 'shell', key: 'npm test', origin: bundled, sessionIds: ['s-1'], project: '/work' }
+const ofSession = {
+  tool: 'shell',
+  key: 'npm test',
+  origin: bundled,
+  scope: 'session',
+  sessionId: 's-1',
+  grantedBy: 'ada',
+} as const
+const { sessionId: _, ...unscoped } = ofSession
+const always = { ...unscoped, scope: 'always' } as const
+const ofProject = { ...unscoped, scope: 'project', project: '/work' } as const
+
+let clock: FakeClock
+let grants: Grants
+
+beforeEach(() => {
+  clock = fakeClock(1_000)
+  grants = createGrants({ clock, projectScope: true })
+})
+
+describe('what is found', () => {
+  test('is what was granted for this tool and key, and nothing else', async () => {
+    expect(grants.find(call)).toBeUndefined()
+    await grants.add(ofSession)
+    expect(grants.find(call)).toEqual({ ...ofSession, grantedAt: 1_000 })
+    expect(grants.find({ ...call, tool: 'exec' })).toBeUndefined()
+    expect(grants.find({ ...call, key: 'npm' })).toBeUndefined()
+    expect(grants.find({ ...call, key: 'npm test ' })).toBeUndefined()
+  })
+
+  test('is never what only has the same tool and key when they are written in one', async () => {
+    await grants.add({ ...always, tool: 'a\nb', key: 'c' })
+    expect(grants.find({ ...call, tool: 'a', key: 'b\nc' })).toBeUndefined()
+  })
+
+  test('B015 approvals end with the session, and when it is cleared', async () => {
+    await grants.add(ofSession)
+    await grants.add({ ...ofSession, key: 'ls' })
+    await grants.add({ ...ofSession, sessionId: 's-2' })
+    await grants.add({ ...always, key: 'pwd' })
+    expect(grants.find({ ...call, sessionIds: ['s-3'] })).toBeUndefined()
+    await grants.clearSession('s-1')
+    expect(grants.find(call)).toBeUndefined()
+    expect(grants.list().map(({ key }) => key)).toEqual(['npm test', 'pwd'])
+  })
+
+  test('AG-03 what was approved in a child does not hold for its parent or its siblings', async () => {
+    await grants.add({ ...ofSession, sessionId: 'child' })
+    expect(grants.find({ ...call, sessionIds: ['child', 'root'] })).toBeDefined()
+    expect(grants.find({ ...call, sessionIds: ['grandchild', 'child', 'root'] })).toBeDefined()
+    expect(grants.find({ ...call, sessionIds: ['root'] })).toBeUndefined()
+    expect(grants.find({ ...call, sessionIds: ['sibling', 'root'] })).toBeUndefined()
+  })
+
+  test.each<[string, ToolOrigin]>([
+    ['of another layer', { layer: 'project' }],
+    ['from a file', { layer: 'bundled', path: '/work/.libero/tools/shell.ts' }],
+    ['with other code', { layer: 'bundled', digest: 'abc' }],
+  ])('B034 a tool of the same name %s does not inherit approvals', async (_, origin) => {
+    for (const grant of [ofSession, always, ofProject]) await grants.add(grant)
+    expect(grants.find({ ...call, origin })).toBeUndefined()
+  })
+
+  test('B034 an approval does not outlive a change of the code it was given to', async () => {
+    const origin = { layer: 'project', path: '/work/.libero/tools/deploy.ts', digest: 'one' } as const
+    await grants.add({ ...always, origin })
+    expect(grants.find({ ...call, origin: { ...origin } })).toBeDefined()
+    expect(grants.find({ ...call, origin: { ...origin, digest: 'two' } })).toBeUndefined()
+    expect(grants.find({ ...call, origin: { layer: 'project', path: origin.path } })).toBeUndefined()
+  })
+
+  test('holds always, wherever, if that is its scope', async () => {
+    await grants.add(always)
+    expect(grants.find({ ...call, sessionIds: ['new'], project: '/other' })).toMatchObject({ scope: 'always' })
+  })
+
+  test('holds for its project alone, if that is its scope', async () => {
+    await grants.add(ofProject)
+    expect(grants.find({ ...call, sessionIds: ['new'] })).toMatchObject({ scope: 'project' })
+    expect(grants.find({ ...call, project: '/work/inner' })).toBeUndefined()
+    const { project: _, ...nowhere } = call
+    expect(grants.find(nowhere)).toBeUndefined()
+  })
+
+  test('is none any more from its last moment on', async () => {
+    await grants.add({ ...ofSession, expiresAt: 5_000 })
+    await clock.advance(3_999)
+    expect(grants.find(call)).toBeDefined()
+    await clock.advance(1)
+    expect(grants.find(call)).toBeUndefined()
+    expect(grants.list()).toEqual([])
+    await grants.add(ofSession)
+    expect(grants.find(call)).toMatchObject({ grantedAt: 5_000 })
+  })
+
+  test('says what it is bound to, and what is not bound comes first', async () => {
+    const bound = { '/work/package.json': 'abc' }
+    await grants.add({ ...ofSession, bound })
+    expect(grants.find(call)).toMatchObject({ bound })
+    await grants.add(always)
+    expect(grants.find(call)).toMatchObject({ scope: 'always' })
+  })
+})
+
+test('nothing is kept for a project unless that is switched on, and what others kept does not count', async () => {
+  const store = fakeStore()
+  const off = createGrants({ clock, store })
+  await expect(off.add(ofProject)).rejects.toThrow(expect.objectContaining({ code: 'ProjectScopeOff' }))
+  expect(store.kept).toEqual([])
+  await createGrants({ clock, store, projectScope: true }).add(ofProject)
+  await off.load()
+  expect(off.find(call)).toBeUndefined()
+})
+
+test('granting the same twice keeps the first; by whom and when makes no difference', async () => {
+  await grants.add({ ...ofSession, bound: { a: '1', b: '2' } })
+  await clock.advance(50)
+  await grants.add({ ...ofSession, bound: { b: '2', a: '1' }, grantedBy: 'bob' })
+  expect(grants.list()).toMatchObject([{ grantedAt: 1_000, grantedBy: 'ada' }])
+  await grants.add({ ...ofSession, bound: { a: '1', b: '3' } })
+  expect(grants.list()).toHaveLength(2)
+})
+
+test('what was bound to a file that has changed is revoked by what it says, and can be granted anew', async () => {
+  await grants.add({ ...ofSession, bound: { '/work/package.json': 'before' } })
+  const stale = { ...grants.find(call)! }
+  expect(await grants.revoke((grant) => isSameGrant(grant, stale))).toBe(1)
+  expect(await grants.revoke((grant) => isSameGrant(grant, stale))).toBe(0)
+  expect(grants.find(call)).toBeUndefined()
+  await grants.add({ ...ofSession, bound: { '/work/package.json': 'after' } })
+  expect(grants.find(call)?.bound).toEqual({ '/work/package.json': 'after' })
+})
+
+test.each([
+  ['once', { ...unscoped, scope: 'once' }, 'scope'],
+  ['a denial', { ...ofSession, decision: 'deny' }, 'decision'],
+  ['no session', { ...unscoped, scope: 'session' }, 'sessionId'],
+  ['no project', { ...unscoped, scope: 'project' }, 'project'],
+  ['a session for always', { ...always, sessionId: 's-1' }, 'sessionId'],
+  ['no tool', { ...always, tool: '' }, 'tool'],
+  ['no key', { ...always, key: '' }, 'key'],
+  ['an unknown layer', { ...always, origin: { layer: 'user' } }, 'origin'],
+  ['an origin that says more', { ...always, origin: { layer: 'host', version: '1' } }, 'origin'],
+  ['a wrong time', { ...always, expiresAt: Number.NaN }, 'expiresAt'],
+  ['a wrong binding', { ...always, bound: { file: 1 } }, 'bound'],
+  ['nobody', { ...always, grantedBy: undefined }, 'grantedBy'],
+])('what is no approval to keep is refused: %s', async (_, grant, word) => {
+  await expect(grants.add(grant as unknown as Grant)).rejects.toThrow(word)
+  expect(grants.list()).toEqual([])
+})
+
+test('what was granted cannot be changed by whoever granted it', async () => {
+  const bound: Record<string, string> = { file: 'abc' }
+  await grants.add({ ...ofSession, bound })
+  bound.file = 'other'
+  expect(grants.find(call)?.bound).toEqual({ file: 'abc' })
+})
+
+test('sessions that nobody clears do not pile up for ever, and what is meant to last stays', async () => {
+  const store = fakeStore()
+  grants = createGrants({ clock, store })
+  store.kept = Array.from({ length: 3_000 }, (_, n) => ({ ...ofSession, sessionId: `old-${n}`, grantedAt: n }))
+  store.kept = [{ ...always, grantedAt: 0 }, ...store.kept]
+  await grants.add({ ...ofSession, sessionId: 'new' })
+  expect(store.kept).toHaveLength(2_001)
+  expect(store.kept.at(0)?.scope).toBe('always')
+  expect(store.kept.at(-1)?.sessionId).toBe('new')
+})
+
+describe('with a store', () => {
+  test('what another process granted or revoked counts after the next look', async () => {
+    const store = fakeStore()
+    const [here, there] = [createGrants({ clock, store }), createGrants({ clock, store })]
+    await here.add(always)
+    expect(there.find(call)).toBeUndefined()
+    await there.load()
+    expect(there.find(call)).toBeDefined()
+    await there.revoke(() => true)
+    await here.load()
+    expect(here.find(call)).toBeUndefined()
+  })
+
+  test('a store that cannot be trusted any more takes everything with it', async () => {
+    const store = fakeStore()
+    grants = createGrants({ clock, store })
+    await grants.add(always)
+    store.read = () => Promise.reject(new Error('broken'))
+    await expect(grants.load()).rejects.toThrow('broken')
+    expect(grants.find(call)).toBeUndefined()
+    expect(grants.list()).toEqual([])
+  })
+
+  test('what could not be written is not remembered', async () => {
+    const store = fakeStore()
+    grants = createGrants({ clock, store })
+    store.change = () => Promise.reject(new Error('disk full'))
+    await expect(grants.add(always)).rejects.toThrow('disk full')
+    expect(grants.find(call)).toBeUndefined()
+  })
+
+  test('a slow reading never replaces a newer one', async () => {
+    const store = fakeStore()
+    grants = createGrants({ clock, store })
+    const slow = Promise.withResolvers<readonly Grant[]>()
+    store.read = () => slow.promise
+    const looked = grants.load()
+    const added = grants.add(always)
+    slow.resolve([])
+    await Promise.all([looked, added])
+    expect(grants.find(call)).toBeDefined()
+  })
+})
+
+function fakeStore() {
+  const store = {
+    kept: [] as readonly Grant[],
+    read: async () => store.kept,
+    change: async (edit: Parameters<GrantStore['change']>[0]) => (store.kept = edit(store.kept)),
+  }
+  return store
+}

@@ -1,0 +1,91 @@
+import { type BigIntStats, constants } from 'node:fs'
+import { type FileHandle, lstat, open, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { AgentError } from '../../core/errors.ts'
+import { codeOf } from '../../platform/files.ts'
+
+/** What a file says that only its owner can have written, and what tells when it has changed. */
+export interface PrivateText {
+  readonly text: string
+  readonly stamp: string
+}
+
+/** A file that decides about permissions is not as it must be, so nothing in it counts. Only its owner can mend that. */
+export class PrivateFileError extends AgentError {}
+
+/** Reads a file that others can neither read nor put in place; undefined when there is none. */
+export async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
+  await refuseOpenFolder(dirname(path))
+  const file = await ifThere(() => openUnlinked(path))
+  if (!file) return undefined
+  try {
+    const info = await file.stat({ bigint: true })
+    refuseOthers(path, info)
+    return { text: await file.readFile('utf8'), stamp: stampIn(info) }
+  } finally {
+    await file.close()
+  }
+}
+
+/** The stamp that a file has now, without opening it; undefined when there is none. */
+export async function stampOf(path: string): Promise<string | undefined> {
+  const info = await ifThere(() => lstat(path, { bigint: true }))
+  return info && stampIn(info)
+}
+
+/** Who may write to the folder may put another file in place. */
+async function refuseOpenFolder(folder: string): Promise<void> {
+  const info = await ifThere(() => stat(folder, { bigint: true }))
+  if (!info) return
+  const owner = foreignOwner(info)
+  if (owner !== undefined)
+    throw new PrivateFileError(`${folder} belongs to user ${owner}, so nothing in it counts; use a folder of your own`)
+  if (hasModes && (info.mode & 0o022n) !== 0n)
+    throw new PrivateFileError(
+      `${folder} can be written by others (mode ${modeOf(info)}), so nothing in it counts; look through it, then run: chmod 700 ${folder}`,
+    )
+}
+
+const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants
+
+async function openUnlinked(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    if (codeOf(error) !== 'ELOOP') throw error
+    throw new PrivateFileError(`${path} is a symbolic link, so nothing in it counts; put the real file in its place`)
+  }
+}
+
+function refuseOthers(path: string, info: BigIntStats): void {
+  if (!info.isFile()) throw new PrivateFileError(`${path} is not a file, so nothing in it counts; move it away`)
+  const owner = foreignOwner(info)
+  if (owner !== undefined)
+    throw new PrivateFileError(`${path} belongs to user ${owner}, so nothing in it counts; move it away`)
+  if (hasModes && (info.mode & 0o077n) !== 0n)
+    throw new PrivateFileError(
+      `${path} is open to others (mode ${modeOf(info)}), so nothing in it counts; look through it, then run: chmod 600 ${path}`,
+    )
+}
+
+const hasModes = process.platform !== 'win32'
+
+function foreignOwner({ uid }: BigIntStats): bigint | undefined {
+  const own = process.getuid?.()
+  return own === undefined || uid === BigInt(own) ? undefined : uid
+}
+
+const modeOf = ({ mode }: BigIntStats): string => (mode & 0o7777n).toString(8)
+
+function stampIn({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`
+}
+
+async function ifThere<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,172 @@
+import type { Decision, ToolOrigin } from '../../core/authority.ts'
+import type { Redactor } from '../../platform/redact.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { JudgedCall } from '../judged-call.ts'
+import { argumentLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
+import { maskSecrets } from './mask-secrets.ts'
+
+/** How long an approval may hold. */
+export type ConsentScope = 'once' | 'session' | 'project' | 'always'
+
+export interface ConsentOptions {
+  /** Why somebody is asked. */
+  readonly decision: Decision
+  /** Where the call runs. */
+  readonly cwd: string
+  /** What holds it in, in a few words. */
+  readonly sandbox?: string
+  /** What the approval is about as it is now; it counts only while these stay as they are. */
+  readonly files?: readonly { readonly path: string; readonly digest: string }[]
+  /** Tools of the same name that this one has taken the place of. */
+  readonly shadows?: readonly ToolOrigin[]
+  /** Knows the secrets that are masked. */
+  readonly redactor?: Redactor
+}
+
+/**
+ * What a person is shown who is asked about a call. Drawn from the call alone: no word in it is the model's but as an
+ * argument, and nothing of the call is left out. Every line is one line, and does nothing to a terminal.
+ */
+export interface Consent {
+  readonly title: string
+  readonly lines: readonly string[]
+  /** Title and lines. */
+  readonly text: string
+  readonly truncated: false
+  /** Characters of the arguments. */
+  readonly length: number
+  /** Secrets that are not shown. Nothing else is hidden. */
+  readonly masked: number
+  /** What may be offered. */
+  readonly scopes: readonly ConsentScope[]
+  /** What to mind; part of the lines, too. */
+  readonly notes: readonly string[]
+}
+
+/** Draws the consent for a call. */
+export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
+  const { decision, cwd, sandbox, files = [], shadows = [], redactor } = options
+  const { tool, origin, input, shell, effects } = call
+  const seen = { masked: 0, hasHidden: false }
+  const show = (text: string, lines: 'kept' | 'shown' = 'shown'): string => {
+    const masked = redactor ? maskSecrets(text, redactor) : text
+    if (masked !== text) seen.masked += placeholdersIn(masked) - placeholdersIn(text)
+    if (fullyVisible(masked, { lines: 'kept' }) !== masked) seen.hasHidden = true
+    return fullyVisible(masked, { lines })
+  }
+  const args = argumentLines(input, show)
+  const onceOnly = whyOnce(call, decision)
+  const body = [
+    `tool: ${show(tool)} (${show(originText(origin))})`,
+    ...shadows.map((other) => `takes the place of: ${show(tool)} (${show(originText(other))})`),
+    `asked because: ${show(decision.why)}${decision.rule === undefined ? '' : ` (${show(decision.rule)})`}`,
+    `runs in: ${show(cwd)}`,
+    ...(sandbox === undefined ? [] : [`sandbox: ${show(sandbox)}`]),
+    ...(shell ? commandLines(shell, show) : [effectsLine(effects, show)]),
+    ...files.map(({ path, digest }) => `file as it is now: ${show(path)} (${show(digest)})`),
+    ...args.lines,
+  ]
+  const notes = [
+    ...(args.hasPadding ? ['There is text behind many blanks or empty lines: read to the end.'] : []),
+    ...(seen.hasHidden ? ['Characters that cannot be seen are shown escaped.'] : []),
+    ...(seen.masked > 0 ? [`Only secrets are masked, ${seen.masked} of them: [REDACTED:…]. All else is shown.`] : []),
+    ...(onceOnly === undefined ? [] : [`Can be approved for this once only: ${onceOnly}.`]),
+  ]
+  const title = `Allow ${show(tool)}?`
+  const lines = [...body, ...notes.map((note) => `note: ${note}`)]
+  return {
+    title,
+    lines,
+    text: [title, ...lines].join('\n'),
+    truncated: false,
+    length: args.length,
+    masked: seen.masked,
+    scopes: scopesFor(call, decision),
+    notes,
+  }
+}
+
+/** How long an approval of this call may hold: more than `once` only where it can be remembered for what it says. */
+export function scopesFor(call: JudgedCall, decision: Decision): readonly ConsentScope[] {
+  return whyOnce(call, decision) === undefined ? everyScope : ['once']
+}
+
+/** What goes to whoever is asked about one call. Plain JSON. */
+export interface ApprovePayload extends Readonly<Record<string, unknown>> {
+  readonly kind: 'Approve'
+  readonly toolId: string
+  readonly approvalKey: string
+  /** The consent as one text. */
+  readonly description: string
+  readonly call: AskedCallInfo
+  readonly consent: Omit<Consent, 'text'>
+  /** What is approved, and nothing else. */
+  readonly digest: string
+  readonly scopes: readonly ConsentScope[]
+}
+
+export interface AskedCallInfo {
+  readonly callId: string
+  readonly tool: string
+  readonly origin: ToolOrigin
+  readonly effects: JudgedCall['effects']
+}
+
+export interface ApproveOptions extends ConsentOptions {
+  readonly callId: string
+  /** Default: that of the call. */
+  readonly digest?: string
+}
+
+/** The payload of an `Approve` request for one call. */
+export function approvePayload(call: JudgedCall, options: ApproveOptions): ApprovePayload {
+  const { text, ...consent } = consentOf(call, options)
+  const { tool, origin, effects, key } = call
+  return {
+    kind: 'Approve',
+    toolId: tool,
+    approvalKey: key,
+    description: text,
+    call: { callId: options.callId, tool, origin, effects },
+    consent,
+    digest: options.digest ?? call.digest,
+    scopes: consent.scopes,
+  }
+}
+
+/** Several calls in one question. Each is judged, shown and answered by itself. */
+export interface BatchPayload extends Readonly<Record<string, unknown>> {
+  readonly kind: 'Approve'
+  readonly toolId: string
+  readonly approvalKey: string
+  readonly description: string
+  readonly calls: readonly ApprovePayload[]
+  /** What may be offered for all of them together. */
+  readonly scopes: readonly ConsentScope[]
+}
+
+/** The payload of an `Approve` request for several calls. */
+export function batchPayload(list: readonly ApprovePayload[]): BatchPayload {
+  const tools = [...new Set(list.map(({ toolId }) => toolId))]
+  return {
+    kind: 'Approve',
+    toolId: tools.join(', '),
+    approvalKey: list.map(({ approvalKey }) => approvalKey).join(', '),
+    description: list.map(({ description }, i) => `${i + 1} of ${list.length}. ${description}`).join('\n\n'),
+    calls: list,
+    scopes: everyScope.filter((scope) => list.every(({ scopes }) => scopes.includes(scope))),
+  }
+}
+
+const everyScope: readonly ConsentScope[] = ['once', 'session', 'project', 'always']
+
+const placeholdersIn = (text: string): number => text.match(/\[REDACTED:\d+\]/g)?.length ?? 0
+
+/** Why an approval must not outlive this call. */
+function whyOnce({ shell }: JudgedCall, { by }: Decision): string | undefined {
+  if (by === 'floor') return 'it could hurt beyond repair'
+  if (!shell) return undefined
+  if (!shell.isWhole || shell.obstacles.length > 0) return 'not all that it does can be known'
+  const never = shell.commands.find(({ mayRemember }) => !mayRemember)
+  return never && `what ${fullyVisible(ending(never.command.words[0] ?? 'this'))} does depends on more than its words`
+}

@@ -1,0 +1,127 @@
+import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
+import { allowingCommandRules } from './allow-commands.ts'
+import type { PathPlace } from './canonical-path.ts'
+import type { Match, Rule } from './rule-entry.ts'
+import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
+
+/**
+ * Rules that allow: the key covers a call whole, else each of its effects needs a rule; of a shell line each command
+ * does. Everything is compared exactly as it is written.
+ */
+export function allowance(rules: readonly Rule[], place: PathPlace): Match {
+  const byTool = group(rules.filter(({ about, name }) => about === 'tool' || name === 'spawn'))
+  const tools = new Map([...byTool].map(([name, own]) => [name, patterns(own, (pattern) => pattern)]))
+  const commandRules = new Map<string, ReturnType<typeof allowingCommandRules>>()
+  const effects = new Map(
+    [...group(rules.filter(({ about }) => about === 'effect'))].map(([name, own]) => [
+      name,
+      patterns(own, (pattern) => (name.startsWith('fs.') ? withHome(pattern, place) : pattern)),
+    ]),
+  )
+  const coverOf: CoverFact = (fact) => {
+    const isServer = fact.effect.startsWith('mcp:')
+    return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target)
+  }
+  return (call) => {
+    if (rules.length === 0) return undefined
+    if (!call.shell) {
+      const own = tools.get(call.tool)?.(call.key)
+      if (own) return [own]
+      return call.effects.length > 0 ? coverAll(call.effects, coverOf) : undefined
+    }
+    let byCommand = commandRules.get(call.tool)
+    if (!byCommand) commandRules.set(call.tool, (byCommand = allowingCommandRules(byTool.get(call.tool) ?? [])))
+    return coverLine(call, call.shell, byCommand, coverOf)
+  }
+}
+
+type CoverFact = (fact: EffectFact) => Rule | undefined
+
+function group(rules: readonly Rule[]): Map<string, Rule[]> {
+  return Map.groupBy(rules, ({ name }) => name)
+}
+
+/** Finds the rule for a key or a target. One that is not known is covered only by a rule for all of them. */
+function patterns(
+  rules: readonly Rule[],
+  spelled: (pattern: string) => string,
+): (text: string | undefined) => Rule | undefined {
+  const all = rules.find(({ pattern }) => pattern === undefined)
+  const exact = new Map<string, Rule>()
+  const starred: { readonly rule: Rule; readonly over: Wildcard }[] = []
+  for (const rule of rules) {
+    if (rule.pattern === undefined) continue
+    const pattern = spelled(rule.pattern)
+    if (pattern.includes('*')) starred.push({ rule, over: wildcard(pattern) })
+    else exact.set(pattern, rule)
+  }
+  return (text) => {
+    if (all || text === undefined) return all
+    // Nobody knows where "src/../x" leads; whoever judges resolves it before.
+    if (climbs.test(text)) return undefined
+    return exact.get(text) ?? starred.find(({ over }) => matchesWildcard(over, text))?.rule
+  }
+}
+
+const climbs = /(^|\/)\.\.(\/|$)/
+
+function withHome(pattern: string, { home }: PathPlace): string {
+  return home !== undefined && pattern.startsWith('~/') ? home + pattern.slice(1) : pattern
+}
+
+function coverAll(facts: readonly EffectFact[], coverOf: CoverFact): Rule[] | undefined {
+  const found = new Set<Rule>()
+  for (const fact of facts) {
+    const rule = coverOf(fact)
+    if (!rule) return undefined
+    found.add(rule)
+  }
+  return [...found]
+}
+
+function coverLine(
+  { effects }: JudgedCall,
+  { isWhole, obstacles, commands }: ShellFacts,
+  byCommand: ReturnType<typeof allowingCommandRules>,
+  coverOf: CoverFact,
+): Rule[] | undefined {
+  if (!isWhole || obstacles.length > 0 || commands.length === 0) return undefined
+  const found = new Set<Rule>()
+  for (const facts of commands) {
+    const rules = coverCommand(facts, byCommand, coverOf)
+    if (!rules) return undefined
+    for (const rule of rules) found.add(rule)
+  }
+  // What the tool does beside running the line.
+  const known = new Set(commands.flatMap((facts) => facts.effects.map(identity)))
+  const others = effects.filter((fact) => fact.effect !== 'exec' && !known.has(identity(fact)))
+  const rest = coverAll(others, coverOf)
+  const all = rest && [...new Set([...found, ...rest])]
+  return all && all.length > 0 ? all : undefined
+}
+
+const identity = ({ effect, target = '' }: EffectFact): string => `${effect} ${target}`
+
+/** Of a command that needs no permission itself: its redirections may. */
+const needsCover = ({ effect, isOutside }: EffectFact): boolean =>
+  effect !== 'exec' && !(effect === 'fs.read' && isOutside !== true)
+
+function coverCommand(
+  facts: CommandFacts,
+  byCommand: ReturnType<typeof allowingCommandRules>,
+  coverOf: CoverFact,
+): readonly Rule[] | undefined {
+  const { command, table, effects } = facts
+  if (command.isNested) return undefined
+  const writesTo = command.redirects.filter(({ operator }) => operator.includes('>'))
+  if (writesTo.some(({ target }) => target === undefined)) return undefined
+  const writes = effects.filter(({ effect }) => effect === 'fs.write')
+  if (table === 'neutral') return coverAll(effects.filter(needsCover), coverOf)
+  const found = byCommand(facts)
+  // An exact pattern names what its words write, but says nothing of a redirection.
+  if (found?.isExact && writesTo.length === 0) return [found.rule]
+  const rules = found && coverAll(writes, coverOf)
+  if (rules) return [found.rule, ...rules]
+  if (table !== 'passes') return undefined
+  return coverAll([{ effect: 'exec', target: command.words[0] ?? '' }, ...effects], coverOf)
+}

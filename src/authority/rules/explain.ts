@@ -1,0 +1,55 @@
+import type { DecidedBy, Effect, Verdict } from '../../core/authority.ts'
+import { type DecisionContext, decide } from '../decide.ts'
+import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
+import type { Place } from '../shell/place.ts'
+import type { ShellReading } from '../shell/reading.ts'
+import { shellFacts } from '../shell/shell-facts.ts'
+import { createProtection } from './protected-paths.ts'
+import { resolveSettings, type SettingsLayers } from './settings.ts'
+
+/** What would be decided, and why: exactly what `policy explain --json` prints. */
+export interface Explanation {
+  readonly verdict: Verdict
+  readonly by: DecidedBy
+  readonly rule: string | null
+  readonly why: string
+  /** Each once, sorted. */
+  readonly effects: readonly Effect[]
+}
+
+/** What a decision would be and what it was based on; decides nothing. */
+export function explain(call: JudgedCall, context: DecisionContext): Explanation {
+  const { verdict, by, rule = null, why } = decide(call, context)
+  return { verdict, by, rule, why, effects: [...new Set(factsOf(call).map(({ effect }) => effect))].sort() }
+}
+
+export interface ExplainOptions {
+  /** The rules to judge under; those of a rules file are a launch's. */
+  readonly layers: SettingsLayers
+  readonly place: Place
+  /** Such as `createShellReader().read`. */
+  readonly read: (line: string) => ShellReading | Promise<ShellReading>
+  /** This program's own folders; see `createProtection`. */
+  readonly own?: readonly string[]
+}
+
+/** The same for a shell line, as if the shell tool were asked to run it. Nothing runs. */
+export async function explainCommand(
+  command: string,
+  { layers, place, read, own = [] }: ExplainOptions,
+): Promise<Explanation> {
+  const { mode, rules } = resolveSettings(layers, place.home === undefined ? {} : { home: place.home })
+  const shell = shellFacts(await read(command), place)
+  return explain(lineCall(command, shell), {
+    mode,
+    rules,
+    root: place.root,
+    protect: createProtection({ ...place, own }),
+  })
+}
+
+function lineCall(command: string, shell: ShellFacts): JudgedCall {
+  const effects: EffectFact[] = [{ effect: 'exec' }, ...shell.commands.flatMap((facts) => facts.effects)]
+  const input = { command }
+  return { tool: 'shell', origin: { layer: 'host' }, gated: true, input, key: command, effects, shell, digest: '' }
+}

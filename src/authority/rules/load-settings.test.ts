@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { command, line } from '../../../test/authority/call-kit.ts'
+import { loadRulesFile, loadSettings } from './load-settings.ts'
+
+let base: string
+let home: string
+let projectRoot: string
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'libero-settings-'))
+  home = join(base, 'home')
+  projectRoot = join(base, 'project')
+  mkdirSync(home)
+  mkdirSync(join(projectRoot, '.libero'), { recursive: true })
+})
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+const facts = (text: string) => line([command(text)]).shell!
+const load = (isTrusted = true) => loadSettings({ home, projectRoot, isTrusted, facts })
+const writeGlobal = (text: string): void => writeFileSync(join(home, 'authority.json'), text)
+const writeProject = (text: string): void => writeFileSync(join(projectRoot, '.libero/authority.json'), text)
+
+test('what is not written down is not there', async () => {
+  expect(await load()).toEqual({})
+  expect(await loadSettings({ facts })).toEqual({})
+})
+
+test('the user’s and the project’s settings are layers of their own', async () => {
+  writeGlobal('\ufeff{"mode": "yolo", "deny": ["net"]}')
+  writeProject('{"mode": "ask", "allow": ["shell"]}')
+  expect(await load()).toEqual({ global: { mode: 'yolo', deny: ['net'] }, project: { mode: 'ask', allow: ['shell'] } })
+})
+
+test('nothing of a project is read before it is trusted', async () => {
+  writeProject('this is not even JSON')
+  expect(await load(false)).toEqual({})
+  await expect(load()).rejects.toThrow(/project/)
+})
+
+test('an allowlist may stand in another file than its mode', async () => {
+  writeGlobal('{"allowlist": ["shell:ls"]}')
+  expect(await load()).toEqual({ global: { allowlist: ['shell:ls'] } })
+})
+
+test.each([
+  ['bad JSON', '{"mode": "ask",\n oops}', 'InvalidSettingsFile', /line 2 column 2/],
+  ['an unknown field', '{"denny": []}', 'UnknownSetting', /did you mean "deny"/],
+  ['a bad rule', '{"allowlist": ["fs.read", "fs.delete"]}', 'InvalidRule', /allowlist\[1\]/],
+  ['a bad pattern', '{"tools": {"shell": {"denyPatterns": ["("]}}}', 'InvalidPattern', /tools\.shell/],
+  ['a bad mode', '{"mode": "yes"}', 'InvalidSecurityMode', /yes/],
+  ['a list', '[]', 'InvalidSetting', /object/],
+  ['too much', `{"mode": "ask"}${' '.repeat(1_000_000)}`, 'InvalidSettingsFile', /more than 1000000 bytes/],
+  [
+    'a rule that fails its own test',
+    '{"deny": ["net", {"rule": "shell:rm", "match": ["ls"]}]}',
+    'RuleTestFailed',
+    /"shell:rm": its example "ls" should match/,
+  ],
+])('a file with %s is refused whole, and named', async (_, text, code, message) => {
+  writeGlobal(text)
+  const error = await load().catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ class: 'Validation', code, message: expect.stringMatching(message) })
+  expect((error as Error).message).toContain(join(home, 'authority.json'))
+})
+
+test('links and folders are no settings', async () => {
+  writeFileSync(join(base, 'elsewhere.json'), '{"mode": "yolo"}')
+  symlinkSync(join(base, 'elsewhere.json'), join(home, 'authority.json'))
+  await expect(load()).rejects.toThrow(/is a link/)
+  rmSync(join(home, 'authority.json'))
+  mkdirSync(join(home, 'authority.json'))
+  await expect(load()).rejects.toThrow(/not a regular file/)
+})
+
+test('a file of rules has to be there', async () => {
+  const path = join(base, 'rules.json')
+  await expect(loadRulesFile(path, facts)).rejects.toThrow(/no such file/)
+  writeFileSync(path, '{"mode": "allowlist", "allow": ["shell:ls"], "deny": ["shell:rm"]}')
+  expect(await loadRulesFile(path, facts)).toEqual({ mode: 'allowlist', allow: ['shell:ls'], deny: ['shell:rm'] })
+})

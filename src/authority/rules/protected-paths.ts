@@ -1,0 +1,175 @@
+import { bothForms, canonicalPath, type PathPlace } from './canonical-path.ts'
+import { isShellGlob, mayBeName } from './shell-glob.ts'
+
+/** Why a path may not be touched without a person, in words: at all, or at least not written. */
+export interface Protection {
+  readonly write: string
+  readonly read?: string
+}
+
+/**
+ * Says what protects a path, if anything does: by its name alone, so that a file that is not there yet is protected too.
+ * `isDeep`: everything in the folder is read.
+ */
+export type Protect = (path: string, isDeep?: boolean) => Protection | undefined
+
+/** `own`: the folders where this program keeps its settings, grants and credentials, wherever they are. */
+export function createProtection(place: PathPlace & { readonly own?: readonly string[] } = {}): Protect {
+  const own = (place.own ?? []).map((folder) => canonicalPath(folder, place))
+  const [root, home] = [place.root, place.home].map((folder) => folder && canonicalPath(folder, place))
+  const isHomeInWork = isIn(home, root)
+  return (path, isDeep = false) => {
+    const forms = bothForms(path, place)
+    if (isDeep && !isHomeInWork && forms.some((form) => form.startsWith('/') && isIn(home, form))) return wholeHome
+    if (forms.some((form) => ofTheSystem.test(form))) return systemSecrets
+    if (forms.some((form) => own.some((folder) => form === folder || form.startsWith(`${folder}/`)))) return ownFolder
+    const [found, elsewhere] = forms.map(byName)
+    // A workspace may lie in the folder of an editor, and is worked in; credentials are no workspace.
+    return elsewhere?.read === undefined ? found : elsewhere
+  }
+}
+
+/** The same for a program that keeps its files where it usually does. */
+export const protection: Protect = createProtection()
+
+/** Where a process shows its environment and memory, and where a system keeps its passwords. */
+const ofTheSystem =
+  /^\/(?:proc\/[^/]+\/(?:task\/[^/]+\/)?(?:environ|mem|maps|root|cwd|fd)|etc\/(?:g?shadow-?|sudoers))(?:\/|$)/
+const systemSecrets: Protection = { write: 'it guards the system', read: 'it holds secrets of the system or a process' }
+const wholeHome: Protection = {
+  write: 'the home folder lies in it',
+  read: 'all of the home folder lies in it, and the credentials there',
+}
+
+const ownFolder: Protection = {
+  write: 'it belongs to the settings of this program',
+  read: 'it may hold the credentials of this program',
+}
+
+/** At any depth, since every folder may be a project or a home. */
+function byName(path: string): Protection | undefined {
+  let found: Protection | undefined
+  const segments = path.split('/')
+  for (let i = 0; i < segments.length; i++) {
+    for (const entry of entriesFor(segments[i]!)) {
+      if (!holds(entry, segments, i)) continue
+      // Somewhere inside a folder that may be read there may be one that may not.
+      if (entry.read !== undefined) return { write: entry.write, read: entry.read }
+      found ??= { write: entry.write }
+    }
+  }
+  return found
+}
+
+function entriesFor(segment: string): readonly Entry[] {
+  if (!isShellGlob(segment)) return entries.get(longName(segment)) ?? []
+  // A glob that begins openly means files in general, not one of these.
+  if (/^[*?[]/.test(segment)) return []
+  return [...entries.keys()].filter((name) => mayBeName(segment, name)).flatMap((name) => entries.get(name)!)
+}
+
+interface Entry extends Protection {
+  /** Of the path that begins here: the next segments, each a name or several. Absent: the whole folder or file. */
+  readonly inside?: readonly string[]
+  /** Only as the last segment. */
+  readonly isFile?: boolean
+}
+
+function holds({ inside, isFile }: Entry, segments: readonly string[], at: number): boolean {
+  const rest = segments.slice(at + 1)
+  if (isFile) return rest.length === 0
+  // The folder itself: whoever replaces or removes it replaces what is in it.
+  if (!inside || rest.length === 0) return true
+  const tail = rest.join('/')
+  if (isShellGlob(tail)) return true
+  return inside.some((inner) => tail === inner || tail.startsWith(`${inner}/`) || inner.startsWith(`${tail}/`))
+}
+
+/** `git~1` is how a Windows disk also calls `.git`. */
+function longName(segment: string): string {
+  const short = segment.includes('~') ? /^([^~.]{1,6})~\d+(\.[^.]{1,3})?$/.exec(segment) : undefined
+  return (short && shortNames.get(`${short[1]}${short[2] ?? ''}`)) ?? segment
+}
+
+const git: Entry = {
+  write: 'git runs programs that its configuration and hooks name',
+  inside: ['config', 'config.worktree', 'hooks', 'info/attributes', 'modules', 'worktrees', 'commondir'],
+}
+const gitFile: Entry = { write: 'git runs programs that its configuration and hooks name', isFile: true }
+const editor: Entry = { write: 'editors run what their project folders tell them to' }
+const pipeline: Entry = { write: 'build servers run what it says' }
+const servers: Entry = { write: 'it says which servers are started', isFile: true }
+const startUp: Entry = { write: 'shells run it when they start', isFile: true }
+const packages: Entry = { write: 'it says where programs are loaded from and what runs', isFile: true }
+const secrets: Entry = { write: 'it guards credentials', read: 'it holds credentials' }
+const secretFile: Entry = { ...secrets, isFile: true }
+const within = (entry: Entry, ...inside: string[]): Entry => ({ ...entry, isFile: false, inside })
+
+const names: readonly (readonly [Entry, ...string[]])[] = [
+  [git, '.git'],
+  [gitFile, '.gitattributes', '.gitconfig', '.gitmodules'],
+  [{ write: 'it belongs to the settings of this program' }, '.libero'],
+  [servers, '.mcp.json', 'mcp.json', 'mcp_config.json', 'claude_desktop_config.json'],
+  [editor, '.vscode', '.idea', '.cursor', '.windsurf', '.zed', '.fleet', '.nvim', '.claude', '.gemini', '.codex'],
+  [{ ...editor, isFile: true }, '.exrc', '.nvimrc', '.vimrc', '.nvim.lua', '.emacs', '.dir-locals.el'],
+  [within(pipeline, 'workflows', 'actions'), '.github'],
+  [within(pipeline, 'workflows'), '.gitea', '.forgejo'],
+  [pipeline, '.circleci', '.buildkite', '.woodpecker', '.teamcity'],
+  [{ ...pipeline, isFile: true }, '.gitlab-ci.yml', '.travis.yml', '.drone.yml', '.woodpecker.yml', 'jenkinsfile'],
+  [{ ...pipeline, isFile: true }, 'azure-pipelines.yml', 'bitbucket-pipelines.yml', 'appveyor.yml', '.appveyor.yml'],
+  [startUp, '.bashrc', '.bash_profile', '.bash_login', '.bash_logout', '.bash_aliases', '.profile', '.inputrc'],
+  [
+    startUp,
+    '.zshrc',
+    '.zshenv',
+    '.zprofile',
+    '.zlogin',
+    '.zlogout',
+    '.cshrc',
+    '.tcshrc',
+    '.login',
+    '.kshrc',
+    '.xprofile',
+  ],
+  [
+    startUp,
+    '.envrc',
+    '.xinitrc',
+    '.xsession',
+    '.tmux.conf',
+    'config.fish',
+    'profile.ps1',
+    'microsoft.powershell_profile.ps1',
+  ],
+  [{ write: 'the system runs what is in it' }, 'launchagents', 'launchdaemons'],
+  [within(startUp, 'fish', 'direnv', 'autostart', 'systemd', 'environment.d', 'nushell'), '.config'],
+  [{ ...packages, read: 'it may hold tokens' }, '.npmrc', '.yarnrc.yml', '.pypirc'],
+  [packages, '.yarnrc', '.pnpmfile.cjs', 'bunfig.toml', 'pip.conf', 'pip.ini'],
+  [packages, '.ripgreprc', '.curlrc', '.wgetrc', '.condarc', '.gemrc', '.irbrc', '.pythonrc', '.pdbrc'],
+  [within(packages, 'config', 'config.toml', 'credentials', 'credentials.toml'), '.cargo'],
+  [within(packages, 'releases', 'plugins'), '.yarn'],
+  [{ write: 'git runs what is in it' }, '.husky'],
+  [secretFile, 'authorized_keys', '.netrc', '_netrc', '.pgpass', '.git-credentials', '.vault-token', '.htpasswd'],
+  [secrets, '.ssh', '.gnupg', '.aws', '.azure', '.kube', 'keychains', 'keyrings', '.password-store'],
+  [within(secrets, 'gcloud', 'gh', 'hub', 'git', 'op'), '.config'],
+  [within(secrets, 'config.json'), '.docker'],
+]
+
+const entries = new Map<string, Entry[]>()
+const shortNames = new Map<string, string>()
+for (const [entry, ...all] of names) {
+  for (const name of all) {
+    entries.set(name, [...(entries.get(name) ?? []), entry])
+    shortNames.set(shortName(name), name)
+  }
+}
+
+function shortName(name: string): string {
+  const [, stem = '', extension = ''] = /^\.?(.*?)(\.[^.]*)?$/.exec(name) ?? []
+  return stem.replaceAll('.', '').slice(0, 6) + extension.slice(0, 4)
+}
+
+function isIn(inner: string | undefined, outer: string | undefined): boolean {
+  if (inner === undefined || outer === undefined) return false
+  return `${inner}/`.startsWith(outer === '/' ? outer : `${outer}/`)
+}

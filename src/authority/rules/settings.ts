@@ -1,0 +1,164 @@
+import { homedir } from 'node:os'
+import { CodedError } from '../../core/coded-error.ts'
+import { deepFreeze } from '../../core/turn.ts'
+import { checkSettings, securityModes } from './check-settings.ts'
+import { compilePatterns } from './patterns.ts'
+import { parseRule, type Rule, type RuleList, ruleLayers, ruleLists } from './rule-entry.ts'
+import { type CompiledRules, compileRules, type Manners, type RuleLists } from './rules.ts'
+
+/** How much is asked. `plan` only looks; `yolo` asks about nothing but what can hurt beyond repair. */
+export type SecurityMode = 'plan' | 'ask' | 'allowlist' | 'yolo'
+
+/**
+ * `name` or `name:pattern` over approval keys, or an effect with an optional pattern over its target: `fs.write`,
+ * `fs.write:src/*`, `exec`, `net:*.example.org`, `mcp:github.*`, `spawn`. `*` is any run of characters, all else is
+ * literal, both ends are anchored. For a tool that runs shell lines a pattern is matched against the words of each
+ * command: `shell:ls`, `shell:git status`.
+ */
+export type RuleEntry =
+  | string
+  | {
+      readonly rule: string
+      /** Shown with the decision. */
+      readonly why?: string
+      /** Calls it has to match or must not match, checked when it is loaded: shell lines, or keys of the tool. */
+      readonly match?: readonly string[]
+      readonly notMatch?: readonly string[]
+    }
+
+/** The seeds' rules for one tool: regular expressions over the JSON of `{tool, parameters}`, without regard to case. */
+export interface ToolRule {
+  /** `auto` needs no question, `confirm` always asks. Default: what the security mode says. */
+  readonly mode?: 'auto' | 'confirm'
+  readonly allowPatterns?: readonly string[]
+  readonly denyPatterns?: readonly string[]
+  /** For tools that have no time limit of their own. 0 means none. */
+  readonly timeoutMs?: number
+}
+
+/** What one layer says. Unknown fields are refused. */
+export interface AuthoritySettings {
+  readonly mode?: SecurityMode
+  /** Hold in every mode but `plan`, which they cannot widen. */
+  readonly allow?: readonly RuleEntry[]
+  /** Ask in every mode, whatever is allowed. */
+  readonly ask?: readonly RuleEntry[]
+  readonly deny?: readonly RuleEntry[]
+  /** Count in the mode `allowlist` alone; an error where no layer chooses it. */
+  readonly allowlist?: readonly RuleEntry[]
+  readonly tools?: Readonly<Record<string, ToolRule>>
+  /** Whether a tool that only reads inside the workspace is asked about, in `ask` and `allowlist`. Default `allow`. */
+  readonly workspaceReads?: 'allow' | 'ask'
+}
+
+/** The same from all sides, weakest first. A project may only tighten: what would loosen is left out, with a warning. */
+export interface SettingsLayers {
+  readonly bundled?: AuthoritySettings
+  readonly global?: AuthoritySettings
+  readonly project?: AuthoritySettings
+  readonly launch?: AuthoritySettings
+}
+
+/** What all layers come to. Frozen: nothing changes a mode while a session runs. */
+export interface ResolvedSettings extends Manners {
+  readonly mode: SecurityMode
+  readonly rules: CompiledRules
+  /** The rules one by one: sorted, each once. */
+  readonly lists: RuleLists
+  /** What was left out, and why. */
+  readonly warnings: readonly string[]
+}
+
+/** Joins the layers, launch over project over global over bundled over `ask`; refuses what is wrong in any of them. */
+export function resolveSettings(layers: SettingsLayers, { home = homedir() } = {}): ResolvedSettings {
+  const warnings: string[] = []
+  for (const layer of ruleLayers) if (layers[layer] !== undefined) checkSettings(layers[layer], layer)
+  const { mode, isPlanFromProject } = resolveMode(layers, warnings)
+  const lists = joinLists(layers, warnings)
+  const isNamed = ruleLayers.some((layer) => layers[layer]?.mode === 'allowlist')
+  if (lists.allowlist.length > 0 && !isNamed)
+    throw new CodedError(
+      'Validation/AllowlistWithoutMode',
+      `there are allowlist entries (${lists.allowlist[0]!.text}), but no layer chooses the mode "allowlist"; set it, or move them to allow`,
+    )
+  const reads = layers.launch?.workspaceReads ?? (layers.project?.workspaceReads === 'ask' ? 'ask' : undefined)
+  if (layers.project?.workspaceReads === 'allow') warnings.push(leftOut('workspaceReads "allow"'))
+  const manners: Manners = deepFreeze({
+    tools: joinTools(layers, warnings),
+    workspaceReads: reads ?? layers.global?.workspaceReads ?? layers.bundled?.workspaceReads ?? 'allow',
+    isPlanFromProject,
+  })
+  const rules = Object.freeze(compileRules(lists, { home }, manners))
+  return Object.freeze({ ...manners, mode, rules, lists: deepFreeze(lists), warnings: Object.freeze(warnings) })
+}
+
+function leftOut(what: string): string {
+  return `the project's ${what} was left out: a project can only make things stricter; put it into your own settings`
+}
+
+function resolveMode(
+  { bundled, global, project, launch }: SettingsLayers,
+  warnings: string[],
+): Pick<ResolvedSettings, 'mode' | 'isPlanFromProject'> {
+  const own = global?.mode ?? bundled?.mode ?? 'ask'
+  const asked = project?.mode ?? own
+  const isLooser = securityModes.indexOf(asked) > securityModes.indexOf(own)
+  if (isLooser) warnings.push(leftOut(`mode "${asked}"`))
+  const mode = launch?.mode ?? (isLooser ? own : asked)
+  return { mode, isPlanFromProject: mode === 'plan' && launch?.mode === undefined && own !== 'plan' }
+}
+
+function joinLists(layers: SettingsLayers, warnings: string[]): RuleLists {
+  const lists = Object.fromEntries(ruleLists.map((list) => [list, new Map<string, Rule>()])) as Lists
+  for (const layer of ruleLayers) {
+    for (const list of ruleLists) {
+      for (const [index, entry] of (layers[layer]?.[list] ?? []).entries()) {
+        const rule = parseRule(entry, { layer, list, index })
+        const isLoosening = layer === 'project' && (list === 'allow' || list === 'allowlist')
+        if (isLoosening) warnings.push(leftOut(`${list} rule "${rule.text}"`))
+        else lists[list].set(rule.text, rule)
+      }
+    }
+  }
+  const sorted = ruleLists.map((list) => [list, [...lists[list].values()].sort(byText)])
+  return Object.fromEntries(sorted)
+}
+
+type Lists = Record<RuleList, Map<string, Rule>>
+
+/** By code units, so that it is the same everywhere. */
+function byText(a: Rule, b: Rule): number {
+  if (a.text === b.text) return 0
+  return a.text < b.text ? -1 : 1
+}
+
+function joinTools(layers: SettingsLayers, warnings: string[]): Record<string, ToolRule> {
+  // Without a prototype: a tool may have any name.
+  const tools: Record<string, ToolRule> = Object.create(null)
+  for (const layer of ruleLayers) {
+    for (const [name, rule] of Object.entries(layers[layer]?.tools ?? {})) {
+      compilePatterns(rule.denyPatterns ?? [], `the ${layer} settings' tools.${name}.denyPatterns`)
+      compilePatterns(rule.allowPatterns ?? [], `the ${layer} settings' tools.${name}.allowPatterns`)
+      const below = tools[name] ?? {}
+      const own = layer === 'project' ? stricterPart(name, rule, below, warnings) : rule
+      const patterns = (field: 'allowPatterns' | 'denyPatterns'): ToolRule => {
+        const all = [...new Set([...(below[field] ?? []), ...(own[field] ?? [])])].sort()
+        return all.length > 0 ? { [field]: all } : {}
+      }
+      tools[name] = { ...below, ...own, ...patterns('allowPatterns'), ...patterns('denyPatterns') }
+    }
+  }
+  return tools
+}
+
+const defaultTimeoutMs = 30_000
+
+function stricterPart(name: string, rule: ToolRule, below: ToolRule, warnings: string[]): ToolRule {
+  const { mode, allowPatterns, timeoutMs, ...strict } = rule
+  const limit = below.timeoutMs ?? defaultTimeoutMs
+  const isShorter = timeoutMs !== undefined && timeoutMs > 0 && (limit === 0 || timeoutMs <= limit)
+  if (mode === 'auto') warnings.push(leftOut(`tools.${name}.mode "auto"`))
+  if (allowPatterns?.length) warnings.push(leftOut(`tools.${name}.allowPatterns`))
+  if (timeoutMs !== undefined && !isShorter) warnings.push(leftOut(`tools.${name}.timeoutMs ${timeoutMs}`))
+  return { ...strict, ...(mode === 'confirm' && { mode }), ...(isShorter && { timeoutMs }) }
+}

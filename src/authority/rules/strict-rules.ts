@@ -1,0 +1,129 @@
+import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
+import { bothForms, canonicalPath, fold, type PathPlace } from './canonical-path.ts'
+import type { Match, Rule } from './rule-entry.ts'
+import { isShellGlob, mayBePath, mayOverlap } from './shell-glob.ts'
+import { strictCommandRules } from './strict-commands.ts'
+import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
+
+/** Rules that forbid or ask: one hit is enough, by key or by any effect, and spelling something differently does not help. */
+export interface Strictness {
+  readonly match: Match
+  readonly doubt: (call: JudgedCall) => Rule | undefined
+}
+
+export function strictness(rules: readonly Rule[], place: PathPlace): Strictness {
+  const byTool = new Map<string, Bucket>()
+  const byEffect = new Map<string, Bucket>()
+  for (const rule of rules) {
+    if (rule.about === 'effect') add(byEffect, rule, formsOf(rule, place))
+    // A tool may have the name of an effect, as `spawn` does.
+    if (rule.about === 'tool' || rule.name !== 'mcp')
+      add(byTool, rule, rule.pattern === undefined ? [] : [fold(rule.pattern)])
+  }
+  const match = (call: JudgedCall, root?: string): Rule | undefined => {
+    const own = byTool.get(call.tool)
+    const found = own && (own.all ?? lookUp(own, [fold(call.key)]) ?? (call.shell && own.commands(call.shell)))
+    if (found) return found
+    if (byEffect.size === 0) return undefined
+    const exec = call.shell && byEffect.get('exec')
+    const run = exec && (exec.all ?? exec.commands(call.shell!))
+    if (run) return run
+    const from = root === undefined ? place : { ...place, root }
+    for (const fact of factsOf(call)) {
+      const bucket = byEffect.get(nameOf(fact))
+      if (!bucket) continue
+      const texts = textsOf(fact, from)
+      const hit = bucket.all ?? lookUp(bucket, texts) ?? (call.shell && lookUpGlobs(bucket, texts))
+      if (hit) return hit
+    }
+    return undefined
+  }
+  return {
+    match: (call, root) => {
+      const found = match(call, root)
+      return found && [found]
+    },
+    doubt: (call) => {
+      if (rules.length === 0) return undefined
+      if (call.shell && !call.shell.isWhole) return byTool.get(call.tool)?.rules[0] ?? firstOf(byEffect)
+      const unnamed = call.effects.filter(({ effect, target }) => target === undefined && effect !== 'exec')
+      for (const { effect } of unnamed) {
+        const bucket = effect.startsWith('mcp:') ? undefined : byEffect.get(effect)
+        if (bucket) return bucket.rules[0]
+      }
+      return undefined
+    },
+  }
+}
+
+interface Bucket {
+  readonly rules: Rule[]
+  /** Hits whatever the key or the target. */
+  all?: Rule
+  readonly exact: Map<string, Rule>
+  readonly starred: { readonly rule: Rule; readonly over: Wildcard }[]
+  /** The same patterns over the commands of a line; compiled by the first line. */
+  readonly commands: (shell: ShellFacts) => Rule | undefined
+}
+
+function add(buckets: Map<string, Bucket>, rule: Rule, patterns: readonly string[]): void {
+  const bucket = buckets.get(rule.name) ?? emptyBucket()
+  buckets.set(rule.name, bucket)
+  bucket.rules.push(rule)
+  if (rule.pattern === undefined || rule.pattern === '*') bucket.all ??= rule
+  for (const pattern of patterns) {
+    if (pattern.includes('*')) bucket.starred.push({ rule, over: wildcard(pattern) })
+    else bucket.exact.set(pattern, rule)
+  }
+}
+
+function emptyBucket(): Bucket {
+  const rules: Rule[] = []
+  let compiled: ReturnType<typeof strictCommandRules> | undefined
+  const commands = (shell: ShellFacts): Rule | undefined => {
+    compiled ??= strictCommandRules(rules.filter(({ pattern }) => pattern !== undefined))
+    return compiled(shell)
+  }
+  return { rules, exact: new Map(), starred: [], commands }
+}
+
+/** What is compared with a target. A folder written with a slash at its end is the folder and all in it. */
+function formsOf({ name, pattern }: Rule, place: PathPlace): string[] {
+  if (pattern === undefined) return []
+  if (!name.startsWith('fs.')) return [fold(pattern)]
+  const path = canonicalPath(pattern, place)
+  return /[/\\]$/.test(pattern) && path !== '/' ? [path, `${path}/*`] : [path]
+}
+
+function lookUp({ exact, starred }: Bucket, texts: readonly string[]): Rule | undefined {
+  for (const text of texts) {
+    const found = exact.get(text) ?? starred.find(({ over }) => matchesWildcard(over, text))?.rule
+    if (found) return found
+  }
+  return undefined
+}
+
+/** What a shell finds for `.e*` may be `.env`. */
+function lookUpGlobs({ exact, starred }: Bucket, texts: readonly string[]): Rule | undefined {
+  for (const text of texts.filter(isShellGlob)) {
+    for (const [path, rule] of exact) if (mayBePath(text, path)) return rule
+    const found = starred.find(({ over }) => mayOverlap(text, over))
+    if (found) return found.rule
+  }
+  return undefined
+}
+
+const nameOf = ({ effect }: EffectFact): string => (effect.startsWith('mcp:') ? 'mcp' : effect)
+
+function textsOf({ effect, target }: EffectFact, place: PathPlace): string[] {
+  if (effect.startsWith('mcp:')) return [fold(effect.slice(4))]
+  if (target === undefined) return []
+  if (effect === 'fs.read' || effect === 'fs.write') return bothForms(target, place)
+  const text = fold(target)
+  return effect === 'exec' ? [text, text.slice(text.lastIndexOf('/') + 1)] : [text]
+}
+
+function firstOf(buckets: ReadonlyMap<string, Bucket>): Rule | undefined {
+  for (const [name, { rules }] of buckets) if (name !== 'ask' && name !== 'spawn' && name !== 'mcp') return rules[0]
+  return undefined
+}

@@ -1,0 +1,166 @@
+import type { AuditSink } from '../../core/authority.ts'
+import { CodedError } from '../../core/coded-error.ts'
+import { isPlainJson } from '../../core/plain-json.ts'
+import type { Run } from '../../core/run.ts'
+import type { ToolDef } from '../../core/tool.ts'
+import { contextOf, readState, type StageState, writeState } from './stage-state.ts'
+import type { Stage, Stages } from './stages.ts'
+
+/** One run's way through the stages. */
+export interface StageWalk {
+  readonly run: Run
+  readonly state: StageState
+  readonly stage: Stage
+  /** A turn is over. Leaves the stage where that is due, and says what became of the task. */
+  afterTurn(): Promise<'stays' | 'moved' | 'ended'>
+  /** Takes effect at once; resolves when it is in the log. */
+  keep(change: Partial<StageState>): Promise<void>
+}
+
+export interface WalkOptions {
+  readonly definition: Stages
+  readonly newId: () => string
+  readonly audit: AuditSink
+}
+
+const section = 'stage'
+
+/** Goes on where the session stands, or begins. */
+export async function walkStages(run: Run, { definition, newId, audit }: WalkOptions): Promise<StageWalk> {
+  const { id: machine = '', start } = definition
+  let state: StageState
+  let stage: Stage
+  const walk: StageWalk = {
+    run,
+    get state() {
+      return state
+    },
+    get stage() {
+      return stage
+    },
+    afterTurn: () => orFail(afterTurn),
+    keep,
+  }
+  const kept = readState(run.log, definition)
+  if (kept) await orFail(() => takeUp(kept))
+  else await orFail(() => enter(start, {}))
+  return walk
+
+  function keep(change: Partial<StageState>): Promise<void> {
+    state = { ...state, ...change }
+    return writeState(run.log, state)
+  }
+
+  /** A call that was judged before the last run ended is judged anew, so this is another attempt. */
+  async function takeUp(kept: StageState): Promise<void> {
+    state = kept
+    stage = stageOf(kept.stage)
+    await note('StageExecution', 'StageResumed')
+    await keep({ attempt: kept.attempt + 1 })
+    init()
+    if (state.completion) await leave()
+  }
+
+  async function enter(id: string, completions: StageState['completions']): Promise<void> {
+    const entered = stageOf(id)
+    const data: Record<string, unknown> = {}
+    const fresh: StageState = {
+      ...{ machine, status: 'running', stage: id, stageExecutionId: newId(), attempt: 1, turns: 0 },
+      ...{ data: {}, completions, consumed: [] },
+    }
+    await note('StageExecution', 'StageStarted', fresh)
+    await entered.setup?.(Object.freeze({ ...contextOf(fresh, entered), data }))
+    if (!isPlainJson(data))
+      throw new CodedError(
+        'Validation/StageDataInvalid',
+        `setup of the stage "${id}" left something in data that is no JSON`,
+      )
+    uninstall()
+    stage = entered
+    state = fresh
+    await keep({ data })
+    init()
+    const refusal = await stage.checkGate?.(contextOf(state, stage))
+    if (refusal) throw new CodedError('Session/StageGateRefused', `the stage "${id}" must not begin: ${refusal}`)
+  }
+
+  function init(): void {
+    const { completionTool } = stage
+    if (run.tools.get(completionTool))
+      throw new CodedError(
+        'Validation/InvalidStages',
+        `the completion tool "${completionTool}" of the stage "${stage.id}" has the name of another tool; rename one of them`,
+      )
+    run.tools.add(completionToolOf(walk))
+    run.system.set(section, stage.body)
+  }
+
+  function uninstall(): void {
+    if (stage) run.tools.remove(stage.completionTool)
+  }
+
+  async function afterTurn(): Promise<'stays' | 'moved' | 'ended'> {
+    if (state.status !== 'running') return 'ended'
+    if (!state.completion && state.turns < stage.turnCap) return 'stays'
+    await leave()
+    return walk.state.status === 'running' ? 'moved' : 'ended'
+  }
+
+  async function leave(): Promise<void> {
+    const ctx = contextOf(state, stage)
+    const refusal = await stage.assert?.(ctx)
+    if (refusal) throw new CodedError('Session/StageAssertionFailed', `the stage "${stage.id}" ended badly: ${refusal}`)
+    await stage.exit?.(ctx)
+    const to = await stage.next(ctx)
+    await note('StageExecution', 'StageEnded')
+    await note('SMTransition', 'SMTransition', state, { from: stage.id, to: to ?? null, capHit: ctx.capHit })
+    const { completion } = state
+    const completions = completion ? { ...state.completions, [stage.id]: completion.input } : state.completions
+    if (to !== undefined) return enter(to, completions)
+    await keep({ status: 'done', completions })
+    uninstall()
+  }
+
+  function stageOf(id: string): Stage {
+    const found = definition.stages.find((one) => one.id === id)
+    if (found) return found
+    const ids = definition.stages.map((one) => one.id).join(', ')
+    throw new CodedError('Validation/UnknownStage', `next of "${stage.id}" gave "${id}"; the stages are ${ids}`)
+  }
+
+  async function note(kind: string, event: string, about = state, more?: Record<string, unknown>): Promise<void> {
+    const { stage: id, stageExecutionId, attempt, turns } = about
+    const details = { machine, stage: id, stageExecutionId, attempt, turns, ...more }
+    const ids = { runId: run.id, ...(run.session && { sessionId: run.session.id }) }
+    await audit.write({ class: kind, event, ...ids, details })
+  }
+
+  /** A failure is the end of this walk; a later run begins anew. */
+  async function orFail<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (state) await keep({ status: 'failed' }).catch(() => {}) // the log may be what failed
+      throw error
+    }
+  }
+}
+
+/** Calling it is the end of the stage, once the turn is over. */
+function completionToolOf(walk: StageWalk): ToolDef {
+  const { id, completionTool: name, completionSchema: inputSchema } = walk.stage
+  return {
+    spec: {
+      name,
+      description: `Completes the stage "${id}". Call it when the work of this stage is done.`,
+      inputSchema,
+    },
+    effects: [],
+    replay: 'pure',
+    async execute(input) {
+      if (walk.state.completion) return { output: `The stage "${id}" is complete already.`, isError: true }
+      await walk.keep({ completion: { input } })
+      return `The stage "${id}" is complete.`
+    },
+  }
+}

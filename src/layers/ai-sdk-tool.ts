@@ -1,0 +1,109 @@
+import type { JsonSchema, StandardSchema } from '../core/tool.ts'
+import { zodToJsonSchema } from '../core/tool.ts'
+import { contractVersion, type ToolAnswer, type ToolContract } from './contract.ts'
+import type { ToolHost } from './host.ts'
+import { isRecord } from './validate-contract.ts'
+
+/** Whether a value is what the AI SDK's `tool()` gives: something to execute, and a schema, but none of our own fields. */
+export function isAiSdkTool(value: unknown): value is AiSdkTool {
+  if (!isRecord(value) || 'kind' in value || 'contractVersion' in value || 'lifecycle' in value) return false
+  return typeof value.execute === 'function' && ('inputSchema' in value || 'parameters' in value)
+}
+
+/** As much of the AI SDK's tools, of any version, as we use. */
+export interface AiSdkTool {
+  readonly description?: unknown
+  readonly inputSchema?: unknown
+  /** What `inputSchema` was called once. */
+  readonly parameters?: unknown
+  execute(input: unknown, options: AiSdkCall): unknown
+}
+
+interface AiSdkCall {
+  readonly toolCallId: string
+  /** Always empty: a tool gets its input, not the conversation. */
+  readonly messages: readonly never[]
+  readonly abortSignal: AbortSignal
+}
+
+/** The contract of such a tool. It goes by the name of its file, and one approval is for all of its calls. */
+export async function contractOfAiSdkTool(tool: AiSdkTool, name: string): Promise<ToolContract> {
+  const { description } = tool
+  const { jsonSchema, parse } = await schemaOf(tool.inputSchema ?? tool.parameters)
+  return {
+    kind: 'Tool',
+    contractVersion,
+    requiredCoreVersion: '*',
+    configSchema,
+    stateSlot: null,
+    reloadBehavior: 'between-turns',
+    name,
+    description: typeof description === 'string' && description.trim() !== '' ? description : `The tool ${name}.`,
+    inputSchema: jsonSchema,
+    executor: 'local',
+    gated: true,
+    deriveApprovalKey: () => name,
+    lifecycle: {},
+    async execute(input: unknown, host: ToolHost, abortSignal): Promise<ToolAnswer> {
+      const parsed = await parse(input)
+      if ('problem' in parsed)
+        return { ok: false, error: { class: 'ToolTerminal', code: 'InputInvalid', message: parsed.problem } }
+      const toolCallId = host.call?.id ?? ''
+      return { ok: true, value: await lastOf(tool.execute(parsed.value, { toolCallId, messages: [], abortSignal })) }
+    },
+  }
+}
+
+const configSchema: JsonSchema = {
+  type: 'object',
+  properties: { enabled: { type: 'boolean' }, timeoutMs: { type: 'integer', minimum: 1 } },
+  required: ['enabled'],
+  additionalProperties: false,
+}
+
+type Parsed = { readonly value: unknown } | { readonly problem: string }
+
+interface ReadSchema {
+  readonly jsonSchema: JsonSchema
+  parse(input: unknown): Promise<Parsed>
+}
+
+/** A Standard Schema, what `jsonSchema()` gives, a function that gives one of them, or plain JSON Schema. */
+async function schemaOf(given: unknown): Promise<ReadSchema> {
+  const standard = (given as StandardSchema | undefined)?.['~standard']
+  if (standard) {
+    const jsonSchema = standard.jsonSchema?.input({ target: 'draft-2020-12' })
+    if (!jsonSchema) throw new Error('its schema library gives no JSON Schema; use jsonSchema() of the AI SDK')
+    return { jsonSchema: zodToJsonSchema(jsonSchema), parse: (input) => parseStandard(standard, input) }
+  }
+  if (typeof given === 'function') return schemaOf(given())
+  if (!isRecord(given)) throw new Error('its inputSchema is no schema')
+  if (!('jsonSchema' in given)) return { jsonSchema: given, parse: async (value) => ({ value }) }
+  const { validate } = given
+  return {
+    jsonSchema: zodToJsonSchema((await given.jsonSchema) as object),
+    parse: async (value) => (typeof validate === 'function' ? readValidation(await validate(value)) : { value }),
+  }
+}
+
+async function parseStandard(standard: StandardSchema['~standard'], input: unknown): Promise<Parsed> {
+  const checked = await standard.validate(input)
+  if (!checked.issues) return { value: checked.value }
+  return {
+    problem: checked.issues.map(({ message, path = [] }) => [...path, message].map(String).join(': ')).join('; '),
+  }
+}
+
+function readValidation(checked: unknown): Parsed {
+  const { success, value, error } = checked as { success?: boolean; value?: unknown; error?: unknown }
+  return success ? { value } : { problem: error instanceof Error ? error.message : 'the input does not fit' }
+}
+
+/** A tool that streams gives its result last. */
+async function lastOf(result: unknown): Promise<unknown> {
+  const settled = await result
+  if (typeof settled !== 'object' || settled === null || !(Symbol.asyncIterator in settled)) return settled
+  let last: unknown
+  for await (const part of settled as AsyncIterable<unknown>) last = part
+  return last
+}

@@ -1,0 +1,117 @@
+import type { AuditSink, ToolOrigin } from '../core/authority.ts'
+import { CodedError } from '../core/coded-error.ts'
+import type { Interact, InteractionRequest, InteractionResponse } from '../core/interaction.ts'
+import type { Lane } from '../core/lane.ts'
+import type { Run } from '../core/run.ts'
+import type { ToolContext } from '../core/tool.ts'
+import { textOf } from '../core/turn.ts'
+import type { ToolConfig, ToolContract } from './contract.ts'
+import type { SchemaCheck } from './schema-check.ts'
+import { stateSlot } from './state-slot.ts'
+
+/** All that a tool in a file may use of us. Frozen; during `init` and the other phases there is no session and no call. */
+export interface ToolHost {
+  readonly session: {
+    readonly id: string | undefined
+    readonly projectRoot: string
+    /** The tool's own slot in this session, and no other. */
+    readonly state: { read(): Promise<unknown>; write(value: unknown): Promise<void> }
+  }
+  /** The call under way; `idempotencyKey` is the same when it runs again after a crash. */
+  readonly call: { readonly id: string; readonly idempotencyKey: string } | undefined
+  readonly config: { readOwn(): ToolConfig }
+  /** One variable that `configSchema['x-env']` names; any other name throws `ExtensionHost/EnvNotDeclared`. */
+  readonly env: { get(name: string): string | undefined }
+  readonly audit: { write(event: string, details?: Readonly<Record<string, unknown>>): Promise<void> }
+  /** The only way to ask a person. The time limit stands still meanwhile. */
+  readonly interaction: { request(request: InteractionRequest): Promise<InteractionResponse> }
+  /** Aborted when the turn is cancelled or the time is over. */
+  readonly cancel: { readonly tool: AbortSignal }
+  readonly tools: { list(): readonly { readonly name: string; readonly description: string }[] }
+  progress(text: string): void
+}
+
+/** The same for all tools in files. */
+export interface Surroundings {
+  readonly projectRoot: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly interact?: Interact
+  readonly audit?: AuditSink
+}
+
+/** The tool a host is for. */
+export interface HostedTool {
+  readonly contract: ToolContract
+  readonly origin: ToolOrigin
+  readonly config: ToolConfig
+  readonly stateCheck: SchemaCheck
+}
+
+/** What is going on: a call of a run, or a phase of the tool's life. */
+export interface Moment {
+  readonly signal: AbortSignal
+  readonly lane: Lane
+  readonly during?: { readonly run: Run; readonly context: ToolContext }
+}
+
+export function createHost(tool: HostedTool, around: Surroundings, moment: Moment): ToolHost {
+  const { contract, origin, config } = tool
+  const { run, context } = moment.during ?? {}
+  const declared: readonly string[] = contract.configSchema['x-env'] ?? []
+  return deepFrozen({
+    session: { id: run?.session?.id, projectRoot: around.projectRoot, state: stateSlot(tool, run?.log) },
+    call: context && { id: context.callId, idempotencyKey: context.idempotencyKey },
+    config: { readOwn: () => config },
+    env: {
+      get(name: string) {
+        if (declared.includes(name)) return Object.hasOwn(around.env, name) ? around.env[name] : undefined
+        throw new CodedError(
+          'ExtensionHost/EnvNotDeclared',
+          `${contract.name} may not read the variable "${name}"; name it in configSchema["x-env"]`,
+        )
+      },
+    },
+    audit: {
+      async write(event: string, details = {}) {
+        // The event is the tool's own word, so it must not look like one of ours.
+        const about = { class: 'ToolInvocation', event: 'ToolNote', tool: contract.name, origin }
+        const where = run && { ...(run.session && { sessionId: run.session.id }), runId: run.id }
+        const callId = context && { callId: context.callId }
+        await around.audit?.write({ ...about, ...where, ...callId, details: { ...details, event: String(event) } })
+      },
+    },
+    interaction: { request: requester(contract.name, around, moment) },
+    cancel: { tool: moment.signal },
+    tools: { list: () => (run?.tools.specs ?? []).map(({ name, description }) => ({ name, description })) },
+    progress: (text: string) => context?.progress(text),
+  })
+}
+
+/** Permission and trust are asked for by us alone: a tool that could do so could pose as us. */
+const forTools: ReadonlySet<string> = new Set(['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'])
+
+function requester(name: string, around: Surroundings, moment: Moment): ToolHost['interaction']['request'] {
+  const { context } = moment.during ?? {}
+  const interact = context?.interact ?? around.interact
+  let answer = context?.answer
+  return async (request) => {
+    if (!forTools.has(request.kind))
+      throw new CodedError(
+        'ExtensionHost/InteractionKindUnknown',
+        `a tool cannot ask for "${request.kind}"; it may ask for ${[...forTools].join(', ')}`,
+      )
+    // The question that this call was left open with, put again.
+    const known = answer && ({ status: 'accepted', value: textOf({ role: 'user', content: answer }) } as const)
+    answer = undefined
+    if (known) return known
+    if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} has nobody to ask`)
+    return moment.lane.holding(interact(request, moment.signal))
+  }
+}
+
+function deepFrozen(host: ToolHost): ToolHost {
+  for (const part of [host.session.state, ...Object.values(host)]) {
+    if (typeof part === 'object' && part !== null) Object.freeze(part)
+  }
+  return Object.freeze(host)
+}

@@ -1,0 +1,18 @@
+export { approvalKeyOf, checkApprovalKey } from '../core/approval-key.ts'
+export {
+  contractVersion,
+  coreVersion,
+  defineToolFile,
+  type StateSlot,
+  type ToolAnswer,
+  type ToolConfig,
+  type ToolContract,
+  type ToolFailure,
+  type ToolLifecycle,
+} from './contract.ts'
+export type { Layer } from './discover.ts'
+export type { ToolHost } from './host.ts'
+export { type LayeredTools, type LayeredToolsOptions, layeredTools, type ReloadOutcome } from './layered-tools.ts'
+export type { AskedItem, ProjectAccess } from './tool-collector.ts'
+export type { ToolDiagnostic, ToolListing, ToolState } from './tool-item.ts'
+export { validateContract } from './validate-contract.ts'

@@ -1,0 +1,83 @@
+import type { ToolOrigin } from '../core/authority.ts'
+import { show } from '../core/behavior.ts'
+import type { Clock } from '../core/clock.ts'
+import { contractOfAiSdkTool, isAiSdkTool } from './ai-sdk-tool.ts'
+import type { ToolConfig } from './contract.ts'
+import type { FoundTool } from './discover.ts'
+import type { HostedTool } from './host.ts'
+import { importFile } from './import-file.ts'
+import { type SchemaCheck, schemaCheck } from './schema-check.ts'
+import { filesOfFolder, filesOfModule } from './source-files.ts'
+import { isRecord, validateContract } from './validate-contract.ts'
+import { versionProblem } from './version-problem.ts'
+
+/** A tool that may be brought to life. */
+export interface LoadedTool extends HostedTool {
+  readonly inputCheck: SchemaCheck
+}
+
+export interface LoadOptions {
+  readonly config: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly coreVersion: string
+  readonly clock: Clock
+}
+
+/** Loads a module and makes sure of everything it says. Whatever is wrong is thrown, in words for whoever put it there. */
+export async function loadTool(found: FoundTool, options: LoadOptions): Promise<LoadedTool> {
+  const { manifest, path, digest, layer } = found
+  // Nothing runs that says beforehand that it does not fit.
+  const unfit = manifest && (await versionProblem(manifest, options.coreVersion))
+  if (unfit) throw new Error(unfit)
+  const exported = toolIn(await importFile(path, digest, options.clock))
+  const contract = isAiSdkTool(exported) ? await contractOfAiSdkTool(exported, found.id) : exported
+  // The file was read twice, by us and by the engine; this says when the two may have differed.
+  if ((await digestNow(found)) !== digest) throw new Error('it was changed while it was being loaded; reload it')
+  return checkContract(contract, { layer, path, digest }, options, manifest)
+}
+
+/** The same for a contract that is at hand. */
+export async function checkContract(
+  value: unknown,
+  origin: ToolOrigin,
+  options: LoadOptions,
+  manifest?: FoundTool['manifest'],
+): Promise<LoadedTool> {
+  const contract = validateContract(value, 'tool')
+  const { name, stateSlot, inputSchema, configSchema, executor } = contract
+  if (executor === 'remote')
+    throw new Error('its executor is "remote", which only MCP clients say; a tool in a file is "local"')
+  const unfit = await versionProblem(contract, options.coreVersion)
+  if (unfit) throw new Error(unfit)
+  const config = configOf(name, options, manifest?.config)
+  for (const schema of [configSchema, manifest?.configSchema]) {
+    const problem = schema && (await schemaCheck(schema))(config)
+    if (problem) throw new Error(`its configuration does not fit: ${problem}`)
+  }
+  return {
+    contract,
+    origin: Object.freeze(origin),
+    config,
+    inputCheck: await schemaCheck(inputSchema),
+    stateCheck: await schemaCheck(stateSlot?.schema ?? {}),
+  }
+}
+
+/** What is configured for a tool. Without a word it is switched on. */
+export function configOf(name: string, { config }: Pick<LoadOptions, 'config'>, own = {}): ToolConfig {
+  const configured = Object.hasOwn(config, name) ? config[name] : undefined
+  return Object.freeze({ enabled: true, ...own, ...configured }) as ToolConfig
+}
+
+/** The default export, or the one export that can be executed. */
+function toolIn(module: Record<string, unknown>): unknown {
+  if (module.default !== undefined) return module.default
+  const tools = Object.values(module).filter((value) => isRecord(value) && typeof value.execute === 'function')
+  if (tools.length === 1) return tools[0]
+  const names = Object.keys(module).map(show).join(', ')
+  throw new Error(`it must export a tool as its default; it exports ${names || 'nothing'}`)
+}
+
+async function digestNow({ manifest, path, root }: FoundTool): Promise<string> {
+  const { digest } = await (manifest ? filesOfFolder(root) : filesOfModule(path, root))
+  return digest
+}

@@ -1,0 +1,104 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
+import type { ToolDef } from '../core/tool.ts'
+import { checkTool } from '../core/toolbox.ts'
+import { coreVersion } from './contract.ts'
+import { discover, type Found, type FoundTool, type Layer } from './discover.ts'
+import type { LayeredToolsOptions } from './layered-tools.ts'
+import { checkContract, configOf, type LoadOptions, loadTool } from './load-tool.ts'
+import type { SourceFiles } from './source-files.ts'
+import type { ToolItem } from './tool-item.ts'
+
+/** Whether a project may be read, and if only some of its tools are meant, the digests of these. */
+export type ProjectAccess = boolean | { readonly digests?: readonly string[] }
+
+/** What is about to be loaded. Its name is that of its manifest or file: it has not said its own yet. */
+export interface AskedItem extends Pick<SourceFiles, 'digest' | 'files'> {
+  readonly name: string
+  readonly layer: Layer
+  readonly path: string
+}
+
+/** Finds and loads the tools of all layers. Whatever is wrong with one is noted on it. */
+export class ToolCollector {
+  readonly options: LayeredToolsOptions
+  readonly clock: Clock
+  readonly #load: LoadOptions
+  /** Of the project's tools, those that may be loaded; undefined for all. */
+  #trusted: readonly string[] | undefined
+
+  constructor(options: LayeredToolsOptions) {
+    this.options = options
+    this.clock = options.clock ?? systemClock
+    this.#load = { config: options.config ?? {}, coreVersion: options.coreVersion ?? coreVersion, clock: this.clock }
+  }
+
+  /** What lies in the folders that may be read now. */
+  async discover(): Promise<Found[]> {
+    const { home = join(homedir(), '.libero'), projectRoot = process.cwd() } = this.options
+    const access = await this.#projectAccess()
+    const found = await discover('global', join(home, 'tools'))
+    if (!access) return found
+    this.#trusted = access === true ? undefined : access.digests
+    return [...found, ...(await discover('project', join(projectRoot, '.libero', 'tools')))]
+  }
+
+  /** Nothing of it runs unless it is switched on and accepted. */
+  async item(found: Found): Promise<ToolItem> {
+    const { layer, path, id } = found
+    if ('problem' in found) return unusable(id, { layer, path }, found.problem)
+    const { digest } = found
+    const origin = { layer, path, digest }
+    if (!configOf(id, this.#load, found.manifest?.config).enabled) return { name: id, origin, state: 'off' }
+    try {
+      if (!(await this.#isAccepted(found))) return { name: id, origin, state: 'pending', diagnostic: notAccepted }
+      const loaded = await loadTool(found, this.#load)
+      return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
+    } catch (error) {
+      return unusable(id, origin, messageOf(error))
+    }
+  }
+
+  /** The tools that came with the program. */
+  async bundled(): Promise<ToolItem[]> {
+    const origin = { layer: 'bundled' } as const
+    const entries = Object.entries(this.options.bundled ?? {})
+    return Promise.all(
+      entries.map(async ([key, given]): Promise<ToolItem> => {
+        try {
+          if (!('spec' in given)) {
+            const loaded = await checkContract(given, origin, this.#load)
+            return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
+          }
+          checkTool(given, key)
+          const { enabled, timeoutMs } = configOf(given.spec.name, this.#load)
+          const tool: ToolDef = { ...given, origin, ...(timeoutMs !== undefined && { timeoutMs }) }
+          return { name: given.spec.name, origin, tool, state: enabled ? 'shadowed' : 'off' }
+        } catch (error) {
+          return unusable(key, origin, messageOf(error))
+        }
+      }),
+    )
+  }
+
+  async #isAccepted({ id: name, layer, path, digest, files }: FoundTool): Promise<boolean> {
+    if (layer === 'project' && this.#trusted && !this.#trusted.includes(digest)) return false
+    return (await this.options.isAccepted?.({ name, layer, path, digest, files })) ?? true
+  }
+
+  async #projectAccess(): Promise<ProjectAccess> {
+    try {
+      return (await this.options.mayReadProject?.()) ?? false
+    } catch {
+      return false // who cannot say yes has not said it
+    }
+  }
+}
+
+const notAccepted = 'its code is new or has changed and is not accepted yet; look at it, accept it, and reload it'
+
+const unusable = (name: string, origin: ToolItem['origin'], diagnostic: string): ToolItem => ({
+  ...{ name, origin, state: 'unusable', diagnostic },
+})
