@@ -98,7 +98,7 @@ function late(load: () => Promise<Authority>, isOurs: boolean): LateAuthority {
 /** A child's own rules come on top of its parent's. */
 function narrowed(above: LateAuthority | undefined, own: Preset['authority']): LateAuthority | undefined {
   if (!own || !above) return own ? lateAuthority(own) : above
-  return late(async () => (await above.load()).narrow(own as AuthorityOptions), false)
+  return late(async () => (await above.load()).narrow(own), false)
 }
 
 /** What is the parent's stays his: a child that ends does not close it. */

@@ -3,25 +3,19 @@ import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
+import { digestOfJson } from '../platform/canonical-json.ts'
 import { type Answer, type AskedAbout, askPerson, denialBy, isGenuine, type Question } from './ask-person.ts'
 import type { AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
-import {
-  type ApprovePayload,
-  approvePayload,
-  type BatchPayload,
-  batchPayload,
-  scopesFor,
-} from './interaction/consent.ts'
+import { type ApprovePayload, approvePayload, batchPayload } from './interaction/consent.ts'
 import { permissionRequired } from './interaction/headless.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { openSiblings } from './open-siblings.ts'
 import type { Workspace } from './prepare-call.ts'
-import { argsDigest } from './stages/args-digest.ts'
 
 type Gate = HookContexts['tool:gate']
 
-export interface ApprovalsOptions {
+interface ApprovalsOptions {
   readonly parts: AuthorityParts
   readonly run: Run
   readonly workspace: Workspace
@@ -38,12 +32,13 @@ interface Asked {
   readonly digest: string
 }
 
+/** Those who can be asked about the calls of one run. */
 export interface Approvals {
   /** What a person said, before or now. `ask` again means that the run has to wait for one: the call is halted. */
   ask(asked: Asked & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>
 }
 
-export interface Approved {
+interface Approved {
   readonly decision: Decision
   readonly approver?: string
 }
@@ -52,7 +47,14 @@ export interface Approved {
 export function createApprovals({ parts, run, workspace, sessionId, prepare, judge }: ApprovalsOptions): Approvals {
   const { options, interactions, grants, redactor } = parts
   const { root, place } = workspace
-  const shown = { cwd: place?.handle.cwd ?? root, redactor, ...(place && { sandbox: place.execution.type }) }
+  // What a stage says about a call is said once, when its turn has come.
+  const isBatching = options.batchPrompts === true && !options.stateMachine
+  const shown = {
+    cwd: place?.handle.cwd ?? root,
+    redactor,
+    projectGrants: options.projectGrants === true,
+    ...(place && { sandbox: place.execution.type }),
+  }
 
   return {
     async ask({ ctx, isDeferred, ...asked }) {
@@ -61,10 +63,13 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
       if (isAnswered && isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
 
-      const all = [{ ctx, ...asked }, ...(options.batchPrompts ? await siblings(ctx) : [])]
+      const all = [{ ctx, ...asked }, ...(isBatching ? await siblings(ctx) : [])]
       const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
-      const payload = { ...payloadFor(all), kind, ...(isDeferred && stagePayload(asked.call)) }
-      const question: Question = { kind, calls: all.map(aboutCall), payload, ...timeLimit() }
+      const each = all.map(payloadOf)
+      const whole = each.length > 1 ? batchPayload(each) : each[0]!
+      const payload = { ...whole, kind, ...(isDeferred && stagePayload(asked.call)) }
+      const calls = all.map((one, i) => aboutCall(one, each[i]!))
+      const question: Question = { kind, calls, payload, ...timeLimit() }
       const verdicts = await askPerson(question, { run, interactions, key, sessionId })
       if (verdicts.status === 'left' && !run.session) return { decision: leftAlone }
       if (verdicts.status !== 'answered') {
@@ -91,16 +96,12 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     return asked
   }
 
-  function payloadFor(all: readonly Asked[]): ApprovePayload | BatchPayload {
-    const [first, ...more] = all.map(({ call, ctx, decision, digest }) =>
-      approvePayload(call, { decision, callId: ctx.callId, digest, ...shown }),
-    )
-    return more.length === 0 ? first! : batchPayload([first!, ...more])
+  function payloadOf({ call, ctx, decision, digest }: Asked): ApprovePayload {
+    return approvePayload(call, { decision, callId: ctx.callId, digest, ...shown })
   }
 
-  function aboutCall({ ctx, call, decision, digest }: Asked): AskedAbout {
+  function aboutCall({ ctx, decision, digest }: Asked, { scopes }: ApprovePayload): AskedAbout {
     const { callId, name, input, parentCallId } = ctx
-    const scopes = scopesFor(call, decision).filter((scope) => scope !== 'project' || options.projectGrants)
     return {
       callId,
       name,
@@ -117,7 +118,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
   }
 
   function stagePayload({ input }: JudgedCall): object {
-    return { stageExecutionId: options.stateMachine?.stageExecutionId ?? '', argsDigest: argsDigest(input) }
+    return { stageExecutionId: options.stateMachine?.stageExecutionId ?? '', argsDigest: digestOfJson(input) }
   }
 
   function timeLimit(): { timeoutMs?: number } {

@@ -1,8 +1,9 @@
 import type { Decision } from '../core/authority.ts'
 import type { HookContexts } from '../core/hook-map.ts'
-import type { EntryOf, LogEntry } from '../core/log.ts'
+import type { EntryOf } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
 import type { AnswerKey } from './grants/answer-key.ts'
+import type { ApprovalScope } from './grants/grant.ts'
 import type { InteractionOutcome, Interactions } from './interaction/interactions.ts'
 
 type Gate = HookContexts['tool:gate']
@@ -15,6 +16,7 @@ export interface Question {
   readonly timeoutMs?: number
 }
 
+/** One of the calls that a question is about. */
 export interface AskedAbout {
   readonly callId: string
   readonly digest: string
@@ -26,14 +28,13 @@ export interface AskedAbout {
   readonly reason: string
 }
 
-export type ApprovalScope = 'once' | 'session' | 'project' | 'always'
-
 /** What became of the question, for each call. */
-export type Verdicts =
+type Verdicts =
   | { readonly status: 'answered'; readonly by: string; readonly answers: ReadonlyMap<string, Answer> }
   /** Nobody can be asked, or whoever could has left. */
   | { readonly status: 'nobody' | 'left'; readonly correlationId?: string }
 
+/** What somebody said about one call. */
 export interface Answer {
   readonly decision: 'allow' | 'deny' | 'expired'
   readonly scope: ApprovalScope
@@ -59,15 +60,16 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
     const { correlationId } = await interactions.interact(request, { signal: run.stop.signal })
     return { status: 'nobody', correlationId }
   }
-  for (const call of question.calls) await noteQuestion(run, call, question.payload)
   const answered = new AbortController()
-  const elsewhere = answerFromElsewhere(question.calls[0]!, asking, answered.signal)
-  const here = interactions.interact(request, {
-    signal: AbortSignal.any([run.stop.signal, answered.signal]),
-    ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
-  })
-  here.catch(() => {}) // withdrawn, when the other one was faster
+  const elsewhere = answerFromElsewhere(question, asking, answered.signal)
+  elsewhere.catch(() => {}) // the race below hears of it, if it comes to that
   try {
+    for (const call of question.calls) await noteQuestion(run, call, question.payload)
+    const here = interactions.interact(request, {
+      signal: AbortSignal.any([run.stop.signal, answered.signal]),
+      ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
+    })
+    here.catch(() => {}) // withdrawn, when the other one was faster
     const first = await Promise.race([here, elsewhere])
     if ('entry' in first) return fromLog(first.entry)
     if (first.status === 'nobody' || first.status === 'left') return first
@@ -89,23 +91,17 @@ async function noteQuestion(run: Run, about: AskedAbout, payload: Question['payl
 
 /** Somebody may answer in another process, through the session. One that is not signed is not heard, and asked for again. */
 function answerFromElsewhere(
-  about: AskedAbout,
+  { calls: [about], payload }: Question,
   { run, key, sessionId }: Asking,
   signal: AbortSignal,
 ): Promise<{ entry: EntryOf<'approval_answered'> }> {
-  return new Promise((resolve) => {
-    const hear = (entry: LogEntry): void => {
-      if (entry.type !== 'approval_answered' || entry.callId !== about.callId || entry.digest !== about.digest) return
+  const { callId, digest } = about!
+  return new Promise((resolve, reject) => {
+    const off = run.log.subscribe((entry) => {
+      if (entry.type !== 'approval_answered' || entry.callId !== callId || entry.digest !== digest) return
       if (isGenuine(entry, key, sessionId)) resolve({ entry })
-      else
-        void run.log.append({
-          type: 'approval_requested',
-          callId: about.callId,
-          digest: about.digest,
-          reason: about.reason,
-        })
-    }
-    const off = run.log.subscribe(hear)
+      else noteQuestion(run, about!, payload).catch(reject)
+    })
     signal.addEventListener('abort', off, { once: true })
   })
 }

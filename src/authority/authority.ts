@@ -8,6 +8,7 @@ import type { Extension } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
 import { Suspended } from '../core/tool-context.ts'
 import { createRedactor, type Redactor } from '../platform/redact.ts'
+import { checkOptions } from './check-options.ts'
 import { decide, type StageVerdict } from './decide.ts'
 import { authorityExtension } from './extension.ts'
 import { type AnswerKey, answerKeyFromSecret, openAnswerKey } from './grants/answer-key.ts'
@@ -16,7 +17,7 @@ import { createGrants, type Grants } from './grants/grants.ts'
 import { createInteractions, type Interactions } from './interaction/interactions.ts'
 import type { Interactor } from './interaction/interactor-line.ts'
 import type { JudgedCall } from './judged-call.ts'
-import { testPatterns } from './rules/patterns.ts'
+import { patternsIn } from './rules/patterns.ts'
 import { createProtection, type Protect } from './rules/protected-paths.ts'
 import { tightened } from './rules/rules.ts'
 import { type AuthoritySettings, resolveSettings, type SecurityMode, type SettingsLayers } from './rules/settings.ts'
@@ -75,8 +76,8 @@ export interface Authority {
   judge(call: JudgedCall, asker?: Asker): Promise<Decision>
   /** Adds rules that deny or ask; they hold from the next call on, in children under way too. */
   tighten(settings: Pick<AuthoritySettings, 'deny' | 'ask'>): void
-  /** The same authority under further rules, for a child: what both allow is allowed. */
-  narrow(settings: AuthoritySettings): Authority
+  /** The same authority under further rules, or those of another one, for a child: what both allow is allowed. */
+  narrow(by: AuthoritySettings | Authority): Authority
   attach(interactor: Interactor | Interactor['present']): () => void
   /** Decides about a call that waits in a session, from whichever process; signed, so that it counts. */
   answer(session: Session, callId: string, answer: SessionAnswer): Promise<void>
@@ -85,6 +86,7 @@ export interface Authority {
   close(): Promise<void>
 }
 
+/** What somebody decided about a call that waits in a session. */
 export interface SessionAnswer {
   readonly decision: 'allow' | 'deny'
   readonly by?: string
@@ -113,15 +115,16 @@ export interface AuthorityParts {
   readonly grants: Grants
   key(): Promise<AnswerKey>
   ready(): Promise<void>
-  timeoutOf(tool: string): number | undefined
+  /** By rules, for tools that have none of their own. */
+  readonly timeouts: ReadonlyMap<string, number>
 }
 
 /** Puts an authority together. Wrong settings are refused here, before anything runs. */
 export function createAuthority(options: AuthorityOptions = {}): Authority {
-  return build(options, partsOf(options), undefined)
+  return build(options, partsOf(options), [])
 }
 
-function partsOf(options: AuthorityOptions): Omit<AuthorityParts, 'timeoutOf'> {
+function partsOf(options: AuthorityOptions): AuthorityParts {
   const { clock = systemClock, newId = createIds(), audit = nowhere, home, projectGrants = false } = options
   // What screens were told is noted where it can be; only decisions depend on being written.
   const note = (record: AuditRecord): void => void Promise.resolve(audit.write(record)).catch(() => {})
@@ -145,6 +148,7 @@ function partsOf(options: AuthorityOptions): Omit<AuthorityParts, 'timeoutOf'> {
     grants,
     key: () => (key ??= openKey(options)),
     ready: () => grants.load(),
+    timeouts: new Map(),
   }
 }
 
@@ -155,11 +159,8 @@ async function openKey({ answerSecret, home }: AuthorityOptions): Promise<Answer
   return home === undefined ? answerKeyFromSecret(randomBytes(32)) : openAnswerKey(home)
 }
 
-function build(
-  options: AuthorityOptions,
-  shared: Omit<AuthorityParts, 'timeoutOf'>,
-  above: Authority | undefined,
-): Authority {
+function build(options: AuthorityOptions, shared: AuthorityParts, above: readonly Authority[]): Authority {
+  checkOptions(options)
   const settings = resolveSettings({ ...options.layers, launch: settingsIn(options) })
   let { rules } = settings
   const { mode, tools } = settings
@@ -168,20 +169,24 @@ function build(
 
   async function judge(call: JudgedCall, asker?: Asker): Promise<Decision> {
     const rule = tools[call.tool]
-    const own = decide(call, {
+    let decision = decide(call, {
       mode,
       rules,
       ...(asker && { root: asker.project, protect: protectionOf(asker.project) }),
       // What a person would have to approve is not approved by a program that says yes to everything.
       floor: options.floor ?? (interactions.whoAnswers('Approve') === 'yolo' ? 'deny' : 'ask'),
-      patterns: rule && (await patternsFor(call, rule)),
+      patterns: rule && (await patternsIn(call, rule)),
       ...(asker?.stage && { stage: asker.stage }),
-      grant: () => asker && grants.find({ ...identityOf(call), ...asker }),
+      grant: () => asker && grants.find({ ...call, ...asker }),
     })
-    return above ? stricter(await above.judge(call, asker), own) : own
+    for (const other of above) decision = stricter(await other.judge(call, asker), decision)
+    return decision
   }
 
-  const parts: AuthorityParts = { ...shared, timeoutOf: (tool) => tools[tool]?.timeoutMs }
+  const limits = Object.entries(tools).flatMap(([name, { timeoutMs }]) =>
+    timeoutMs === undefined ? [] : [[name, timeoutMs] as const],
+  )
+  const parts: AuthorityParts = { ...shared, timeouts: new Map([...shared.timeouts, ...limits]) }
   const authority: Authority = {
     mode,
     warnings: settings.warnings,
@@ -191,7 +196,10 @@ function build(
     tighten(more) {
       rules = tightened(rules, more)
     },
-    narrow: (more) => build({ ...options, ...noRules, ...more }, shared, authority),
+    narrow: (more) =>
+      isAuthority(more)
+        ? build({ ...options, ...noRules }, parts, [authority, more])
+        : build({ ...options, ...noRules, ...more }, parts, [authority]),
     attach: (interactor) => interactions.attach(interactor),
     async answer(session, callId, { decision, by = 'user', note }) {
       const pending = session.pending.find((one) => one.callId === callId)
@@ -216,6 +224,8 @@ function build(
   return authority
 }
 
+const isAuthority = (given: object): given is Authority => 'judge' in given
+
 /** What a child does not inherit as its own: it stands under its parent's rules anyway. */
 const noRules = { allow: [], ask: [], deny: [], allowlist: [], tools: {}, layers: {}, mode: 'yolo' } as const
 
@@ -225,6 +235,7 @@ function protections({ home }: AuthorityOptions): (root: string) => Protect {
   const own = home === undefined ? [] : [home]
   return (root) => {
     const protect = known.get(root) ?? createProtection({ root, home: homedir(), own })
+    if (known.size > 100) known.clear() // one authority may serve any number of workspaces
     known.set(root, protect)
     return protect
   }
@@ -236,21 +247,11 @@ function settingsIn(options: AuthorityOptions): AuthoritySettings {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 
-async function patternsFor({ tool, input }: JudgedCall, rule: ToolRules): Promise<{ deny?: string; allow?: string }> {
-  const { denyPatterns: deny = [], allowPatterns: allow = [] } = rule
-  if (deny.length + allow.length === 0) return {}
-  return testPatterns({ text: JSON.stringify({ tool, parameters: input }), deny, allow })
-}
-
-type ToolRules = NonNullable<AuthoritySettings['tools']>[string]
-
-/** What an approval is remembered under. */
-export function identityOf({ tool, key, origin }: JudgedCall): Pick<JudgedCall, 'tool' | 'key' | 'origin'> {
-  return { tool, key, origin }
-}
-
 const strictness = { allow: 0, ask: 1, deny: 2 }
 
+/** Of two that say the same, the one that rests on an approval: it may turn out not to hold any more. */
 function stricter(one: Decision, other: Decision): Decision {
-  return strictness[other.verdict] > strictness[one.verdict] ? other : one
+  const difference = strictness[other.verdict] - strictness[one.verdict]
+  if (difference === 0) return other.by === 'grant' ? other : one
+  return difference > 0 ? other : one
 }

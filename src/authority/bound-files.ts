@@ -1,45 +1,47 @@
 import { posix } from 'node:path'
 import type { ToolDef } from '../core/tool.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { digestOf, digestOfFile } from '../platform/digest.ts'
+import { digestOfJson } from '../platform/canonical-json.ts'
+import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
 import type { JudgedCall } from './judged-call.ts'
 import type { Workspace } from './prepare-call.ts'
+import { touchesOf } from './tool-says.ts'
 
 /** The files whose content decides what an approved command does: a script, or what names the script. */
 export function boundFiles({ shell }: JudgedCall): string[] {
   const files = (shell?.commands ?? []).flatMap(({ command: { words, cwd = '.' } }) => {
     const [program = ''] = words
     if (program.includes('/')) return [posix.normalize(posix.join(cwd, program))]
-    return (definedIn[program] ?? []).map((name) => posix.join(cwd, name))
+    return (definedIn.get(program) ?? []).map((name) => posix.join(cwd, name))
   })
   return [...new Set(files)]
 }
 
 const scripts = ['package.json']
-const definedIn: Readonly<Record<string, readonly string[]>> = {
-  npm: scripts,
-  pnpm: scripts,
-  yarn: scripts,
-  bun: scripts,
-  make: ['GNUmakefile', 'makefile', 'Makefile'],
-}
+const definedIn: ReadonlyMap<string, readonly string[]> = new Map([
+  ['npm', scripts],
+  ['pnpm', scripts],
+  ['yarn', scripts],
+  ['bun', scripts],
+  ['make', ['GNUmakefile', 'makefile', 'Makefile']],
+])
 
 /** What files hold now, by path. */
 export async function digestsOf(paths: readonly string[], { place }: Workspace): Promise<Record<string, string>> {
-  const digests: Record<string, string> = {}
+  const digests: [string, string][] = []
   for (const path of paths)
-    digests[path] = place ? await withFile(place, path, digestOfFile).catch(() => absent) : absent
-  return digests
+    digests.push([path, place ? await withFile(place, path, digestOfFile).catch(() => absent) : absent])
+  return Object.fromEntries(digests) // a file may be called `__proto__`
 }
 
 const absent = 'absent'
 
 /** The call as a person would approve it: also what the files that it changes hold now. */
 export async function digestWithFiles(tool: ToolDef, call: JudgedCall, workspace: Workspace): Promise<string> {
-  const touches = tool.touches?.(call.input) ?? []
-  const changed = touches.filter(({ access }) => access === 'write' || access === 'edit').map(({ path }) => path)
+  const changed = touchesOf(tool, call.input)
+    .filter(({ access }) => access === 'write' || access === 'edit')
+    .map(({ path }) => path)
   const paths = [...changed, ...boundFiles(call)]
   if (paths.length === 0) return call.digest
-  return digestOf(canonicalJson([call.digest, await digestsOf(paths, workspace)]))
+  return digestOfJson([call.digest, await digestsOf(paths, workspace)])
 }

@@ -1,5 +1,5 @@
 import type { DecidedBy, Decision } from '../core/authority.ts'
-import { floorOf } from './floor.ts'
+import { floorOf, granted } from './floor.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { beyondPlan, needsNoPermission, reads } from './mode-gate.ts'
 import type { Protect } from './rules/protected-paths.ts'
@@ -79,26 +79,29 @@ function asked(call: JudgedCall, context: DecisionContext): Decision | undefined
   return found && (granted(context) ?? byRules('ask', 'ask-rule', 'asked about because of', found))
 }
 
-function granted({ grant }: DecisionContext): Decision | undefined {
-  const found = grant?.()
-  return found && allow('grant', `${found.grantedBy} approved it before (${found.scope})`)
-}
-
 function permitted(call: JudgedCall, context: DecisionContext): Decision | undefined {
   const { mode, rules, root, patterns } = context
   // Where nothing would be asked, nobody looks for approvals.
   const before = mode === 'yolo' ? undefined : granted(context)
   if (before) return before
+  // A rule means the tool that its author knew, not one that a project put in its place.
+  if (call.origin.layer === 'project') return ownRule(call, context, ['confirm'])
   const found = rules.matchAllow(call, root)
   if (found) return byRules('allow', 'allow-rule', 'allowed by', found)
   if (patterns?.allow !== undefined && isOneCommand(call)) {
     const why = `allowed by the pattern ${patterns.allow} of the rule for ${call.tool}`
     return { verdict: 'allow', by: 'allow-rule', rule: patterns.allow, why }
   }
+  return ownRule(call, context, ['auto', 'confirm'])
+}
+
+/** What is set for the tool by its name. */
+function ownRule(call: JudgedCall, context: DecisionContext, counted: readonly string[]): Decision | undefined {
+  const { mode, rules } = context
   const own = Object.hasOwn(rules.tools, call.tool) ? rules.tools[call.tool]!.mode : undefined
+  if (own === undefined || !counted.includes(own)) return undefined
   if (own === 'auto')
     return named('allow', 'allow-rule', `tools.${call.tool}.mode: auto`, `${call.tool} is set to auto`)
-  if (own !== 'confirm') return undefined
   const ask = named('ask', 'ask-rule', `tools.${call.tool}.mode: confirm`, `${call.tool} is set to confirm`)
   return mode === 'yolo' ? (granted(context) ?? ask) : ask
 }
@@ -115,7 +118,7 @@ function isOneCommand({ shell }: JudgedCall): boolean {
 
 function gated(call: JudgedCall, { mode, rules, root }: DecisionContext): Decision {
   if (mode === 'yolo') return allow('mode-gate', 'the mode is yolo')
-  if (mode === 'allowlist') {
+  if (mode === 'allowlist' && call.origin.layer !== 'project') {
     const found = rules.matchAllowlist(call, root)
     if (found) return byRules('allow', 'mode-gate', 'on the allowlist:', found)
   }
@@ -124,7 +127,15 @@ function gated(call: JudgedCall, { mode, rules, root }: DecisionContext): Decisi
   const isQuiet = kind === 'tool' || (kind === 'line' && mode === 'plan' && !rules.isPlanFromProject)
   if (isQuiet && rules.workspaceReads === 'allow') return allow('mode-gate', 'it only reads inside the workspace')
   const miss = mode === 'allowlist' ? 'it is not on the allowlist' : `the mode is ${mode}`
-  return { verdict: 'ask', by: 'mode-gate', why: `${miss}, and no rule or approval covers it` }
+  return { verdict: 'ask', by: 'mode-gate', why: `${miss}, and no rule or approval covers it${moreAbout(call)}` }
+}
+
+/** What stands in the way of a rule, where it is the line itself. */
+function moreAbout({ shell }: JudgedCall): string {
+  if (!shell) return ''
+  if (shell.obstacles.length > 0) return `; it cannot be inspected: ${shell.obstacles.join(', ')}`
+  const refused = shell.commands.find(({ table }) => table === 'refuses')
+  return refused?.why === undefined ? '' : `; ${refused.why}`
 }
 
 const allow = (by: DecidedBy, why: string): Decision => ({ verdict: 'allow', by, why })

@@ -33,11 +33,10 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
 }
 
 /** The time limit of a rule holds for tools that have none of their own. */
-function limitTools({ tools }: Run, { timeoutOf }: AuthorityParts): void {
-  for (const name of [...tools.names()]) {
-    const tool = tools.get(name)!
-    const timeoutMs = timeoutOf(name)
-    if (timeoutMs !== undefined && tool.timeoutMs === undefined) tools.replace({ ...tool, timeoutMs })
+function limitTools({ tools }: Run, { timeouts }: AuthorityParts): void {
+  for (const [name, timeoutMs] of timeouts) {
+    const tool = tools.get(name)
+    if (tool && tool.timeoutMs === undefined) tools.replace({ ...tool, timeoutMs })
   }
 }
 

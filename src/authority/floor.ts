@@ -5,26 +5,31 @@ import { type Protect, protection } from './rules/protected-paths.ts'
 
 /** What is not allowed silently, whoever allowed it: a decision in place of `allowed`, or nothing. */
 export function floorOf(call: JudgedCall, context: DecisionContext, allowed: Decision): Decision | undefined {
-  const why = reasonOf(call, context, allowed)
+  const hurt = hurtOf(call, context)
+  const doubt = hurt === undefined && allowed.by !== 'grant' ? doubtOf(call, context) : undefined
+  const why = hurt ?? doubt
   if (why === undefined) return undefined
+  // Whoever approved this very call saw as much of it as there is to see.
+  const before = doubt === undefined ? undefined : granted(context)
+  if (before) return before
   return context.floor === 'deny'
     ? { verdict: 'deny', by: 'floor', why: `${why}; a person would have to approve it`, code: 'ApprovalDenied' }
     : { verdict: 'ask', by: 'floor', why: `${why}; this is asked about in every mode` }
 }
 
-function reasonOf(call: JudgedCall, context: DecisionContext, { by }: Decision): string | undefined {
-  const { protect = protection, rules, grant } = context
-  const { shell } = call
-  if (shell?.catastrophe !== undefined) return shell.catastrophe
+/** What somebody approved before, if that still holds. */
+export function granted({ grant }: DecisionContext): Decision | undefined {
+  const found = grant?.()
+  return found && { verdict: 'allow', by: 'grant', why: `${found.grantedBy} approved it before (${found.scope})` }
+}
+
+function hurtOf(call: JudgedCall, { protect = protection }: DecisionContext): string | undefined {
+  if (call.shell?.catastrophe !== undefined) return call.shell.catastrophe
   for (const fact of factsOf(call)) {
     const found = protectedFact(fact, protect)
     if (found !== undefined) return found
   }
-  const doubt = rules.doubt(call)
-  // Whoever approved this very call saw as much of it as there is to see.
-  if (!doubt || by === 'grant' || grant?.()) return undefined
-  const unknown = shell && !shell.isWhole ? 'the line could not be read whole' : 'it does not say what it is about'
-  return `${unknown}, so nobody can tell whether "${doubt.text}" (${doubt.layer}) holds`
+  return undefined
 }
 
 function protectedFact({ effect, target, isDeep }: EffectFact, protect: Protect): string | undefined {
@@ -33,4 +38,12 @@ function protectedFact({ effect, target, isDeep }: EffectFact, protect: Protect)
   if (!found) return undefined
   if (effect === 'fs.write') return `it writes ${target}, which is protected: ${found.write}`
   return found.read === undefined ? undefined : `it reads ${target}, which is protected: ${found.read}`
+}
+
+function doubtOf(call: JudgedCall, { rules }: DecisionContext): string | undefined {
+  const doubt = rules.doubt(call)
+  if (!doubt) return undefined
+  const unknown =
+    call.shell && !call.shell.isWhole ? 'the line could not be read whole' : 'it does not say what it is about'
+  return `${unknown}, so nobody can tell whether "${doubt.text}" (${doubt.layer}) holds`
 }

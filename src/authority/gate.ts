@@ -18,6 +18,8 @@ export interface Judged {
   readonly call?: JudgedCall
   readonly decision: Decision
   readonly approver?: string
+  /** Why nobody could decide. */
+  readonly failure?: CodedError
 }
 
 /** The gate of one run: decides, asks where it has to, and blocks, halts or lets go. */
@@ -42,27 +44,29 @@ export function createGate(
   })
 
   return async (ctx) => {
-    const tool = run.tools.get(ctx.name)
+    const { tool } = ctx
     // Nothing will run: the pipeline itself answers such a call.
     if (!tool || ctx.rejected !== undefined) return undefined
     const judged = await judge(ctx, tool)
-    if (judged.decision.verdict !== 'deny' || ctx.block) return judged
-    const { why, code = 'ApprovalDenied' } = judged.decision
+    const { verdict, by, why, code = 'ApprovalDenied' } = judged.decision
+    if (verdict !== 'deny' || by === 'hook') return judged
     ctx.block = true
-    ctx.reason = `ToolTerminal/${code}: ${why}`
+    ctx.reason = judged.failure?.message ?? `ToolTerminal/${code}: ${why}`
     return judged
   }
 
   async function judge(ctx: Gate, tool: ToolDef): Promise<Judged> {
-    if (ctx.block)
-      return { decision: { verdict: 'deny', by: 'hook', why: printable(ctx.reason) || 'a hook blocked it' } }
+    if (ctx.block) return blocked(ctx)
     try {
       const call = await prepare(tool, ctx)
       const judged = await decided(ctx, tool, call)
       return judged.decision.verdict === 'allow' ? await guarded(call, judged) : judged
     } catch (error) {
       if (!(error instanceof CodedError)) throw error
-      return { decision: { verdict: 'deny', by: 'mode-gate', why: messageOf(error), code: error.code } }
+      if (error.class === 'Cancellation') run.stop.stop(error) // whoever closes a question calls off what is going on
+      if (run.stop.stopped) throw error
+      const { code, message } = error
+      return { decision: { verdict: 'deny', by: 'mode-gate', why: message, code }, failure: error }
     }
   }
 
@@ -111,6 +115,13 @@ export function createGate(
   }
 }
 
+/** Somebody has said no already: a person, before the run went on, or a hook. */
+function blocked({ approval, reason }: Gate): Judged {
+  const why = printable(reason) || 'a hook blocked it'
+  if (approval?.decision !== 'deny') return { decision: { verdict: 'deny', by: 'hook', why } }
+  return { decision: { verdict: 'deny', by: 'person', why, code: 'ApprovalDenied' }, approver: approval.by }
+}
+
 const mostRounds = 3
 const outdated: Decision = {
   verdict: 'deny',
@@ -130,8 +141,12 @@ async function tryGuard(guard: () => unknown): Promise<string | undefined> {
 
 function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): Workspace {
   const { root = handle?.cwd ?? '/', isTrusted = false } = options.workspace ?? {}
+  let real: Promise<string> | undefined
+  const findReal = async (): Promise<string> =>
+    (handle && (await execution?.stat?.(handle, root).catch(() => undefined))?.path) ?? root
   return {
     root,
+    realRoot: () => (real ??= findReal()),
     // Asked at each call: trust can be taken back while a run is under way.
     get isTrusted() {
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted

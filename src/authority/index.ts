@@ -1,28 +1,44 @@
 /** `libero/authority`: who may do what, decided in one place. */
 
 export type { PersonalAnswer } from './ask-person.ts'
-export { createMemoryAudit, teeAudit } from './audit/audit.ts'
-export { createFileAudit, verifyAudit } from './audit/audit-file.ts'
-export { type Authority, type AuthorityOptions, createAuthority, type Guard, type SessionAnswer } from './authority.ts'
-export { type DecisionContext, decide } from './decide.ts'
-export { createInteractions, type Interactions, interactThrough } from './interaction/interactions.ts'
-export type { Interactor, Prompt } from './interaction/interactor-line.ts'
+export { createMemoryAudit, type MemoryAudit, teeAudit } from './audit/audit.ts'
+export { type AuditCheck, verifyAudit } from './audit/audit-chain.ts'
+export { createFileAudit, type FileAuditOptions } from './audit/audit-file.ts'
+export {
+  type Asker,
+  type Authority,
+  type AuthorityOptions,
+  createAuthority,
+  type Guard,
+  type SessionAnswer,
+} from './authority.ts'
+export { type DecisionContext, decide, type StageVerdict } from './decide.ts'
+export type { ApprovalScope, Grant } from './grants/grant.ts'
+export type { Grants } from './grants/grants.ts'
+export type { ApprovePayload, BatchPayload } from './interaction/consent.ts'
+export type { InteractionAnswer } from './interaction/interaction-answers.ts'
+export { type InteractionOutcome, type Interactions, interactThrough } from './interaction/interactions.ts'
+export type { Interactor, OpenInteraction, Prompt } from './interaction/interactor-line.ts'
 export type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
-export { explain, explainCommand } from './rules/explain.ts'
-export { loadSettings } from './rules/load-settings.ts'
-export { testPolicy } from './rules/policy-test.ts'
+export { type ExplainOptions, type Explanation, explain, explainCommand } from './rules/explain.ts'
+export { loadSettings, type SettingsSources } from './rules/load-settings.ts'
+export { type PolicyFailure, testPolicy } from './rules/policy-test.ts'
 export {
   type AuthoritySettings,
+  type ResolvedSettings,
   type RuleEntry,
   resolveSettings,
   type SecurityMode,
   type SettingsLayers,
   type ToolRule,
 } from './rules/settings.ts'
-export { defineStages, type Stage, type Stages } from './stages/stages.ts'
-export { createStateMachine, type StateMachine } from './stages/state-machine.ts'
-export { enterProject, mcpGate } from './trust/enter-project.ts'
+export type { ReadCommand, ReadRedirect, ShellReading } from './shell/reading.ts'
+export type { SetupContext, Stage, StageContext, StageGrant, StageProposal, Stages } from './stages/stages.ts'
+export { createStateMachine, type StateMachine, type StateMachineOptions } from './stages/state-machine.ts'
+export { type EnterOptions, enterProject } from './trust/enter-project.ts'
+export type { Instructions } from './trust/instructions.ts'
+export type { PendingItem } from './trust/item-gate.ts'
 export type { ProjectEntry } from './trust/project-entry.ts'
-export { projectDigest } from './trust/project-items.ts'
+export { type ProjectItem, projectDigest } from './trust/project-items.ts'
 export { trustByDigest } from './trust/trust-by-digest.ts'
-export { createTrustList, type TrustList } from './trust/trust-list.ts'
+export { createTrustList, type TrustEntry, type TrustList } from './trust/trust-list.ts'

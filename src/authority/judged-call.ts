@@ -33,6 +33,13 @@ export function factsOf({ effects, shell }: Pick<JudgedCall, 'effects' | 'shell'
   return shell ? [...effects, ...shell.commands.flatMap((command) => command.effects)] : effects
 }
 
+/** A call of the shell tool that nobody made, to find out what would be decided about it. */
+export function shellCall(command: string, shell: ShellFacts): JudgedCall {
+  const effects: EffectFact[] = [{ effect: 'exec' }, ...shell.commands.flatMap((facts) => facts.effects)]
+  const input = { command }
+  return { tool: 'shell', origin: { layer: 'host' }, gated: true, input, key: command, effects, shell, digest: '' }
+}
+
 /** A shell line after it was read and each of its commands was looked up. */
 export interface ShellFacts {
   readonly isWhole: boolean

@@ -5,7 +5,7 @@ import type { ToolDef } from '../core/tool.ts'
 import { effectsOf, prepareCall } from '../core/tool-gate.ts'
 
 /** A call of the same turn that has not been asked about. */
-export interface OpenSibling {
+interface OpenSibling {
   readonly tool: ToolDef
   readonly callId: string
   readonly name: string

@@ -1,22 +1,25 @@
 import { homedir } from 'node:os'
 import { posix } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { approvalKeyOf } from '../core/approval-key.ts'
 import type { Effect, ToolOrigin } from '../core/authority.ts'
 import type { FileTouch } from '../core/file-touch.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { canonicalJson } from '../platform/canonical-json.ts'
-import { digestOf } from '../platform/digest.ts'
+import { digestOfJson } from '../platform/canonical-json.ts'
 import type { FilePlace } from '../platform/files-of.ts'
 import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
 import type { ShellReading } from './shell/reading.ts'
 import { shellFacts } from './shell/shell-facts.ts'
 import { shellKey } from './shell/shell-key.ts'
-import { workspacePath } from './workspace-path.ts'
+import { commandLineOf, hostsOf, touchesOf } from './tool-says.ts'
+import { type WorkspacePath, workspacePath } from './workspace-path.ts'
 
 /** Where calls have their effects. */
 export interface Workspace {
   /** Absolute. */
   readonly root: string
+  /** The same once links are followed. */
+  readonly realRoot?: () => Promise<string>
   readonly isTrusted: boolean
   /** Absent where the agent has no place for files. */
   readonly place?: FilePlace
@@ -38,7 +41,7 @@ export async function prepareCall(
 ): Promise<JudgedCall> {
   const { name } = tool.spec
   const origin = originOf(tool)
-  const line = tool.commandLine?.(input)
+  const line = commandLineOf(tool, input)
   const cwd = posix.resolve(workspace.place?.handle.cwd ?? workspace.root, line?.cwd ?? '.')
   const where = { root: workspace.root, cwd, home: homedir(), isTrusted: workspace.isTrusted }
   const reading = line && (await readShell(line.command))
@@ -51,9 +54,9 @@ export async function prepareCall(
     gated: tool.gated !== false || isForeign(origin),
     input,
     key,
-    effects: await factsOf(tool, input, [...new Set([...effects, ...undeclared(tool, origin)])], workspace, shell),
+    effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
     ...(shell && { shell }),
-    digest: digestOf(canonicalJson({ tool: name, origin, input, cwd, place: workspace.place?.execution.type ?? '' })),
+    digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.place?.execution.type ?? '' }),
   })
 }
 
@@ -73,32 +76,33 @@ function undeclared({ mcp }: ToolDef, { layer }: ToolOrigin): Effect[] {
 
 /** An approval of a tool that has no keys holds for the same arguments. */
 function keyOf(tool: ToolDef, input: AskedCall['input']): string {
-  return tool.deriveApprovalKey ? approvalKeyOf(tool, input) : `sha256:${digestOf(canonicalJson(input))}`
+  return tool.deriveApprovalKey ? approvalKeyOf(tool, input) : `sha256:${digestOfJson(input)}`
 }
 
 async function factsOf(
   tool: ToolDef,
   input: AskedCall['input'],
-  effects: readonly Effect[],
+  key: string,
+  effects: ReadonlySet<Effect>,
   workspace: Workspace,
   shell: ShellFacts | undefined,
 ): Promise<EffectFact[]> {
-  const facts: EffectFact[] = []
-  const isAboutFiles = effects.includes('fs.read') || effects.includes('fs.write')
-  const touches = isAboutFiles ? tool.touches?.(input) : undefined
-  if (touches) facts.push(...(await fileFacts(touches, workspace)))
+  const touched = await fileFacts(touchesOf(tool, input), workspace)
+  const facts = [...touched]
   for (const effect of effects) {
     if (effect === 'exec' && shell) facts.push({ effect }, ...shell.commands.flatMap((command) => command.effects))
+    else if (effect === 'spawn') facts.push({ effect, target: key })
     else if (effect === 'net') facts.push(...netFacts(tool, input))
     // What a tool does not say about its files may be any of them.
-    else if (effect === 'fs.read' || effect === 'fs.write') !touches && facts.push({ effect, isOutside: true })
-    else facts.push({ effect })
+    else if (effect === 'fs.read' || effect === 'fs.write') {
+      if (!touched.some((fact) => fact.effect === effect)) facts.push({ effect, isOutside: true })
+    } else facts.push({ effect })
   }
   return facts
 }
 
 function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
-  const hosts = tool.reaches?.(input) ?? []
+  const hosts = hostsOf(tool, input)
   return hosts.length > 0 ? hosts.map((target) => ({ effect: 'net', target })) : [{ effect: 'net' }]
 }
 
@@ -106,8 +110,9 @@ function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
 async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): Promise<EffectFact[]> {
   const facts: EffectFact[] = []
   for (const { path, access } of touches) {
-    const asked = workspacePath(workspace.root, path, workspace.place?.handle.cwd)
-    const real = await realPath(path, workspace)
+    const absolute = posix.resolve(workspace.place?.handle.cwd ?? workspace.root, plainPath(path))
+    const asked = workspacePath(workspace.root, absolute)
+    const real = await realPath(absolute, workspace)
     const places = real && real.target !== asked.target ? [asked, real] : [asked]
     for (const place of places) {
       if (access !== 'write') facts.push({ effect: 'fs.read', ...place, ...(access === 'search' && { isDeep: true }) })
@@ -117,19 +122,25 @@ async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): P
   return facts
 }
 
+/** What the context of this machine makes of a home folder and of a URL; elsewhere they mean less. */
+function plainPath(path: string): string {
+  if (/^~(?=$|\/)/.test(path)) return posix.join(homedir(), path.slice(1))
+  if (!/^file:\/\//i.test(path)) return path
+  try {
+    return fileURLToPath(path)
+  } catch {
+    return '/' // no tool can open it, and whatever it is, it is not of the workspace
+  }
+}
+
 /** Where a path leads once links are followed; of one that does not exist yet, its nearest folder that does. */
-async function realPath(
-  path: string,
-  { root, place }: Workspace,
-): Promise<ReturnType<typeof workspacePath> | undefined> {
+async function realPath(absolute: string, { root, realRoot, place }: Workspace): Promise<WorkspacePath | undefined> {
   if (!place?.execution.stat) return undefined
   const { execution, handle } = place
-  const stat = execution.stat!.bind(execution)
-  const realRoot = (await stat(handle, root).catch(() => undefined))?.path ?? root
-  const absolute = posix.resolve(handle.cwd, path)
   for (let folder = absolute; ; folder = posix.dirname(folder)) {
-    const info = await stat(handle, folder).catch(() => undefined)
-    if (info) return workspacePath(realRoot, posix.join(info.path, posix.relative(folder, absolute)))
+    const info = await execution.stat!(handle, folder).catch(() => undefined)
+    if (info)
+      return workspacePath((await realRoot?.()) ?? root, posix.join(info.path, posix.relative(folder, absolute)))
     if (folder === posix.dirname(folder)) return undefined
   }
 }

@@ -7,8 +7,8 @@ export interface WorkspacePath {
 }
 
 /** Compares by segments, so that `/w/project-evil` is not inside `/w/project`. Looks at names only; links are not followed. */
-export function workspacePath(root: string, path: string, from = root): WorkspacePath {
-  const absolute = posix.resolve(from, path)
+export function workspacePath(root: string, path: string): WorkspacePath {
+  const absolute = posix.resolve(root, path)
   const relative = posix.relative(root, absolute)
   if (relative === '') return { target: '.' }
   const isOutside = relative === '..' || relative.startsWith('../')

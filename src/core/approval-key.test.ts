@@ -51,6 +51,28 @@ describe('the key of a call', () => {
         throw new Error('no host')
       },
     ],
+    [
+      'throws what cannot be read',
+      () => {
+        throw Object.defineProperty(new Error(), 'message', {
+          get() {
+            throw new Error('no')
+          },
+        })
+      },
+    ],
+    [
+      'gives what breaks when it is looked at',
+      () =>
+        new Proxy(
+          {},
+          {
+            get() {
+              throw new Error('trap')
+            },
+          },
+        ),
+    ],
     ['gives a number', () => 3],
     ['gives nothing', () => undefined],
     ['gives null', () => null],

@@ -41,14 +41,22 @@ export function checkApprovalKey(tool: Keyed, samples: readonly Input[]): void {
 const nameOf = (tool: Keyed): string => ('spec' in tool ? tool.spec.name : tool.name)
 
 function derive(tool: Keyed, input: Input): unknown {
-  let key: unknown
   try {
-    key = tool.deriveApprovalKey?.(copyJson(input))
+    const key: unknown = tool.deriveApprovalKey?.(copyJson(input))
+    if (isThenable(key)) key.then(undefined, () => {})
+    return key
   } catch (error) {
-    throw derivationFailed(nameOf(tool), messageOf(error))
+    throw derivationFailed(nameOf(tool), wordsOf(error))
   }
-  if (isThenable(key)) key.then(undefined, () => {})
-  return key
+}
+
+/** What a tool throws may be made so that reading it fails. */
+function wordsOf(error: unknown): string {
+  try {
+    return String(messageOf(error))
+  } catch {
+    return 'it threw something that cannot be read'
+  }
 }
 
 function derivationFailed(name: string, why: string): CodedError {

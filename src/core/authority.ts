@@ -8,6 +8,8 @@ export interface ToolOrigin {
   readonly path?: string
   /** Of its code or definition; an approval does not outlive a change of it. */
   readonly digest?: string
+  /** Where the tools come from whose name it took; people are told so. */
+  readonly replaces?: readonly ToolOrigin['layer'][]
 }
 
 /** A shell line that a call would run. */

@@ -4,7 +4,7 @@ import type { Hooks } from './hooks.ts'
 import type { Log, RunStatus } from './log.ts'
 import type { ModelRequest, Refusal, Repair, StopReason } from './provider.ts'
 import type { Session } from './store.ts'
-import type { JsonSchema, ToolSpec } from './tool.ts'
+import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 import type { Coercion } from './tool-input.ts'
 import type { Message, SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
 import type { AgentStats, TurnRange } from './usage.ts'
@@ -162,9 +162,11 @@ export interface HookContexts {
   'tool:gate': ToolHookContext &
     Gate & {
       readonly runToolCounts: Counts
+      /** What would run, whatever its name means by now. */
+      readonly tool: ToolDef | undefined
       readonly effects: readonly Effect[]
       /** Why it will not run whatever is decided: its arguments are wrong. */
-      readonly rejected?: string
+      readonly rejected: string | undefined
       /** What somebody decided about this call since it was halted. A denial blocks, whatever a handler says. */
       readonly approval?: Approval
       /** Ends the run before this call and its neighbours start; they stay open, and wait for an answer in the log. */

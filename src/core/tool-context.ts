@@ -107,10 +107,17 @@ export class CallContext implements ToolContext {
     return given(this.#run.handle)
   }
   get interact(): Interact {
-    const { interact, session } = this.#run
-    const bound: Interact | undefined =
-      interact && ((request, signal) => interact(request, signal, { isDurable: session !== undefined }))
-    return bound as Interact
+    const { interact, session, stop } = this.#run
+    const ask: Interact = async (request, signal) => {
+      try {
+        return await interact!(request, signal, { isDurable: session !== undefined })
+      } catch (error) {
+        // Whoever closes a question calls off what is going on.
+        if (error instanceof Error && 'class' in error && error.class === 'Cancellation') stop.stop(error)
+        throw error
+      }
+    }
+    return (interact && ask) as Interact
   }
 
   // Getters give functions that a tool may take out by destructuring, and cost nothing where it does not.

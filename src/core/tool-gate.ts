@@ -3,7 +3,7 @@ import { messageOf } from './errors.ts'
 import type { Approval, Halt, HookContexts, ToolHookContext } from './hook-map.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
-import { orStopped, type Stop } from './stop.ts'
+import { isThenable, orStopped, type Stop } from './stop.ts'
 import type { ToolCheck, ToolDef } from './tool.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
 import { copyJson, deepFreeze, type ToolCallBlock, textOf } from './turn.ts'
@@ -64,13 +64,15 @@ export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Ver
 }
 
 async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, stop: Stop): Promise<Verdict> {
-  const effects = effectsOf(tool, about.input)
+  const effects = Object.freeze(effectsOf(tool, about.input))
   const runToolCounts = run.counts.snapshot
   const approval = approvalOf(run, call)
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
-  const rejected = !checked.valid && { rejected: checked.error }
-  const shown = { ...about, runToolCounts, effects, ...rejected, ...(approval && { approval }) }
+  const rejected = checked.valid ? undefined : checked.error
+  const shown = { ...about, tool, runToolCounts, effects, rejected, ...(approval && { approval }) }
   const gate: HookContexts['tool:gate'] = { ...shown, block: false, reason: '', ...denied }
+  // What is judged is what runs: no handler passes one call off as another.
+  for (const fact in shown) Object.defineProperty(gate, fact, { writable: false, configurable: false })
   // What was halted stays so where nobody is left who would halt it.
   if (!run.hooks.has('tool:gate')) Object.assign(gate, haltOf(run, call))
   try {
@@ -125,13 +127,17 @@ async function requestApproval({ log }: Run, about: ToolHookContext, halt: Halt)
 
 const open = Object.freeze({ block: false }) as HookContexts['tool:gate']
 
-/** What a tool says its call does; what it does not say may be anything. */
+/** What a tool says its call does; what it does not say, or not in our words, may be anything. */
 export function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['input']): readonly Effect[] {
-  const effects = tool?.effects ?? ['unknown']
-  if (typeof effects !== 'function') return [...effects]
+  const { effects = ['unknown'] } = tool ?? {}
   try {
-    return effects(input)
+    const said: unknown = typeof effects === 'function' ? effects(input) : effects
+    if (isThenable(said)) said.then(undefined, () => {}) // it says nothing in time, and must not hurt later
+    return Array.isArray(said) ? said.map((one) => (isEffect(one) ? one : 'unknown')) : ['unknown']
   } catch {
     return ['unknown']
   }
 }
+
+const isEffect = (said: unknown): said is Effect =>
+  typeof said === 'string' && /^(?:fs\.read|fs\.write|exec|net|spawn|ask|mcp:.*)$/s.test(said)

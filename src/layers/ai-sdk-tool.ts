@@ -1,8 +1,8 @@
+import { isRecord } from '../core/is-record.ts'
 import type { JsonSchema, StandardSchema } from '../core/tool.ts'
 import { zodToJsonSchema } from '../core/tool.ts'
 import { contractVersion, type ToolAnswer, type ToolContract } from './contract.ts'
 import type { ToolHost } from './host.ts'
-import { isRecord } from './validate-contract.ts'
 
 /** Whether a value is what the AI SDK's `tool()` gives: something to execute, and a schema, but none of our own fields. */
 export function isAiSdkTool(value: unknown): value is AiSdkTool {
@@ -11,7 +11,7 @@ export function isAiSdkTool(value: unknown): value is AiSdkTool {
 }
 
 /** As much of the AI SDK's tools, of any version, as we use. */
-export interface AiSdkTool {
+interface AiSdkTool {
   readonly description?: unknown
   readonly inputSchema?: unknown
   /** What `inputSchema` was called once. */

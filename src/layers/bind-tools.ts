@@ -1,4 +1,6 @@
+import type { ToolOrigin } from '../core/authority.ts'
 import type { Run } from '../core/run.ts'
+import type { ToolDef } from '../core/tool.ts'
 import type { ToolSet } from './tool-set.ts'
 
 /** Puts the tools of all layers into the toolbox of a run; `refresh` does so again where something has changed. */
@@ -12,14 +14,23 @@ export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
       run.tools.remove(name)
       bound.delete(name)
     }
-    for (const [name, { key, bind }] of active) {
+    for (const [name, { key, shadows, bind }] of active) {
       // What stays the same keeps its place: models are shown a list whose beginning they may have cached.
       if (bound.get(name) === key) continue
-      run.tools.replace(bind(run))
+      const below = bound.has(name) ? [] : [run.tools.get(name)].flatMap((tool) => (tool ? [layerOf(tool)] : []))
+      run.tools.replace(shadowing(bind(run), [...shadows, ...below]))
       bound.set(name, key)
     }
   }
 
   refresh()
   return { refresh }
+}
+
+const layerOf = ({ origin }: ToolDef): ToolOrigin['layer'] => origin?.layer ?? 'host'
+
+/** Whoever is asked about it hears whose name it took. */
+function shadowing(tool: ToolDef, shadows: ToolOrigin['layer'][]): ToolDef {
+  const { origin } = tool
+  return origin && shadows.length > 0 ? { ...tool, origin: { ...origin, replaces: [...new Set(shadows)] } } : tool
 }

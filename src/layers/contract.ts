@@ -71,6 +71,7 @@ export type ToolAnswer =
   | { readonly ok: true; readonly value: unknown; readonly errors?: readonly ToolFailure[] }
   | { readonly ok: false; readonly error: ToolFailure }
 
+/** What went wrong, to match on and for the model. */
 export interface ToolFailure {
   readonly class: ErrorClass
   readonly code: string

@@ -1,10 +1,11 @@
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { opendir, realpath, stat } from 'node:fs/promises'
 import { basename, extname, join, resolve } from 'node:path'
 import type { ToolOrigin } from '../core/authority.ts'
-import { messageOf } from '../core/errors.ts'
 import { codeOf } from '../platform/files.ts'
+import { readingBudget, type SourceFiles, sourceFiles } from '../platform/source-files.ts'
+import { fullyVisible } from '../platform/visible-text.ts'
 import { type Manifest, readManifest } from './manifest.ts'
-import { filesOfFolder, filesOfModule, isWithin, type SourceFiles } from './source-files.ts'
+import { problemOf } from './problem-of.ts'
 
 /** The layers that tools in files can lie in. */
 export type Layer = Extract<ToolOrigin['layer'], 'bundled' | 'global' | 'project'>
@@ -17,50 +18,77 @@ export interface FoundTool extends SourceFiles {
   /** What it is called before it can say so itself: by its manifest, else by its file. */
   readonly id: string
   readonly manifest?: Manifest
+  /** Hashes its files as they are now. */
+  look(): Promise<SourceFiles>
 }
 
 /** Something that lies where tools lie and cannot be one. */
-export interface Unusable {
+interface Unusable {
   readonly layer: Layer
   readonly path: string
   readonly id: string
   readonly problem: string
 }
 
+/** Whatever lies where tools lie. */
 export type Found = FoundTool | Unusable
 
-/** Looks through a folder of tools: modules, and folders with a `tool.json`. The order in which it lies there is lost. */
-export async function discover(layer: Layer, folder: string): Promise<Found[]> {
+const mostEntries = 500
+
+/**
+ * Looks through `<root>/<folder>`: modules, and folders with a `tool.json`. What they are made of may lie anywhere in
+ * `root`. The order in which it lies there is lost.
+ */
+export async function discover(layer: Layer, root: string, folder: string): Promise<Found[]> {
   const found: Found[] = []
+  const path = join(root, folder)
   try {
-    const root = await realpath(folder)
-    for (const name of (await readdir(root)).sort()) {
-      const item = await look(layer, root, name)
+    const [realRoot, real] = [await realpath(root), await realpath(path)]
+    for (const name of await namesIn(real)) {
+      const item = await look({ layer, root: realRoot, path: join(real, name) }, name)
       if (item) found.push(item)
     }
   } catch (error) {
     if (codeOf(error) !== 'ENOENT')
-      found.push({ layer, path: folder, id: basename(folder), problem: `it cannot be read: ${messageOf(error)}` })
+      found.push({ layer, path, id: basename(path), problem: `it cannot be read: ${problemOf(error)}` })
   }
   return found
 }
 
-async function look(layer: Layer, root: string, name: string): Promise<Found | undefined> {
-  if (name.startsWith('.')) return undefined
-  const path = join(root, name)
-  const id = basename(name, extname(name))
+/** Too many of them are nobody's choice. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  const names: string[] = []
+  for await (const { name } of await opendir(folder)) {
+    if (names.length === mostEntries) throw new Error(`there are more than ${mostEntries} entries in it`)
+    names.push(name)
+  }
+  return names.filter((name) => !name.startsWith('.')).sort()
+}
+
+interface Place {
+  readonly layer: Layer
+  readonly root: string
+  readonly path: string
+}
+
+async function look({ layer, root, path }: Place, name: string): Promise<Found | undefined> {
+  const id = fullyVisible(basename(name, extname(name)))
   try {
     const real = await realpath(path)
     const isFolder = (await stat(real)).isDirectory()
     if (!isFolder && !isModule(name)) return undefined
-    if (!isWithin(root, real)) throw new Error(`it is a link out of the folder, to ${real}; copy it here instead`)
-    if (!isFolder) return { layer, path: real, id, ...(await filesOfModule(real, root)) }
-    const manifest = await readManifest(real)
-    if (!manifest) return undefined // what modules share may lie in folders of its own
-    const files = await filesOfFolder(real)
-    return { layer, path: resolve(real, manifest.main), id: manifest.id, manifest, ...files }
+    const read = isFolder ? await readManifest(root, real) : undefined
+    if (isFolder && !read) return undefined // what modules share may lie in folders of its own
+    const hash = () => sourceFiles(root, real, readingBudget({ files: 1000, mebibytes: 4 }))
+    const files = await hash()
+    if (!read) return { layer, path: real, id, look: hash, ...files }
+    const { manifest, digest } = read
+    if (![...files.files.values()].includes(digest)) throw new Error('its tool.json changed while it was looked at')
+    const main = await realpath(resolve(real, manifest.main))
+    if (!files.files.has(main)) throw new Error(`"main" in its tool.json is no file of its own: ${manifest.main}`)
+    return { layer, path: main, id: fullyVisible(manifest.id), manifest, look: hash, ...files }
   } catch (error) {
-    return { layer, path, id, problem: messageOf(error) }
+    return { layer, path, id, problem: problemOf(error) }
   }
 }
 

@@ -4,7 +4,7 @@ import type { Interact, InteractionRequest, InteractionResponse } from '../core/
 import type { Lane } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolContext } from '../core/tool.ts'
-import { textOf } from '../core/turn.ts'
+import { copyJson, textOf } from '../core/turn.ts'
 import type { ToolConfig, ToolContract } from './contract.ts'
 import type { SchemaCheck } from './schema-check.ts'
 import { stateSlot } from './state-slot.ts'
@@ -37,6 +37,8 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly interact?: Interact
   readonly audit?: AuditSink
+  /** Aborted when the project is not trusted any more. */
+  readonly revoked?: AbortSignal
 }
 
 /** The tool a host is for. */
@@ -51,15 +53,22 @@ export interface HostedTool {
 export interface Moment {
   readonly signal: AbortSignal
   readonly lane: Lane
+  /** Nobody waits for it any more. */
+  readonly isOver: boolean
   readonly during?: { readonly run: Run; readonly context: ToolContext }
 }
 
+/** The host as one tool sees it, in one moment of its life. */
 export function createHost(tool: HostedTool, around: Surroundings, moment: Moment): ToolHost {
   const { contract, origin, config } = tool
   const { run, context } = moment.during ?? {}
   const declared: readonly string[] = contract.configSchema['x-env'] ?? []
   return deepFrozen({
-    session: { id: run?.session?.id, projectRoot: around.projectRoot, state: stateSlot(tool, run?.log) },
+    session: {
+      id: run?.session?.id,
+      projectRoot: around.projectRoot,
+      state: stateSlot(tool, () => (moment.isOver ? undefined : run?.log)),
+    },
     call: context && { id: context.callId, idempotencyKey: context.idempotencyKey },
     config: { readOwn: () => config },
     env: {
@@ -94,12 +103,16 @@ function requester(name: string, around: Surroundings, moment: Moment): ToolHost
   const { context } = moment.during ?? {}
   const interact = context?.interact ?? around.interact
   let answer = context?.answer
-  return async (request) => {
+  return async (asked) => {
+    // Read once: what is checked is what is asked.
+    const request = copyJson({ kind: asked.kind, payload: asked.payload })
     if (!forTools.has(request.kind))
       throw new CodedError(
         'ExtensionHost/InteractionKindUnknown',
         `a tool cannot ask for "${request.kind}"; it may ask for ${[...forTools].join(', ')}`,
       )
+    if (moment.isOver)
+      throw new CodedError('ExtensionHost/CallEnded', `${name} asks somebody, but what it asks for has ended`)
     // The question that this call was left open with, put again.
     const known = answer && ({ status: 'accepted', value: textOf({ role: 'user', content: answer }) } as const)
     answer = undefined

@@ -1,48 +1,70 @@
+import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
-import { pathToFileURL } from 'node:url'
-import type { Clock } from '../core/clock.ts'
-
-/** How long a module may take to load. */
-export const importLimitMs = 10_000
+import { sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { digestOf } from '../platform/digest.ts'
+import { fullyVisible } from '../platform/visible-text.ts'
+import type { FoundTool } from './discover.ts'
 
 /**
- * Loads a module as it is now: its digest is part of its address, and of its neighbours', so that changed code is not
- * taken for the code that was loaded before. A loop at its top level cannot be interrupted.
+ * Loads a module as it was hashed: its bytes and those of its neighbours are compared when the engine has read them, and
+ * a neighbour that was not hashed is refused. Packages are not compared, nor what is imported only later, while the tool
+ * runs. The digest is part of each address, so that changed code is not taken for the code that was loaded before. A
+ * loop at its top level cannot be interrupted.
  */
-export async function importFile(path: string, digest: string, clock: Clock): Promise<Record<string, unknown>> {
-  const url = pathToFileURL(path)
-  url.searchParams.set(mark, digest)
-  const neighbours = passOnDigest()
-  let cancel = (): void => {}
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`loading it took longer than ${importLimitMs} ms; let it do less at its top level`)
-    cancel = clock.timer(importLimitMs, () => reject(error))
-  })
+export async function importFile(found: FoundTool): Promise<Record<string, unknown>> {
+  const hooks = onlyHashed(found)
   try {
-    return await Promise.race([import(/* @vite-ignore */ url.href) as Promise<Record<string, unknown>>, late])
+    return await import(/* @vite-ignore */ marked(pathToFileURL(found.path).href, found.digest))
   } finally {
-    cancel()
-    neighbours?.deregister()
+    hooks?.deregister()
   }
 }
 
-const mark = 'libero'
-
-/** Where Node can do it; elsewhere a neighbour that changed is seen at the next start. */
-function passOnDigest(): { deregister(): void } | undefined {
+/** Where Node can do it. */
+function onlyHashed({ digest, files }: FoundTool): { deregister(): void } | undefined {
   const { registerHooks } = nodeModule as Partial<typeof nodeModule>
   return registerHooks?.({
     resolve(specifier, context, next) {
       const resolved = next(specifier, context)
-      const isNeighbour = specifier.startsWith('.') && context.conditions.includes('import')
-      const digest = isNeighbour && digestIn(context.parentURL)
-      if (!digest) return resolved
-      const url = new URL(resolved.url)
-      url.searchParams.set(mark, digest)
-      return { ...resolved, url: url.href }
+      const from = pathIn(context.parentURL)
+      const path = pathIn(resolved.url)
+      if (from === undefined || path === undefined || !files.has(from)) return resolved
+      if (files.has(path)) {
+        if (!context.conditions.includes('import')) return resolved
+        return { ...resolved, url: marked(resolved.url, digest) }
+      }
+      if (isOfPackage(specifier, path)) return resolved
+      throw new Error(
+        `it imports ${fullyVisible(specifier)}, which was not looked at before; name it by a plain relative path`,
+      )
+    },
+    load(url, context, next) {
+      const loaded = next(url, context)
+      const hashed = files.get(pathIn(url) ?? '')
+      if (hashed === undefined) return loaded
+      if (digestOf(bytesOf(loaded.source ?? readFileSync(new URL(url)))) !== hashed)
+        throw new Error('it was changed while it was being loaded; reload it')
+      return loaded
     },
   })
 }
 
-const digestIn = (url: string | undefined): string | null =>
-  url?.includes(`${mark}=`) ? new URL(url).searchParams.get(mark) : null
+function marked(address: string, digest: string): string {
+  const url = new URL(address)
+  url.searchParams.set('libero', digest)
+  return url.href
+}
+
+function pathIn(url: string | undefined): string | undefined {
+  return url?.startsWith('file:') ? fileURLToPath(new URL(url)) : undefined
+}
+
+/** By its name, or by where it lies. */
+function isOfPackage(specifier: string, path: string): boolean {
+  return (!/^[./#]/.test(specifier) && !URL.canParse(specifier)) || path.split(sep).includes('node_modules')
+}
+
+function bytesOf(source: string | ArrayBuffer | NodeJS.TypedArray): Uint8Array | string {
+  return typeof source === 'string' || source instanceof Uint8Array ? source : new Uint8Array(source as ArrayBuffer)
+}

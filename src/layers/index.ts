@@ -1,7 +1,6 @@
-export { approvalKeyOf, checkApprovalKey } from '../core/approval-key.ts'
+export { checkApprovalKey } from '../core/approval-key.ts'
 export {
   contractVersion,
-  coreVersion,
   defineToolFile,
   type StateSlot,
   type ToolAnswer,

@@ -22,6 +22,8 @@ export interface LayeredToolsOptions {
    * trust is for. Default: never.
    */
   readonly mayReadProject?: () => Promise<ProjectAccess>
+  /** When this aborts, the project's tools stop: calls under way are given up on, and none begins any more. */
+  readonly revoked?: AbortSignal
   /** Whether code with this digest may be loaded; asked before any of it runs. Default: yes. */
   readonly isAccepted?: (item: AskedItem) => boolean | Promise<boolean>
   /** By tool name. `enabled: false` also switches off what a lower layer or the program itself offers under that name. */
@@ -63,6 +65,22 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     return loading
   }
 
+  async function reload(name?: string): Promise<ReloadOutcome> {
+    const loaded = await load(systemClock)
+    if (name !== undefined && (await loaded.refuses(name))) return 'refused'
+    return moments.whenQuiet(async () => {
+      const isDone = await loaded.reload(name)
+      for (const binding of runs) binding.refresh()
+      return isDone ? 'reloaded-in-turn' : 'refused'
+    })
+  }
+
+  /** No call gets through from now on; the names are given back when no turn is under way. */
+  function revoke(): void {
+    if (loading) void reload().catch(() => {})
+  }
+  options.revoked?.addEventListener('abort', revoke, { once: true })
+
   return {
     name: 'layered-tools',
     async warmup(host) {
@@ -88,16 +106,9 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     get diagnostics() {
       return tools?.diagnostics ?? []
     },
-    async reload(name) {
-      const loaded = await load(systemClock)
-      if (name !== undefined && (await loaded.refuses(name))) return 'refused'
-      return moments.whenQuiet(async () => {
-        const isDone = await loaded.reload(name)
-        for (const binding of runs) binding.refresh()
-        return isDone ? 'reloaded-in-turn' : 'refused'
-      })
-    },
+    reload,
     async dispose() {
+      options.revoked?.removeEventListener('abort', revoke)
       // A module that never loads must not hold up the end.
       if (!tools) void loading?.then((late) => late.end())
       await tools?.end()

@@ -1,6 +1,5 @@
 import type { Clock } from '../core/clock.ts'
 import { CodedError } from '../core/coded-error.ts'
-import { messageOf } from '../core/errors.ts'
 import { Lane, TimeLimitError } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'
 import { Stop } from '../core/stop.ts'
@@ -8,11 +7,12 @@ import { defaultTimeoutMs, type ToolResult } from '../core/tool.ts'
 import { type CallContext, Suspended } from '../core/tool-context.ts'
 import { copyJson } from '../core/turn.ts'
 import type { ToolLifecycle } from './contract.ts'
-import { createHost, type HostedTool, type Surroundings } from './host.ts'
+import { createHost, type HostedTool, type Moment, type Surroundings } from './host.ts'
+import { problemOf } from './problem-of.ts'
 import { failureOf, resultOf } from './tool-answer.ts'
 
 /** How long a phase of a tool's life may take; the time people need to answer does not count. */
-export const phaseLimitMs = 10_000
+const phaseLimitMs = 10_000
 
 /** One life of a tool, from `init` to `dispose`. */
 export class LiveTool {
@@ -44,7 +44,10 @@ export class LiveTool {
   }
 
   async call(input: unknown, context: CallContext, run: Run): Promise<ToolResult> {
-    const { name } = this.hosted.contract
+    const { contract, origin } = this.hosted
+    const { name } = contract
+    const revoked = origin.layer === 'project' ? this.#around.revoked : undefined
+    if (revoked?.aborted) throw noTrust(name)
     if (!this.#isActive)
       throw new CodedError(
         'ToolTransient/ResourceBusy',
@@ -52,25 +55,28 @@ export class LiveTool {
       )
     const limitMs = this.#limitOf(input)
     const lane = new Lane(run.clock, context.stop)
-    const work = lane.wait(this.#execute(input, context, run, lane), limitMs, context)
+    const moment = { signal: context.signal, lane, isOver: false, during: { run, context } }
+    const work = lane.wait(this.#execute(input, moment), limitMs, context)
     this.#running.add(work)
+    const giveUp = (): void => context.cancel(noTrust(name))
+    revoked?.addEventListener('abort', giveUp)
     try {
       return resultOf(await work, name)
     } catch (error) {
       // By its type the pipeline knows a call that took too long.
       if (error instanceof TimeLimitError)
         throw new TimeLimitError(`ToolTransient/ExecutionTimeout: ${name} took longer than ${limitMs} ms`)
-      throw failureOf(error)
+      throw revoked?.aborted ? noTrust(name) : failureOf(error)
     } finally {
+      revoked?.removeEventListener('abort', giveUp)
       this.#running.delete(work)
+      moment.isOver = true
       lane.close()
     }
   }
 
-  async #execute(input: unknown, context: CallContext, run: Run, lane: Lane): Promise<unknown> {
-    const { signal } = context
-    const host = createHost(this.hosted, this.#around, { signal, lane, during: { run, context } })
-    return this.hosted.contract.execute(input, host, signal)
+  async #execute(input: unknown, moment: Moment): Promise<unknown> {
+    return this.hosted.contract.execute(input, createHost(this.hosted, this.#around, moment), moment.signal)
   }
 
   /** The tool's own word about this call, else what is configured. */
@@ -79,7 +85,7 @@ export class LiveTool {
     const configured = config.timeoutMs ?? defaultTimeoutMs
     try {
       const own = contract.timeoutMs?.(copyJson(input))
-      return own !== undefined && own >= 1 ? own : configured
+      return own !== undefined && Number.isFinite(own) && own >= 1 ? own : configured
     } catch {
       return configured
     }
@@ -89,7 +95,7 @@ export class LiveTool {
     await Promise.allSettled(this.#running)
     const problems: string[] = []
     for (const phase of ['deactivate', 'dispose'] as const)
-      await this.#phase(phase).catch((error) => problems.push(messageOf(error)))
+      await this.#phase(phase).catch((error) => problems.push(problemOf(error)))
     return problems
   }
 
@@ -99,15 +105,21 @@ export class LiveTool {
     if (!phase) return
     const stop = new Stop()
     const lane = new Lane(this.#clock, stop)
-    const host = createHost(this.hosted, this.#around, { signal: stop.signal, lane })
+    const moment = { signal: stop.signal, lane, isOver: false }
+    const host = createHost(this.hosted, this.#around, moment)
     const work = async (): Promise<void> => phase(host, config)
     try {
       await lane.wait(work(), phaseLimitMs, { cancel: (reason) => stop.stop(reason) })
     } catch (error) {
-      const why = error instanceof Suspended ? 'it has to ask somebody, and nobody is there' : messageOf(error)
+      const why = error instanceof Suspended ? 'it has to ask somebody, and nobody is there' : problemOf(error)
       throw new CodedError('ExtensionHost/LifecycleFailed', `${name} of ${contract.name} failed: ${why}`)
     } finally {
+      moment.isOver = true
       lane.close()
     }
   }
+}
+
+function noTrust(name: string): CodedError {
+  return new CodedError('Cancellation/TrustRevoked', `${name} was stopped: its project is not trusted any more`)
 }

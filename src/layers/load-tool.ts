@@ -1,14 +1,14 @@
 import type { ToolOrigin } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
+import { isRecord } from '../core/is-record.ts'
 import { contractOfAiSdkTool, isAiSdkTool } from './ai-sdk-tool.ts'
 import type { ToolConfig } from './contract.ts'
 import type { FoundTool } from './discover.ts'
 import type { HostedTool } from './host.ts'
 import { importFile } from './import-file.ts'
 import { type SchemaCheck, schemaCheck } from './schema-check.ts'
-import { filesOfFolder, filesOfModule } from './source-files.ts'
-import { isRecord, validateContract } from './validate-contract.ts'
+import { validateContract } from './validate-contract.ts'
 import { versionProblem } from './version-problem.ts'
 
 /** A tool that may be brought to life. */
@@ -28,11 +28,10 @@ export async function loadTool(found: FoundTool, options: LoadOptions): Promise<
   // Nothing runs that says beforehand that it does not fit.
   const unfit = manifest && (await versionProblem(manifest, options.coreVersion))
   if (unfit) throw new Error(unfit)
-  const exported = toolIn(await importFile(path, digest, options.clock))
-  const contract = isAiSdkTool(exported) ? await contractOfAiSdkTool(exported, found.id) : exported
-  // The file was read twice, by us and by the engine; this says when the two may have differed.
-  if ((await digestNow(found)) !== digest) throw new Error('it was changed while it was being loaded; reload it')
-  return checkContract(contract, { layer, path, digest }, options, manifest)
+  const { value } = await inTime(contractIn(found), options.clock)
+  // Where the engine does not let us compare what it has read, this says when it may have read something else.
+  if ((await found.look()).digest !== digest) throw new Error('it was changed while it was being loaded; reload it')
+  return checkContract(value, { layer, path, digest }, options, manifest)
 }
 
 /** The same for a contract that is at hand. */
@@ -68,6 +67,24 @@ export function configOf(name: string, { config }: Pick<LoadOptions, 'config'>, 
   return Object.freeze({ enabled: true, ...own, ...configured }) as ToolConfig
 }
 
+/** How long a module may take to load. */
+const importLimitMs = 10_000
+
+async function inTime<T>(work: Promise<T>, clock: Clock): Promise<T> {
+  let cancel = (): void => {}
+  const late = new Promise<never>((_, reject) => {
+    const error = new Error(`loading it took longer than ${importLimitMs} ms; let it do less at its top level`)
+    cancel = clock.timer(importLimitMs, () => reject(error))
+  })
+  return Promise.race([work, late]).finally(cancel)
+}
+
+async function contractIn(found: FoundTool): Promise<{ readonly value: unknown }> {
+  const exported = toolIn(await importFile(found))
+  // Wrapped, so that a value which poses as a promise is not waited for.
+  return isAiSdkTool(exported) ? { value: await contractOfAiSdkTool(exported, found.id) } : { value: exported }
+}
+
 /** The default export, or the one export that can be executed. */
 function toolIn(module: Record<string, unknown>): unknown {
   if (module.default !== undefined) return module.default
@@ -75,9 +92,4 @@ function toolIn(module: Record<string, unknown>): unknown {
   if (tools.length === 1) return tools[0]
   const names = Object.keys(module).map(show).join(', ')
   throw new Error(`it must export a tool as its default; it exports ${names || 'nothing'}`)
-}
-
-async function digestNow({ manifest, path, root }: FoundTool): Promise<string> {
-  const { digest } = await (manifest ? filesOfFolder(root) : filesOfModule(path, root))
-  return digest
 }

@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
 import { show } from '../core/behavior.ts'
 import { messageOf } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { codeOf } from '../platform/files.ts'
-import { isWithin, readSource } from './source-files.ts'
-import { isRecord } from './validate-contract.ts'
+import { isWithin, readInside, readingBudget } from '../platform/source-files.ts'
 import type { Versions } from './version-problem.ts'
 
 /** The `tool.json` of a tool that is a folder: what has to be known before any of it runs. */
@@ -17,16 +17,17 @@ export interface Manifest extends Versions {
   readonly main: string
 }
 
-/** Undefined where a folder has none. Throws when it is wrong, naming the field. */
-export async function readManifest(folder: string): Promise<Manifest | undefined> {
-  let text: string
-  try {
-    text = (await readSource(join(folder, 'tool.json'), folder)).toString('utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-  const manifest = parse(text)
+/** Undefined where a folder has none. Throws when it is wrong, naming the field. The digest is that of its file. */
+export async function readManifest(
+  root: string,
+  folder: string,
+): Promise<{ readonly manifest: Manifest; readonly digest: string } | undefined> {
+  const path = join(folder, 'tool.json')
+  const file = await readInside(root, path, readingBudget({ mebibytes: 1 })).catch((error) => {
+    if (codeOf(error) !== 'ENOENT') throw error
+  })
+  if (!file) return undefined
+  const manifest = parse(file.text)
   for (const field of ['id', 'contractVersion', 'requiredCoreVersion', 'main'])
     if (typeof manifest[field] !== 'string' || manifest[field] === '')
       throw new Error(`its tool.json must say "${field}" as a text, got ${show(manifest[field])}`)
@@ -38,7 +39,7 @@ export async function readManifest(folder: string): Promise<Manifest | undefined
   const { main } = manifest as unknown as Manifest
   if (!isWithin(folder, resolve(folder, main)))
     throw new Error(`"main" in its tool.json leads out of its folder: ${show(main)}`)
-  return manifest as unknown as Manifest
+  return { manifest: manifest as unknown as Manifest, digest: file.digest }
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -5,13 +5,17 @@ import { copyJson } from '../core/turn.ts'
 import type { HostedTool, ToolHost } from './host.ts'
 
 /** What one tool remembers in one session: kept in the log, under its name and layer, in the shape it declares. */
-export function stateSlot({ contract, origin, stateCheck }: HostedTool, log?: Log): ToolHost['session']['state'] {
+export function stateSlot(
+  { contract, origin, stateCheck }: HostedTool,
+  logNow: () => Log | undefined,
+): ToolHost['session']['state'] {
   const { name, stateSlot: slot } = contract
   const owner = `tool:${name}`
   const { layer } = origin
 
   function open(): { log: Log; slot: NonNullable<typeof slot> } {
     if (!slot) throw new CodedError('ExtensionHost/NoStateSlot', `${name} declares no stateSlot, so it keeps nothing`)
+    const log = logNow()
     if (!log) throw new CodedError('ExtensionHost/NoSession', `${name} can use its state only while a call runs`)
     return { log, slot }
   }

@@ -1,9 +1,9 @@
 import { CodedError, type ErrorClass } from '../core/coded-error.ts'
 import { messageOf } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import { stoppedWaiting } from '../core/stop.ts'
 import type { ToolResult } from '../core/tool.ts'
 import { Suspended } from '../core/tool-context.ts'
-import { isRecord } from './validate-contract.ts'
 
 /** What a tool in a file answered, as a result. Its failure is thrown; its value is not checked, only shown. */
 export function resultOf(answer: unknown, name: string): ToolResult {

@@ -1,21 +1,21 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { messageOf } from '../core/errors.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { checkTool } from '../core/toolbox.ts'
+import type { SourceFiles } from '../platform/source-files.ts'
 import { coreVersion } from './contract.ts'
 import { discover, type Found, type FoundTool, type Layer } from './discover.ts'
 import type { LayeredToolsOptions } from './layered-tools.ts'
 import { checkContract, configOf, type LoadOptions, loadTool } from './load-tool.ts'
-import type { SourceFiles } from './source-files.ts'
+import { problemOf } from './problem-of.ts'
 import type { ToolItem } from './tool-item.ts'
 
 /** Whether a project may be read, and if only some of its tools are meant, the digests of these. */
 export type ProjectAccess = boolean | { readonly digests?: readonly string[] }
 
 /** What is about to be loaded. Its name is that of its manifest or file: it has not said its own yet. */
-export interface AskedItem extends Pick<SourceFiles, 'digest' | 'files'> {
+export interface AskedItem extends SourceFiles {
   readonly name: string
   readonly layer: Layer
   readonly path: string
@@ -39,10 +39,10 @@ export class ToolCollector {
   async discover(): Promise<Found[]> {
     const { home = join(homedir(), '.libero'), projectRoot = process.cwd() } = this.options
     const access = await this.#projectAccess()
-    const found = await discover('global', join(home, 'tools'))
+    const found = await discover('global', join(home, 'tools'), '')
     if (!access) return found
     this.#trusted = access === true ? undefined : access.digests
-    return [...found, ...(await discover('project', join(projectRoot, '.libero', 'tools')))]
+    return [...found, ...(await discover('project', projectRoot, '.libero/tools'))]
   }
 
   /** Nothing of it runs unless it is switched on and accepted. */
@@ -51,13 +51,15 @@ export class ToolCollector {
     if ('problem' in found) return unusable(id, { layer, path }, found.problem)
     const { digest } = found
     const origin = { layer, path, digest }
-    if (!configOf(id, this.#load, found.manifest?.config).enabled) return { name: id, origin, state: 'off' }
+    if (!configOf(id, this.#load).enabled) return { name: id, origin, state: 'off' }
     try {
       if (!(await this.#isAccepted(found))) return { name: id, origin, state: 'pending', diagnostic: notAccepted }
+      // Its own word, which would also switch off what it shadows, counts only once it is accepted.
+      if (!configOf(id, this.#load, found.manifest?.config).enabled) return { name: id, origin, state: 'off' }
       const loaded = await loadTool(found, this.#load)
       return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
     } catch (error) {
-      return unusable(id, origin, messageOf(error))
+      return unusable(id, origin, problemOf(error))
     }
   }
 
@@ -77,7 +79,7 @@ export class ToolCollector {
           const tool: ToolDef = { ...given, origin, ...(timeoutMs !== undefined && { timeoutMs }) }
           return { name: given.spec.name, origin, tool, state: enabled ? 'shadowed' : 'off' }
         } catch (error) {
-          return unusable(key, origin, messageOf(error))
+          return unusable(key, origin, problemOf(error))
         }
       }),
     )
@@ -89,6 +91,7 @@ export class ToolCollector {
   }
 
   async #projectAccess(): Promise<ProjectAccess> {
+    if (this.options.revoked?.aborted) return false
     try {
       return (await this.options.mayReadProject?.()) ?? false
     } catch {

@@ -46,8 +46,7 @@ export interface ToolItem {
 const layers: readonly string[] = ['project', 'global', 'bundled']
 
 /** Highest layer first. */
-export const byLayer = (a: ToolItem, b: ToolItem): number =>
-  layers.indexOf(a.origin.layer) - layers.indexOf(b.origin.layer)
+const byLayer = (a: ToolItem, b: ToolItem): number => layers.indexOf(a.origin.layer) - layers.indexOf(b.origin.layer)
 
 /** All names there are, each with its items, highest layer first; the same whatever the order of the items is. */
 export function byName(items: readonly ToolItem[]): [string, ToolItem[]][] {
@@ -55,6 +54,7 @@ export function byName(items: readonly ToolItem[]): [string, ToolItem[]][] {
   return names.map((name) => [name, items.filter((item) => item.name === name).sort(byLayer)])
 }
 
+/** An item for people, with those it hides. */
 export function listingOf(item: ToolItem, items: readonly ToolItem[]): ToolListing {
   const { name, origin, state, diagnostic } = item
   const shadows = state === 'active' ? items.filter((other) => other.name === name && other.state === 'shadowed') : []

@@ -1,5 +1,5 @@
+import type { ToolOrigin } from '../core/authority.ts'
 import { CodedError } from '../core/coded-error.ts'
-import { messageOf } from '../core/errors.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { boundTool } from './bound-tool.ts'
@@ -7,12 +7,15 @@ import type { Found } from './discover.ts'
 import type { Surroundings } from './host.ts'
 import type { LayeredToolsOptions } from './layered-tools.ts'
 import { LiveTool } from './live-tool.ts'
+import { problemOf } from './problem-of.ts'
 import { ToolCollector } from './tool-collector.ts'
 import { byName, listingOf, type ToolDiagnostic, type ToolItem, type ToolListing } from './tool-item.ts'
 
 /** A tool that is bound to a name. `key` is another one after each reload. */
-export interface ActiveTool {
+interface ActiveTool {
   readonly key: unknown
+  /** Of the layers below that have a tool of this name. */
+  readonly shadows: ToolOrigin['layer'][]
   bind(run: Run): ToolDef
 }
 
@@ -23,9 +26,15 @@ export class ToolSet {
   #items: ToolItem[] = []
 
   private constructor(options: LayeredToolsOptions) {
-    const { projectRoot = process.cwd(), env = process.env, interact, audit } = options
+    const { projectRoot = process.cwd(), env = process.env, interact, audit, revoked } = options
     this.#collector = new ToolCollector(options)
-    this.#around = { projectRoot, env, ...(interact && { interact }), ...(audit && { audit }) }
+    this.#around = {
+      projectRoot,
+      env,
+      ...(interact && { interact }),
+      ...(audit && { audit }),
+      ...(revoked && { revoked }),
+    }
   }
 
   static async load(options: LayeredToolsOptions): Promise<ToolSet> {
@@ -51,8 +60,10 @@ export class ToolSet {
     const bound = new Map<string, ActiveTool>()
     for (const [name, items] of byName(this.#items)) {
       const { tool, live, loaded } = items.find(({ state }) => state === 'active') ?? {}
-      if (tool) bound.set(name, { key: tool, bind: () => tool })
-      else if (live && loaded) bound.set(name, { key: live, bind: (run) => boundTool(live, loaded.inputCheck, run) })
+      const shadows = items.filter(({ state }) => state === 'shadowed').map(({ origin }) => origin.layer)
+      if (tool) bound.set(name, { key: tool, shadows, bind: () => tool })
+      else if (live && loaded)
+        bound.set(name, { key: live, shadows, bind: (run) => boundTool(live, loaded.inputCheck, run) })
     }
     return bound
   }
@@ -122,7 +133,7 @@ export class ToolSet {
       return fresh
     } catch (error) {
       await this.#end(fresh)
-      const disabled: ToolItem = { ...fresh, name, state: 'disabled', diagnostic: messageOf(error) }
+      const disabled: ToolItem = { ...fresh, name, state: 'disabled', diagnostic: problemOf(error) }
       await this.#recordFailure(disabled)
       return disabled
     }
@@ -130,19 +141,22 @@ export class ToolSet {
 
   /** Gives each name to the highest layer that can be brought to life. */
   async #bind(): Promise<void> {
-    for (const [, items] of byName(this.#items)) {
-      for (const item of rivals(items)) {
+    // At the same time: one that is slow to begin must not hold up the others.
+    await Promise.all(byName(this.#items).map(([, items]) => this.#bindName(items)))
+  }
+
+  async #bindName(items: readonly ToolItem[]): Promise<void> {
+    for (const item of rivals(items)) {
+      await this.#end(item)
+      item.state = 'unusable'
+      item.diagnostic = `two tools of the ${item.origin.layer} layer are named "${item.name}"; rename one of them`
+    }
+    let isTaken = false
+    for (const item of items) {
+      if (!isTaken) isTaken = item.state === 'off' || item.state === 'disabled' || (await this.#take(item))
+      else if (item.state === 'active') {
         await this.#end(item)
-        item.state = 'unusable'
-        item.diagnostic = `two tools of the ${item.origin.layer} layer are named "${item.name}"; rename one of them`
-      }
-      let isTaken = false
-      for (const item of items) {
-        if (!isTaken) isTaken = item.state === 'off' || item.state === 'disabled' || (await this.#take(item))
-        else if (item.state === 'active') {
-          await this.#end(item)
-          item.state = 'shadowed'
-        }
+        item.state = 'shadowed'
       }
     }
   }
@@ -156,7 +170,7 @@ export class ToolSet {
     } catch (error) {
       await this.#end(item)
       item.state = 'unusable'
-      item.diagnostic = messageOf(error)
+      item.diagnostic = problemOf(error)
       await this.#recordFailure(item)
       return false
     }

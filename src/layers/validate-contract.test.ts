@@ -132,11 +132,16 @@ test('what was checked stays as it was', () => {
 test('a tool may be an instance of a class', () => {
   class Words {
     #count = 3
+    deriveApprovalKey(): string {
+      return `${this.#count} words`
+    }
     execute(): { ok: true; value: number } {
       return { ok: true, value: this.#count }
     }
   }
-  const contract = validateContract(Object.assign(new Words(), { ...full, execute: Words.prototype.execute }), 'words')
+  const { execute, deriveApprovalKey } = Words.prototype
+  const contract = validateContract(Object.assign(new Words(), { ...full, execute, deriveApprovalKey }), 'words')
+  expect(contract.deriveApprovalKey({})).toBe('3 words')
   expect(contract.execute({}, {} as never, AbortSignal.timeout(1000))).toEqual({ ok: true, value: 3 })
 })
 

@@ -1,5 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { CodedError } from '../core/coded-error.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { copyJson, deepFreeze } from '../core/turn.ts'
 import type { StateSlot, ToolContract, ToolLifecycle } from './contract.ts'
@@ -18,12 +19,9 @@ export function validateContract(value: unknown, where: string): ToolContract {
     if (given === undefined) throw invalid(`${where}.${field} is missing; it must be ${wanted}`)
     const taken = read(given, `${where}.${field}`)
     if (taken === undefined) throw invalid(`${where}.${field} must be ${wanted}, got ${show(given)}`)
-    contract[field] = taken
+    // Called on the value, because a tool may be an instance of a class.
+    contract[field] = typeof taken === 'function' ? taken.bind(value) : taken
   }
-  const { execute, timeoutMs } = contract as unknown as ToolContract
-  // Called on the value, because a tool may be an instance of a class.
-  contract.execute = execute.bind(value)
-  if (timeoutMs) contract.timeoutMs = timeoutMs.bind(value)
   return Object.freeze(contract) as unknown as ToolContract
 }
 
@@ -141,9 +139,5 @@ function readList(value: unknown): unknown {
 }
 
 const frozen = (schema: Record<string, unknown>): JsonSchema => deepFreeze(copyJson(schema))
-
-/** Whether a value is an object with fields, and no list. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const invalid = (message: string): CodedError => new CodedError('Validation/ContractInvalid', message)

@@ -1,10 +1,15 @@
+import { isRecord } from '../core/is-record.ts'
+import { digestOf } from './digest.ts'
+
 /** JSON that is equal for equal values: names sorted at every level, what JSON leaves out left out. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner) => (isRecord(inner) ? sorted(inner) : inner)) ?? 'null'
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** SHA-256 over that: equal values have one digest. */
+export function digestOfJson(value: unknown): string {
+  return digestOf(canonicalJson(value))
+}
 
 function sorted(record: Record<string, unknown>): Record<string, unknown> {
   const names = Object.keys(record).sort()

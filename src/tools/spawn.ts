@@ -38,7 +38,7 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
     isConcurrencySafe: true,
     replay: 'keyed', // the child is named after the call: the same call finds the same child again
     effects: ['spawn'],
-    deriveApprovalKey: ({ preset }) => (preset === undefined ? 'spawn' : `spawn ${preset}`),
+    deriveApprovalKey: ({ preset = 'spawn' }) => preset,
     timeoutMs: 0,
     maxDepth,
     async execute({ task, context, preset }, ctx) {

@@ -3,7 +3,7 @@ import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
 import type { PublicAnswer, PublicWeb, PublicWebOptions } from '../platform/public-web.ts'
 import { visibleText } from '../platform/visible-text.ts'
-import { hostKey } from './approval-keys.ts'
+import { addressKey, hostOf } from './approval-keys.ts'
 
 const description = `Fetches a public web page over http or https and gives its text.
 HTML comes as readable text, unless extractText is false. Long pages come in parts: go on with offset.
@@ -54,9 +54,9 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
     isConcurrencySafe: true,
     replay: 'pure',
     effects: ['net'],
-    reaches: ({ url }) => [hostKey(url)],
+    reaches: ({ url }) => [hostOf(url)],
     timeoutMs,
-    deriveApprovalKey: ({ url }) => hostKey(url),
+    deriveApprovalKey: ({ url }) => addressKey(url),
     async execute({ url, extractText = true, offset = 0 }, ctx) {
       const headers = { accept: 'text/html, text/*;q=0.9, */*;q=0.8', 'user-agent': userAgent }
       const answer = await (await connect())(url, headers, ctx.signal)

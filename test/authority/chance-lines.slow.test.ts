@@ -5,8 +5,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { basePolicy } from '../../scripts/shell-corpus/base-policy.ts'
-import { explainCommand } from '../../src/authority/rules/explain.ts'
+import { decide } from '../../src/authority/decide.ts'
+import { shellCall } from '../../src/authority/judged-call.ts'
+import { createProtection } from '../../src/authority/rules/protected-paths.ts'
+import { resolveSettings } from '../../src/authority/rules/settings.ts'
 import { readShell } from '../../src/authority/shell/read-shell.ts'
+import { shellFacts } from '../../src/authority/shell/shell-facts.ts'
 import { harmlessLines } from './harmless-lines.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'libero-chance-'))
@@ -102,12 +106,17 @@ function inserted(text: string, { at, bit, pad }: { at: number; bit: string; pad
 
 /** What our reading of a line misses shows when bash reads it: where nobody would be asked, nothing may change. */
 test('no line made by chance that would run without a question changes a file', { timeout: 240_000 }, async () => {
+  // As `explainCommand` would judge it, with the rules compiled once for all lines.
+  const place = { root: '/clone/work', home: '/home/somebody', isTrusted: false }
+  const context = {
+    ...resolveSettings({ launch: basePolicy }, place),
+    root: place.root,
+    protect: createProtection(place),
+  }
   let silent = 0
   layOut()
   const property = fc.asyncProperty(line, async (command) => {
-    const place = { root: '/clone/work', home: '/home/somebody', isTrusted: false }
-    const { verdict } = await explainCommand(command, { layers: { launch: basePolicy }, place, read: readShell })
-    if (verdict !== 'allow') return
+    if (decide(shellCall(command, shellFacts(readShell(command), place)), context).verdict !== 'allow') return
     silent++
     const env = { PATH: '/usr/bin:/bin', HOME: folder }
     const options = { cwd: folder, env, timeout: 5_000, stdio: 'ignore' } as const

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { access, chmod, constants, cp, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type HostileLine, hostileLines } from './hostile-lines.ts'
@@ -56,12 +56,18 @@ async function layOut(folder: string): Promise<void> {
 }
 
 async function isLive(line: HostileLine, folder: string): Promise<boolean> {
-  await cp(join(base, 'pattern'), folder, { recursive: true })
+  // The repository is most of the files, and most lines have nothing to do with it.
+  const isAboutGit = /git|npm/.test(`${line.cmd} ${line.setup} ${line.proof}`)
+  const filter = (path: string): boolean => isAboutGit || basename(path) !== '.git'
+  await cp(join(base, 'pattern'), folder, { recursive: true, filter })
   if (line.setup !== undefined) await bash(folder, line.setup)
   await bash(folder, line.cmd, line.pty)
   // What it started may still be at it.
   for (let i = 0; i < 40; i++) {
-    if ((await bash(folder, line.proof ?? 'test -e canary')) === 0) return true
+    if (
+      line.proof === undefined ? await isThere(join(folder, 'work', 'canary')) : (await bash(folder, line.proof)) === 0
+    )
+      return true
     await sleep(50)
   }
   return false
@@ -101,15 +107,16 @@ async function bash(folder: string, line: string, pty?: true): Promise<number | 
 
 async function firstMissing(programs: readonly string[]): Promise<string | undefined> {
   for (const program of programs) {
-    const found = await Promise.all(
-      folders.map((folder) =>
-        access(resolve(folder, program), program.startsWith('/') ? constants.R_OK : constants.X_OK).then(
-          () => true,
-          () => false,
-        ),
-      ),
-    )
+    const mode = program.startsWith('/') ? constants.R_OK : constants.X_OK
+    const found = await Promise.all(folders.map((folder) => isThere(resolve(folder, program), mode)))
     if (!found.includes(true)) return program
   }
   return undefined
+}
+
+function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
 }

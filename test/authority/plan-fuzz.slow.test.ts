@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
+import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
 import { createAgent, createProcessContext } from '../../src/index.ts'
 import { coding } from '../../src/presets/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
@@ -11,6 +12,13 @@ import type { ToolCallBlock } from '../../src/types.ts'
 import { hostileLines } from './hostile-lines.ts'
 
 const runs = Number(process.env.PLAN_RUNS ?? 500)
+const base = mkdtemp(join(tmpdir(), 'libero-plan-'))
+// While somebody holds it the thread that reads lines stays: a new one for each run would be most of the time.
+const reader = createShellReader()
+afterAll(async () => {
+  await reader.close()
+  await rm(await base, { recursive: true, force: true })
+})
 
 const path = fc.constantFrom(
   'a.txt',
@@ -115,7 +123,7 @@ test(`in plan a model with every built-in tool changes nothing under the root, i
 }, 240_000)
 
 async function workspace(): Promise<string> {
-  const root = join(await mkdtemp(join(tmpdir(), 'plan-')), 'root')
+  const root = join(await mkdtemp(join(await base, 'run-')), 'root')
   await mkdir(join(root, 'src', 'deep'), { recursive: true })
   await writeFile(join(root, 'a.txt'), 'alpha\nbeta\n')
   await writeFile(join(root, 'src', 'b.ts'), 'export const b = 1\n')

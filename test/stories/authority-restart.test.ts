@@ -6,6 +6,7 @@ import { createAuthority } from '../../src/authority/authority.ts'
 import { createAgent, createMemoryStore, createProcessContext, createSession, loadSession } from '../../src/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import { askUser, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
+import type { Session } from '../../src/types.ts'
 import { guarded, noting } from './authority-kit.ts'
 
 const tempHome = (): Promise<string> => mkdtemp(join(tmpdir(), 'home-'))
@@ -127,6 +128,35 @@ describe('a question outlives its process', () => {
     await elsewhere.close()
   })
 
+  test('PI-09 an approval does not count in another folder', async () => {
+    const home = await tempHome()
+    const store = createMemoryStore()
+    const { tools, ran } = noting('mail')
+    const runIn = async (session: Session, script: [ReturnType<typeof call>][], prompt?: string) => {
+      const execution = createProcessContext({ cwd: await mkdtemp(join(tmpdir(), 'folder-')) })
+      const { agent } = guarded(script, { ...nobody, home }, { tools, session, execution })
+      return agent.run(prompt === undefined ? {} : { prompt })
+    }
+    await runIn(await createSession({ store, id: 's' }), [[call('1', 'mail')]], 'Go.')
+    await createAuthority({ home }).answer(await loadSession(store, 's'), '1', { decision: 'allow' })
+    expect(await runIn(await loadSession(store, 's'), [])).toMatchObject({ status: 'suspended' })
+    expect(ran).toEqual([])
+  })
+
+  test('whoever was asked leaves: what is kept waits, what is not is denied', async () => {
+    for (const session of [undefined, await createSession({ store: createMemoryStore() })]) {
+      const { tools, ran } = noting('mail')
+      const authority = createAuthority({ mode: 'ask' })
+      const leave = authority.attach(() => void queueMicrotask(() => leave()))
+      const provider = scripted([call('1', 'mail')], 'Done.')
+      const agent = createAgent({ provider, tools, authority, ...(session && { session }) })
+      const { status } = await agent.run({ prompt: 'Go.' })
+      expect(status).toBe(session ? 'suspended' : 'completed')
+      expect(ran).toEqual([])
+      await authority.close()
+    }
+  })
+
   test('an answer that comes from another process while somebody is being asked here closes the dialog', async () => {
     const store = createMemoryStore()
     const { tools, ran } = noting('mail')
@@ -182,26 +212,53 @@ describe('what is remembered', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('B016 approvals for a project are kept only where that was switched on, in the user’s own folder', async () => {
-    for (const projectGrants of [false, true]) {
-      const home = await tempHome()
-      const root = await mkdtemp(join(tmpdir(), 'project-'))
-      const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
-      const prompts: unknown[] = []
-      for (const id of ['a', 'b']) {
-        const session = await createSession({ store: createMemoryStore(), id })
-        const run = guarded(
-          [[call('1', 'mail')], 'Done.'],
-          { mode: 'ask', home, projectGrants, workspace: { root } },
-          { tools, session, answer: () => 'project' },
-        )
-        await run.agent.run({ prompt: 'Go.' })
-        prompts.push(...run.prompts)
-      }
-      expect(prompts).toHaveLength(projectGrants ? 1 : 2)
-      const kept = await readFile(join(home, 'grants.json'), 'utf8').catch(() => 'absent')
-      expect(kept.includes('"project"')).toBe(projectGrants)
+  test('B016 approvals for a project are kept and used only where that is switched on, in the user’s own folder', async () => {
+    const home = await tempHome()
+    const root = await mkdtemp(join(tmpdir(), 'project-'))
+    const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
+    const asked: boolean[] = []
+    const kept: boolean[] = []
+    for (const projectGrants of [false, false, true, true, false]) {
+      const { agent, prompts } = guarded(
+        [[call('1', 'mail')], 'Done.'],
+        { mode: 'ask', home, projectGrants, workspace: { root } },
+        { tools, session: await createSession({ store: createMemoryStore() }), answer: () => 'project' },
+      )
+      await agent.run({ prompt: 'Go.' })
+      for (const { payload } of prompts) expect((payload.scopes as string[]).includes('project')).toBe(projectGrants)
+      asked.push(prompts.length > 0)
+      kept.push((await readFile(join(home, 'grants.json'), 'utf8').catch(() => 'absent')).includes('"project"'))
     }
+    expect(asked).toEqual([true, true, true, false, true])
+    expect(kept).toEqual([false, false, true, true, true])
+  })
+
+  test('what somebody takes back in another process does not hold any more', async () => {
+    const home = await tempHome()
+    const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
+    const script = [
+      [call('1', 'mail'), call('2', 'mail')],
+      async () => {
+        await createAuthority({ home }).grants.revoke(() => true)
+        return [call('3', 'mail')]
+      },
+      'Done.',
+    ]
+    const { agent, prompts } = guarded(script, { mode: 'ask', home }, { tools, answer: () => 'always' })
+    await agent.run({ prompt: 'Go.' })
+    expect(prompts.map(({ payload }) => (payload.call as { callId: string }).callId)).toEqual(['1', '3'])
+  })
+
+  test('a rule that is added while somebody thinks beats his yes', async () => {
+    const { tools, ran } = noting('mail')
+    const authority = createAuthority({ mode: 'ask' })
+    authority.attach(() => {
+      authority.tighten({ deny: ['mail'] })
+      return true
+    })
+    await createAgent({ provider: scripted([call('1', 'mail')], 'Done.'), tools, authority }).run({ prompt: 'Go.' })
+    expect(ran).toEqual([])
+    await authority.close()
   })
 
   test('B034 TR-10 a tool that takes the name of another one does not inherit its approvals', async () => {
@@ -279,6 +336,8 @@ describe('one prompt for several calls', () => {
     )
     await agent.run({ prompt: 'Write.' })
     expect(prompts).toHaveLength(1)
+    const listed = prompts[0]!.payload.calls as { approvalKey: string }[]
+    expect(listed.map(({ approvalKey }) => approvalKey)).toEqual(['ann', 'bob', 'dan'])
     expect(ran).toEqual([{ to: 'ann' }])
     expect(results().map((text) => text.startsWith('Blocked'))).toEqual([false, true, true, true])
   })

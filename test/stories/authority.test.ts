@@ -125,6 +125,27 @@ describe('other modes', () => {
     expect(results()[0]).toMatch(/^Blocked: /)
   })
 
+  test('SH-57 a program that says yes to everything does not say yes to that', async () => {
+    const { agent, results } = guarded(
+      [[call('1', 'shell', { command: 'rm -rf /' })], 'Done.'],
+      { mode: 'yolo', interactors: [], headless: 'yolo' },
+      { tools: { shell } },
+    )
+    await agent.run({ prompt: 'Clean up.' })
+    expect(results()[0]).toMatch(/^Blocked: ToolTerminal\/ApprovalDenied: .*a person would have to approve it/)
+  })
+
+  test('an answer that goes further than what was offered holds for this once', async () => {
+    const command = 'node --version; sh -c true'
+    const { agent, prompts } = guarded(
+      [[call('1', 'shell', { command }), call('2', 'shell', { command })], 'Done.'],
+      { mode: 'ask' },
+      { tools: { shell }, answer: () => 'always' },
+    )
+    await agent.run({ prompt: 'Run it.' })
+    expect(prompts.map(({ payload }) => payload.scopes)).toEqual([['once'], ['once']])
+  })
+
   test('plan only looks', async () => {
     const root = await mkdtemp(join(tmpdir(), 'plan-'))
     await writeFile(join(root, 'a.txt'), 'a')

@@ -48,7 +48,7 @@ describe('which tool has a name', () => {
       { name: 'read', ...global, state: 'shadowed' },
       { name: 'read', ...bundled, state: 'shadowed' },
     ])
-    expect(seen).toEqual([project])
+    expect(seen).toEqual([{ ...project, replaces: expect.arrayContaining(['global']) }])
   })
 
   test('takes the place of a tool that the program gave its agent', async () => {
@@ -132,7 +132,7 @@ describe('what cannot be a tool', () => {
       'home/tools/fails.mjs',
       toolFile('fails', { lifecycle: `{ init() { throw new Error('no port') } }` }),
     )
-    await at.write('home/tools/big.mjs', `${toolFile('big')}//${'x'.repeat(1024 * 1024)}`)
+    await at.write('home/tools/big.mjs', `${toolFile('big')}//${'x'.repeat(4 * 1024 * 1024)}`)
     await at.write('elsewhere.mjs', toolFile('elsewhere'))
     await symlink(join(at.home, '../elsewhere.mjs'), join(at.home, 'tools/linked.mjs'))
     await at.write('home/tools/reaches.mjs', `import '../../elsewhere.mjs'\n${toolFile('reaches')}`)
@@ -153,9 +153,9 @@ describe('what cannot be a tool', () => {
       future: 'it needs version ^9.0.0 of the library; this is 0.1.0',
       remote: expect.stringContaining('only MCP clients'),
       fails: 'ExtensionHost/LifecycleFailed: init of fails failed: no port',
-      big: expect.stringContaining("a tool's file may have 1048576"),
-      linked: expect.stringContaining('a link out of the folder'),
-      reaches: expect.stringContaining('leads out of'),
+      big: expect.stringContaining('more than 1000 files and folders or 4 MiB'),
+      linked: expect.stringContaining('leads out of'),
+      reaches: expect.stringContaining('lies outside'),
       pipe: expect.stringContaining('is not a regular file'),
       folder: expect.stringContaining('must say "contractVersion" as a text'),
     })

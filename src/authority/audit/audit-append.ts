@@ -13,12 +13,12 @@ export interface KnownEnd extends ChainEnd {
   readonly size: number
 }
 
-export interface Link {
+interface Link {
   readonly at: number
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export interface AppendOptions {
+interface AppendOptions {
   readonly known: KnownEnd | undefined
   readonly links: readonly Link[]
   readonly clock: Clock

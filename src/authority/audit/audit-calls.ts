@@ -4,7 +4,7 @@ import type { Run } from '../../core/run.ts'
 import type { Judged } from '../gate.ts'
 
 /** Writes down what is decided about the calls of a run, and what becomes of those that start. */
-export interface CallAudit {
+interface CallAudit {
   /** Before anything runs. A failing write stops the call. */
   decided(ctx: ToolHookContext, judged: Judged): Promise<void>
   /** The run was stopped while somebody was still deciding. */
@@ -15,6 +15,7 @@ export interface CallAudit {
   left(): Promise<void>
 }
 
+/** Writes down what becomes of the calls of one run. */
 export function auditCalls(run: Run, audit: AuditSink): CallAudit {
   const about = new Map<string, Partial<AuditRecord>>()
   const running = new Map<string, number>()
@@ -28,17 +29,20 @@ export function auditCalls(run: Run, audit: AuditSink): CallAudit {
     const known = about.get(callId)
     await audit.write({ class: 'ToolInvocation', event, ...ofRun, callId, ...known, ...(details && { details }) })
   }
-  const elapsed = (callId: string): number => {
-    const since = running.get(callId) ?? run.clock.now()
+  /** Nothing is kept of a call that is over. */
+  const ending = async (event: string, callId: string, details?: AuditRecord['details']): Promise<void> => {
+    const durationMs = run.clock.now() - running.get(callId)!
     running.delete(callId)
-    return run.clock.now() - since
+    const written = invocation(event, callId, { durationMs, ...details })
+    about.delete(callId)
+    await written
   }
 
   return {
     async decided({ callId, name, input, parentCallId }, { call, decision, approver }) {
       const { origin, key, digest } = call ?? {}
       const facts = { tool: name, ...(call && { origin, key, digest }) } as Partial<AuditRecord>
-      about.set(callId, facts)
+      if (decision.verdict !== 'deny') about.set(callId, facts)
       await audit.write({
         ...{ class: 'Approval', event: eventOf[decision.verdict], ...ofRun, callId, ...facts, decision },
         ...(approver !== undefined && { approver }),
@@ -57,12 +61,12 @@ export function auditCalls(run: Run, audit: AuditSink): CallAudit {
       await invocation('ToolInvocationStarted', callId)
     },
     async ended({ callId, isError, outputBytes }) {
-      const event = isError ? 'ToolInvocationFailed' : 'ToolInvocationSucceeded'
-      await invocation(event, callId, { durationMs: elapsed(callId), outputBytes })
+      // A hook may have answered in the tool's place.
+      if (!running.has(callId)) return invocation('ToolInvocationSubstituted', callId, { outputBytes })
+      await ending(isError ? 'ToolInvocationFailed' : 'ToolInvocationSucceeded', callId, { outputBytes })
     },
     async left() {
-      for (const callId of [...running.keys()])
-        await invocation('ToolInvocationCancelled', callId, { durationMs: elapsed(callId) })
+      for (const callId of [...running.keys()]) await ending('ToolInvocationCancelled', callId)
     },
   }
 }

@@ -48,6 +48,7 @@ export function readLink(line: string): (ChainEnd & { readonly prev: string }) |
   return 'it is no record of an audit'
 }
 
+/** What `verifyAudit` found; of what is wrong, the first line. */
 export type AuditCheck =
   | { readonly ok: true; readonly records: number }
   | { readonly ok: false; readonly line: number; readonly problem: string }

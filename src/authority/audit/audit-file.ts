@@ -8,8 +8,6 @@ import { createRedactor, type Redactor } from '../../platform/redact.ts'
 import { appendToChain, type KnownEnd } from './audit-append.ts'
 import { fitForAudit } from './audit-record.ts'
 
-export { type AuditCheck, verifyAudit } from './audit-chain.ts'
-
 export interface FileAuditOptions {
   /** A file if it ends in `.jsonl`, for one writer at a time; else a folder, in which every sink has a file of its own. */
   readonly path: string
@@ -34,7 +32,7 @@ export interface FileAuditOptions {
 export function createFileAudit(options: FileAuditOptions): AuditSink {
   const { sync = 'decision', clock = systemClock } = options
   const path = fileFor(options.path, clock)
-  const redactor = options.redactor ?? redactorFor(options)
+  const { secrets = [], env = process.env, redactor = createRedactor({ secrets, env }) } = options
   let waiting: Waiting[] = []
   let isFlushing = false
   let known: KnownEnd | undefined
@@ -83,21 +81,6 @@ function fileFor(path: string, clock: Clock): string {
   if (path.endsWith('.jsonl')) return path
   const day = new Date(clock.now()).toISOString().slice(0, 10)
   return join(path, `${day}-${process.pid}-${randomUUID().slice(0, 8)}.jsonl`)
-}
-
-/** The redactor knows the other spellings of a secret by itself. */
-function redactorFor({ secrets = [], env = process.env }: FileAuditOptions): Redactor {
-  const inHex = secrets.flatMap(hexesOf)
-  // The name is what makes a variable secret, so that it stays part of the name.
-  const envInHex = Object.entries(env).flatMap(([name, value = '']) =>
-    value.length < 8 ? [] : hexesOf(value).map((hex, i) => [`${name} ${i}`, hex] as const),
-  )
-  return createRedactor({ secrets: [...secrets, ...inHex], env: { ...env, ...Object.fromEntries(envInHex) } })
-}
-
-function hexesOf(secret: string): [string, string] {
-  const hex = Buffer.from(secret).toString('hex')
-  return [hex, hex.toUpperCase()]
 }
 
 function isSynced({ event, decision }: AuditRecord, sync: FileAuditOptions['sync']): boolean {

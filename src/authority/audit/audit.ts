@@ -5,6 +5,7 @@ export interface MemoryAudit extends AuditSink {
   readonly records: readonly AuditRecord[]
 }
 
+/** An audit that ends with the process. */
 export function createMemoryAudit(): MemoryAudit {
   const records: AuditRecord[] = []
   return {

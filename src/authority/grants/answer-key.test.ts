@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { PrivateFileError } from '../private-file.ts'
 import { answerKeyFromSecret, openAnswerKey, type SignedAnswer } from './answer-key.ts'
-import { PrivateFileError } from './private-file.ts'
 
 const answer: SignedAnswer = { sessionId: 's-1', callId: 'c-1', digest: 'd-1', decision: 'allow', by: 'ada' }
 const key = answerKeyFromSecret(new Uint8Array(32).fill(7))
@@ -103,5 +103,5 @@ test('a key that is open to others or a link is refused', async () => {
   await expect(openAnswerKey(join(folder, 'home'))).rejects.toThrow(/chmod 600/)
   await rm(path)
   await symlink(join(folder, 'missing'), path)
-  await expect(openAnswerKey(join(folder, 'home'))).rejects.toThrow(/symbolic link/)
+  await expect(openAnswerKey(join(folder, 'home'))).rejects.toThrow(/is a link/)
 })

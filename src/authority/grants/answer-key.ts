@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
-import { PrivateFileError, readPrivateFile } from './private-file.ts'
+import { PrivateFileError, readPrivateFile } from '../private-file.ts'
 
 /** What somebody decided about one call, as it is signed: it counts for no other call, session, decision or person. */
 export interface SignedAnswer {

@@ -16,10 +16,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
+import { PrivateFileError } from '../private-file.ts'
 import type { Grant } from './grant.ts'
 import { createGrantFile } from './grant-file.ts'
 import { createGrants, type GrantStore } from './grants.ts'
-import { PrivateFileError } from './private-file.ts'
 
 const grant: Grant = {
   ...{ tool: 'shell', key: 'npm test', origin: { layer: 'bundled' }, scope: 'session', sessionId: 's-1' },
@@ -140,8 +140,8 @@ test('FS-19 a link in its place is refused and left as it is', async () => {
   await rename(path, elsewhere)
   await symlink(elsewhere, path)
   const before = await readFile(elsewhere, 'utf8')
-  await expect(file.read()).rejects.toThrow(/symbolic link/)
-  await expect(add({ ...grant, key: 'ls' })).rejects.toThrow(/symbolic link/)
+  await expect(file.read()).rejects.toThrow(/is a link/)
+  await expect(add({ ...grant, key: 'ls' })).rejects.toThrow(/is a link/)
   expect(await readFile(elsewhere, 'utf8')).toBe(before)
 })
 

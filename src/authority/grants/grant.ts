@@ -1,7 +1,10 @@
 import type { ToolOrigin } from '../../core/authority.ts'
+import { isRecord } from '../../core/is-record.ts'
 
-/** How long an approval holds beyond the call it was given for. */
-export type GrantScope = 'session' | 'project' | 'always'
+/** How long an approval holds. */
+export type ApprovalScope = 'once' | GrantScope
+
+type GrantScope = 'session' | 'project' | 'always'
 
 /** An approval that holds for longer than one call. */
 export interface Grant {
@@ -81,8 +84,4 @@ function isText(value: unknown): boolean {
 
 function orAbsent(isRight: (value: unknown) => boolean): (value: unknown) => boolean {
   return (value) => value === undefined || isRight(value)
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -41,6 +41,17 @@ describe('what is found', () => {
     expect(grants.find({ ...call, tool: 'a', key: 'b\nc' })).toBeUndefined()
   })
 
+  test('is not what has expired, also when the clock is set back', async () => {
+    let now = 1_000
+    const own = createGrants({ clock: { ...clock, now: () => now } })
+    await own.add({ ...always, expiresAt: 2_000 })
+    expect(own.find(call)).toBeDefined()
+    now = 2_000
+    expect(own.find(call)).toBeUndefined()
+    now = 1_000
+    expect(own.find(call)).toBeUndefined()
+  })
+
   test('B015 approvals end with the session, and when it is cleared', async () => {
     await grants.add(ofSession)
     await grants.add({ ...ofSession, key: 'ls' })

@@ -22,7 +22,7 @@ export interface GrantStore {
   change(edit: (grants: readonly Grant[]) => readonly Grant[]): Promise<readonly Grant[]>
 }
 
-export interface GrantsOptions {
+interface GrantsOptions {
   readonly clock: Clock
   /** Default: they are forgotten with the process. */
   readonly store?: GrantStore
@@ -53,6 +53,7 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
   let known: readonly Grant[] = []
   let byName = new Map<string, Grant[]>()
   let last: Promise<unknown> = Promise.resolve()
+  let latest = Number.NEGATIVE_INFINITY
 
   function know(grants: readonly Grant[]): void {
     if (grants === known) return
@@ -72,8 +73,10 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
     return inTurn(async () => know(await store.change(edit)))
   }
 
+  /** What has expired stays so, also when the clock is set back. */
   function isCurrent({ expiresAt }: Grant): boolean {
-    return expiresAt === undefined || clock.now() < expiresAt
+    latest = Math.max(latest, clock.now())
+    return expiresAt === undefined || latest < expiresAt
   }
 
   function covers(grant: Grant, { tool, key, origin, sessionIds, project }: GrantIdentity): boolean {

@@ -1,4 +1,5 @@
 import type { ToolOrigin } from '../../core/authority.ts'
+import { shellQuote } from '../../core/posix-path.ts'
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
 import type { ReadRedirect } from '../shell/reading.ts'
 
@@ -45,9 +46,10 @@ export function effectsLine(effects: readonly EffectFact[], show: Show): string 
 }
 
 /** Where a tool comes from, in words. */
-export function originText({ layer, path, digest }: ToolOrigin): string {
+export function originText({ layer, path, digest, replaces = [] }: ToolOrigin): string {
   const where = path === undefined ? '' : ` ${path}`
-  return `${layers[layer]}${where}${digest === undefined ? '' : `, digest ${digest.slice(0, 16)}`}`
+  const taken = replaces.map((other) => `, in place of the one ${layers[other]}`).join('')
+  return `${layers[layer]}${where}${digest === undefined ? '' : `, digest ${digest.slice(0, 16)}`}${taken}`
 }
 
 /** The name of a program without its folders. */
@@ -107,7 +109,7 @@ function commandBlock(number: number, facts: CommandFacts, show: Show): string[]
 }
 
 /** So that one sees where a word begins and ends. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : shellQuote(word))
 
 function redirectText({ operator, descriptor, target }: ReadRedirect): string {
   const to = target === undefined ? 'something that is not a file, or cannot be known' : quoted(target)

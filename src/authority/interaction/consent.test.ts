@@ -46,8 +46,7 @@ function line(text: string, shell: Partial<ShellFacts> = {}): JudgedCall {
 describe('what is shown of a call', () => {
   test('which tool it is, why somebody is asked, what it does, and every argument', () => {
     const call = called({ path: 'src/a.ts', content: 'one\n\ntwo', mode: 420, tags: ['x'] })
-    const files = [{ path: 'src/a.ts', digest: 'sha256 1f' }]
-    const { title, lines, text } = consentOf(call, { ...where, sandbox: 'none', files })
+    const { title, lines, text } = consentOf(call, { ...where, sandbox: 'none' })
     expect(title).toBe('Allow write_file?')
     expect(lines).toEqual([
       'tool: write_file (bundled)',
@@ -55,7 +54,6 @@ describe('what is shown of a call', () => {
       'runs in: /work/app',
       'sandbox: none',
       'does: fs.write src/a.ts',
-      'file as it is now: src/a.ts (sha256 1f)',
       'arguments (24 characters, all shown):',
       '  path: src/a.ts',
       '  content (3 lines):',
@@ -68,16 +66,10 @@ describe('what is shown of a call', () => {
     expect(text).toBe([title, ...lines].join('\n'))
   })
 
-  test('that a project has taken over a name', () => {
+  test('that a tool is one of the project', () => {
     const origin = { layer: 'project', path: '.libero/tools/read_file.ts', digest: 'abcdef0123456789ffff' } as const
-    const { lines } = consentOf(called({}, { tool: 'read_file', origin }), {
-      ...where,
-      shadows: [{ layer: 'bundled' }],
-    })
-    expect(lines.slice(0, 2)).toEqual([
-      'tool: read_file (of the project .libero/tools/read_file.ts, digest abcdef0123456789)',
-      'takes the place of: read_file (bundled)',
-    ])
+    const { lines } = consentOf(called({}, { tool: 'read_file', origin }), where)
+    expect(lines[0]).toBe('tool: read_file (of the project .libero/tools/read_file.ts, digest abcdef0123456789)')
     expect(lines.at(-1)).toBe('arguments: none')
   })
 
@@ -257,8 +249,11 @@ describe('for how long it can be approved', () => {
   })
 
   test('any time: what says all that it does', () => {
-    for (const call of [called({}), line('ls')])
-      expect(consentOf(call, where)).toMatchObject({ scopes: ['once', 'session', 'project', 'always'], notes: [] })
+    for (const call of [called({}), line('ls')]) {
+      expect(consentOf(call, where)).toMatchObject({ scopes: ['once', 'session', 'always'], notes: [] })
+      const { scopes } = consentOf(call, { ...where, projectGrants: true })
+      expect(scopes).toEqual(['once', 'session', 'project', 'always'])
+    }
   })
 })
 
@@ -286,7 +281,7 @@ describe('the question', () => {
     const batch = batchPayload([first, second])
     expect(batch).toMatchObject({ kind: 'Approve', toolId: 'shell', approvalKey: 'ls, ls', scopes: ['once'] })
     expect(batch.calls.map(({ call, digest, scopes }) => [call.callId, digest, scopes.length])).toEqual([
-      ['c1', 'D', 4],
+      ['c1', 'D', 3],
       ['c2', 'E', 1],
     ])
     expect(batch.description).toBe(`1 of 2. ${first.description}\n\n2 of 2. ${second.description}`)

@@ -1,26 +1,22 @@
 import type { Decision, ToolOrigin } from '../../core/authority.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import type { ApprovalScope } from '../grants/grant.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { argumentLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
 import { maskSecrets } from './mask-secrets.ts'
 
-/** How long an approval may hold. */
-export type ConsentScope = 'once' | 'session' | 'project' | 'always'
-
-export interface ConsentOptions {
+interface ConsentOptions {
   /** Why somebody is asked. */
   readonly decision: Decision
   /** Where the call runs. */
   readonly cwd: string
   /** What holds it in, in a few words. */
   readonly sandbox?: string
-  /** What the approval is about as it is now; it counts only while these stay as they are. */
-  readonly files?: readonly { readonly path: string; readonly digest: string }[]
-  /** Tools of the same name that this one has taken the place of. */
-  readonly shadows?: readonly ToolOrigin[]
   /** Knows the secrets that are masked. */
   readonly redactor?: Redactor
+  /** Whether an approval may be kept for the project. Default false. */
+  readonly projectGrants?: boolean
 }
 
 /**
@@ -37,15 +33,15 @@ export interface Consent {
   readonly length: number
   /** Secrets that are not shown. Nothing else is hidden. */
   readonly masked: number
-  /** What may be offered. */
-  readonly scopes: readonly ConsentScope[]
+  /** What may be offered: more than `once` only where the call can be remembered for what it says. */
+  readonly scopes: readonly ApprovalScope[]
   /** What to mind; part of the lines, too. */
   readonly notes: readonly string[]
 }
 
 /** Draws the consent for a call. */
 export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
-  const { decision, cwd, sandbox, files = [], shadows = [], redactor } = options
+  const { decision, cwd, sandbox, redactor, projectGrants = false } = options
   const { tool, origin, input, shell, effects } = call
   const seen = { masked: 0, hasHidden: false }
   const show = (text: string, lines: 'kept' | 'shown' = 'shown'): string => {
@@ -58,12 +54,10 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const onceOnly = whyOnce(call, decision)
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,
-    ...shadows.map((other) => `takes the place of: ${show(tool)} (${show(originText(other))})`),
     `asked because: ${show(decision.why)}${decision.rule === undefined ? '' : ` (${show(decision.rule)})`}`,
     `runs in: ${show(cwd)}`,
     ...(sandbox === undefined ? [] : [`sandbox: ${show(sandbox)}`]),
     ...(shell ? commandLines(shell, show) : [effectsLine(effects, show)]),
-    ...files.map(({ path, digest }) => `file as it is now: ${show(path)} (${show(digest)})`),
     ...args.lines,
   ]
   const notes = [
@@ -81,14 +75,9 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     truncated: false,
     length: args.length,
     masked: seen.masked,
-    scopes: scopesFor(call, decision),
+    scopes: onceOnly === undefined ? everyScope.filter((one) => one !== 'project' || projectGrants) : ['once'],
     notes,
   }
-}
-
-/** How long an approval of this call may hold: more than `once` only where it can be remembered for what it says. */
-export function scopesFor(call: JudgedCall, decision: Decision): readonly ConsentScope[] {
-  return whyOnce(call, decision) === undefined ? everyScope : ['once']
 }
 
 /** What goes to whoever is asked about one call. Plain JSON. */
@@ -102,17 +91,17 @@ export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   readonly consent: Omit<Consent, 'text'>
   /** What is approved, and nothing else. */
   readonly digest: string
-  readonly scopes: readonly ConsentScope[]
+  readonly scopes: readonly ApprovalScope[]
 }
 
-export interface AskedCallInfo {
+interface AskedCallInfo {
   readonly callId: string
   readonly tool: string
   readonly origin: ToolOrigin
   readonly effects: JudgedCall['effects']
 }
 
-export interface ApproveOptions extends ConsentOptions {
+interface ApproveOptions extends ConsentOptions {
   readonly callId: string
   /** Default: that of the call. */
   readonly digest?: string
@@ -142,7 +131,7 @@ export interface BatchPayload extends Readonly<Record<string, unknown>> {
   readonly description: string
   readonly calls: readonly ApprovePayload[]
   /** What may be offered for all of them together. */
-  readonly scopes: readonly ConsentScope[]
+  readonly scopes: readonly ApprovalScope[]
 }
 
 /** The payload of an `Approve` request for several calls. */
@@ -158,7 +147,7 @@ export function batchPayload(list: readonly ApprovePayload[]): BatchPayload {
   }
 }
 
-const everyScope: readonly ConsentScope[] = ['once', 'session', 'project', 'always']
+const everyScope: readonly ApprovalScope[] = ['once', 'session', 'project', 'always']
 
 const placeholdersIn = (text: string): number => text.match(/\[REDACTED:\d+\]/g)?.length ?? 0
 

@@ -1,5 +1,6 @@
 import { CodedError } from '../../core/coded-error.ts'
 import type { InteractionKind, InteractionResponse } from '../../core/interaction.ts'
+import { isRecord } from '../../core/is-record.ts'
 
 /** A response, or what stands for one: `false` for a no where yes or no was asked, all else for accepted with that value. */
 export type InteractionAnswer = InteractionResponse | boolean | string | readonly unknown[]
@@ -43,10 +44,6 @@ const details: Record<string, (value: unknown) => boolean> = {
 function isDetailed(value: unknown): boolean {
   if (!isRecord(value) || Object.keys(value).length === 0) return false
   return Object.entries(value).every(([field, detail]) => Object.hasOwn(details, field) && details[field]!(detail))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The fields by hand: an answer may come from another machine and carry anything. */

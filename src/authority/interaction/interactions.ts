@@ -9,7 +9,7 @@ import { type InteractionAnswer, readAnswer } from './interaction-answers.ts'
 import { checkInteraction, type TimeLimit, timeLimitOf } from './interaction-payloads.ts'
 import { type Interactor, InteractorLine, type OpenInteraction, type Question, tooLate } from './interactor-line.ts'
 
-export interface InteractionsOptions {
+interface InteractionsOptions {
   readonly clock: Clock
   readonly newId: () => string
   /** Told what happens, never an answer's value. What it throws is lost: nothing may depend on it. */

@@ -1,33 +1,42 @@
 import type { CommandFacts } from '../judged-call.ts'
+import { type Effort, searchCost } from './effort.ts'
 import type { Rule } from './rule-entry.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
 /** Patterns that allow, over one command at a time; `isExact` when the pattern spells every word of it. */
 export function allowingCommandRules(
   rules: readonly Rule[],
-): (facts: CommandFacts) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
+): (facts: CommandFacts, effort: Effort) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
   const all = rules.find(({ pattern }) => pattern === undefined)
   const compiled = rules.flatMap((rule) => (rule.pattern === undefined ? [] : [allowRule(rule, rule.pattern)]))
   const starred = compiled.filter(({ leading }) => leading.length === 0)
   const byProgram = Map.groupBy(compiled, ({ leading }) => leading[0])
-  return (facts) => {
+  return (facts, effort) => {
     const { words, cwd } = facts.command
     const isTable = facts.table === 'passes'
     if (words.length === 0 || !(isTable || facts.table === 'none')) return undefined
     // What a program without a table does depends on where it runs, and a rule is about the workspace.
     if (!isTable && (cwd === undefined || leaves.test(cwd))) return undefined
+    const covers = coverer(words, effort)
     for (const own of byProgram.get(words[0]!) ?? []) {
       const isExact = !own.rest && own.leading.length === words.length
-      if (covers(own, words) && (isTable || isExact || (own.rest && facts.mayRemember)))
-        return { rule: own.rule, isExact }
+      if (covers(own) && (isTable || isExact || (own.rest && facts.mayRemember))) return { rule: own.rule, isExact }
     }
     if (!isTable) return undefined
-    const rule = all ?? starred.find((one) => covers(one, words))?.rule
+    const plain = plainly(words)
+    const others = plain === words ? starred : [...(byProgram.get(plain[0]!) ?? []), ...starred]
+    const rule = all ?? others.find(plain === words ? covers : coverer(plain, effort))?.rule
     return rule && { rule, isExact: false }
   }
 }
 
 const leaves = /^[/~]|(^|\/)\.\.(\/|$)/
+
+/** As a rule would spell it: `[ … ]` is test, and without a pager git does no more than with one. */
+function plainly(words: readonly string[]): readonly string[] {
+  if (words[0] === '[') return ['test', ...words.slice(1, -1)]
+  return words[0] === 'git' && words[1] === '--no-pager' ? ['git', ...words.slice(2)] : words
+}
 
 interface AllowRule {
   readonly rule: Rule
@@ -44,7 +53,15 @@ function allowRule(rule: Rule, pattern: string): AllowRule {
   return { rule, leading: words.slice(0, star), rest: wildcard(words.slice(star).join(' ')) }
 }
 
-function covers({ leading, rest }: AllowRule, words: readonly string[]): boolean {
-  if (!leading.every((word, i) => words[i] === word)) return false
-  return !rest || (words.length > leading.length && matchesWildcard(rest, words.slice(leading.length).join(' ')))
+/** Whether rules cover a command; they do not once there is no effort left. */
+function coverer(words: readonly string[], effort: Effort): (rule: AllowRule) => boolean {
+  // Ten thousand rules would join the same words again and again.
+  const texts: string[] = []
+  return ({ leading, rest }) => {
+    if (!leading.every((word, i) => words[i] === word)) return false
+    if (!rest) return true
+    if (words.length <= leading.length) return false
+    const text = (texts[leading.length] ??= words.slice(leading.length).join(' '))
+    return effort.spend(searchCost(text)) && matchesWildcard(rest, text)
+  }
 }

@@ -1,6 +1,7 @@
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
 import { allowingCommandRules } from './allow-commands.ts'
 import type { PathPlace } from './canonical-path.ts'
+import { createEffort, type Effort } from './effort.ts'
 import type { Match, Rule } from './rule-entry.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
@@ -18,24 +19,26 @@ export function allowance(rules: readonly Rule[], place: PathPlace): Match {
       patterns(own, (pattern) => (name.startsWith('fs.') ? withHome(pattern, place) : pattern)),
     ]),
   )
-  const coverOf: CoverFact = (fact) => {
-    const isServer = fact.effect.startsWith('mcp:')
-    return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target)
-  }
   return (call) => {
     if (rules.length === 0) return undefined
+    const effort = createEffort()
+    const coverOf: CoverFact = (fact) => {
+      const isServer = fact.effect.startsWith('mcp:')
+      return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target, effort)
+    }
     if (!call.shell) {
-      const own = tools.get(call.tool)?.(call.key)
+      const own = tools.get(call.tool)?.(call.key, effort)
       if (own) return [own]
       return call.effects.length > 0 ? coverAll(call.effects, coverOf) : undefined
     }
     let byCommand = commandRules.get(call.tool)
     if (!byCommand) commandRules.set(call.tool, (byCommand = allowingCommandRules(byTool.get(call.tool) ?? [])))
-    return coverLine(call, call.shell, byCommand, coverOf)
+    return coverLine(call, call.shell, (facts) => byCommand(facts, effort), coverOf)
   }
 }
 
 type CoverFact = (fact: EffectFact) => Rule | undefined
+type CoverCommand = (facts: CommandFacts) => { readonly rule: Rule; readonly isExact: boolean } | undefined
 
 function group(rules: readonly Rule[]): Map<string, Rule[]> {
   return Map.groupBy(rules, ({ name }) => name)
@@ -45,7 +48,7 @@ function group(rules: readonly Rule[]): Map<string, Rule[]> {
 function patterns(
   rules: readonly Rule[],
   spelled: (pattern: string) => string,
-): (text: string | undefined) => Rule | undefined {
+): (text: string | undefined, effort: Effort) => Rule | undefined {
   const all = rules.find(({ pattern }) => pattern === undefined)
   const exact = new Map<string, Rule>()
   const starred: { readonly rule: Rule; readonly over: Wildcard }[] = []
@@ -55,11 +58,11 @@ function patterns(
     if (pattern.includes('*')) starred.push({ rule, over: wildcard(pattern) })
     else exact.set(pattern, rule)
   }
-  return (text) => {
+  return (text, effort) => {
     if (all || text === undefined) return all
     // Nobody knows where "src/../x" leads; whoever judges resolves it before.
     if (climbs.test(text)) return undefined
-    return exact.get(text) ?? starred.find(({ over }) => matchesWildcard(over, text))?.rule
+    return exact.get(text) ?? starred.find(({ over }) => effort.spend(1) && matchesWildcard(over, text))?.rule
   }
 }
 
@@ -82,7 +85,7 @@ function coverAll(facts: readonly EffectFact[], coverOf: CoverFact): Rule[] | un
 function coverLine(
   { effects }: JudgedCall,
   { isWhole, obstacles, commands }: ShellFacts,
-  byCommand: ReturnType<typeof allowingCommandRules>,
+  byCommand: CoverCommand,
   coverOf: CoverFact,
 ): Rule[] | undefined {
   if (!isWhole || obstacles.length > 0 || commands.length === 0) return undefined
@@ -106,11 +109,7 @@ const identity = ({ effect, target = '' }: EffectFact): string => `${effect} ${t
 const needsCover = ({ effect, isOutside }: EffectFact): boolean =>
   effect !== 'exec' && !(effect === 'fs.read' && isOutside !== true)
 
-function coverCommand(
-  facts: CommandFacts,
-  byCommand: ReturnType<typeof allowingCommandRules>,
-  coverOf: CoverFact,
-): readonly Rule[] | undefined {
+function coverCommand(facts: CommandFacts, byCommand: CoverCommand, coverOf: CoverFact): readonly Rule[] | undefined {
   const { command, table, effects } = facts
   if (command.isNested) return undefined
   const writesTo = command.redirects.filter(({ operator }) => operator.includes('>'))

@@ -1,4 +1,5 @@
 import { CodedError } from '../../core/coded-error.ts'
+import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { RuleLayer } from './rule-entry.ts'
 import type { AuthoritySettings, SecurityMode } from './settings.ts'
@@ -50,7 +51,7 @@ function checkTool(value: unknown, where: string): void {
 }
 
 function objectIn(value: unknown, where: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isRecord(value)) return value
   throw new CodedError('Validation/InvalidSetting', `${where} are ${show(value)}; write an object`)
 }
 

@@ -1,9 +1,10 @@
 import type { DecidedBy, Effect, Verdict } from '../../core/authority.ts'
 import { type DecisionContext, decide } from '../decide.ts'
-import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
+import { factsOf, type JudgedCall, shellCall } from '../judged-call.ts'
 import type { Place } from '../shell/place.ts'
-import type { ShellReading } from '../shell/reading.ts'
 import { shellFacts } from '../shell/shell-facts.ts'
+import { type ReadLine, withReader } from '../shell/with-reader.ts'
+import { patternsIn } from './patterns.ts'
 import { createProtection } from './protected-paths.ts'
 import { resolveSettings, type SettingsLayers } from './settings.ts'
 
@@ -27,8 +28,8 @@ export interface ExplainOptions {
   /** The rules to judge under; those of a rules file are a launch's. */
   readonly layers: SettingsLayers
   readonly place: Place
-  /** Such as `createShellReader().read`. */
-  readonly read: (line: string) => ShellReading | Promise<ShellReading>
+  /** Such as `createShellReader().read`, for many lines. Default: one of its own. */
+  readonly read?: ReadLine
   /** This program's own folders; see `createProtection`. */
   readonly own?: readonly string[]
 }
@@ -38,18 +39,14 @@ export async function explainCommand(
   command: string,
   { layers, place, read, own = [] }: ExplainOptions,
 ): Promise<Explanation> {
-  const { mode, rules } = resolveSettings(layers, place.home === undefined ? {} : { home: place.home })
-  const shell = shellFacts(await read(command), place)
-  return explain(lineCall(command, shell), {
+  const { mode, rules, tools } = resolveSettings(layers, place.home === undefined ? {} : { home: place.home })
+  const shell = shellFacts(await withReader(read, async (one) => one(command)), place)
+  const call = shellCall(command, shell)
+  return explain(call, {
     mode,
     rules,
     root: place.root,
+    patterns: await patternsIn(call, tools.shell ?? {}),
     protect: createProtection({ ...place, own }),
   })
-}
-
-function lineCall(command: string, shell: ShellFacts): JudgedCall {
-  const effects: EffectFact[] = [{ effect: 'exec' }, ...shell.commands.flatMap((facts) => facts.effects)]
-  const input = { command }
-  return { tool: 'shell', origin: { layer: 'host' }, gated: true, input, key: command, effects, shell, digest: '' }
 }

@@ -39,6 +39,20 @@ test('nothing of a project is read before it is trusted', async () => {
   await expect(load()).rejects.toThrow(/project/)
 })
 
+test.each([
+  'baseUrl',
+  'providers',
+  'httpsProxy',
+  'apiKeyHelper',
+  'telemetry',
+  'sandbox',
+  'env',
+  'enableAllProjectMcpServers',
+])('TR-04 a project that sets %s is not heard: nothing can move requests or credentials', async (field) => {
+  writeProject(JSON.stringify({ deny: ['net'], [field]: { url: 'https://evil.example' } }))
+  await expect(load()).rejects.toMatchObject({ code: 'UnknownSetting', message: expect.stringContaining(field) })
+})
+
 test('an allowlist may stand in another file than its mode', async () => {
   writeGlobal('{"allowlist": ["shell:ls"]}')
   expect(await load()).toEqual({ global: { allowlist: ['shell:ls'] } })

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { CodedError } from '../../core/coded-error.ts'
 import { messageOf } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
-import type { ShellFacts } from '../judged-call.ts'
 import { checkSettings } from './check-settings.ts'
-import { describeFailure, testPolicy } from './policy-test.ts'
+import { describeFailure, type FactsOfLine, testPolicy } from './policy-test.ts'
 import type { RuleLayer } from './rule-entry.ts'
 import { type AuthoritySettings, resolveSettings, type SettingsLayers } from './settings.ts'
 
@@ -17,7 +16,7 @@ export interface SettingsSources {
   readonly projectRoot?: string
   readonly isTrusted?: boolean
   /** Reads a shell line, for rules that bring examples of commands. */
-  readonly facts: (line: string) => ShellFacts | Promise<ShellFacts>
+  readonly facts?: FactsOfLine
 }
 
 /** What the user and a trusted project have written down, in `authority.json`. One mistake refuses a file whole. */
@@ -34,7 +33,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Pick<Setti
 const file = 'authority.json'
 
 /** One file of rules, such as `policy explain --rules` takes. */
-export async function loadRulesFile(path: string, facts: SettingsSources['facts']): Promise<AuthoritySettings> {
+export async function loadRulesFile(path: string, facts?: FactsOfLine): Promise<AuthoritySettings> {
   const settings = await loadIfThere(path, 'launch', facts)
   if (!settings) throw refused(path, 'there is no such file', 'InvalidSettingsFile')
   return settings
@@ -43,7 +42,7 @@ export async function loadRulesFile(path: string, facts: SettingsSources['facts'
 async function loadIfThere(
   path: string,
   layer: RuleLayer,
-  facts: SettingsSources['facts'],
+  facts: FactsOfLine | undefined,
 ): Promise<AuthoritySettings | undefined> {
   const text = await readBounded(path)
   if (text === undefined) return undefined

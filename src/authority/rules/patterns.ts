@@ -1,7 +1,9 @@
 import { CodedError } from '../../core/coded-error.ts'
 import { messageOf } from '../../core/errors.ts'
 import { JobFailed, OutOfTime } from '../../platform/standing-worker.ts'
+import type { JudgedCall } from '../judged-call.ts'
 import { holdThread, type ThreadHold } from '../shell/shell-thread.ts'
+import type { ToolRule } from './settings.ts'
 
 /** Refuses regular expressions that are none. `where` says whose they are: "denyPatterns of settings.json". */
 export function compilePatterns(patterns: readonly string[], where: string): void {
@@ -15,7 +17,16 @@ export function compilePatterns(patterns: readonly string[], where: string): voi
   }
 }
 
-export interface PatternTest {
+/** What the patterns of a tool's rule find in a call of it. */
+export function patternsIn(
+  { tool, input }: Pick<JudgedCall, 'tool' | 'input'>,
+  rule: ToolRule,
+): Promise<PatternMatches> {
+  const { denyPatterns: deny = [], allowPatterns: allow = [] } = rule
+  return testPatterns({ text: JSON.stringify({ tool, parameters: input }), deny, allow })
+}
+
+interface PatternTest {
   readonly text: string
   readonly deny: readonly string[]
   readonly allow: readonly string[]
@@ -24,7 +35,7 @@ export interface PatternTest {
 }
 
 /** The first pattern of each list that was found. */
-export interface PatternMatches {
+interface PatternMatches {
   readonly deny?: string
   readonly allow?: string
 }

@@ -1,4 +1,6 @@
-import type { EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
+import { type EffectFact, type JudgedCall, type ShellFacts, shellCall } from '../judged-call.ts'
+import { shellFacts } from '../shell/shell-facts.ts'
+import { withReader } from '../shell/with-reader.ts'
 import { parseRule, type Rule, type RuleLayer, type RuleList, ruleLists } from './rule-entry.ts'
 import { compileRules, type RuleLists } from './rules.ts'
 import type { AuthoritySettings } from './settings.ts'
@@ -12,12 +14,23 @@ export interface PolicyFailure {
   readonly expected: 'match' | 'notMatch'
 }
 
-/** Tries each rule, alone, on its own examples. `facts` reads a shell line; called only for rules about commands. */
+/** Reads a shell line, for rules that bring examples of commands. */
+export type FactsOfLine = (line: string) => ShellFacts | Promise<ShellFacts>
+
+/** Tries each rule, alone, on its own examples. Shell lines are read as in a trusted workspace, unless `facts` reads them. */
 export async function testPolicy(
   settings: AuthoritySettings,
-  facts: (line: string) => ShellFacts | Promise<ShellFacts>,
+  facts?: FactsOfLine,
   layer: RuleLayer = 'launch',
 ): Promise<PolicyFailure[]> {
+  if (facts) return failuresOf(settings, facts, layer)
+  const place = { root: '/workspace', isTrusted: true }
+  return withReader(undefined, (read) =>
+    failuresOf(settings, async (line) => shellFacts(await read(line), place), layer),
+  )
+}
+
+async function failuresOf(settings: AuthoritySettings, facts: FactsOfLine, layer: RuleLayer): Promise<PolicyFailure[]> {
   const failures: PolicyFailure[] = []
   for (const list of ruleLists) {
     for (const [index, entry] of (settings[list] ?? []).entries()) {
@@ -48,17 +61,9 @@ function matcherOf(rule: Rule, list: RuleList): (call: JudgedCall) => boolean {
   return (call) => match(call) !== undefined
 }
 
-async function exampleCall(
-  { about, name }: Rule,
-  example: string,
-  facts: (line: string) => ShellFacts | Promise<ShellFacts>,
-): Promise<JudgedCall> {
+async function exampleCall({ about, name }: Rule, example: string, facts: FactsOfLine): Promise<JudgedCall> {
+  if (name === 'exec' || name === 'shell') return shellCall(example, await facts(example))
   const call = { origin: { layer: 'host' }, gated: true, input: {}, digest: '' } as const
-  if (name === 'exec' || name === 'shell') {
-    const shell = await facts(example)
-    const effects: EffectFact[] = [{ effect: 'exec' }, ...shell.commands.flatMap((command) => command.effects)]
-    return { ...call, tool: 'shell', key: example, effects, shell }
-  }
   if (about === 'tool') return { ...call, tool: name, key: example, effects: [] }
   const isServer = name === 'mcp'
   const fact = isServer ? { effect: `mcp:${example.replace(/^mcp:/, '')}` } : { effect: name, target: example }

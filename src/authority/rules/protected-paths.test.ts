@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { protectedInGit, protectedNames } from '../../execution/bubblewrap/protected-paths.ts'
 import { createProtection, protection } from './protected-paths.ts'
 
 const writeProtected = [
@@ -28,6 +29,11 @@ test.each(writeProtected)('FS-10 writing %s is not silent, reading it is', (path
 test.each(secret)('FS-10 %s is neither read nor written silently', (path) => {
   expect(protection(path)?.write).toEqual(expect.any(String))
   expect(protection(path)?.read).toEqual(expect.any(String))
+})
+
+test('what a sandbox keeps from being written is protected without one too', () => {
+  const names = [...protectedNames, ...protectedInGit.map((name) => `.git/${name}`)]
+  expect(names.filter((name) => protection(name) === undefined)).toEqual([])
 })
 
 test.each(ordinary)('%s is an ordinary file', (path) => {

@@ -30,7 +30,7 @@ export interface Rule {
 export type Match = (call: JudgedCall, root?: string) => readonly Rule[] | undefined
 
 /** Where an entry stands, for messages. */
-export interface RulePlace {
+interface RulePlace {
   readonly layer: RuleLayer
   readonly list: RuleList
   readonly index: number

@@ -19,7 +19,10 @@ export function mayBePath(glob: string, path: string): boolean {
 }
 
 /** Whether a glob may mean something that a pattern covers. */
-export const mayOverlap = (glob: string, pattern: Wildcard): boolean => overlaps(widened(glob), pattern)
+export function mayOverlap(glob: string): (pattern: Wildcard) => boolean {
+  const wide = widened(glob)
+  return (pattern) => overlaps(wide, pattern)
+}
 
 /** Everything that is not literal becomes a star. */
 function widened(glob: string): Wildcard {

@@ -17,6 +17,10 @@ describe('SH-50 a deny is not evaded by spelling', () => {
     ['curl', 'curl x', { via: ['env', 'sudo'] }],
     ['sudo', 'curl x', { via: ['env', 'sudo'] }],
     ['sudo curl', 'curl x', { via: ['sudo'] }],
+    ['test', '[ -f x ]', {}],
+    ['pytest', 'uv run --quiet pytest', {}],
+    ['rm', 'bundle exec rm x', {}],
+    ['rm', 'git submodule foreach rm x', {}],
     ['npm exec', 'tsc', { via: ['npm exec'] }],
     ['git push', 'git push', {}],
     ['git push', 'git -C x push origin', {}],
@@ -77,5 +81,23 @@ describe('SH-49 a line that was not read to its end', () => {
   test('sixty commands hide none behind them', () => {
     const chain = Array.from({ length: 60 }, () => command('true', { table: 'neutral' }))
     expect(denies(line([...chain, command('curl http://x', { table: 'none' })]), 'shell:curl')).toBe(true)
+  })
+})
+
+describe('what one decision may cost is bounded', () => {
+  const many = Array.from({ length: 10_000 }, (_, i) => i)
+
+  test('ten thousand rules and eight kilobytes are still told apart', () => {
+    const words = many.slice(0, 1500).map((i) => `f${i}`)
+    const call = line([command(`cat ${words.join(' ')}`)])
+    expect(denies(call, ...many.map((i) => `shell:*q${i}*z`))).toBe(false)
+    expect(denies(call, ...many.map((i) => `shell:*q${i}*z`), 'shell:*f1499')).toBe(true)
+  })
+
+  test('what is too much to compare counts as forbidden', () => {
+    const commands = many.slice(0, 2000).map((i) => command(`a x${i} b`))
+    const rules = many.map((i) => `shell:a *x*${i}*c`)
+    expect(denies(line(commands), ...rules.slice(0, 10))).toBe(false)
+    expect(denies(line(commands), ...rules)).toBe(true)
   })
 })

@@ -1,5 +1,10 @@
 import type { CommandFacts, ShellFacts } from '../judged-call.ts'
+import { looseWords } from '../shell/loose-words.ts'
+import { runsText } from '../shell/unwrap.ts'
+import { shellChangers } from '../shell/wrappers.ts'
+import { createEffort, type Effort, searchCost } from './effort.ts'
 import type { Rule } from './rule-entry.ts'
+import { mayBeName } from './shell-glob.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
 /**
@@ -16,15 +21,23 @@ export function strictCommandRules(rules: readonly Rule[]): (shell: ShellFacts) 
   }
   return (shell) => {
     if (rules.length === 0) return undefined
-    const commands = shell.commands.flatMap(readings)
-    const possible = mayOccur(starred, commands)
+    const effort = createEffort()
+    const commands = distinct(shell.commands.flatMap(readings))
+    const possible = occurring(commands, effort)
     for (const words of commands) {
       const own = programForms(words[0]!).flatMap((form) => byProgram.get(form) ?? [])
-      const found = followed(words, own) ?? matched(words, [...own.flatMap((rules) => rules.starred), ...possible])
+      const found =
+        followed(words, own) ??
+        matched(words, [...own.flatMap((rules) => possible(rules.starred)), ...possible(starred)], effort)
       if (found) return found.rule
     }
-    return shell.isWhole && shell.obstacles.length === 0 ? undefined : amongWords(shell, commands, byProgram, starred)
+    const isPlain = shell.isWhole && shell.obstacles.length === 0 && !mayRunText(shell)
+    return isPlain ? undefined : (byGlob(shell, byProgram) ?? amongWords(shell, commands, byProgram, starred, effort))
   }
+}
+
+function distinct(commands: readonly (readonly string[])[]): (readonly string[])[] {
+  return [...new Map(commands.map((words) => [words.join('\0'), words])).values()]
 }
 
 /** The rules about one program. */
@@ -70,14 +83,29 @@ function strictRule(rule: Rule): StrictRule {
 function programForms(program: string): string[] {
   const written = program.toLowerCase()
   const name = written.slice(Math.max(written.lastIndexOf('/'), written.lastIndexOf('\\')) + 1).replace(/\.exe$/, '')
+  if (name === '[') return [written, 'test']
   return name === written || name === '' ? [written] : [written, name]
 }
 
 /** A command alone and behind each of the wrappers that were taken off: `sudo curl` is both a `sudo` and a `curl`. */
 function readings({ command: { words, via } }: CommandFacts): (readonly string[])[] {
   const all = via.map((_, i) => [...via.slice(i).flatMap((wrapper) => wrapper.split(' ')), ...words])
-  return words.length > 0 ? [words, ...all] : all
+  return words.length > 0 ? [words, ...startedBy(words), ...all] : all
 }
+
+/** What `uv run`, `bundle exec` and the like start. They are no wrappers: people allow them by name. */
+function startedBy(words: readonly string[]): (readonly string[])[] {
+  const [program = '', verb = '', next = ''] = words
+  if (program === 'git') {
+    const isStart = /^(bisect run|submodule foreach)$/.test(`${verb} ${next}`)
+    return isStart ? [words.slice(3).join(' ').split(/\s+/)] : []
+  }
+  const isStart = verb === 'run' ? runs.test(program) : verb === 'exec' && executes.test(program)
+  return isStart ? words.slice(2, 20).flatMap((word, at) => (word.startsWith('-') ? [] : [words.slice(at + 2)])) : []
+}
+
+const runs = /^(poetry|pipenv|uv|rye|pdm|hatch|conda|mamba|micromamba|devbox|docker|podman)$/
+const executes = /^(bundle|mise|asdf|direnv|rbenv|pyenv|nodenv|opam|yarn|docker|podman|kubectl)$/
 
 function followed(words: readonly string[], own: readonly ProgramRules[]): StrictRule | undefined {
   for (const { byNext } of own) {
@@ -89,10 +117,15 @@ function followed(words: readonly string[], own: readonly ProgramRules[]): Stric
   return undefined
 }
 
-function matched(words: readonly string[], rules: readonly StrictRule[]): StrictRule | undefined {
+function matched(words: readonly string[], rules: readonly StrictRule[], effort: Effort): StrictRule | undefined {
   if (rules.length === 0) return undefined
   const texts = textsOf(words)
-  if (texts) return rules.find(({ over }) => texts.some((text) => over!.some((one) => matchesWildcard(one, text))))
+  if (texts) {
+    const cost = texts.reduce((sum, text) => sum + 4 * searchCost(text), 0)
+    const isHit = (over: readonly Wildcard[]): boolean =>
+      texts.some((text) => over.some((one) => matchesWildcard(one, text)))
+    return rules.find(({ over }) => !effort.spend(cost) || isHit(over!))
+  }
   const all = new Set(words.flatMap(programForms))
   return rules.find((rule) => rule.words.every((word) => word.includes('*') || all.has(word)))
 }
@@ -131,23 +164,70 @@ function followsOptions(wanted: readonly string[], words: readonly string[]): bo
 }
 
 /** A first look that costs one search for each rule, however many commands there are. */
-function mayOccur(rules: readonly StrictRule[], commands: readonly (readonly string[])[]): readonly StrictRule[] {
-  if (rules.length === 0) return rules
-  const texts = commands.map(textsOf)
-  if (texts.includes(undefined)) return rules
-  const text = texts.flat().join('\n')
-  return rules.filter(({ over }) => over!.some(({ longest }) => text.includes(longest)))
+function occurring(
+  commands: readonly (readonly string[])[],
+  effort: Effort,
+): (rules: readonly StrictRule[]) => readonly StrictRule[] {
+  const found = new Map<readonly StrictRule[], readonly StrictRule[]>()
+  let text: string | undefined
+  const look = (rules: readonly StrictRule[]): readonly StrictRule[] => {
+    if (text === undefined) {
+      const texts = commands.map(textsOf)
+      if (texts.includes(undefined)) return rules
+      text = texts.flat().join('\n')
+    }
+    const all = text
+    const cost = searchCost(all)
+    return rules.filter(({ over }) => !effort.spend(cost) || over!.some(({ longest }) => all.includes(longest)))
+  }
+  return (rules) => {
+    if (rules.length === 0) return rules
+    const known = found.get(rules) ?? look(rules)
+    found.set(rules, known)
+    return known
+  }
 }
+
+/** Whether a line runs what it wrote itself, or evaluates the name of a variable. */
+function mayRunText({ commands }: ShellFacts): boolean {
+  const evaluates = ([program = '', ...words]: readonly string[]): boolean =>
+    /^(test|\[|printf)$/.test(program) && words.some((word) => /^-[vR]/.test(word))
+  const writes = commands.some(({ command }) => command.redirects.some(({ operator }) => operator.includes('>')))
+  return commands.some(({ command: { words } }) => evaluates(words) || (writes && runsText(words)))
+}
+
+/** `/bin/r?` may be rm. */
+function byGlob({ commands }: ShellFacts, byProgram: ReadonlyMap<string, ProgramRules>): Rule | undefined {
+  const globs = new Set(commands.flatMap(({ command: { globs, words } }) => (globs.includes(0) ? [words[0]!] : [])))
+  for (const glob of [...globs].slice(0, mostGlobs)) {
+    const name = glob.slice(glob.lastIndexOf('/') + 1).toLowerCase()
+    for (const [program, { all }] of byProgram)
+      if (name === program || (name !== '' && mayBeName(name, program))) return all[0]!.rule
+  }
+  const [first] = globs.size > mostGlobs ? byProgram.values() : []
+  return first?.all[0]?.rule
+}
+
+/** Nobody writes more; every rule is held against each. */
+const mostGlobs = 8
 
 /** Where a line hides something, its words are all there is to go by. */
 function amongWords(
-  { isWhole, words, commands: facts }: ShellFacts,
+  shell: ShellFacts,
   commands: readonly (readonly string[])[],
   byProgram: ReadonlyMap<string, ProgramRules>,
   starred: readonly StrictRule[],
+  effort: Effort,
 ): Rule | undefined {
-  const values = facts.map(({ command }) => Object.values(command.env))
-  const known = new Set([...commands, ...values].flatMap((list) => list.flatMap(programForms)))
+  const { isWhole, words, commands: facts } = shell
+  const values = facts.flatMap(({ command }) => Object.values(command.env))
+  // Where a text may become a command, so may what is quoted anywhere.
+  const isText =
+    mayRunText(shell) ||
+    facts.some(({ command }) => runsText(command.words) || shellChangers.has(command.words[0] ?? ''))
+  const whole = new Set([...commands.flat(), ...values])
+  const texts = [...(isText ? whole : values)].filter((text) => !/^[\w./-]*$/.test(text))
+  const known = new Set([...whole, ...looseWords(texts.join('\n'))].flatMap(programForms))
   const isThere = (rule: StrictRule): boolean =>
     !isWhole || rule.words.every((word) => word.includes('*') || word.startsWith('-') || known.has(word))
   // Of a line that was not read there may be a hundred thousand; paths come without their folder too.
@@ -160,7 +240,9 @@ function amongWords(
   const text = all.join('\n').toLowerCase()
   for (const { rule, words } of starred) {
     const program = wildcard(words[0]!)
-    if (text.includes(program.longest) && all.some((word) => matchesWildcard(program, word.toLowerCase()))) return rule
+    if (!effort.spend(searchCost(text))) return rule
+    if (!text.includes(program.longest)) continue
+    if (!effort.spend(4 * all.length) || all.some((word) => matchesWildcard(program, word.toLowerCase()))) return rule
   }
   return undefined
 }

@@ -1,16 +1,17 @@
 import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
 import { bothForms, canonicalPath, fold, type PathPlace } from './canonical-path.ts'
+import { createEffort, type Effort, searchCost } from './effort.ts'
 import type { Match, Rule } from './rule-entry.ts'
 import { isShellGlob, mayBePath, mayOverlap } from './shell-glob.ts'
 import { strictCommandRules } from './strict-commands.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
-/** Rules that forbid or ask: one hit is enough, by key or by any effect, and spelling something differently does not help. */
-export interface Strictness {
+interface Strictness {
   readonly match: Match
   readonly doubt: (call: JudgedCall) => Rule | undefined
 }
 
+/** Rules that deny or ask: one hit is enough, by key or by any effect, and spelling something differently does not help. */
 export function strictness(rules: readonly Rule[], place: PathPlace): Strictness {
   const byTool = new Map<string, Bucket>()
   const byEffect = new Map<string, Bucket>()
@@ -22,18 +23,27 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
   }
   const match = (call: JudgedCall, root?: string): Rule | undefined => {
     const own = byTool.get(call.tool)
-    const found = own && (own.all ?? lookUp(own, [fold(call.key)]) ?? (call.shell && own.commands(call.shell)))
+    const found =
+      own && (own.all ?? lookUp(own, [fold(call.key)], createEffort()) ?? (call.shell && own.commands(call.shell)))
     if (found) return found
     if (byEffect.size === 0) return undefined
     const exec = call.shell && byEffect.get('exec')
     const run = exec && (exec.all ?? exec.commands(call.shell!))
     if (run) return run
     const from = root === undefined ? place : { ...place, root }
+    const wanted = new Map<Bucket, Set<string>>()
     for (const fact of factsOf(call)) {
       const bucket = byEffect.get(nameOf(fact))
       if (!bucket) continue
-      const texts = textsOf(fact, from)
-      const hit = bucket.all ?? lookUp(bucket, texts) ?? (call.shell && lookUpGlobs(bucket, texts))
+      if (bucket.all) return bucket.all
+      const texts = wanted.get(bucket) ?? new Set()
+      wanted.set(bucket, texts)
+      for (const text of textsOf(fact, from)) texts.add(text)
+    }
+    const effort = createEffort()
+    for (const [bucket, set] of wanted) {
+      const texts = [...set]
+      const hit = lookUp(bucket, texts, effort) ?? (call.shell && lookUpGlobs(bucket, texts, effort))
       if (hit) return hit
     }
     return undefined
@@ -61,6 +71,8 @@ interface Bucket {
   /** Hits whatever the key or the target. */
   all?: Rule
   readonly exact: Map<string, Rule>
+  /** Its keys, sorted; by the first pattern of a line that is held against them. */
+  paths?: readonly string[]
   readonly starred: { readonly rule: Rule; readonly over: Wildcard }[]
   /** The same patterns over the commands of a line; compiled by the first line. */
   readonly commands: (shell: ShellFacts) => Rule | undefined
@@ -95,22 +107,46 @@ function formsOf({ name, pattern }: Rule, place: PathPlace): string[] {
   return /[/\\]$/.test(pattern) && path !== '/' ? [path, `${path}/*`] : [path]
 }
 
-function lookUp({ exact, starred }: Bucket, texts: readonly string[]): Rule | undefined {
+function lookUp({ exact, starred }: Bucket, texts: readonly string[], effort: Effort): Rule | undefined {
   for (const text of texts) {
-    const found = exact.get(text) ?? starred.find(({ over }) => matchesWildcard(over, text))?.rule
+    const found = exact.get(text)
     if (found) return found
+  }
+  if (starred.length === 0 || texts.length === 0) return undefined
+  const all = texts.join('\n')
+  const cost = searchCost(all)
+  return starred.find(({ over }) => {
+    if (!effort.spend(cost)) return true
+    if (!all.includes(over.longest)) return false
+    return texts.some((text) => !effort.spend(1) || matchesWildcard(over, text))
+  })?.rule
+}
+
+/** What a shell finds for `.e*` may be `.env`. */
+function lookUpGlobs(bucket: Bucket, texts: readonly string[], effort: Effort): Rule | undefined {
+  for (const text of texts.filter(isShellGlob)) {
+    const { exact, starred } = bucket
+    const paths = (bucket.paths ??= [...exact.keys()].sort())
+    const start = text.slice(0, text.search(/[*?[]/))
+    for (let at = firstFrom(paths, start); paths[at]?.startsWith(start); at++)
+      if (!effort.spend(8) || mayBePath(text, paths[at]!)) return exact.get(paths[at]!)
+    if (starred.length === 0) continue
+    const overlapsWith = mayOverlap(text)
+    const found = starred.find(({ over }) => !effort.spend(1) || overlapsWith(over))
+    if (found) return found.rule
   }
   return undefined
 }
 
-/** What a shell finds for `.e*` may be `.env`. */
-function lookUpGlobs({ exact, starred }: Bucket, texts: readonly string[]): Rule | undefined {
-  for (const text of texts.filter(isShellGlob)) {
-    for (const [path, rule] of exact) if (mayBePath(text, path)) return rule
-    const found = starred.find(({ over }) => mayOverlap(text, over))
-    if (found) return found.rule
+/** Where in a sorted list the texts begin that are not before this one. */
+function firstFrom(sorted: readonly string[], text: string): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sorted[middle]! < text) low = middle + 1
+    else high = middle
   }
-  return undefined
+  return low
 }
 
 const nameOf = ({ effect }: EffectFact): string => (effect.startsWith('mcp:') ? 'mcp' : effect)

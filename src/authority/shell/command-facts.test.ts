@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CommandFacts } from '../judged-call.ts'
-import { factsOf, type Place } from './command-facts.ts'
+import { commandFacts } from './command-facts.ts'
+import type { Place } from './place.ts'
 import { readShell } from './read-shell.ts'
 import type { ReadCommand } from './reading.ts'
 
@@ -9,7 +10,7 @@ const place: Place = { root: '/w/project', home: '/home/me', isTrusted: true }
 /** The last command of a line; of what find would run, find itself. */
 function facts(line: string, where: Partial<Place> = {}): CommandFacts {
   const last = readShell(line).commands.findLast(({ via }) => !via.includes('find'))
-  return factsOf(last!, { ...place, ...where })
+  return commandFacts(last!, { ...place, ...where })
 }
 
 function made(words: readonly string[], more: Partial<ReadCommand> = {}): ReadCommand {
@@ -397,7 +398,7 @@ describe('programs without a table', () => {
     /tmp/x
   `)
   test.each(neverKept)('SH-48 an approval of %s is not kept', (line) => {
-    expect(readShell(line).commands.map((command) => factsOf(command, place).mayRemember)).not.toContain(true)
+    expect(readShell(line).commands.map((command) => commandFacts(command, place).mayRemember)).not.toContain(true)
   })
 
   test.each(['make build', 'npm run build', 'tsc --noEmit', 'git commit -m x', 'cp a b'])('%s may be kept', (line) => {
@@ -428,7 +429,7 @@ describe('what surrounds a command', () => {
   )
 
   test.each(['sudo', 'xargs', 'bash', 'exec', 'strace', 'nohup', 'npx'])('SH-40 what %s runs is refused', (wrapper) => {
-    const found = factsOf(made(['ls'], { via: [wrapper] }), place)
+    const found = commandFacts(made(['ls'], { via: [wrapper] }), place)
     expect(found).toMatchObject({ table: 'refuses', isReadOnly: false, mayRemember: false })
     expect(found.effects.slice(0, 2)).toEqual([
       { effect: 'exec', target: wrapper },
@@ -437,7 +438,7 @@ describe('what surrounds a command', () => {
   })
 
   test('SH-47 a program that is a pattern has no table', () => {
-    expect(factsOf(made(['l?'], { globs: [0] }), place)).toMatchObject({ table: 'none', mayRemember: false })
+    expect(commandFacts(made(['l?'], { globs: [0] }), place)).toMatchObject({ table: 'none', mayRemember: false })
   })
 
   test.each(['git status', 'git log', 'git add .', 'git commit', 'cargo --version'])(
@@ -559,7 +560,7 @@ describe('effects', () => {
 
   test('SH-44 which file a pattern would write is not known, so it counts as one outside', () => {
     const command = made(['echo'], { redirects: [{ operator: '>', target: '.git/conf*' }] })
-    expect(factsOf(command, place).effects).toContainEqual({
+    expect(commandFacts(command, place).effects).toContainEqual({
       effect: 'fs.write',
       target: '.git/conf*',
       isOutside: true,

@@ -8,10 +8,8 @@ import type { Word } from './tables/flags.ts'
 import { mayKeep } from './tables/never-kept.ts'
 import { isNeutral, lookUp } from './tables/programs.ts'
 
-export type { Place } from './place.ts'
-
 /** What the flag tables know of one command, by its words alone. Pure. */
-export function factsOf(command: ReadCommand, place: Place): CommandFacts {
+export function commandFacts(command: ReadCommand, place: Place): CommandFacts {
   const found = judge(command, place)
   const effects = [...executed(command), ...found.effects, ...redirectEffects(command, place)]
   const isClean = found.table === 'passes' || found.table === 'neutral'

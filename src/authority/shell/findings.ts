@@ -10,7 +10,7 @@ export interface Findings {
 }
 
 /** Where in a line something stands. */
-export interface Place {
+export interface Position {
   /** Moved by `cd`; a subshell has its own. */
   readonly shell: { directories: Directories }
   readonly isNested: boolean

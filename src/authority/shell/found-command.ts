@@ -1,5 +1,5 @@
 import { moved } from './directories.ts'
-import type { Findings, Place } from './findings.ts'
+import type { Findings, Position } from './findings.ts'
 import { looseWords } from './loose-words.ts'
 import type { ReadCommand } from './reading.ts'
 import { unwrap } from './unwrap.ts'
@@ -20,7 +20,8 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.pl
   if (unsure.includes(0) && !globs.includes(0)) {
     findings.obstacle('a program whose name only the shell knows')
     tell(found, around, via)
-    for (const name of looseWords(program)) tell({ ...found, words: [name, ...words.slice(1)] }, around, via)
+    const names = new Set([program, ...filled(program)].flatMap(looseWords))
+    for (const name of names) tell({ ...found, words: [name, ...words.slice(1)] }, around, via)
     // Nothing may be left of it, and then the next word is the program.
     if (/^[$`]/.test(program)) tellRest(found, around, via)
     return
@@ -54,13 +55,13 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.pl
 
 /** Where a command stands, and who is told. */
 export interface Around {
-  readonly place: Place
+  readonly place: Position
   readonly findings: Findings
   readonly readLine: (text: string, via: readonly string[]) => void
 }
 
 /** Moves the shell as the command does. */
-export function moveShell({ shell }: Place, { words, unsure, env }: FoundCommand): void {
+export function moveShell({ shell }: Position, { words, unsure, env }: FoundCommand): void {
   const [program = ''] = words
   const isPlain = unsure.length === 0 && Object.keys(env).length === 0
   if (program === 'cd' && isPlain) shell.directories = moved(shell.directories, words)
@@ -70,6 +71,16 @@ export function moveShell({ shell }: Place, { words, unsure, env }: FoundCommand
 
 const movers = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.'])
 const runsBuiltins = new Set(['command', 'builtin'])
+
+/** What a name may be where its expansions leave nothing, or one of the words in braces: `r$@m`, `r{m,}`. */
+function filled(name: string): string[] {
+  const bare = [/\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$(?:\w+|\W)/g, /\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$./g]
+  const [all = '', group = ''] = /\{([^{}]*,[^{}]*)\}/.exec(name) ?? []
+  return [
+    ...bare.map((expansions) => name.replace(expansions, '')),
+    ...(all === '' ? [] : group.split(',').map((part) => name.replace(all, () => part))),
+  ]
+}
 
 /** Each of its words but the first as a program. */
 function tellRest(found: FoundCommand, around: Around, via: readonly string[]): void {

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import type { EffectFact } from '../judged-call.ts'
+import { workspacePath } from '../workspace-path.ts'
 
 /** Where a shell line would run, and whether what lies there may make programs do things. */
 export interface Place {
@@ -12,18 +13,13 @@ export interface Place {
 }
 
 /** Where something lies, as an effect says it. */
-export type Location = Pick<EffectFact, 'target' | 'isOutside'>
+type Location = Pick<EffectFact, 'target' | 'isOutside'>
 
 /** Where a path leads from a directory of a line, by its spelling alone: links are for whoever may look at the disk. */
 export function locate(path: string, cwd: string | undefined, place: Place): Location {
   const absolute = absolutePath(path, cwd, place)
   if (absolute === undefined) return { isOutside: true }
-  const root = withoutSlash(posix.normalize(place.root))
-  if (absolute === root) return { target: '.', isOutside: false }
-  if (absolute.startsWith(root === '/' ? root : `${root}/`)) {
-    return { target: posix.relative(root, absolute), isOutside: false }
-  }
-  return { target: absolute, isOutside: true }
+  return { isOutside: false, ...workspacePath(place.root, absolute) }
 }
 
 /** The same for many paths: a line may have a hundred thousand of them, and most are plain. */

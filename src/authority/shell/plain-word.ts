@@ -14,6 +14,7 @@ export interface PlainWord {
 export function plainWord(text: string): PlainWord {
   const obstacles = new Set<string>()
   const lastBracket = text.lastIndexOf(']')
+  const lastBrace = text.lastIndexOf('}')
   let value = ''
   let isGlob = false
   let isKnown = true
@@ -60,6 +61,7 @@ export function plainWord(text: string): PlainWord {
       if ('|&;()<> \t\n'.includes(char)) unknown('shell syntax inside a word')
       if (char === '*' || char === '?' || (char === '[' && at < lastBracket)) isGlob = true
       if (char === '{') isBrace = true
+      if (at > lastBrace) isBrace = false
       if (isBrace && (char === ',' || (char === '.' && next === '.'))) unknown('a brace expansion, {…}')
       value += char
     }

@@ -43,6 +43,16 @@ describe('plain lines', () => {
     ])
   })
 
+  test('braces that hold no list are just letters', () => {
+    for (const word of ['@{u}..', 'HEAD@{1}..', '{a}b,c', '{a,b', '}{..'])
+      expect(readShell(`git log ${word}`), word).toMatchObject({
+        obstacles: [],
+        commands: [{ words: ['git', 'log', word] }],
+      })
+    for (const word of ['{a},b}', '@{u}..{a,b}', '{a,b}}'])
+      expect(readShell(`echo ${word}`).obstacles, word).not.toEqual([])
+  })
+
   test('each line of several is a command', () => {
     expect(commandsOf('git log\ntouch x')).toEqual(['git log', 'touch x'])
   })

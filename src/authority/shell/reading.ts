@@ -37,6 +37,7 @@ export interface ReadCommand {
   readonly isNested: boolean
 }
 
+/** A redirection of a command. */
 export interface ReadRedirect {
   /** As written: `>`, `>>`, `<`, `&>`, `2>` has the operator `>` and the descriptor 2. */
   readonly operator: string

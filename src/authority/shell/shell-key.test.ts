@@ -71,3 +71,10 @@ describe('the key of a line', () => {
     expect(Buffer.byteLength(key(`ls ${'ä'.repeat(500)}`))).toBeLessThanOrEqual(1024)
   })
 })
+
+test('the key of very many commands is short, and their place is a part of it', () => {
+  const many = 'cd a && '.repeat(900)
+  expect(key(`${many}ls`)).toMatch(/^sha256:[0-9a-f]{64}$/)
+  expect(key(`${many}ls`)).not.toBe(key(`${many}pwd`))
+  expect(key(`${many}ls`)).not.toBe(key(`${many}ls`, { cwd: '/w/project/src' }))
+})

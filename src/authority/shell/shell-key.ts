@@ -1,3 +1,5 @@
+import { shellQuote } from '../../core/posix-path.ts'
+import { boundedKey } from '../../platform/bounded-key.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { locate, type Place } from './place.ts'
 import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
@@ -8,15 +10,17 @@ import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
  */
 export function shellKey(reading: ShellReading, place: Place, text: string): string {
   if (!isTold(reading)) return `sha256:${digestOf(text)}`
+  // To spell out each costs more than it tells: a thousand `cd` lead to a thousand long paths.
+  if (reading.commands.length > mostShown)
+    return `sha256:${digestOf(`${locate('.', '.', place).target ?? ''}\n${text}`)}`
   const key = reading.commands.map((command) => shown(command, place)).join('; ')
   const { commands } = reading
   // How commands are joined, and the flags of what wraps them, are not in their words.
   const isAll = commands.length === 1 && commands[0]!.via.length === 0
-  const whole = isAll ? key : `${key} #${digestOf(text.trim().replace(/[ \t]+/g, ' ')).slice(0, 32)}`
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a key must not hold
-  const isShort = !/[\x00-\x1f\x7f]/.test(whole) && Buffer.byteLength(whole) <= 1024
-  return isShort ? whole : `sha256:${digestOf(whole)}`
+  return boundedKey(isAll ? key : `${key} #${digestOf(text.trim().replace(/[ \t]+/g, ' ')).slice(0, 32)}`)
 }
+
+const mostShown = 100
 
 /** Whether the commands say all that the line does. */
 function isTold({ isWhole, obstacles, commands }: ShellReading): boolean {
@@ -41,7 +45,7 @@ function shown({ words, globs, env, redirects, cwd }: ReadCommand, place: Place)
 const plain = /^[\w@%+=:,./-]+$/
 
 function quoted(word: string, safe = plain): string {
-  return safe.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  return safe.test(word) ? word : shellQuote(word)
 }
 
 /** A word that is still to be matched keeps its stars. */

@@ -10,6 +10,7 @@ export interface ShellReaderOptions {
   readonly maxCached?: number
 }
 
+/** Takes shell lines apart. */
 export interface ShellReader {
   /**
    * What a line says. What cannot be read is an answer (`isWhole` is false); it rejects only when there is no thread to

@@ -2,7 +2,7 @@ import { answerStanding, type StandingWorker, standingWorker } from '../../platf
 import type { ShellReading } from './reading.ts'
 
 /** What the thread does: read a line, only take a text apart into words, or try regular expressions. */
-export type ThreadJob =
+type ThreadJob =
   | { readonly read: string }
   | { readonly words: string; readonly obstacle: string }
   | { readonly text: string; readonly patterns: readonly string[] }

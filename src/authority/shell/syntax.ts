@@ -14,18 +14,18 @@ import { forEachChild, parse } from 'unbash'
 import { constructs } from './constructs.ts'
 import { isCovered, type Span } from './covered.ts'
 import { either, mayMove } from './directories.ts'
-import type { Findings, Place } from './findings.ts'
+import type { Findings, Position } from './findings.ts'
 import { moveShell, tellCommand } from './found-command.ts'
 import { isHarmlessAssignment } from './harmless-assignment.ts'
 import { hasExpansion, type PlainWord, plainWord } from './plain-word.ts'
 import type { ReadRedirect } from './reading.ts'
 import { entangled, redirectProblem } from './redirect-problem.ts'
 import { unreadable } from './unreadable.ts'
-import { readsLines } from './unwrap.ts'
+import { readsLines, runsText } from './unwrap.ts'
 import { mostWrappers } from './wrappers.ts'
 
 /** Walks everything a line consists of. The only one who knows the parser. May throw; whoever calls it has `text`. */
-export function readSyntax(text: string, findings: Findings, place: Place = atStart()): void {
+export function readSyntax(text: string, findings: Findings, place: Position = atStart()): void {
   const problem = place.via.length > mostWrappers ? 'lines inside lines, too deep to be read' : unreadable(text)
   if (problem !== undefined) {
     findings.obstacle(problem)
@@ -33,15 +33,22 @@ export function readSyntax(text: string, findings: Findings, place: Place = atSt
     return
   }
   let obstacles = 0
+  let runner: string | undefined
   const told: Findings = {
     ...findings,
     obstacle(name) {
       obstacles++
       findings.obstacle(name)
     },
+    command(command) {
+      if (runsText(command.words)) runner ??= command.words[0]
+      findings.command(command)
+    },
   }
-  const line: Line = { source: text, findings: told, spans: [] }
+  const line: Line = { source: text, findings: told, spans: [], inputs: new Set() }
   visit(parse(text), place, line)
+  // `{ sh; } <<E`, `tee f <<E; sh f`: how a text gets to whoever runs it cannot be followed.
+  if (runner !== undefined) for (const input of line.inputs) lineReader(place, told)(input, [...place.via, runner])
   // The last word against the parser: what it did not account for may be anything.
   if (obstacles === 0 && !isCovered(text, line.spans)) {
     findings.obstacle('text that the parser skipped')
@@ -54,11 +61,13 @@ interface Line {
   readonly source: string
   readonly findings: Findings
   readonly spans: Span[]
+  /** Here-documents and here-strings. */
+  readonly inputs: Set<string>
 }
 
-const atStart = (): Place => ({ shell: { directories: ['.'] }, isNested: false, via: [] })
+const atStart = (): Position => ({ shell: { directories: ['.'] }, isNested: false, via: [] })
 
-function visit(node: SyntaxNode, place: Place, line: Line): void {
+function visit(node: SyntaxNode, place: Position, line: Line): void {
   switch (node.type) {
     case 'Script':
       script(node, place, line)
@@ -83,7 +92,7 @@ function visit(node: SyntaxNode, place: Place, line: Line): void {
   }
 }
 
-function script(node: ParsedScript, place: Place, line: Line): void {
+function script(node: ParsedScript, place: Position, line: Line): void {
   const own = node.source === undefined ? line : { ...line, source: node.source }
   if (node.errors?.length) {
     line.findings.obstacle(`no shell that can be read: ${node.errors[0]!.message}`)
@@ -92,7 +101,7 @@ function script(node: ParsedScript, place: Place, line: Line): void {
   list(node.commands, place, own)
 }
 
-function list(statements: readonly Statement[], place: Place, line: Line): void {
+function list(statements: readonly Statement[], place: Position, line: Line): void {
   for (const one of statements) {
     const before = place.shell.directories
     statement(one, place, line)
@@ -101,12 +110,12 @@ function list(statements: readonly Statement[], place: Place, line: Line): void 
   }
 }
 
-function statement(node: Statement, place: Place, line: Line): void {
+function statement(node: Statement, place: Position, line: Line): void {
   if (node.background) line.findings.obstacle('a command in the background, &')
   visit(node.command, node.background ? { ...place, shell: { ...place.shell } } : place, line)
 }
 
-function andOr(node: AndOr, place: Place, line: Line): void {
+function andOr(node: AndOr, place: Position, line: Line): void {
   const { shell } = place
   const before = shell.directories
   let after = before
@@ -119,7 +128,7 @@ function andOr(node: AndOr, place: Place, line: Line): void {
   shell.directories = after
 }
 
-function pipeline(node: Pipeline, place: Place, line: Line): void {
+function pipeline(node: Pipeline, place: Position, line: Line): void {
   for (const { pos, end } of node.prefixes) line.spans.push([pos, end])
   // Each part is a shell of its own; a lone one behind `!` or `time` may have failed.
   const { directories } = place.shell
@@ -134,7 +143,7 @@ function pipeline(node: Pipeline, place: Place, line: Line): void {
 }
 
 /** `echo 'a line' | sh`: what goes into a shell may be what it runs. */
-function pipedLines({ commands }: Pipeline, place: Place, line: Line): void {
+function pipedLines({ commands }: Pipeline, place: Position, line: Line): void {
   const simple = commands.flatMap((part) => (part.type === 'Command' ? [{ part, words: wordsOf(part) }] : []))
   const shell = simple.find(({ words }, i) => i > 0 && readsLines(words))
   if (!shell) return
@@ -142,7 +151,10 @@ function pipedLines({ commands }: Pipeline, place: Place, line: Line): void {
   const readLine = lineReader(place, line.findings)
   for (const { part, words } of simple) {
     if (part === shell.part) break
-    for (const text of [words.slice(1).join(' '), ...inputsOf(part)]) readLine(text, [...place.via, shell.words[0]!])
+    for (const text of [words.slice(1).join(' '), ...inputsOf(part.redirects)]) {
+      line.inputs.delete(text)
+      readLine(text, [...place.via, shell.words[0]!])
+    }
   }
 }
 
@@ -150,7 +162,7 @@ function wordsOf({ name, args }: Command): string[] {
   return [...(name ? [name] : []), ...args].map(({ text }) => plainWord(text).value)
 }
 
-function command(node: Command, place: Place, line: Line): void {
+function command(node: Command, place: Position, line: Line): void {
   const { findings } = line
   const words: string[] = []
   const globs: number[] = []
@@ -163,6 +175,9 @@ function command(node: Command, place: Place, line: Line): void {
       env.push([part.name, assignedTo(part, line)])
     } else if (part.type === 'Word' || part.type === 'Assignment') {
       const { value, isGlob, isKnown } = wordOf(part, line)
+      // A plain sh reads `ls &> f touch x` as two commands, and where there is no bash it is what runs.
+      if (redirects.some(({ operator }) => operator.startsWith('&>')))
+        findings.obstacle('a word behind &>, where not every shell goes on with the same command')
       if (isGlob) globs.push(words.length)
       if (isGlob || !isKnown) unsure.push(words.length)
       words.push(value)
@@ -175,9 +190,12 @@ function command(node: Command, place: Place, line: Line): void {
   const found = { words, globs, unsure, env: Object.fromEntries(env), redirects }
   const readLine = lineReader(place, findings)
   tellCommand(found, { place, findings, readLine })
-  const inputs = readsLines(words) ? inputsOf(node) : []
+  const inputs = readsLines(words) ? inputsOf(node.redirects) : []
   if (inputs.length > 0) findings.obstacle(runsInput)
-  for (const text of inputs) readLine(text, [...place.via, words[0]!])
+  for (const text of inputs) {
+    line.inputs.delete(text)
+    readLine(text, [...place.via, words[0]!])
+  }
   visitInside(inOrder(node), place, line)
   moveShell(place, found)
 }
@@ -187,22 +205,22 @@ function inOrder({ prefix, name, suffix }: Command): readonly (Word | Assignment
 }
 
 const lineReader =
-  (place: Place, findings: Findings) =>
+  (place: Position, findings: Findings) =>
   (text: string, via: readonly string[]): void =>
     readSyntax(text, findings, { shell: { ...place.shell }, isNested: true, via })
 
 const runsInput = 'a shell that runs what it is sent'
 
 /** What a command is given to read. */
-function inputsOf(node: Command): string[] {
-  return node.redirects.flatMap((part) => {
+function inputsOf(redirects: readonly Redirection[]): string[] {
+  return redirects.flatMap((part) => {
     if (part.type === 'HereDoc') return [part.body.text]
     return part.type === 'HereString' && part.target ? [plainWord(part.target.text).value] : []
   })
 }
 
 /** Everything that is more than words, lists and pipes. */
-function construct(node: SyntaxNode, place: Place, line: Line): void {
+function construct(node: SyntaxNode, place: Position, line: Line): void {
   const { findings, source } = line
   const name: string | undefined = known[node.type]
   if (name === undefined) findings.obstacle(`syntax that is not known here, ${node.type}`)
@@ -211,7 +229,7 @@ function construct(node: SyntaxNode, place: Place, line: Line): void {
   // A function runs wherever it is called from.
   const moves = inShell.has(node.type) && mayMove(node.type === 'Function' ? source : source.slice(node.pos, node.end))
   const directories = moves ? undefined : place.shell.directories
-  const inside: Place = { ...place, isNested: true, shell: { directories } }
+  const inside: Position = { ...place, isNested: true, shell: { directories } }
   if (node.type === 'Redirected') {
     const redirects = node.redirects.map((redirect) => redirectOf(redirect, line))
     tellCommand(
@@ -227,8 +245,8 @@ function construct(node: SyntaxNode, place: Place, line: Line): void {
 }
 
 /** What stands inside the words: substitutions, and what they run. */
-function visitInside(parts: readonly SyntaxNode[], place: Place, line: Line): void {
-  const nested: Place = { ...place, isNested: true, shell: { ...place.shell } }
+function visitInside(parts: readonly SyntaxNode[], place: Position, line: Line): void {
+  const nested: Position = { ...place, isNested: true, shell: { ...place.shell } }
   const hidden: Line = { ...line, spans: [] }
   for (const part of parts) {
     // Assignments and redirects were judged where they stand; here it is about what they hold.
@@ -259,6 +277,7 @@ function redirectOf(part: Redirection, line: Line): ReadRedirect {
   const { descriptor, operator } = part
   if (descriptor?.type === 'FileDescriptorVariable') line.findings.obstacle(constructs.FileDescriptorVariable)
   const number = descriptor?.type === 'FileDescriptor' ? { descriptor: descriptor.value } : {}
+  for (const text of inputsOf([part])) line.inputs.add(text)
   if (part.type === 'HereDoc') {
     const { body, closing, delimiter } = part
     line.spans.push([body.pos, body.end], [closing?.pos ?? body.end, closing?.end ?? body.end])

@@ -17,7 +17,7 @@ export function unwrap(words: readonly string[], isUnsure: (index: number) => bo
   const [written = '', first = ''] = words
   const program = baseName(written)
   if (shells.has(program)) return shell(words)
-  if (program === 'find' || program === 'fd' || program === 'fdfind') return executed(words)
+  if (program === 'find' || program === 'gfind' || program === 'fd' || program === 'fdfind') return executed(words)
   if (program === 'trap')
     return lines(
       words
@@ -27,24 +27,39 @@ export function unwrap(words: readonly string[], isUnsure: (index: number) => bo
     )
   if (program === 'alias') return lines(words.slice(1).map((word) => word.replace(/^[^=\s]*=/, '')))
   if (program === 'command' && /^-p?[vV]/.test(first)) return undefined
-  if (opaqueWrappers.has(program) || (program === 'jobs' && first.startsWith('-x'))) return guess(words, 1)
+  if (opaqueWrappers.has(program) || isLoader.test(program) || (program === 'jobs' && first.startsWith('-x')))
+    return guess(words, 1)
   const named = wrappers.get(program)
   const wrapper = named ?? wrappers.get(`${program} ${first}`)
   if (!wrapper) return undefined
   return byTable(words, isUnsure, wrapper, named ? 1 : 2)
 }
 
+/** Whether a command makes commands of text: then what is quoted elsewhere in the line may be one. */
+export function runsText([written = '']: readonly string[]): boolean {
+  const program = baseName(written)
+  return shells.has(program) || /^(eval|source|\.)$/.test(program) || /[$`]/.test(written)
+}
+
 /** Whether a command is a shell, perhaps wrapped, that may read its lines from its input. */
 export function readsLines(words: readonly string[]): boolean {
   const program = baseName(words[0])
-  if (program === 'ssh') return true
-  const operands = words.filter((word, at) => at > 0 && !/^[-+]/.test(word) && !/^[-+][a-z]*o$/i.test(words[at - 1]!))
+  if (/^(ssh|at|batch|crontab)$/.test(program)) return true
+  if (/^(source|\.)$/.test(program)) return isInput.test(words[1] ?? '')
+  const operands = words.filter(
+    (word, at) => at > 0 && !/^[-+]/.test(word) && !isInput.test(word) && !/^[-+][a-z]*o$/i.test(words[at - 1]!),
+  )
   if (shells.has(program)) return operands.length === 0 || words.includes('-s')
   const isWrapper = wrappers.has(program) || opaqueWrappers.has(program)
   return isWrapper && (shells.has(baseName(operands.at(-1))) || words.includes('-s'))
 }
 
+const isInput = /^\/(?:dev|proc\/self)\/(?:stdin|fd\/)/
+
 const baseName = (path = ''): string => path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+
+/** The dynamic linker starts what it is given. */
+const isLoader = /^ld(?:-[\w.-]+)?\.so[.\d]*$/
 
 /** Anybody can call a file `timeout`. */
 const isSystemName = /^(?:\/(?:usr\/(?:local\/)?)?s?bin\/)?[a-z]+$/
@@ -67,9 +82,11 @@ function byTable(
       break
     }
     const isAssignment = assigns && word.includes('=') && !word.startsWith('-')
-    if (!isAssignment && (word === '-' || !word.startsWith('-'))) break
+    // `env -` is `env -i`.
+    const isClear = assigns && word === '-'
+    if (!isAssignment && !isClear && (word === '-' || !word.startsWith('-'))) break
     isBare = false
-    if (isAssignment || long.includes(word)) continue
+    if (isAssignment || isClear || long.includes(word)) continue
     if (word.startsWith('--')) {
       const name = long.find((flag) => flag.endsWith('=') && word.startsWith(flag.slice(0, -1)))
       if (name === undefined) return guess(words, start)

@@ -78,7 +78,9 @@ export const opaqueWrappers: ReadonlySet<string> = new Set(
   `su runuser parallel unshare nsenter setpriv systemd-run systemd-inhibit capsh pkexec gosu su-exec runcon chrt taskset numactl
   prlimit choom cgexec firejail bwrap proot fakeroot fakechroot ltrace gdb valgrind perf faketime unbuffer rlwrap expect
   socat ncat torsocks torify proxychains proxychains4 xvfb-run dbus-run-session dbus-launch start-stop-daemon daemonize
-  run-parts entr tmux screen at batch rsh mosh nix-shell caffeinate arch compgen complete`
+  run-parts entr tmux screen at batch rsh mosh nix-shell caffeinate arch compgen complete
+  cpulimit chpst setuidgid envuidgid envdir softlimit s6-setuidgid tini dumb-init catchsegv sshpass lxc-attach setarch
+  linux32 linux64 i386 x86_64 uname26 hyperfine ifne chronic pee gxargs gtimeout gnice genv gnohup gstdbuf gchroot`
     .split(/\s+/)
     .filter(Boolean),
 )
@@ -87,7 +89,24 @@ export const opaqueWrappers: ReadonlySet<string> = new Set(
 export const mostWrappers = 8
 
 /** Programs that read shell lines. */
-export const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'mksh', 'ash', 'fish', 'rbash'])
+export const shells: ReadonlySet<string> = new Set([
+  'sh',
+  'bash',
+  'zsh',
+  'dash',
+  'ksh',
+  'mksh',
+  'ash',
+  'fish',
+  'rbash',
+  'csh',
+  'tcsh',
+  'yash',
+  'posh',
+  'ksh93',
+  'oksh',
+  'pwsh',
+])
 
 /** Built-ins after which later words of the line mean something else, or that evaluate their operands. */
 export const shellChangers: ReadonlySet<string> = new Set(

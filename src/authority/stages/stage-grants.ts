@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
+import { digestOfJson } from '../../platform/canonical-json.ts'
 import type { StageVerdict } from '../decide.ts'
-import { argsDigest } from './args-digest.ts'
 import type { Stage, StageProposal } from './stages.ts'
 
 /** Remembers which approvals were used up. */
@@ -12,7 +12,7 @@ export interface Tokens {
 
 /** What a stage says about a call beyond its own tools. An approval serves this one call and no other. */
 export async function grantFor(stage: Stage, proposal: StageProposal, tokens: Tokens): Promise<StageVerdict> {
-  const token = argsDigest(proposal)
+  const token = digestOfJson(proposal)
   if (tokens.has(token)) return consumed(proposal)
   const grant = await ask(stage, proposal)
   if (grant !== 'approve') return grant

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { argsDigest } from './args-digest.ts'
 import { defineStages, type Stage } from './stages.ts'
 
 const stage: Stage = {
@@ -33,10 +32,4 @@ test.for<[why: string, stages: readonly unknown[], start?: string]>([
   ['stages[0].assert must be a function, got true', [{ ...stage, assert: true }]],
 ])('is refused: %s', ([why, stages, start = 'plan']) => {
   expect(() => defineStages({ start, stages: stages as Stage[] })).toThrow(`Validation/InvalidStages: ${why}`)
-})
-
-test('the digest of arguments does not depend on the order of their names', () => {
-  expect(argsDigest({ a: 1, b: { c: 2, d: [3] } })).toBe(argsDigest({ b: { d: [3], c: 2 }, a: 1 }))
-  expect(argsDigest({ a: 1 })).not.toBe(argsDigest({ a: '1' }))
-  expect(argsDigest({})).toBe('44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a')
 })

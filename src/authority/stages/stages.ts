@@ -38,6 +38,7 @@ export interface Stage {
   next(ctx: StageContext): string | undefined | Promise<string | undefined>
 }
 
+/** What a stage says about a call of a tool that it does not name. */
 export type StageGrant = 'approve' | 'deny' | 'defer'
 
 /** What a stage is asked about, and what its approval is bound to: all five. */
@@ -68,6 +69,7 @@ export interface StageContext {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** The same for `setup`, which may write. */
 export interface SetupContext extends Omit<StageContext, 'data'> {
   /** Has to be JSON: it is kept in the log. */
   readonly data: Record<string, unknown>

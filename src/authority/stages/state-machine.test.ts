@@ -260,8 +260,9 @@ test('what a machine does is recorded, before it is done', async () => {
       void records.push([kind, event, details?.stage, details?.to].filter((one) => one !== undefined).join(' ')),
   }
   const stages = [stage('a', { next: () => 'b', exit: () => void records.push('exit') }), stage('b')]
-  const machine = createStateMachine({ start: 'a', stages }, { audit })
-  await agentWith(machine, [[call('1', 'finish_a')], [call('2', 'finish_b')]]).run()
+  const provider = scripted([call('1', 'finish_a')], [call('2', 'finish_b')])
+  const extensions = [createStateMachine({ start: 'a', stages }).extension(audit)]
+  await createAgent({ provider, extensions }).run({ prompt: 'go' })
   expect(records).toEqual([
     'StageExecution StageStarted a',
     'exit',

@@ -2,8 +2,8 @@ import type { AuditSink } from '../../core/authority.ts'
 import { createIds } from '../../core/clock.ts'
 import { CodedError } from '../../core/coded-error.ts'
 import type { Extension } from '../../core/run.ts'
+import { digestOfJson } from '../../platform/canonical-json.ts'
 import type { StageVerdict } from '../decide.ts'
-import { argsDigest } from './args-digest.ts'
 import { grantFor } from './stage-grants.ts'
 import type { StageState } from './stage-state.ts'
 import { type StageWalk, walkStages } from './stage-walk.ts'
@@ -11,7 +11,6 @@ import { defineStages, type Stages } from './stages.ts'
 
 export interface StateMachineOptions {
   readonly newId?: () => string
-  readonly audit?: AuditSink
 }
 
 /** Leads an agent through stages, and says what each of them allows. One serves one conversation at a time. */
@@ -26,6 +25,7 @@ export interface StateMachine {
   extension(audit?: AuditSink): Extension
 }
 
+/** A call that a stage is asked about. */
 export interface StageCall {
   readonly tool: string
   /** The id of the call. */
@@ -34,9 +34,8 @@ export interface StageCall {
 }
 
 /** A machine for `createAgent({ authority: { stateMachine } })`. A wrong definition is refused here. */
-export function createStateMachine(stages: Stages, options: StateMachineOptions = {}): StateMachine {
+export function createStateMachine(stages: Stages, { newId = createIds() }: StateMachineOptions = {}): StateMachine {
   const definition = defineStages(stages)
-  const { newId = createIds() } = options
   let walk: StageWalk | undefined
   return {
     get stage() {
@@ -49,7 +48,7 @@ export function createStateMachine(stages: Stages, options: StateMachineOptions 
       return walk?.state.status ?? 'idle'
     },
     judge: (call) => judge(call, walk),
-    extension: (audit = options.audit ?? nowhere) => ({
+    extension: (audit = nowhere) => ({
       name: 'state-machine',
       async start(run, hooks) {
         if (run.depth > 0) return
@@ -79,7 +78,7 @@ async function judge({ tool, proposalId, input }: StageCall, walk: StageWalk | u
   const { stage } = walk
   const { stageExecutionId, attempt } = walk.state
   if (tool === stage.completionTool || stage.allowedTools?.includes(tool)) return { verdict: 'envelope' }
-  const proposal = { stageExecutionId, attempt, proposalId, tool, argsDigest: argsDigest(input) }
+  const proposal = { stageExecutionId, attempt, proposalId, tool, argsDigest: digestOfJson(input) }
   return grantFor(stage, proposal, {
     has: (token) => walk.state.stageExecutionId !== stageExecutionId || walk.state.consumed.includes(token),
     consume: (token) => walk.keep({ consumed: [...walk.state.consumed, token] }),

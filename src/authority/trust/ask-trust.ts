@@ -1,7 +1,8 @@
 import { messageOf } from '../../core/errors.ts'
 import type { Interact, InteractionResponse } from '../../core/interaction.ts'
+import { Suspended } from '../../core/tool-context.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { type GateAnswer, nobody, type PendingItem } from './gate.ts'
+import { type GateAnswer, nobody, type PendingItem } from './item-gate.ts'
 import { describeNames, type ProjectNames } from './project-names.ts'
 
 interface Asking {
@@ -10,7 +11,7 @@ interface Asking {
 }
 
 /** What somebody said about a project; without a choice, why there is none. */
-export type ProjectAnswer =
+type ProjectAnswer =
   | { readonly choice: 'trust' | 'decline' | 'once' }
   | { readonly choice?: never; readonly why: string }
 
@@ -47,6 +48,8 @@ const openings = {
   mcp: 'This project wants to start or call these MCP servers:',
 }
 
+const nobodyThere = { status: 'rejected', reason: 'nobody is there to be asked' } as const
+
 /** Whoever cannot be asked gives no answer; only a stop goes on upwards. */
 async function ask(
   root: string,
@@ -55,12 +58,13 @@ async function ask(
   items: readonly string[],
   { interact, signal = new AbortController().signal }: Asking,
 ): Promise<InteractionResponse> {
-  if (!interact) return { status: 'rejected', reason: 'nobody is there to be asked' }
+  if (!interact) return nobodyThere
   try {
     const payload = { kind: 'trustProject', path: fullyVisible(root), summary, about, items }
     return await interact({ kind: 'trustProject', payload }, signal)
   } catch (error) {
     signal.throwIfAborted()
+    if (error instanceof Suspended) return nobodyThere // a project is not left open until somebody comes
     return { status: 'rejected', reason: messageOf(error) }
   }
 }

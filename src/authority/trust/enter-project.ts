@@ -3,7 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Interact } from '../../core/interaction.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { askAboutItems, askAboutProject } from './ask-trust.ts'
-import { type GateAnswer, type GateResult, type PendingItem, passGate, recordOf } from './gate.ts'
+import { type GateResult, type PendingItem, passGate, recordOf } from './item-gate.ts'
 import { isSamePlace, type Place, placeOf } from './place.ts'
 import { createEntry, type ProjectEntry } from './project-entry.ts'
 import { listItems, type ProjectItem } from './project-items.ts'
@@ -37,6 +37,8 @@ interface Standing {
   readonly notice?: string
   /** What the list says, where it says something. */
   readonly known?: TrustEntry
+  /** What whoever has just decided was shown. */
+  readonly shown?: ReadonlySet<string>
 }
 
 /** The first gate: is the project trusted? */
@@ -57,14 +59,17 @@ async function standingOf(place: Place, options: EnterOptions): Promise<Standing
     if (known.decision === 'trusted') return { state: 'trusted', known }
     return { state: 'declined', notice: declined(shown) }
   }
-  const answer = await askAboutProject(root, await projectNames(root), options)
+  const names = await projectNames(root)
+  const answer = await askAboutProject(root, names, options)
   if (answer.choice === undefined)
     return restricted(options, root, `${shown} is not trusted: ${answer.why}. ${leftOut} ${howToGrant(root)}`)
   if (!isSamePlace(place, await placeOf(root)))
     return restricted(options, root, `Another folder was put at ${shown} while the question was open. ${leftOut}`)
   await note(options, events[answer.choice], root)
-  if (answer.choice === 'once') return { state: 'once' }
-  if (answer.choice === 'trust') return { state: 'trusted' }
+  if (answer.choice !== 'decline') {
+    const state = answer.choice === 'once' ? 'once' : 'trusted'
+    return { state, shown: new Set(names.names.map(({ id }) => id)) }
+  }
   await list.decline(root)
   return { state: 'declined', notice: declined(shown) }
 }
@@ -93,18 +98,17 @@ interface Passed {
 }
 
 /** The second and the third gate: the things it brings, then its MCP servers. */
-async function passGates(place: Place, { state, known }: Standing, options: EnterOptions): Promise<Passed> {
+async function passGates(place: Place, { state, known, shown }: Standing, options: EnterOptions): Promise<Passed> {
   const root = place.canonicalPath
   const { notes } = await projectNames(root)
   const items = await listItems(root)
   const recorded = known?.items ?? {}
   const isKept = state === 'trusted'
-  const all = (waiting: readonly PendingItem[]): GateAnswer => ({ ids: new Set(waiting.map(({ id }) => id)), isKept })
   const things = await passGate(
     items.filter(({ kind }) => kind !== 'mcp'),
     recorded,
-    // Whoever has just trusted the project meant what is there now.
-    async (waiting) => (known ? askAboutItems('changed', root, waiting, options) : all(waiting)),
+    // Whoever has just trusted the project meant what it had when they were asked.
+    async (waiting) => (shown ? { ids: shown, isKept } : askAboutItems('changed', root, waiting, options)),
   )
   if (isKept && !known) await options.list.trust(root, { items: recordOf(things.added) })
   else await keep(root, things, options)
@@ -116,7 +120,7 @@ async function passGates(place: Place, { state, known }: Standing, options: Ente
 }
 
 /** The gate for MCP servers: only one that was accepted with all that is written about it may start. Shows each whole. */
-export function mcpGate(
+function mcpGate(
   root: string,
   items: readonly ProjectItem[],
   recorded: Readonly<Record<string, string>>,

@@ -1,6 +1,5 @@
-import { digestOf } from '../../platform/digest.ts'
+import { type ReadingBudget, readInside, readingBudget } from '../../platform/source-files.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
-import { type ReadingBudget, readInside, readingBudget } from './item-files.ts'
 import type { ProjectItem } from './project-items.ts'
 
 /** A project's words for the model. */
@@ -33,10 +32,10 @@ export async function readInstructions(
   root: string,
   { id, path, files }: ProjectItem,
 ): Promise<Instructions | undefined> {
-  const bytes = await readInside(root, path, instructionsBudget()).catch(() => undefined)
+  const file = await readInside(root, path, instructionsBudget()).catch(() => undefined)
   const [accepted] = files.values()
-  if (!bytes || digestOf(bytes) !== accepted) return undefined
-  return { id, path, ...cleanInstructions(bytes.toString('utf8')) }
+  if (!file || file.digest !== accepted) return undefined
+  return { id, path, ...cleanInstructions(file.text) }
 }
 
 const invisible =

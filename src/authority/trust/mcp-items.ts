@@ -1,7 +1,8 @@
+import { isRecord } from '../../core/is-record.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { type ReadingBudget, readInside, SourceProblem } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { ItemProblem, type ReadingBudget, readInside } from './item-files.ts'
 import type { ProjectItem } from './project-items.ts'
 import type { ProjectName } from './project-names.ts'
 import { refusedVariables, variablesIn } from './project-variables.ts'
@@ -26,7 +27,7 @@ export async function mcpItems(
     shown: fullyVisible(file.id),
   } as const
   try {
-    const servers = Object.entries(serversIn((await readInside(root, file.path, budget)).toString('utf8')))
+    const servers = Object.entries(serversIn((await readInside(root, file.path, budget)).text))
     const items = servers.slice(0, mostServers).map(([name, entry]) => mcpItem(file, name, entry))
     const problem = `it names ${servers.length} servers; only the first ${mostServers} are looked at`
     return servers.length > mostServers ? [...items, { ...whole, problem }] : items
@@ -58,7 +59,7 @@ function serversIn(text: string): Readonly<Record<string, McpEntry>> {
   const config = parse(text)
   const servers = isRecord(config) ? (config.mcpServers ?? {}) : undefined
   if (!isRecord(servers) || !Object.values(servers).every(isRecord))
-    throw new ItemProblem('it is not JSON of the form { "mcpServers": { "<name>": { … } } }')
+    throw new SourceProblem('it is not JSON of the form { "mcpServers": { "<name>": { … } } }')
   return servers as Readonly<Record<string, McpEntry>>
 }
 
@@ -93,8 +94,4 @@ function namesOf(value: unknown): string {
 /** In quotes, so that one sees where it begins and ends. */
 function quoted(value: unknown): string {
   return fullyVisible(JSON.stringify(value) ?? 'undefined')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,8 +1,9 @@
 import { realpath, stat } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { isAbsolute, parse, relative, resolve, sep } from 'node:path'
+import { parse, relative, resolve } from 'node:path'
 import { CodedError } from '../../core/coded-error.ts'
 import { codeOf } from '../../platform/files.ts'
+import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 
 /** A folder as the disk knows it: another one that was put at the same path is another place. */
@@ -35,12 +36,6 @@ export async function untrustable({ canonicalPath }: Place, keptIn: string): Pro
   if (isWithin(canonicalPath, list)) return `the trust list is kept inside it, in ${fullyVisible(list)}`
   if (isWithin(list, canonicalPath)) return `it lies in ${fullyVisible(list)}, where the trust list is kept`
   return undefined
-}
-
-/** Whether `path` is `folder` or lies in it, by names alone: both have to be real paths. */
-export function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }
 
 /** The real path; of what does not exist yet, the real path of the folder it will lie in. */

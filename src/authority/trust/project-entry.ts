@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
+import { readingBudget } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { PendingItem } from './gate.ts'
 import { type Instructions, readInstructions } from './instructions.ts'
-import { itemFiles, readingBudget } from './item-files.ts'
+import { itemFiles } from './item-files.ts'
+import type { PendingItem } from './item-gate.ts'
 import type { Place } from './place.ts'
 import { listItems, type ProjectItem } from './project-items.ts'
 import type { TrustList } from './trust-list.ts'
@@ -21,6 +22,10 @@ export interface ProjectEntry {
   readonly notice?: string
   /** Aborts when trust is taken back, also by another process: whatever came from the project has to stop. */
   readonly revoked: AbortSignal
+  /** Whether it is trusted now: what `workspace.isTrusted` of an authority wants to know. */
+  isTrusted(): boolean
+  /** The digests of the tools that may be loaded now: what `mayReadProject` of `layeredTools` wants to know. */
+  mayReadTools(): Promise<false | { readonly digests: readonly string[] }>
   /** Whether an item, or the file at a path, may be used. */
   mayRead(idOrPath: string): boolean
   /** Whether exactly this was accepted: the digest of an item, or of one of the files it is made of. */
@@ -53,6 +58,8 @@ export async function createEntry({ canonicalPath: root }: Place, found: Found):
   const revocation = new AbortController()
   const instructions = await instructionsOf(root, items)
   const isOpen = () => !revocation.signal.aborted
+  const isTrusted = () => isOpen() && (state === 'trusted' || state === 'once')
+  const tools = items.filter(({ kind }) => kind === 'tool').map(({ digest }) => digest)
   const stopWatching = list ? watchTrust(list, root, state, () => revocation.abort()) : undefined
   const notice = noticeOf(found, pending, instructions)
   return {
@@ -63,6 +70,8 @@ export async function createEntry({ canonicalPath: root }: Place, found: Found):
     instructions,
     ...(notice !== '' && { notice }),
     revoked: revocation.signal,
+    isTrusted,
+    mayReadTools: async () => isTrusted() && { digests: tools },
     mayRead: (idOrPath) =>
       isOpen() && items.some((item) => item.id === idOrPath || covers(item, resolve(root, idOrPath))),
     isAccepted: (wanted) => isOpen() && items.some((item) => matches(item, wanted, root)),

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { digestOf } from '../../platform/digest.ts'
+import { readingBudget } from '../../platform/source-files.ts'
 import { readInstructions } from './instructions.ts'
-import { itemFiles, readingBudget } from './item-files.ts'
+import { itemFiles } from './item-files.ts'
 import { mcpItem } from './mcp-items.ts'
 import { listItems, projectDigest } from './project-items.ts'
 import { describeNames, projectNames } from './project-names.ts'
@@ -139,7 +140,7 @@ describe('what a tool imports belongs to it', () => {
 
   test('one that lies outside the project makes the tool unfit', async () => {
     const { item } = await project({ '.libero/tools/a.ts': `import '../../../evil.ts'` })
-    expect((await item('.libero/tools/a.ts'))?.problem).toContain('outside the project')
+    expect((await item('.libero/tools/a.ts'))?.problem).toContain('lies outside')
   })
 })
 
@@ -178,9 +179,9 @@ describe('links and special files', () => {
     const problems = (await listItems(root)).map(({ id, problem }) => [id, problem])
     expect(problems).toEqual([
       ['AGENTS.md', 'it cannot be read (ENOENT)'],
-      ['.libero/tools/bad.ts', `.libero/tools/bad.ts leads out of the project, to ${join(base, 'secret')}`],
+      ['.libero/tools/bad.ts', `.libero/tools/bad.ts leads out of ${root}, to ${join(base, 'secret')}`],
       ['.libero/tools/good.ts', undefined],
-      ['.libero/skills/s', `.libero/skills/s/data leads out of the project, to ${join(base, 'secret')}`],
+      ['.libero/skills/s', `.libero/skills/s/data leads out of ${root}, to ${join(base, 'secret')}`],
     ])
   })
 

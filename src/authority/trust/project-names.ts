@@ -1,8 +1,9 @@
-import type { Stats } from 'node:fs'
-import { lstat, opendir, realpath, stat } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { access, lstat, opendir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../../platform/files.ts'
+import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { isWithin } from './place.ts'
 
 /** What an item is for. */
 export type ItemKind = 'tool' | 'skill' | 'agent' | 'settings' | 'mcp' | 'instructions'
@@ -53,9 +54,9 @@ export async function projectNames(root: string): Promise<ProjectNames> {
       names.push({ id, kind, path: join(root, id) })
   for (const [id, kind] of folders) {
     if (!own || !(await ownFolder(root, id, notes))) continue
-    const found = await namesIn(join(root, id))
-    if (found) names.push(...found.map((name) => ({ id: `${id}/${name}`, kind, path: join(root, id, name) })))
-    else notes.push(`${id} has more than ${mostNames} entries and is left out.`)
+    const found = await namesIn(join(root, id)).catch((error) => `cannot be read (${codeOf(error)})`)
+    if (typeof found === 'string') notes.push(`${id} ${found} and is left out.`)
+    else names.push(...found.map((name) => ({ id: `${id}/${name}`, kind, path: join(root, id, name) })))
   }
   return { names, notes }
 }
@@ -67,11 +68,11 @@ export function describeNames({ names, notes }: ProjectNames): string {
   return [...lines, ...notes.map((note) => `- ${note}`)].join('\n')
 }
 
-/** Undefined where there are too many: a choice among them would be nobody's. */
-async function namesIn(folder: string): Promise<readonly string[] | undefined> {
+/** What is wrong where there are too many: a choice among them would be nobody's. */
+async function namesIn(folder: string): Promise<readonly string[] | string> {
   const names: string[] = []
   for await (const { name } of await opendir(folder)) {
-    if (names.length === mostNames) return undefined
+    if (names.length === mostNames) return `has more than ${mostNames} entries`
     names.push(name)
   }
   return names.filter((name) => !name.startsWith('.')).sort()
@@ -83,9 +84,18 @@ async function ownFolder(root: string, id: string, notes: string[]): Promise<boo
   if (!(await infoOf(path))) return false
   const real = await realpath(path).catch(() => undefined)
   if (real === undefined || !(await stat(real)).isDirectory()) notes.push(`${id} is not a folder and is left out.`)
-  else if (isWithin(root, real)) return true
-  else notes.push(`${id} is a link that leads out of the project, to ${fullyVisible(real)}, and is left out.`)
+  else if (!isWithin(root, real))
+    notes.push(`${id} is a link that leads out of the project, to ${fullyVisible(real)}, and is left out.`)
+  else if (await canEnter(real)) return true
+  else notes.push(`${id} cannot be read and is left out.`)
   return false
+}
+
+function canEnter(folder: string): Promise<boolean> {
+  return access(folder, constants.R_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 }
 
 async function infoOf(path: string): Promise<Stats | undefined> {

@@ -1,7 +1,7 @@
 import type { AuditSink } from '../../core/authority.ts'
 import { CodedError } from '../../core/coded-error.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { recordOf } from './gate.ts'
+import { recordOf } from './item-gate.ts'
 import { placeOf } from './place.ts'
 import { digestOfItems, listItems } from './project-items.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'

@@ -1,4 +1,4 @@
-import { boundedKey } from '../approval-keys.ts'
+import { boundedKey } from '../../platform/bounded-key.ts'
 import { tokensOf } from './shell-words.ts'
 
 /**

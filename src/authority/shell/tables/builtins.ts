@@ -15,16 +15,30 @@ export function readTest(given: readonly Word[], isBracket: boolean): ReadArgume
       ? looked(given, [second])
       : `${first} is not among the tests that only look`
   }
+  if (areJoined(words))
+    return looked(
+      given,
+      words.filter((word) => !isOperator.test(word)),
+    )
   if (!isComparison(words)) return `${words.length} words that are no plain comparison`
   if (/^(=|==|!=|<|>)$/.test(second)) return looked(given)
   if (/^-(nt|ot|ef)$/.test(second)) return looked(given, [first, third])
-  const areNumbers = [first, third].every((word) => /^[+-]?\d+$/.test(word))
+  const areNumbers = [first, third].every((word) => /^([+-]?\d+|\$\?)$/.test(word))
   return areNumbers ? looked(given) : `${second} evaluates what is no plain number`
 }
 
 function isComparison(words: readonly string[]): boolean {
   return words.length === 3 && /^(=|==|!=|<|>|-nt|-ot|-ef|-eq|-ne|-lt|-le|-gt|-ge)$/.test(words[1]!)
 }
+
+/** `-f a -a ! -d b`: tests of files only, in which no word can be taken for anything else. */
+function areJoined(words: readonly string[]): boolean {
+  return /^(! )*-[defhLrswx] \.( -[ao] (! )*-[defhLrswx] \.)+$/.test(
+    words.map((word) => (isOperator.test(word) ? word : '.')).join(' '),
+  )
+}
+
+const isOperator = /^(-.*|[!()<>]|!?==?|)$/
 
 /** `printf` without `-v` and `%n`, which set variables. */
 export function readPrintf(given: readonly Word[]): ReadArguments | string {

@@ -47,13 +47,14 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
   const words: Word[] = []
   const reads: string[] = []
   let mayBeFlag = true
+  let isEnd = false
   for (let at = 0; at < given.length; at++) {
     const word = given[at]!
     const { text } = word
     if (mayBeFlag && isLoose(word) && !table.isTame)
       return `${text} may turn into a flag: file names begin as they like`
-    // Should one of the flags have taken the -- for its value, this would be a flag after all.
-    if (!mayBeFlag && /^-./.test(text) && !table.isTame) return `${text} looks like a flag behind --`
+    // Should a flag in front of the -- have taken it for its value, this would be a flag after all.
+    if (!mayBeFlag && !isEnd && /^-./.test(text) && !table.isTame) return `${text} looks like a flag behind --`
     if (!mayBeFlag || text === '-' || !text.startsWith('-')) {
       words.push(word)
       continue
@@ -62,6 +63,7 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
       return `${text} stands behind another word, where not every version takes it for a flag`
     if (text === '--') {
       mayBeFlag = false
+      isEnd = table.words === 'pattern' && !given[at - 1]?.text.startsWith('-')
       continue
     }
     if (table.hasNumbers && /^-\d+$/.test(text)) continue

@@ -1,10 +1,10 @@
 import { type FlagTable, type ReadArguments, readFlags, type Word } from './flags.ts'
 
 const diff =
-  'patch no-patch stat? shortstat numstat dirstat? summary name-only name-status raw full-index abbrev? cached staged merge-base unified? color? no-color word-diff? word-diff-regex: color-words? color-moved? no-renames find-renames? find-copies? find-copies-harder diff-filter: relative? no-relative text ignore-all-space ignore-space-change ignore-space-at-eol ignore-blank-lines ignore-cr-at-eol minimal patience histogram diff-algorithm: function-context inter-hunk-context: pickaxe-all pickaxe-regex exit-code quiet check no-ext-diff no-textconv no-prefix ignore-submodules? no-index compact-summary patch-with-stat stat-width: binary'
+  'patch no-patch stat? shortstat numstat dirstat? summary name-only name-status raw full-index abbrev? cached staged merge-base unified? color? no-color word-diff? word-diff-regex: color-words? color-moved? no-renames find-renames? find-copies? find-copies-harder diff-filter: relative? no-relative text ignore-all-space ignore-space-change ignore-space-at-eol ignore-blank-lines ignore-cr-at-eol minimal patience histogram diff-algorithm: function-context inter-hunk-context: pickaxe-all pickaxe-regex exit-code quiet check no-ext-diff no-textconv no-prefix ignore-submodules? no-index compact-summary patch-with-stat stat-width: stat-name-width: stat-count: cumulative binary src-prefix: dst-prefix: line-prefix: ws-error-highlight: color-moved-ws: indent-heuristic no-indent-heuristic anchored: irreversible-delete ignore-matching-lines: output-indicator-new: output-indicator-old: output-indicator-context:'
 const history =
-  'oneline graph decorate? no-decorate all branches? tags? remotes? max-count: skip: since: after: until: before: author: committer: grep: all-match invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp merges no-merges first-parent follow reverse topo-order date-order author-date-order date: relative-date abbrev-commit no-abbrev-commit format: pretty? left-right cherry-pick cherry-mark cherry left-only right-only boundary ancestry-path simplify-by-decoration full-history source walk-reflogs parents children count min-parents: max-parents: no-notes no-mailmap use-mailmap root cc'
-const diffLetters = 'abB?C?DG:M?pRsS:uU?wWz'
+  'oneline graph decorate? no-decorate all branches? tags? remotes? max-count: skip: since: after: until: before: author: committer: grep: all-match invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp merges no-merges first-parent follow reverse topo-order date-order author-date-order date: relative-date abbrev-commit no-abbrev-commit format: pretty? left-right cherry-pick cherry-mark cherry left-only right-only boundary ancestry-path simplify-by-decoration full-history source walk-reflogs parents children count min-parents: max-parents: no-notes no-mailmap use-mailmap root cc no-walk? notes? not glob: exclude: merge show-pulls'
+const diffLetters = 'abB?C?DG:I:M?pRsS:uU?wWz'
 
 const verbs: Readonly<Record<string, FlagTable>> = {
   status: {
@@ -13,7 +13,7 @@ const verbs: Readonly<Record<string, FlagTable>> = {
   },
   log: { short: `${diffLetters}cEFgiL:mn:P`, long: `${diff} ${history}`, hasNumbers: true },
   show: { short: `${diffLetters}cEFgimn:Pq`, long: `${diff} ${history}`, hasNumbers: true },
-  diff: { short: `${diffLetters}cq`, long: diff },
+  diff: { short: `${diffLetters}cq`, long: `${diff} base ours theirs` },
   grep: {
     short: 'A:aB:cC:Ee:Ff<GhHiIlLm:noPpqrvwWz',
     long: 'after-context: before-context: context: text cached untracked no-index exclude-standard no-exclude-standard recursive no-recursive ignore-case word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp fixed-strings line-number column files-with-matches name-only files-without-match null only-matching count color? no-color break heading show-function function-context max-depth: max-count: threads: and or not all-match quiet',
@@ -93,7 +93,7 @@ export function readGit(given: readonly Word[]): ReadArguments | string {
   const args = readFlags({ ...verbs[verb]!, words: 'text' }, rest)
   if (typeof args === 'string') return args
   const signed = args.flags.find(
-    ({ name, value }) => /^--(format|pretty)$/.test(name) && /%G|%\(sig|signature/i.test(value ?? ''),
+    ({ name, value }) => /^--(format|pretty)$/.test(name) && /%[-+ ]?G|%\(sig|signature/i.test(value ?? ''),
   )
   if (signed) return `${signed.value} runs the program that checks signatures`
   // Other words may be revisions; these can only be files, and not those of the repository.

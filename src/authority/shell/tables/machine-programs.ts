@@ -69,12 +69,13 @@ const versionWords: Readonly<Record<string, string>> = {
   },
   ...{
     git: '--version version',
-    rg: '--version',
+    rg: '--version -V --help -h',
     jq: '--version',
-    sed: '--version',
+    sed: '--version --help',
     curl: '--version',
     tsc: '--version -v',
   },
+  ...Object.fromEntries('ls cat grep find sort uniq head tail wc'.split(' ').map((name) => [name, '--version --help'])),
   ...{ go: 'version', cargo: '--version -V', rustc: '--version -V' },
 }
 

@@ -16,8 +16,8 @@ export const searchPrograms: Readonly<Record<string, FlagTable>> = {
   fgrep: grep,
   // --pre, --hostname-bin and -z start programs.
   rg: {
-    short: 'A:B:C:ce:E:Ff<g:HIij:LlM:m:NnoPpqr:sSt:T:Uuvwx0.',
-    long: 'after-context: before-context: context: color: colors: column count count-matches case-sensitive encoding: files files-with-matches files-without-match file< fixed-strings follow glob: glob-case-insensitive heading no-heading hidden no-hidden iglob: ignore-case ignore-file< include-zero invert-match json line-number no-line-number line-regexp max-columns: max-columns-preview max-count: max-depth: max-filesize: multiline multiline-dotall no-config no-filename no-ignore no-ignore-vcs no-ignore-parent no-messages null one-file-system only-matching pcre2 passthru pretty quiet regexp: replace: smart-case sort: sortr: stats text threads: trim type: type-not: type-add: type-list unrestricted vimgrep with-filename word-regexp',
+    short: 'aA:bB:C:cd:e:E:Ff<g:HIij:LlM:m:NnoPpqr:sSt:T:Uuvwx0.',
+    long: 'after-context: before-context: context: color: colors: column count count-matches case-sensitive encoding: files files-with-matches files-without-match file< fixed-strings follow glob: glob-case-insensitive heading no-heading hidden no-hidden iglob: ignore-case ignore-file< include-zero invert-match json line-number no-line-number line-regexp max-columns: max-columns-preview max-count: max-depth: max-filesize: multiline multiline-dotall no-config no-filename no-ignore no-ignore-vcs no-ignore-parent no-messages null one-file-system only-matching pcre2 passthru pretty quiet regexp: replace: smart-case sort: sortr: stats text threads: trim type: type-not: type-add: type-list unrestricted vimgrep with-filename word-regexp auto-hybrid-regex binary block-buffered byte-offset context-separator: no-context-separator crlf debug engine: field-context-separator: field-match-separator: line-buffered mmap no-mmap no-ignore-dot no-ignore-exclude no-ignore-files no-ignore-global no-ignore-messages no-require-git no-unicode null-data passthrough stop-on-nonmatch',
     words: 'pattern',
     readsHere: true,
   },

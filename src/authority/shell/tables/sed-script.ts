@@ -38,6 +38,11 @@ function command(reader: Reader): string | undefined {
     skip(reader, / *\w*/y)
   } else if (/[lqQ]/.test(name)) {
     skip(reader, / *\d*/y)
+  } else if (/[aic]/.test(name)) {
+    // On one line, as GNU takes it; others refuse it. With a backslash in it, versions disagree where it ends.
+    if (!/[ \t]*[^\s\\][^\n\\]*(\n|$)/y.test(reader.script.slice(reader.at)))
+      return `the sed command ${name}, whose text cannot be told apart for certain`
+    skip(reader, /[^\n]*/y)
   } else if (name === '' || !'pPdD=nNgGhHxzF'.includes(name)) {
     return `the sed command ${name === '' ? '(none)' : name}, which is not known to only print`
   }

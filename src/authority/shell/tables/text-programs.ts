@@ -63,7 +63,7 @@ export const textPrograms: Readonly<Record<string, FlagTable>> = {
   // Not tame: -o writes, --compress-program runs, -T chooses where temporary files go.
   sort: {
     short: 'bcCdfghik:mMnrRst:uVz',
-    long: 'ignore-leading-blanks dictionary-order ignore-case general-numeric-sort numeric-sort human-numeric-sort month-sort random-sort version-sort sort: reverse check? merge key: field-separator: stable unique zero-terminated',
+    long: 'ignore-leading-blanks dictionary-order ignore-case general-numeric-sort numeric-sort human-numeric-sort month-sort random-sort version-sort sort: reverse check? merge key: field-separator: stable unique zero-terminated debug parallel:',
   },
   // A second word is a file that it writes.
   uniq: {

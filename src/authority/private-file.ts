@@ -1,11 +1,11 @@
 import { type BigIntStats, constants } from 'node:fs'
-import { type FileHandle, lstat, open, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AgentError } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { AgentError } from '../core/errors.ts'
+import { codeOf } from '../platform/files.ts'
 
 /** What a file says that only its owner can have written, and what tells when it has changed. */
-export interface PrivateText {
+interface PrivateText {
   readonly text: string
   readonly stamp: string
 }
@@ -21,11 +21,15 @@ export async function readPrivateFile(path: string): Promise<PrivateText | undef
   try {
     const info = await file.stat({ bigint: true })
     refuseOthers(path, info)
+    if (info.size > mostBytes)
+      throw new PrivateFileError(`${path} has ${info.size} bytes, more than it can need; look at it, then move it away`)
     return { text: await file.readFile('utf8'), stamp: stampIn(info) }
   } finally {
     await file.close()
   }
 }
+
+const mostBytes = 16 * 1024 * 1024
 
 /** The stamp that a file has now, without opening it; undefined when there is none. */
 export async function stampOf(path: string): Promise<string | undefined> {
@@ -35,8 +39,12 @@ export async function stampOf(path: string): Promise<string | undefined> {
 
 /** Who may write to the folder may put another file in place. */
 async function refuseOpenFolder(folder: string): Promise<void> {
-  const info = await ifThere(() => stat(folder, { bigint: true }))
+  const info = await ifThere(() => lstat(folder, { bigint: true }))
   if (!info) return
+  if (!info.isDirectory()) {
+    const what = info.isSymbolicLink() ? 'a link' : 'not a folder'
+    throw new PrivateFileError(`${folder} is ${what}, so nothing in it counts; put the real folder in its place`)
+  }
   const owner = foreignOwner(info)
   if (owner !== undefined)
     throw new PrivateFileError(`${folder} belongs to user ${owner}, so nothing in it counts; use a folder of your own`)
@@ -53,7 +61,7 @@ async function openUnlinked(path: string): Promise<FileHandle> {
     return await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
     if (codeOf(error) !== 'ELOOP') throw error
-    throw new PrivateFileError(`${path} is a symbolic link, so nothing in it counts; put the real file in its place`)
+    throw new PrivateFileError(`${path} is a link, so nothing in it counts; put the real file in its place`)
   }
 }
 
