@@ -53,7 +53,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     cwd: place?.handle.cwd ?? root,
     redactor,
     projectGrants: options.projectGrants === true,
-    ...(place && { sandbox: place.execution.type }),
+    ...(place && place.execution.type !== 'process' && { sandbox: place.execution.type }),
   }
 
   return {

@@ -1,4 +1,4 @@
-import { CodedError } from '../core/coded-error.ts'
+import { CodedError } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { AuthorityOptions } from './authority.ts'
 

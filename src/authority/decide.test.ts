@@ -54,7 +54,7 @@ describe('F001 the stack, from the top; each row takes away what decided the row
     ],
     [
       'an ask rule before the state machine’s yes',
-      protectedWrite,
+      write,
       under({ ask: ['fs.write'] }, { stage: { verdict: 'envelope' } }),
       'ask ask-rule',
     ],

@@ -37,8 +37,8 @@ export function decide(call: JudgedCall, context: DecisionContext): Decision {
   if (!call.gated) return allow('ungated', 'the tool needs no permission')
   const decision = denied(call, context) ?? staged(context)
   if (decision && decision.verdict !== 'allow') return decision
-  const allowed = asked(call, context) ?? decision ?? permitted(call, context) ?? gated(call, context)
-  return allowed.verdict === 'allow' ? (floorOf(call, context, allowed) ?? allowed) : allowed
+  const found = asked(call, context) ?? decision ?? permitted(call, context) ?? gated(call, context)
+  return floorOf(call, context, found) ?? found
 }
 
 /** What nothing else can lift: deny rules first, then what `plan` does not do. */

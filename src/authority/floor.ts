@@ -3,10 +3,11 @@ import type { DecisionContext } from './decide.ts'
 import { type EffectFact, factsOf, type JudgedCall } from './judged-call.ts'
 import { type Protect, protection } from './rules/protected-paths.ts'
 
-/** What is not allowed silently, whoever allowed it: a decision in place of `allowed`, or nothing. */
-export function floorOf(call: JudgedCall, context: DecisionContext, allowed: Decision): Decision | undefined {
+/** What is not allowed silently, whoever allowed it, and what whoever is asked has to know: a decision in place of `found`. */
+export function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
   const hurt = hurtOf(call, context)
-  const doubt = hurt === undefined && allowed.by !== 'grant' ? doubtOf(call, context) : undefined
+  const isQuiet = found.verdict === 'allow' && found.by !== 'grant'
+  const doubt = hurt === undefined && isQuiet ? doubtOf(call, context) : undefined
   const why = hurt ?? doubt
   if (why === undefined) return undefined
   // Whoever approved this very call saw as much of it as there is to see.

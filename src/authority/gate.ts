@@ -1,6 +1,5 @@
 import type { Decision } from '../core/authority.ts'
-import { CodedError } from '../core/coded-error.ts'
-import { messageOf, printable } from '../core/errors.ts'
+import { CodedError, messageOf, printable } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'

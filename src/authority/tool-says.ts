@@ -1,7 +1,6 @@
 import type { CommandLine } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
-import { CodedError } from '../core/coded-error.ts'
-import { messageOf } from '../core/errors.ts'
+import { CodedError, messageOf } from '../core/errors.ts'
 import type { FileAccess, FileTouch } from '../core/file-touch.ts'
 import { isThenable } from '../core/stop.ts'
 import type { ToolDef } from '../core/tool.ts'

@@ -4,8 +4,7 @@ import { parseArgs } from 'node:util'
 import { explainCommand } from '../authority/rules/explain.ts'
 import { loadRulesFile, loadSettings } from '../authority/rules/load-settings.ts'
 import { createTrustList } from '../authority/trust/trust-list.ts'
-import { CodedError } from '../core/coded-error.ts'
-import { AgentError } from '../core/errors.ts'
+import { AgentError, CodedError } from '../core/errors.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 
 const usage = `usage:

@@ -1,5 +1,4 @@
-import { CodedError } from './coded-error.ts'
-import { messageOf } from './errors.ts'
+import { CodedError, messageOf } from './errors.ts'
 import { isThenable } from './stop.ts'
 import type { ToolDef } from './tool.ts'
 import { copyJson } from './turn.ts'

@@ -1,5 +1,5 @@
 import type { Effect } from '../core/authority.ts'
-import type { ErrorClass } from '../core/coded-error.ts'
+import type { ErrorClass } from '../core/errors.ts'
 import type { JsonSchema, ReplayClass } from '../core/tool.ts'
 import type { ToolHost } from './host.ts'
 

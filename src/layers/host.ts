@@ -1,5 +1,5 @@
 import type { AuditSink, ToolOrigin } from '../core/authority.ts'
-import { CodedError } from '../core/coded-error.ts'
+import { CodedError } from '../core/errors.ts'
 import type { Interact, InteractionRequest, InteractionResponse } from '../core/interaction.ts'
 import type { Lane } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'

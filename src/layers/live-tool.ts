@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { CodedError } from '../core/coded-error.ts'
+import { CodedError } from '../core/errors.ts'
 import { Lane, TimeLimitError } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'
 import { Stop } from '../core/stop.ts'

@@ -1,4 +1,4 @@
-import { CodedError } from '../core/coded-error.ts'
+import { CodedError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isPlainJson } from '../core/plain-json.ts'
 import { copyJson } from '../core/turn.ts'

@@ -1,5 +1,4 @@
-import { CodedError, type ErrorClass } from '../core/coded-error.ts'
-import { messageOf } from '../core/errors.ts'
+import { CodedError, type ErrorClass, messageOf } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
 import { stoppedWaiting } from '../core/stop.ts'
 import type { ToolResult } from '../core/tool.ts'

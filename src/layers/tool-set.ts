@@ -1,5 +1,5 @@
 import type { ToolOrigin } from '../core/authority.ts'
-import { CodedError } from '../core/coded-error.ts'
+import { CodedError } from '../core/errors.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { boundTool } from './bound-tool.ts'

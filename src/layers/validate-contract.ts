@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { CodedError } from '../core/coded-error.ts'
+import { CodedError } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { copyJson, deepFreeze } from '../core/turn.ts'

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
-import * as tools from './index.ts'
+import * as all from './index.ts'
+
+const tools = { ...all }
 
 type Keyed = { readonly deriveApprovalKey?: (input: never) => string }
 const keyOf = ({ deriveApprovalKey }: Keyed, input: object): string | undefined => deriveApprovalKey?.(input as never)

@@ -202,7 +202,9 @@ describe('failures', () => {
     const execution = streaming(() => {
       throw new Error('it was run')
     })
-    expect((await run({ command }, execution)).text).toMatch(/^Tool error: the command (is empty|holds a NUL)/)
+    expect((await run({ command }, execution)).text).toMatch(
+      /^Tool error: (ToolTerminal\/InputInvalid: )?the command (is empty|holds a NUL)/,
+    )
   })
 
   test('what the context throws is told', async () => {

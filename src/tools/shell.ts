@@ -1,3 +1,4 @@
+import { CodedError } from '../core/errors.ts'
 import type { ExecResult } from '../core/execution.ts'
 import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { shownPath } from './file-problem.ts'
@@ -61,7 +62,8 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
     execute(input, ctx) {
       if (!ctx.execution.capabilities.shell) throw new Error(noShell(ctx.execution.type))
       if (input.command.trim() === '') throw new Error('the command is empty; say what to run')
-      if (input.command.includes('\0')) throw new Error('the command holds a NUL character, which no shell can read')
+      if (input.command.includes('\0'))
+        throw new CodedError('ToolTerminal/InputInvalid', 'the command holds a NUL character, which no shell can read')
       const { cwd = '' } = input
       if (cwd.includes('\0') || cwd.length > longestPath)
         throw new Error(`${shownPath(cwd)} is no folder to run in; leave cwd out, or give the path of one`)

@@ -1,6 +1,6 @@
 import type { ToolOrigin } from '../../core/authority.ts'
 import type { Clock } from '../../core/clock.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { copyJson } from '../../core/turn.ts'
 import { type Grant, grantFlaw, isSameGrant, isSameOrigin } from './grant.ts'
 

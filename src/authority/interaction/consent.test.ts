@@ -287,3 +287,12 @@ describe('the question', () => {
     expect(batch.description).toBe(`1 of 2. ${first.description}\n\n2 of 2. ${second.description}`)
   })
 })
+
+test('a text that is too long to be masked in no time is shown as it is, and said to be', () => {
+  const secret = `ghp_${'aB3'.repeat(12)}`
+  const redactor = createRedactor({ secrets: [secret] })
+  const call = called({ text: `${secret} ${'x'.repeat(300_000)}` })
+  const { text, notes } = consentOf(call, { ...where, redactor })
+  expect(text).toContain(secret)
+  expect(notes.join()).toContain('too long to look for secrets')
+})

@@ -43,9 +43,11 @@ export interface Consent {
 export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const { decision, cwd, sandbox, redactor, projectGrants = false } = options
   const { tool, origin, input, shell, effects } = call
-  const seen = { masked: 0, hasHidden: false }
+  const seen = { masked: 0, hasHidden: false, isTooLong: false }
   const show = (text: string, lines: 'kept' | 'shown' = 'shown'): string => {
-    const masked = redactor ? maskSecrets(text, redactor) : text
+    // Looking for secrets takes its time, and nobody else has a turn meanwhile.
+    if (redactor && text.length > mostMasked) seen.isTooLong = true
+    const masked = redactor && text.length <= mostMasked ? maskSecrets(text, redactor) : text
     if (masked !== text) seen.masked += placeholdersIn(masked) - placeholdersIn(text)
     if (fullyVisible(masked, { lines: 'kept' }) !== masked) seen.hasHidden = true
     return fullyVisible(masked, { lines })
@@ -64,6 +66,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     ...(args.hasPadding ? ['There is text behind many blanks or empty lines: read to the end.'] : []),
     ...(seen.hasHidden ? ['Characters that cannot be seen are shown escaped.'] : []),
     ...(seen.masked > 0 ? [`Only secrets are masked, ${seen.masked} of them: [REDACTED:…]. All else is shown.`] : []),
+    ...(seen.isTooLong ? ['It is too long to look for secrets: nothing in the long text is masked.'] : []),
     ...(onceOnly === undefined ? [] : [`Can be approved for this once only: ${onceOnly}.`]),
   ]
   const title = `Allow ${show(tool)}?`
@@ -79,6 +82,8 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     notes,
   }
 }
+
+const mostMasked = 256 * 1024
 
 /** What goes to whoever is asked about one call. Plain JSON. */
 export interface ApprovePayload extends Readonly<Record<string, unknown>> {

@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { InteractionKind, InteractionResponse } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 

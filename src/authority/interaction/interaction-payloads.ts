@@ -1,5 +1,5 @@
 import { show } from '../../core/behavior.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { InteractionKind, InteractionPayloads, InteractionRequest } from '../../core/interaction.ts'
 import { copyJson } from '../../core/turn.ts'
 

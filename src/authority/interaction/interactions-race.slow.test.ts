@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createIds } from '../../core/clock.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { InteractionKind } from '../../core/interaction.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createInteractions, type InteractionEvent } from './interactions.ts'

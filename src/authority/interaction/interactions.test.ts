@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createIds } from '../../core/clock.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { InteractionRequest } from '../../core/interaction.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { createInteractions, type InteractionEvent, type Interactions } from './interactions.ts'

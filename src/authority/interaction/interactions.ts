@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
-import { CodedError } from '../../core/coded-error.ts'
-import { messageOf } from '../../core/errors.ts'
+import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Interact, InteractionKind, InteractionRequest, InteractionResponse } from '../../core/interaction.ts'
 import { copyJson } from '../../core/turn.ts'
 import { Countdown } from './countdown.ts'

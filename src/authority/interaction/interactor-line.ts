@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { InteractionKind } from '../../core/interaction.ts'
 import { copyJson } from '../../core/turn.ts'
 import type { Countdown } from './countdown.ts'

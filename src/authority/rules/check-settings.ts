@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { RuleLayer } from './rule-entry.ts'

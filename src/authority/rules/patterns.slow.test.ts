@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { holdThread } from '../shell/shell-thread.ts'
 import { compilePatterns, testPatterns } from './patterns.ts'
 

@@ -1,5 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
-import { messageOf } from '../../core/errors.ts'
+import { CodedError, messageOf } from '../../core/errors.ts'
 import { JobFailed, OutOfTime } from '../../platform/standing-worker.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { holdThread, type ThreadHold } from '../shell/shell-thread.ts'

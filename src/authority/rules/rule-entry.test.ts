@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { parseRule } from './rule-entry.ts'
 import type { RuleEntry } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import type { RuleEntry } from './settings.ts'

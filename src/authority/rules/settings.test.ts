@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { resolveSettings, type SecurityMode, type SettingsLayers } from './settings.ts'
 
 type Modes = Partial<Record<keyof SettingsLayers, SecurityMode>>

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { deepFreeze } from '../../core/turn.ts'
 import { checkSettings, securityModes } from './check-settings.ts'
 import { compilePatterns } from './patterns.ts'

@@ -1,4 +1,4 @@
-import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
+import { type CommandFacts, type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
 import { bothForms, canonicalPath, fold, type PathPlace } from './canonical-path.ts'
 import { createEffort, type Effort, searchCost } from './effort.ts'
 import type { Match, Rule } from './rule-entry.ts'
@@ -56,6 +56,10 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
     doubt: (call) => {
       if (rules.length === 0) return undefined
       if (call.shell && !call.shell.isWhole) return byTool.get(call.tool)?.rules[0] ?? firstOf(byEffect)
+      if (call.shell?.commands.some(isNameless)) {
+        const own = byTool.get(call.tool) ?? byEffect.get('exec')
+        if (own) return own.rules[0]
+      }
       const unnamed = call.effects.filter(({ effect, target }) => target === undefined && effect !== 'exec')
       for (const { effect } of unnamed) {
         const bucket = effect.startsWith('mcp:') ? undefined : byEffect.get(effect)
@@ -64,6 +68,13 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
       return undefined
     },
   }
+}
+
+/** Only the running shell knows which program this is. */
+function isNameless({ command: { words } }: CommandFacts): boolean {
+  const [program = '', ...rest] = words
+  const isText = /^(eval|source|\.)$/.test(program)
+  return [program, ...(isText ? rest : [])].some((word) => /[$`]/.test(word))
 }
 
 interface Bucket {

@@ -39,13 +39,19 @@ export function isPattern(path: string): boolean {
 }
 
 /** Undefined where only the running shell would know. */
-export function absolutePath(path: string, cwd: string | undefined, place: Place): string | undefined {
+export function absolutePath(spelled: string, cwd: string | undefined, place: Place): string | undefined {
+  const path = withoutHome(spelled)
   if (/[$`]/.test(path) || leavesGlob(path)) return undefined
   if (path.startsWith('~')) return homePath(path, place)
   if (path.startsWith('/')) return withoutSlash(posix.normalize(path))
   if (cwd === undefined) return undefined
   const start = cwd.startsWith('~') ? homePath(cwd, place) : posix.resolve(place.root, place.cwd ?? '.', cwd)
   return start === undefined ? undefined : posix.resolve(start, path)
+}
+
+/** `$HOME/a` is `~/a`. */
+export function withoutHome(path: string): string {
+  return path.replace(/^\$(?:HOME|\{HOME\})(?=\/|$)/, '~')
 }
 
 /** `a*` may match any folder, so nobody knows where `..` leads from there. */

@@ -17,6 +17,7 @@ import { either, mayMove } from './directories.ts'
 import type { Findings, Position } from './findings.ts'
 import { moveShell, tellCommand } from './found-command.ts'
 import { isHarmlessAssignment } from './harmless-assignment.ts'
+import { withoutHome } from './place.ts'
 import { hasExpansion, type PlainWord, plainWord } from './plain-word.ts'
 import type { ReadRedirect } from './reading.ts'
 import { entangled, redirectProblem } from './redirect-problem.ts'
@@ -294,7 +295,7 @@ function redirectOf(part: Redirection, line: Line): ReadRedirect {
   const problem = redirectProblem({ operator, ...number, target })
   if (problem !== undefined) line.findings.obstacle(problem)
   // What only the shell knows for sure is still worth a look by whoever protects something.
-  const isTelling = plain && !/[$`{]/.test(plain.value)
+  const isTelling = plain && !/[$`{]/.test(withoutHome(plain.value))
   return { operator, ...number, target: target ?? (isTelling ? plain.value : undefined) }
 }
 

@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { copyJson, deepFreeze } from '../../core/turn.ts'
 import type { Stage, StageContext, Stages } from './stages.ts'

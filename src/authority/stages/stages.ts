@@ -1,4 +1,4 @@
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { AuditSink } from '../../core/authority.ts'
 import { createIds } from '../../core/clock.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import type { Extension } from '../../core/run.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
 import type { StageVerdict } from '../decide.ts'

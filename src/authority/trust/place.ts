@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { parse, relative, resolve } from 'node:path'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
 import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'

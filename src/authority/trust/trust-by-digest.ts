@@ -1,5 +1,5 @@
 import type { AuditSink } from '../../core/authority.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { recordOf } from './item-gate.ts'
 import { placeOf } from './place.ts'

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { CodedError } from '../../core/coded-error.ts'
-import { messageOf } from '../../core/errors.ts'
+import { CodedError, messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
-import { CodedError } from '../../core/coded-error.ts'
+import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { isSamePlace, type Place, placeOf, realPathOrSame, untrustable } from './place.ts'
 import { createTrustFile } from './trust-file.ts'

@@ -34,6 +34,10 @@ const safeValues: Readonly<Record<string, string>> = {
   VISUAL: 'false',
   GIT_EDITOR: 'false',
   GIT_TERMINAL_PROMPT: '0',
+  // A repository inside a trusted one may name a program here, which a mere git status would run.
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'core.fsmonitor',
+  GIT_CONFIG_VALUE_0: 'false',
   GIT_OPTIONAL_LOCKS: '0', // git status must not write the index: who only looks changes nothing
   GCM_INTERACTIVE: 'never',
   GIT_ASKPASS: 'false',
