@@ -72,6 +72,7 @@ export interface Authority {
   readonly warnings: readonly string[]
   readonly interactions: Interactions
   readonly grants: Grants
+  readonly guards: readonly Guard[]
   /** What the stack says about a call, before guards and people. */
   judge(call: JudgedCall, asker?: Asker): Promise<Decision>
   /** Adds rules that deny or ask; they hold from the next call on, in children under way too. */
@@ -165,6 +166,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
   let { rules } = settings
   const { mode, tools } = settings
   const { interactions, grants } = shared
+  const { guards = [] } = options
   const protectionOf = protections(options)
 
   async function judge(call: JudgedCall, asker?: Asker): Promise<Decision> {
@@ -192,13 +194,14 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     warnings: settings.warnings,
     interactions,
     grants,
+    guards,
     judge,
     tighten(more) {
       rules = tightened(rules, more)
     },
     narrow: (more) =>
       isAuthority(more)
-        ? build({ ...options, ...noRules }, parts, [authority, more])
+        ? build({ ...options, ...noRules, guards: [...guards, ...more.guards] }, parts, [authority, more])
         : build({ ...options, ...noRules, ...more }, parts, [authority]),
     attach: (interactor) => interactions.attach(interactor),
     async answer(session, callId, { decision, by = 'user', note }) {

@@ -8,7 +8,7 @@ import type { Asker, Authority, AuthorityParts } from './authority.ts'
 import { digestsOf, digestWithFiles } from './bound-files.ts'
 import { isSameGrant } from './grants/grant.ts'
 import type { JudgedCall } from './judged-call.ts'
-import { prepareCall, type Workspace } from './prepare-call.ts'
+import { linksOf, prepareCall, type Workspace } from './prepare-call.ts'
 
 type Gate = HookContexts['tool:gate']
 
@@ -106,7 +106,7 @@ export function createGate(
   /** Guards have the last word about what is allowed, whoever allowed it. */
   async function guarded(call: JudgedCall, judged: Judged): Promise<Judged> {
     if (!call.gated) return judged
-    for (const guard of options.guards ?? []) {
+    for (const guard of authority.guards) {
       const refusal = await tryGuard(() => guard(call, judged.decision))
       if (refusal) return { call, decision: { verdict: 'deny', by: 'guard', why: refusal, code: 'GuardDenied' } }
     }
@@ -141,8 +141,9 @@ async function tryGuard(guard: () => unknown): Promise<string | undefined> {
 function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): Workspace {
   const { root = handle?.cwd ?? '/', isTrusted = false } = options.workspace ?? {}
   let real: Promise<string> | undefined
-  const findReal = async (): Promise<string> =>
-    (handle && (await execution?.stat?.(handle, root).catch(() => undefined))?.path) ?? root
+  const place = execution && handle && { execution, handle }
+  const follow = place && linksOf(place)
+  const findReal = async (): Promise<string> => (await follow?.(root).catch(() => undefined)) ?? root
   return {
     root,
     realRoot: () => (real ??= findReal()),
@@ -150,7 +151,7 @@ function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): W
     get isTrusted() {
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted
     },
-    ...(execution && handle && { place: { execution, handle } }),
+    ...(place && { place }),
   }
 }
 

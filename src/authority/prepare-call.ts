@@ -1,3 +1,4 @@
+import { readlink, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +9,7 @@ import type { ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import type { FilePlace } from '../platform/files-of.ts'
 import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
+import { isShellGlob } from './rules/shell-glob.ts'
 import type { ShellReading } from './shell/reading.ts'
 import { shellFacts } from './shell/shell-facts.ts'
 import { shellKey } from './shell/shell-key.ts'
@@ -90,7 +92,7 @@ async function factsOf(
   const touched = await fileFacts(touchesOf(tool, input), workspace)
   const facts = [...touched]
   for (const effect of effects) {
-    if (effect === 'exec' && shell) facts.push({ effect }, ...shell.commands.flatMap((command) => command.effects))
+    if (effect === 'exec' && shell) facts.push({ effect }, ...(await shellEffects(shell, workspace)))
     else if (effect === 'spawn') facts.push({ effect, target: key })
     else if (effect === 'net') facts.push(...netFacts(tool, input))
     // What a tool does not say about its files may be any of them.
@@ -100,6 +102,25 @@ async function factsOf(
   }
   return facts
 }
+
+/** What the commands of a line do, and what they would reach through links that lead out or are written through. */
+async function shellEffects({ commands }: ShellFacts, workspace: Workspace): Promise<EffectFact[]> {
+  const facts = commands.flatMap((command) => command.effects)
+  const paths = facts.filter(
+    ({ effect, target }) => target !== undefined && /^fs\./.test(effect) && !isShellGlob(target),
+  )
+  const linked: EffectFact[] = []
+  for (const { effect, target = '.' } of paths.slice(0, mostLooked)) {
+    const absolute = posix.resolve(workspace.root, target)
+    const real = await realPath(absolute, workspace)
+    const isElsewhere = real && real.target !== workspacePath(workspace.root, absolute).target
+    if (isElsewhere && (real.isOutside || effect === 'fs.write')) linked.push({ effect, ...real })
+  }
+  return [...facts, ...linked]
+}
+
+/** A line that names more files has to be content with their names. */
+const mostLooked = 32
 
 function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
   const hosts = hostsOf(tool, input)
@@ -135,12 +156,30 @@ function plainPath(path: string): string {
 
 /** Where a path leads once links are followed; of one that does not exist yet, its nearest folder that does. */
 async function realPath(absolute: string, { root, realRoot, place }: Workspace): Promise<WorkspacePath | undefined> {
-  if (!place?.execution.stat) return undefined
-  const { execution, handle } = place
+  const follow = place && linksOf(place)
+  if (!follow) return undefined
   for (let folder = absolute; ; folder = posix.dirname(folder)) {
-    const info = await execution.stat!(handle, folder).catch(() => undefined)
-    if (info)
-      return workspacePath((await realRoot?.()) ?? root, posix.join(info.path, posix.relative(folder, absolute)))
+    const real = await follow(folder).catch(() => undefined)
+    if (real !== undefined)
+      return workspacePath((await realRoot?.()) ?? root, posix.join(real, posix.relative(folder, absolute)))
     if (folder === posix.dirname(folder)) return undefined
+  }
+}
+
+/** How to follow links where calls have their effects. On this machine without the walls around file tools: commands have none. */
+export function linksOf({ execution, handle }: FilePlace): ((path: string) => Promise<string>) | undefined {
+  if (execution.type === 'process') return realOf
+  const { stat } = execution
+  return stat && (async (path) => (await stat.call(execution, handle, path)).path)
+}
+
+/** A link to what is not there yet leads there all the same: whoever writes through it makes it. */
+async function realOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    const link = await readlink(path).catch(() => undefined)
+    if (link === undefined) throw error
+    return posix.resolve(posix.dirname(path), link)
   }
 }

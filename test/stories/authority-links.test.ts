@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createAuthority } from '../../src/authority/authority.ts'
+import { createProcessContext, createSpawnTool } from '../../src/index.ts'
+import { call } from '../../src/testing/index.ts'
+import { readFile, shell } from '../../src/tools/index.ts'
+import { guarded, noting } from './authority-kit.ts'
+
+async function workspace(): Promise<string> {
+  const base = await mkdtemp(join(tmpdir(), 'links-'))
+  const root = join(base, 'root')
+  await mkdir(join(root, 'deps'), { recursive: true })
+  await mkdir(join(root, '.git', 'hooks'), { recursive: true })
+  await mkdir(join(base, '.ssh'))
+  await writeFile(join(base, '.ssh', 'id_x'), 'private')
+  await writeFile(join(root, 'deps', 'a.txt'), 'a')
+  await symlink('../.ssh/id_x', join(root, 'notes.txt'))
+  await symlink('deps', join(root, 'linked'))
+  await symlink('.git/hooks', join(root, 'out'))
+  return root
+}
+
+test('FS-03 a link that leads out of the workspace is judged by where it leads, in a tool and in a shell line', async () => {
+  const cwd = await workspace()
+  const calls = [
+    call('1', 'read_file', { path: 'notes.txt' }),
+    call('2', 'shell', { command: 'cat notes.txt' }),
+    call('3', 'shell', { command: 'echo x > out/pre-commit' }),
+    call('4', 'shell', { command: 'cat linked/a.txt' }),
+  ]
+  const { agent, prompts } = guarded(
+    [calls, 'Done.'],
+    { mode: 'allowlist', allow: ['fs.read', 'fs.write', 'shell:cat', 'shell:echo'] },
+    { tools: { readFile, shell }, execution: createProcessContext({ cwd }), answer: () => false },
+  )
+  await agent.run({ prompt: 'Look.' })
+  expect(prompts.map(({ payload }) => (payload.call as { callId: string }).callId)).toEqual(['1', '2', '3'])
+  expect(prompts.map(({ payload }) => String(payload.description).includes('protected'))).toEqual([true, true, true])
+})
+
+test('FS-04 a link to what is not there yet is judged by where it leads', async () => {
+  const cwd = await workspace()
+  await symlink('../new.txt', join(cwd, 'fresh.txt'))
+  const calls = [
+    call('1', 'shell', { command: 'echo x > fresh.txt' }),
+    call('2', 'shell', { command: 'echo x > plain.txt' }),
+  ]
+  const { agent, prompts } = guarded(
+    [calls, 'Done.'],
+    { mode: 'allowlist', allow: ['shell:echo', 'fs.write:*.txt'], deny: [`fs.write:${join(cwd, '..')}/new*`] },
+    { tools: { shell }, execution: createProcessContext({ cwd }), answer: () => false },
+  )
+  await agent.run({ prompt: 'Write.' })
+  expect(prompts).toEqual([])
+  expect(existsSync(join(cwd, '../new.txt'))).toBe(false)
+  expect(existsSync(join(cwd, 'plain.txt'))).toBe(true)
+})
+
+test('the guards of an authority that a preset brings hold for its child', async () => {
+  const { tools, ran } = noting('write')
+  const own = createAuthority({ mode: 'yolo', guards: [() => 'not by a child'] })
+  const spawn = createSpawnTool({ presets: { careful: { authority: own } } })
+  const script = [
+    [call('1', 'spawn', { task: 'help', preset: 'careful' })],
+    [call('2', 'write')],
+    'b',
+    [call('3', 'write')],
+    'a',
+  ]
+  const { agent } = guarded(script, { mode: 'yolo' }, { tools: { ...tools, spawn } })
+  await agent.run({ prompt: 'Go.' })
+  expect(ran).toHaveLength(1)
+  await own.close()
+})
