@@ -78,7 +78,7 @@ export interface Authority {
   /** Adds rules that deny or ask; they hold from the next call on, in children under way too. */
   tighten(settings: Pick<AuthoritySettings, 'deny' | 'ask'>): void
   /** The same authority under further rules, or those of another one, for a child: what both allow is allowed. */
-  narrow(by: AuthoritySettings | Authority): Authority
+  narrow(by: (AuthoritySettings & Pick<AuthorityOptions, 'guards'>) | Authority): Authority
   attach(interactor: Interactor | Interactor['present']): () => void
   /** Decides about a call that waits in a session, from whichever process; signed, so that it counts. */
   answer(session: Session, callId: string, answer: SessionAnswer): Promise<void>
@@ -199,10 +199,12 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     tighten(more) {
       rules = tightened(rules, more)
     },
-    narrow: (more) =>
-      isAuthority(more)
-        ? build({ ...options, ...noRules, guards: [...guards, ...more.guards] }, parts, [authority, more])
-        : build({ ...options, ...noRules, ...more }, parts, [authority]),
+    narrow(more) {
+      const own = { ...options, ...noRules, guards: [...guards, ...(more.guards ?? [])] }
+      if (isAuthority(more)) return build(own, parts, [authority, more])
+      checkOptions(more)
+      return build({ ...own, ...settingsIn(more) }, parts, [authority])
+    },
     attach: (interactor) => interactions.attach(interactor),
     async answer(session, callId, { decision, by = 'user', note }) {
       const pending = session.pending.find((one) => one.callId === callId)

@@ -35,7 +35,7 @@ export type StageVerdict =
 /** The one place that decides. Pure: the same call in the same context gets the same decision, with the reason for it. */
 export function decide(call: JudgedCall, context: DecisionContext): Decision {
   if (!call.gated) return allow('ungated', 'the tool needs no permission')
-  const decision = denied(call, context) ?? staged(context)
+  const decision = denied(call, context) ?? staged(call, context)
   if (decision && decision.verdict !== 'allow') return decision
   const found = asked(call, context) ?? decision ?? permitted(call, context) ?? gated(call, context)
   return floorOf(call, context, found) ?? found
@@ -59,9 +59,11 @@ function denied(call: JudgedCall, { mode, rules, root, patterns }: DecisionConte
   }
 }
 
-function staged({ stage }: DecisionContext): Decision | undefined {
+function staged({ origin }: JudgedCall, { stage }: DecisionContext): Decision | undefined {
   switch (stage?.verdict) {
     case 'envelope':
+      // By its name; what a project put in the place of that tool is asked about like any other.
+      if (origin.layer === 'project') return undefined
       return allow('sm-envelope', 'the current stage allows this tool')
     case 'token':
       return allow('sm-grant-token', 'the current stage granted this very call')

@@ -121,3 +121,30 @@ describe('children stand under the same authority', () => {
     ])
   })
 })
+
+test('the guards of an authority that a preset brings hold for its child', async () => {
+  const { tools, ran } = noting('write')
+  const own = createAuthority({ mode: 'yolo', guards: [() => 'not by a child'] })
+  const spawn = createSpawnTool({ presets: { careful: { authority: own } } })
+  const script = [
+    [call('1', 'spawn', { task: 'help', preset: 'careful' })],
+    [call('2', 'write')],
+    'b',
+    [call('3', 'write')],
+    'a',
+  ]
+  const { agent } = guarded(script, { mode: 'yolo' }, { tools: { ...tools, spawn } })
+  await agent.run({ prompt: 'Go.' })
+  expect(ran).toHaveLength(1)
+  await own.close()
+})
+
+test('a preset cannot take the guards of its parent away', async () => {
+  const { tools, ran } = noting('write')
+  const spawn = createSpawnTool({ presets: { bold: { authority: { mode: 'yolo', guards: [] } } } })
+  const script = [[call('1', 'spawn', { task: 'help', preset: 'bold' })], [call('2', 'write')], 'b', 'a']
+  const guards = [({ tool }: { tool: string }) => (tool === 'write' ? 'nobody writes' : undefined)]
+  const { agent } = guarded(script, { mode: 'yolo', guards }, { tools: { ...tools, spawn } })
+  await agent.run({ prompt: 'Go.' })
+  expect(ran).toEqual([])
+})

@@ -3,11 +3,10 @@ import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createAuthority } from '../../src/authority/authority.ts'
-import { createProcessContext, createSpawnTool } from '../../src/index.ts'
+import { createProcessContext } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
 import { readFile, shell } from '../../src/tools/index.ts'
-import { guarded, noting } from './authority-kit.ts'
+import { guarded } from './authority-kit.ts'
 
 async function workspace(): Promise<string> {
   const base = await mkdtemp(join(tmpdir(), 'links-'))
@@ -57,21 +56,4 @@ test('FS-04 a link to what is not there yet is judged by where it leads', async 
   expect(prompts).toEqual([])
   expect(existsSync(join(cwd, '../new.txt'))).toBe(false)
   expect(existsSync(join(cwd, 'plain.txt'))).toBe(true)
-})
-
-test('the guards of an authority that a preset brings hold for its child', async () => {
-  const { tools, ran } = noting('write')
-  const own = createAuthority({ mode: 'yolo', guards: [() => 'not by a child'] })
-  const spawn = createSpawnTool({ presets: { careful: { authority: own } } })
-  const script = [
-    [call('1', 'spawn', { task: 'help', preset: 'careful' })],
-    [call('2', 'write')],
-    'b',
-    [call('3', 'write')],
-    'a',
-  ]
-  const { agent } = guarded(script, { mode: 'yolo' }, { tools: { ...tools, spawn } })
-  await agent.run({ prompt: 'Go.' })
-  expect(ran).toHaveLength(1)
-  await own.close()
 })

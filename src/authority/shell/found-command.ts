@@ -74,6 +74,7 @@ const runsBuiltins = new Set(['command', 'builtin'])
 
 /** What a name may be where its expansions leave nothing, or one of the words in braces: `r$@m`, `r{m,}`. */
 function filled(name: string): string[] {
+  if (name.length > longestName) return []
   const bare = [/\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$(?:\w+|\W)/g, /\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$./g]
   const [all = '', group = ''] = /\{([^{}]*,[^{}]*)\}/.exec(name) ?? []
   return [
@@ -81,6 +82,9 @@ function filled(name: string): string[] {
     ...(all === '' ? [] : group.split(',').map((part) => name.replace(all, () => part))),
   ]
 }
+
+/** Nobody calls a program so; and to look for what it may be takes the square of its length. */
+const longestName = 256
 
 /** Each of its words but the first as a program. */
 function tellRest(found: FoundCommand, around: Around, via: readonly string[]): void {

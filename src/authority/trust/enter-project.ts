@@ -26,10 +26,20 @@ export interface EnterOptions {
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
   const place = await placeOf(cwd)
   const root = place.canonicalPath
-  if (!(await isProject(root))) return createEntry(place, { state: 'plain' })
+  if (!(await isProject(root)))
+    return createEntry(
+      place,
+      (await isTrusted(root, options)) ? { state: 'trusted', list: options.list } : { state: 'plain' },
+    )
   const standing = await standingOf(place, options)
   if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(place, standing)
   return createEntry(place, { ...standing, ...(await passGates(place, standing, options)), list: options.list })
+}
+
+/** A folder that brings nothing may still be a repository that somebody trusts. */
+async function isTrusted(root: string, { list }: EnterOptions): Promise<boolean> {
+  const known = await list.lookup(root).catch(() => undefined)
+  return known?.decision === 'trusted' && !(await list.refusal(root))
 }
 
 interface Standing {
