@@ -19,22 +19,30 @@ export function argumentLines(
   return { lines: [`arguments (${length} characters, all shown):`, ...lines], length, hasPadding }
 }
 
-/** What a line was read as: each command with what it does, and what nobody can tell. */
+/** What a line was read as: each command with what it does, and what nobody can tell. The line itself stands below, whole. */
 export function commandLines({ isWhole, obstacles, commands, words }: ShellFacts, show: Show): string[] {
-  const lines = commands.flatMap((command, i) => commandBlock(i + 1, command, show))
+  const lines = commands.slice(0, mostCommands).flatMap((command, i) => commandBlock(i + 1, command, show))
+  const left = commands.length - mostCommands
+  const more = words.length > mostWords ? ` and ${words.length - mostWords} more words` : ''
   const unread = isWhole
     ? []
     : [
         'cannot be inspected: the line as a whole',
-        `may run: ${words.map((word) => show(word)).join(' ') || 'anything'}`,
+        `may run: ${show(words.slice(0, mostWords).join(' ')) || 'anything'}${more}`,
       ]
   return [
     ...(commands.length > 0 ? [`runs ${commands.length === 1 ? 'a command' : `${commands.length} commands`}:`] : []),
     ...lines,
+    ...(left > 0 ? [`  … and ${left} more, see the arguments`] : []),
     ...unread,
     ...obstacles.map((obstacle) => `cannot be inspected: ${show(obstacle)}`),
   ]
 }
+
+/** Nobody reads more of them, and to draw them takes time that nobody else has meanwhile. */
+const mostCommands = 50
+const mostWords = 500
+const longestCommand = 4000
 
 /** What a call does, by its declarations. */
 export function effectsLine(effects: readonly EffectFact[], show: Show): string {
@@ -102,7 +110,7 @@ function commandBlock(number: number, facts: CommandFacts, show: Show): string[]
     ...(facts.why === undefined ? [] : [`mind: ${facts.why}`]),
   ]
   return [
-    `  ${number}. ${show(argv) || '(no command)'}`,
+    `  ${number}. ${show(argv.slice(0, longestCommand)) || '(no command)'}${argv.length > longestCommand ? ' … (see the arguments)' : ''}`,
     ...more.map((line) => `     ${show(line)}`),
     `     ${effectsLine(facts.effects, show)}`,
   ]
