@@ -4,6 +4,7 @@ import { resolveSettings } from '../src/authority/rules/settings.ts'
 import { createShellReader } from '../src/authority/shell/shell-reader.ts'
 import { createShellTool } from '../src/tools/shell.ts'
 import { writeFile } from '../src/tools/write-file.ts'
+import { authorityGaps } from './authority-gaps.ts'
 import { compare, measure, type Result } from './measure.ts'
 
 const root = '/work/project'
@@ -49,6 +50,7 @@ export async function authority(): Promise<Result[]> {
       compare('decision: 200-character line, against 1 ms', cached!, 1000, 1, 'call'),
       compare('decision: the same, never seen, against 1 ms', read!, 1000, 1, 'call'),
       compare('compiling 10,000 rules, against 50 ms', compiled!, 50_000, 1, 'set'),
+      ...(await authorityGaps()),
     ]
   } finally {
     await reader.close()

@@ -14,7 +14,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
   sessions: { goals: 13, run: sessions },
-  authority: { goals: 4, run: authority },
+  authority: { goals: 8, run: authority },
 }
 
 console.log(

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Decision } from '../core/authority.ts'
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
@@ -64,6 +65,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       if (isAnswered && isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
 
       const all = [{ ctx, ...asked }, ...(isBatching ? await siblings(ctx) : [])]
+      await setImmediate() // what is drawn next may be long, and what was judged before may have been
       const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
       const each = all.map(payloadOf)
       const whole = each.length > 1 ? batchPayload(each) : each[0]!

@@ -1,6 +1,7 @@
 import { readlink, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { posix } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { approvalKeyOf } from '../core/approval-key.ts'
 import type { Effect, ToolOrigin } from '../core/authority.ts'
@@ -47,7 +48,11 @@ export async function prepareCall(
   const cwd = posix.resolve(workspace.place?.handle.cwd ?? workspace.root, line?.cwd ?? '.')
   const where = { root: workspace.root, cwd, home: homedir(), isTrusted: workspace.isTrusted }
   const reading = line && (await readShell(line.command))
+  // Each of the steps with a huge line takes its time; others have their turn in between.
+  const isHuge = line !== undefined && line.command.length > hugeLine
+  if (isHuge) await setImmediate()
   const shell = reading && shellFacts(reading, where)
+  if (isHuge) await setImmediate()
   const key = reading ? shellKey(reading, where, line.command) : keyOf(tool, input)
   return Object.freeze({
     tool: name,
@@ -61,6 +66,8 @@ export async function prepareCall(
     digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.place?.execution.type ?? '' }),
   })
 }
+
+const hugeLine = 65_536
 
 /** Where a tool comes from, by who loaded it. */
 export function originOf({ mcp, origin }: ToolDef): ToolOrigin {

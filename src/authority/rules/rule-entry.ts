@@ -49,7 +49,7 @@ export function parseRule(entry: RuleEntry, place: RulePlace): Rule {
   if (pattern !== undefined && pattern.length * 3 > longestPattern && encoder.encode(pattern).length > longestPattern)
     throw invalid(place, entry, `has a pattern of more than ${longestPattern} bytes; use * for a part of it`)
   const about = aboutOf(name, pattern, (problem) => invalid(place, entry, problem))
-  return { layer: place.layer, text, about, name, ...(pattern !== undefined && { pattern }), ...rest }
+  return Object.freeze({ layer: place.layer, text, about, name, ...(pattern !== undefined && { pattern }), ...rest })
 }
 
 const longestPattern = 1024

@@ -89,7 +89,7 @@ export function resolveSettings(layers: SettingsLayers, { home = homedir() } = {
     isPlanFromProject,
   })
   const rules = Object.freeze(compileRules(lists, { home }, manners))
-  return Object.freeze({ ...manners, mode, rules, lists: deepFreeze(lists), warnings: Object.freeze(warnings) })
+  return Object.freeze({ ...manners, mode, rules, lists, warnings: Object.freeze(warnings) })
 }
 
 function leftOut(what: string): string {
@@ -120,8 +120,8 @@ function joinLists(layers: SettingsLayers, warnings: string[]): RuleLists {
       }
     }
   }
-  const sorted = ruleLists.map((list) => [list, [...lists[list].values()].sort(byText)])
-  return Object.fromEntries(sorted)
+  const sorted = ruleLists.map((list) => [list, Object.freeze([...lists[list].values()].sort(byText))])
+  return Object.freeze(Object.fromEntries(sorted))
 }
 
 type Lists = Record<RuleList, Map<string, Rule>>
