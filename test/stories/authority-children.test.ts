@@ -1,8 +1,12 @@
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
 import { createAuthority } from '../../src/authority/authority.ts'
-import { createAgent, createSpawnTool, type ToolDef } from '../../src/index.ts'
+import { createAgent, createProcessContext, createSpawnTool, type ToolDef } from '../../src/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
+import { shell } from '../../src/tools/index.ts'
 import { guarded, noting } from './authority-kit.ts'
 
 const spawn = createSpawnTool()
@@ -147,4 +151,24 @@ test('a preset cannot take the guards of its parent away', async () => {
   const { agent } = guarded(script, { mode: 'yolo', guards }, { tools: { ...tools, spawn } })
   await agent.run({ prompt: 'Go.' })
   expect(ran).toEqual([])
+})
+
+test('AG-05 where a child goes with its commands is not where its parent stands', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'child-'))
+  const script = [
+    [task('1')],
+    [call('2', 'shell', { command: 'cd / && pwd', metadata: false })],
+    [call('3', 'shell', { command: 'pwd', metadata: false })],
+    'b',
+    [call('4', 'shell', { command: 'pwd', metadata: false })],
+    'a',
+  ]
+  const execution = createProcessContext({ cwd })
+  const heard: unknown[] = []
+  const { agent, results } = guarded(script, { mode: 'yolo' }, { tools: { shell, spawn }, execution })
+  agent.hooks.hook('child:tool:after', ({ result }) => heard.push(String(result).trim()))
+  await agent.run({ prompt: 'Go.' })
+  const real = await realpath(cwd)
+  expect(heard).toEqual(['/', real])
+  expect(results().at(-1)?.trim()).toBe(real)
 })
