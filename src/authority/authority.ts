@@ -133,7 +133,11 @@ function partsOf(options: AuthorityOptions): AuthorityParts {
     clock,
     newId,
     headless: options.headless ?? 'halt',
-    onEvent: ({ type, ...details }) => note({ class: 'Approval', event: type, details }),
+    onEvent: ({ type, ...details }) => {
+      // Whoever writes a screen has to see his mistake; to all others it looks as if nobody was there.
+      if (type === 'InteractorFailed') console.error('libero: an interactor failed:', details)
+      note({ class: 'Approval', event: type, details })
+    },
   })
   for (const interactor of options.interactors ?? []) interactions.attach(interactor)
   const store = home === undefined ? undefined : createGrantFile(`${home}/grants.json`)

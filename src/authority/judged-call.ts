@@ -26,6 +26,8 @@ export interface EffectFact {
   readonly isOutside?: boolean
   /** Of a folder: all that is in it is read. */
   readonly isDeep?: boolean
+  /** Nobody named it: a link leads there. */
+  readonly isLinked?: boolean
 }
 
 /** What a call does, and what each command of its line does: that counts also where a tool does not declare it. */

@@ -110,18 +110,18 @@ async function factsOf(
   return facts
 }
 
-/** What the commands of a line do, and what they would reach through links that lead out or are written through. */
+/** What the commands of a line do, and what they reach through links. */
 async function shellEffects({ commands }: ShellFacts, workspace: Workspace): Promise<EffectFact[]> {
   const facts = commands.flatMap((command) => command.effects)
   const paths = facts.filter(
     ({ effect, target }) => target !== undefined && /^fs\./.test(effect) && !isShellGlob(target),
   )
   const linked: EffectFact[] = []
-  for (const { effect, target = '.' } of paths.slice(0, mostLooked)) {
+  for (const { effect, target = '.', isDeep } of paths.slice(0, mostLooked)) {
     const absolute = posix.resolve(workspace.root, target)
     const real = await realPath(absolute, workspace)
     const isElsewhere = real && real.target !== workspacePath(workspace.root, absolute).target
-    if (isElsewhere && (real.isOutside || effect === 'fs.write')) linked.push({ effect, ...real })
+    if (isElsewhere) linked.push({ effect, ...real, isLinked: true, ...(isDeep && { isDeep }) })
   }
   return [...facts, ...linked]
 }

@@ -53,7 +53,18 @@ const hiddenFromPeople =
 
 const named: Readonly<Record<string, string>> = { '\x1b': '␛', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
+/** Of a million of them most are the same. */
+const known = new Map<string, string>()
+
 function shown(character: string): string {
+  const before = known.get(character)
+  if (before !== undefined) return before
+  const escaped = escape(character)
+  if (known.size < 1000) known.set(character, escaped)
+  return escaped
+}
+
+function escape(character: string): string {
   const code = character.codePointAt(0) ?? 0
   if (code > 0xffff) return `\\u{${code.toString(16)}}`
   return named[character] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`)

@@ -40,6 +40,22 @@ test('FS-03 a link that leads out of the workspace is judged by where it leads, 
   expect(prompts.map(({ payload }) => String(payload.description).includes('protected'))).toEqual([true, true, true])
 })
 
+test('FS-03 a link inside the workspace does not lead around a rule, and costs no question otherwise', async () => {
+  const cwd = await workspace()
+  const calls = ['cat linked/a.txt', 'cat deps/a.txt'].map((command, i) => call(String(i), 'shell', { command }))
+  const judged = async (deny: string[]): Promise<unknown[]> => {
+    const { agent, records } = guarded(
+      [calls, 'Done.'],
+      { mode: 'allowlist', allow: ['shell:cat'], deny },
+      { tools: { shell }, execution: createProcessContext({ cwd }) },
+    )
+    await agent.run({ prompt: 'Look.' })
+    return records.flatMap(({ decision }) => (decision ? [decision.verdict] : []))
+  }
+  expect(await judged([])).toEqual(['allow', 'allow'])
+  expect(await judged(['fs.read:deps/*'])).toEqual(['deny', 'deny'])
+})
+
 test('FS-04 a link to what is not there yet is judged by where it leads', async () => {
   const cwd = await workspace()
   await symlink('../new.txt', join(cwd, 'fresh.txt'))

@@ -49,8 +49,9 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     if (redactor && text.length > mostMasked) seen.isTooLong = true
     const masked = redactor && text.length <= mostMasked ? maskSecrets(text, redactor) : text
     if (masked !== text) seen.masked += placeholdersIn(masked) - placeholdersIn(text)
-    if (fullyVisible(masked, { lines: 'kept' }) !== masked) seen.hasHidden = true
-    return fullyVisible(masked, { lines })
+    const visible = fullyVisible(masked, { lines: 'kept' })
+    if (visible !== masked) seen.hasHidden = true
+    return lines === 'kept' ? visible : fullyVisible(visible)
   }
   const args = argumentLines(input, show)
   const onceOnly = whyOnce(call, decision)

@@ -10,7 +10,7 @@ export type InteractionAnswer = InteractionResponse | boolean | string | readonl
  * A word such as `session` for an approval becomes `{ scope: 'session' }`.
  */
 export function readAnswer(kind: InteractionKind, answer: unknown): InteractionResponse {
-  const response = responseOf(answer)
+  const response = responseOf(yesOrNo.has(kind) && isDetailed(answer) ? { status: 'accepted', value: answer } : answer)
   if (!response) throw wrongAnswer(kind, 'a response, true, false, a text or a list')
   if (response.status !== 'accepted' || !yesOrNo.has(kind)) return response
   const { value } = response

@@ -97,11 +97,15 @@ function coverLine(
   }
   // What the tool does beside running the line.
   const known = new Set(commands.flatMap((facts) => facts.effects.map(identity)))
-  const others = effects.filter((fact) => fact.effect !== 'exec' && !known.has(identity(fact)))
+  const others = effects.filter((fact) => fact.effect !== 'exec' && !known.has(identity(fact)) && !isQuietLink(fact))
   const rest = coverAll(others, coverOf)
   const all = rest && [...new Set([...found, ...rest])]
   return all && all.length > 0 ? all : undefined
 }
+
+/** Where a link leads inside the workspace matters to what denies, not to what allows. */
+const isQuietLink = ({ effect, isLinked, isOutside }: EffectFact): boolean =>
+  isLinked === true && effect === 'fs.read' && isOutside !== true
 
 const identity = ({ effect, target = '' }: EffectFact): string => `${effect} ${target}`
 

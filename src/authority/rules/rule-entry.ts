@@ -84,6 +84,8 @@ const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'ask', 'unknown'
 
 function aboutOf(name: string, pattern: string | undefined, refuse: (problem: string) => CodedError): Rule['about'] {
   if (name === 'mcp' && pattern === undefined) throw refuse('names no server; write "mcp:*" for all of them')
+  if (name === 'mcp' && !/[.*]/.test(pattern ?? ''))
+    throw refuse(`names no tool of the server; write "mcp:${pattern}.*" for all of them`)
   if (effects.includes(name)) return 'effect'
   if (/^fs(\.|$)/i.test(name)) throw refuse(`names no effect${didYouMean(name, effects)}`)
   if (name.includes('*')) throw refuse('has a * in the name of a tool; stars stand only after the colon')

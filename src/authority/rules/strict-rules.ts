@@ -39,6 +39,8 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
       const texts = wanted.get(bucket) ?? new Set()
       wanted.set(bucket, texts)
       for (const text of textsOf(fact, from)) texts.add(text)
+      const inside = isWholeFolder(fact) ? lookUpInside(bucket, textsOf(fact, from), from.root) : undefined
+      if (inside) return inside
     }
     const effort = createEffort()
     for (const [bucket, set] of wanted) {
@@ -59,6 +61,11 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
       if (call.shell?.commands.some(isNameless)) {
         const own = byTool.get(call.tool) ?? byEffect.get('exec')
         if (own) return own.rules[0]
+      }
+      // All of the workspace: what is protected lies somewhere in it.
+      for (const fact of factsOf(call)) {
+        const bucket = fact.target === '.' && isWholeFolder(fact) ? byEffect.get(fact.effect) : undefined
+        if (bucket) return bucket.rules[0]
       }
       const unnamed = call.effects.filter(({ effect, target }) => target === undefined && effect !== 'exec')
       for (const { effect } of unnamed) {
@@ -82,6 +89,9 @@ interface Bucket {
   /** Hits whatever the key or the target. */
   all?: Rule
   readonly exact: Map<string, Rule>
+  /** How its patterns of paths begin, up to the first star; sorted by the first folder that is held against them. */
+  readonly starts: { readonly start: string; readonly rule: Rule }[]
+  isSorted?: boolean
   /** Its keys, sorted; by the first pattern of a line that is held against them. */
   paths?: readonly string[]
   readonly starred: { readonly rule: Rule; readonly over: Wildcard }[]
@@ -95,6 +105,7 @@ function add(buckets: Map<string, Bucket>, rule: Rule, patterns: readonly string
   bucket.rules.push(rule)
   if (rule.pattern === undefined || rule.pattern === '*') bucket.all ??= rule
   for (const pattern of patterns) {
+    if (rule.name.startsWith('fs.')) bucket.starts.push({ start: pattern.split('*', 1)[0]!, rule })
     if (pattern.includes('*')) bucket.starred.push({ rule, over: wildcard(pattern) })
     else bucket.exact.set(pattern, rule)
   }
@@ -107,7 +118,7 @@ function emptyBucket(): Bucket {
     compiled ??= strictCommandRules(rules.filter(({ pattern }) => pattern !== undefined))
     return compiled(shell)
   }
-  return { rules, exact: new Map(), starred: [], commands }
+  return { rules, exact: new Map(), starred: [], starts: [], commands }
 }
 
 /** What is compared with a target. A folder written with a slash at its end is the folder and all in it. */
@@ -133,6 +144,24 @@ function lookUp({ exact, starred }: Bucket, texts: readonly string[], effort: Ef
   })?.rule
 }
 
+/** Whoever removes, fills or searches a folder reaches what is in it. */
+const isWholeFolder = ({ effect, isDeep }: EffectFact): boolean => effect === 'fs.write' || isDeep === true
+
+/** A rule about something inside a folder, or, for one that the workspace lies in, any. */
+function lookUpInside(bucket: Bucket, texts: readonly string[], root: string | undefined): Rule | undefined {
+  const { starts } = bucket
+  if (starts.length === 0) return undefined
+  if (!bucket.isSorted) starts.sort((a, b) => (a.start < b.start ? -1 : 1))
+  bucket.isSorted = true
+  for (const text of texts) {
+    const folder = text.endsWith('/') ? text : `${text}/`
+    if (root?.startsWith(folder)) return starts[0]!.rule
+    const at = firstFrom(starts, folder, ({ start }) => start)
+    if (starts[at]?.start.startsWith(folder)) return starts[at].rule
+  }
+  return undefined
+}
+
 /** What a shell finds for `.e*` may be `.env`. */
 function lookUpGlobs(bucket: Bucket, texts: readonly string[], effort: Effort): Rule | undefined {
   for (const text of texts.filter(isShellGlob)) {
@@ -150,11 +179,11 @@ function lookUpGlobs(bucket: Bucket, texts: readonly string[], effort: Effort): 
 }
 
 /** Where in a sorted list the texts begin that are not before this one. */
-function firstFrom(sorted: readonly string[], text: string): number {
+function firstFrom<T = string>(sorted: readonly T[], text: string, keyOf = (one: T): string => String(one)): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if (sorted[middle]! < text) low = middle + 1
+    if (keyOf(sorted[middle]!) < text) low = middle + 1
     else high = middle
   }
   return low

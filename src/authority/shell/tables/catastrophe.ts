@@ -35,8 +35,14 @@ function ofCommand({ command, effects }: CommandFacts, place: Place): string | u
   const isRecursive = args.some((word) => /^-[a-zA-Z]*[rR]|^--r/.test(word))
   if (program === 'rm' && isRecursive) return removal(args, command, place, 'everything')
   if (/^(chmod|chown|chgrp)$/.test(program) && isRecursive) return removal(args, command, place, 'system')
-  if (program === 'find' && args.some((word) => /^-(delete|exec|execdir|ok|okdir)$/.test(word)) && isRemoval(args))
-    return removal(startsOf(args), command, place, 'system')
+  if (program === 'mv')
+    return removal(args.filter((word) => !/^-./.test(word)).slice(0, -1), command, place, 'everything')
+  if (program === 'find' && args.some((word) => /^-(delete|exec|execdir|ok|okdir)$/.test(word)) && isRemoval(args)) {
+    const starts = startsOf(args)
+    // Without a test it is everything that is found.
+    const isChosen = args.some((word) => /^-/.test(word) && !/^-(delete|depth|print|[HLP])$/.test(word))
+    return removal(starts, command, place, isChosen ? 'system' : 'everything')
+  }
   return program === 'git' ? gitClean(args, command, place) : undefined
 }
 

@@ -33,7 +33,11 @@ export function knownEffects(
 /** Words that are files by their looks: not flags, not addresses, not sentences. */
 function readBy(program: string, texts: readonly string[]): string[] {
   if (program === 'dd') return texts.filter((text) => text.startsWith('if=')).map((text) => text.slice(3))
-  return texts.filter((text) => /^[^\s-]\S*$/.test(text) && /[./~]/.test(text) && !text.includes('://'))
+  // `-d@file`, `--data=@file`, `-T/file`: what is sent stands right behind the flag.
+  const sent = /^(curl|wget)$/.test(program)
+    ? texts.flatMap((text) => /(?:@|^--?[\w-]*=?)([~/.][^\s]*)$/.exec(text)?.[1] ?? [])
+    : []
+  return [...sent, ...texts].filter((text) => /^[^\s-]\S*$/.test(text) && /[./~]/.test(text) && !text.includes('://'))
 }
 
 /** The paths that it writes; none when that is not plain to see; undefined when it is not known to write. */

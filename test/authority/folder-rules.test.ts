@@ -1,0 +1,37 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { explainCommand } from '../../src/authority/rules/explain.ts'
+import type { AuthoritySettings } from '../../src/authority/rules/settings.ts'
+import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
+
+const reader = createShellReader()
+afterAll(() => reader.close())
+
+async function verdict(line: string, launch: AuthoritySettings): Promise<string> {
+  const place = { root: '/work/project', home: '/home/me', isTrusted: true }
+  const { verdict, by } = await explainCommand(line, { layers: { launch }, place, read: reader.read })
+  return `${verdict} ${by}`
+}
+
+describe('a rule about what is in a folder holds for the folder', () => {
+  const writes: AuthoritySettings = { mode: 'yolo', deny: ['fs.write:src/*', 'fs.write:docs/api/x.md'] }
+  test.each(['rm -rf src', 'cp a src/', 'mv a src', 'mv src lib', 'find src -delete', 'rm -r docs', 'rm -rf /work'])(
+    'when %s would change all of it',
+    async (line) => expect(await verdict(line, writes)).toBe('deny deny-rule'),
+  )
+  test.each(['touch lib/a', 'rm -r srcs', 'mkdir docs/api2', 'cat src/a'])('and for no other: %s', async (line) =>
+    expect(await verdict(line, writes)).toBe('allow mode-gate'),
+  )
+  test('and what may change anything in the workspace is asked about', async () =>
+    expect(await verdict('git push', writes)).toBe('ask floor'))
+
+  const reads: AuthoritySettings = {
+    mode: 'allowlist',
+    allow: ['shell:grep', 'shell:cat'],
+    deny: ['fs.read:secrets/*'],
+  }
+  test('when all of it is searched', async () => {
+    expect(await verdict('grep -r x secrets', reads)).toBe('deny deny-rule')
+    expect(await verdict('grep -r x .', reads)).toBe('ask floor')
+    expect(await verdict('grep x a.txt', reads)).toBe('allow allow-rule')
+  })
+})
