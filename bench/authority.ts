@@ -7,7 +7,7 @@ import { writeFile } from '../src/tools/write-file.ts'
 import { authorityGaps } from './authority-gaps.ts'
 import { compare, measure, type Result } from './measure.ts'
 
-const root = '/work/project'
+const root = '/desk/project'
 const workspace = { root, isTrusted: true }
 const calls = 100
 

@@ -59,12 +59,12 @@ const known = new Map<string, string>()
 function shown(character: string): string {
   const before = known.get(character)
   if (before !== undefined) return before
-  const escaped = escape(character)
+  const escaped = spelled(character)
   if (known.size < 1000) known.set(character, escaped)
   return escaped
 }
 
-function escape(character: string): string {
+function spelled(character: string): string {
   const code = character.codePointAt(0) ?? 0
   if (code > 0xffff) return `\\u{${code.toString(16)}}`
   return named[character] ?? (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`)

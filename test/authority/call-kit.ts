@@ -51,7 +51,7 @@ export function under(settings: AuthoritySettings, rest: Partial<DecisionContext
 
 export function underLayers(layers: SettingsLayers, rest: Partial<DecisionContext> = {}): DecisionContext {
   const { mode, rules } = resolveSettings(layers, { home: '/home/me' })
-  return { mode, rules, root: '/work/project', ...rest }
+  return { mode, rules, root: '/desk/project', ...rest }
 }
 
 /** `verdict by`, as tables of decisions show it. */

@@ -7,14 +7,14 @@ const reader = createShellReader()
 afterAll(() => reader.close())
 
 async function verdict(line: string, launch: AuthoritySettings): Promise<string> {
-  const place = { root: '/work/project', home: '/home/me', isTrusted: true }
+  const place = { root: '/desk/project', home: '/home/me', isTrusted: true }
   const { verdict, by } = await explainCommand(line, { layers: { launch }, place, read: reader.read })
   return `${verdict} ${by}`
 }
 
 describe('a rule about what is in a folder holds for the folder', () => {
   const writes: AuthoritySettings = { mode: 'yolo', deny: ['fs.write:src/*', 'fs.write:docs/api/x.md'] }
-  test.each(['rm -rf src', 'cp a src/', 'mv a src', 'mv src lib', 'find src -delete', 'rm -r docs', 'rm -rf /work'])(
+  test.each(['rm -rf src', 'cp a src/', 'mv a src', 'mv src lib', 'find src -delete', 'rm -r docs', 'rm -rf /desk'])(
     'when %s would change all of it',
     async (line) => expect(await verdict(line, writes)).toBe('deny deny-rule'),
   )

@@ -5,7 +5,7 @@ import { type Grant, isSameGrant } from './grant.ts'
 import { createGrants, type GrantIdentity, type GrantStore, type Grants } from './grants.ts'
 
 const bundled: ToolOrigin = { layer: 'bundled' }
-const call: GrantIdentity = { tool: 'shell', key: 'npm test', origin: bundled, sessionIds: ['s-1'], project: '/work' }
+const call: GrantIdentity = { tool: 'shell', key: 'npm test', origin: bundled, sessionIds: ['s-1'], project: '/desk' }
 const ofSession = {
   tool: 'shell',
   key: 'npm test',
@@ -16,7 +16,7 @@ const ofSession = {
 } as const
 const { sessionId: _, ...unscoped } = ofSession
 const always = { ...unscoped, scope: 'always' } as const
-const ofProject = { ...unscoped, scope: 'project', project: '/work' } as const
+const ofProject = { ...unscoped, scope: 'project', project: '/desk' } as const
 
 let clock: FakeClock
 let grants: Grants
@@ -73,7 +73,7 @@ describe('what is found', () => {
 
   test.each<[string, ToolOrigin]>([
     ['of another layer', { layer: 'project' }],
-    ['from a file', { layer: 'bundled', path: '/work/.libero/tools/shell.ts' }],
+    ['from a file', { layer: 'bundled', path: '/desk/.libero/tools/shell.ts' }],
     ['with other code', { layer: 'bundled', digest: 'abc' }],
   ])('B034 a tool of the same name %s does not inherit approvals', async (_, origin) => {
     for (const grant of [ofSession, always, ofProject]) await grants.add(grant)
@@ -81,7 +81,7 @@ describe('what is found', () => {
   })
 
   test('B034 an approval does not outlive a change of the code it was given to', async () => {
-    const origin = { layer: 'project', path: '/work/.libero/tools/deploy.ts', digest: 'one' } as const
+    const origin = { layer: 'project', path: '/desk/.libero/tools/deploy.ts', digest: 'one' } as const
     await grants.add({ ...always, origin })
     expect(grants.find({ ...call, origin: { ...origin } })).toBeDefined()
     expect(grants.find({ ...call, origin: { ...origin, digest: 'two' } })).toBeUndefined()
@@ -96,7 +96,7 @@ describe('what is found', () => {
   test('holds for its project alone, if that is its scope', async () => {
     await grants.add(ofProject)
     expect(grants.find({ ...call, sessionIds: ['new'] })).toMatchObject({ scope: 'project' })
-    expect(grants.find({ ...call, project: '/work/inner' })).toBeUndefined()
+    expect(grants.find({ ...call, project: '/desk/inner' })).toBeUndefined()
     const { project: _, ...nowhere } = call
     expect(grants.find(nowhere)).toBeUndefined()
   })
@@ -113,7 +113,7 @@ describe('what is found', () => {
   })
 
   test('says what it is bound to, and what is not bound comes first', async () => {
-    const bound = { '/work/package.json': 'abc' }
+    const bound = { '/desk/package.json': 'abc' }
     await grants.add({ ...ofSession, bound })
     expect(grants.find(call)).toMatchObject({ bound })
     await grants.add(always)
@@ -141,13 +141,13 @@ test('granting the same twice keeps the first; by whom and when makes no differe
 })
 
 test('what was bound to a file that has changed is revoked by what it says, and can be granted anew', async () => {
-  await grants.add({ ...ofSession, bound: { '/work/package.json': 'before' } })
+  await grants.add({ ...ofSession, bound: { '/desk/package.json': 'before' } })
   const stale = { ...grants.find(call)! }
   expect(await grants.revoke((grant) => isSameGrant(grant, stale))).toBe(1)
   expect(await grants.revoke((grant) => isSameGrant(grant, stale))).toBe(0)
   expect(grants.find(call)).toBeUndefined()
-  await grants.add({ ...ofSession, bound: { '/work/package.json': 'after' } })
-  expect(grants.find(call)?.bound).toEqual({ '/work/package.json': 'after' })
+  await grants.add({ ...ofSession, bound: { '/desk/package.json': 'after' } })
+  expect(grants.find(call)?.bound).toEqual({ '/desk/package.json': 'after' })
 })
 
 test.each([

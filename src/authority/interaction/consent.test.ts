@@ -11,7 +11,7 @@ const anyCode = fc.oneof(fc.nat(0xff), fc.integer({ min: 0x2000, max: 0x20ff }),
 const anyText = fc.array(anyCode, { maxLength: 12 }).map((codes) => String.fromCodePoint(...codes))
 
 const asks: Decision = { verdict: 'ask', by: 'mode-gate', why: 'nothing allows it' }
-const where = { decision: asks, cwd: '/work/app' }
+const where = { decision: asks, cwd: '/desk/app' }
 
 function called(input: Record<string, unknown>, more: Partial<JudgedCall> = {}): JudgedCall {
   const effects = [{ effect: 'fs.write', target: 'src/a.ts' }] as const
@@ -51,7 +51,7 @@ describe('what is shown of a call', () => {
     expect(lines).toEqual([
       'tool: write_file (bundled)',
       'asked because: nothing allows it',
-      'runs in: /work/app',
+      'runs in: /desk/app',
       'sandbox: none',
       'does: fs.write src/a.ts',
       'arguments (24 characters, all shown):',

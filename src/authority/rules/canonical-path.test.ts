@@ -4,40 +4,40 @@ import { fileCall } from '../../../test/authority/call-kit.ts'
 import { bothForms, canonicalPath } from './canonical-path.ts'
 import { resolveSettings } from './settings.ts'
 
-const place = { root: '/work/project', home: '/work' }
+const place = { root: '/desk/project', home: '/desk' }
 
 describe('FS-13 all spellings of a path are one, so that a deny cannot be spelled around', () => {
   test.each([
-    '/work/a/../.env',
-    '/work/./.env',
-    '//work//.env',
+    '/desk/a/../.env',
+    '/desk/./.env',
+    '//desk//.env',
     '~/.env',
     '~/a/../.env',
-    'file:///work/.env',
-    'file://localhost/work/%2eenv',
-    '/work/.env/',
-    '/work/.env.',
-    '/work/.env. ',
-    '/work/.ENV',
-    '/work/.env::$DATA',
-    '/work/.env:x:$DATA',
-    '\\work\\.env',
-    '\\\\?\\work\\.env',
-    '\\\\.\\work\\.env',
-    '\\??\\work\\.env',
-    '/work/.e\u200bnv',
+    'file:///desk/.env',
+    'file://localhost/desk/%2eenv',
+    '/desk/.env/',
+    '/desk/.env.',
+    '/desk/.env. ',
+    '/desk/.ENV',
+    '/desk/.env::$DATA',
+    '/desk/.env:x:$DATA',
+    '\\desk\\.env',
+    '\\\\?\\desk\\.env',
+    '\\\\.\\desk\\.env',
+    '\\??\\desk\\.env',
+    '/desk/.e\u200bnv',
   ])('%s', (path) => {
-    expect(canonicalPath(path, place)).toBe('/work/.env')
-    const { rules } = resolveSettings({ launch: { deny: ['fs.read:/work/.env'] } }, { home: '/work' })
+    expect(canonicalPath(path, place)).toBe('/desk/.env')
+    const { rules } = resolveSettings({ launch: { deny: ['fs.read:/desk/.env'] } }, { home: '/desk' })
     expect(rules.matchDeny(fileCall('fs.read', path), place.root)).toHaveLength(1)
   })
 })
 
 test('a path inside the workspace has two forms, one outside has one', () => {
-  expect(bothForms('src/A', place)).toEqual(['src/a', '/work/project/src/a'])
-  expect(bothForms('/work/project/src/A', place)).toEqual(['/work/project/src/a', 'src/a'])
-  expect(bothForms('.', place)).toEqual(['.', '/work/project'])
-  expect(bothForms('/work/project-evil/a', place)).toEqual(['/work/project-evil/a'])
+  expect(bothForms('src/A', place)).toEqual(['src/a', '/desk/project/src/a'])
+  expect(bothForms('/desk/project/src/A', place)).toEqual(['/desk/project/src/a', 'src/a'])
+  expect(bothForms('.', place)).toEqual(['.', '/desk/project'])
+  expect(bothForms('/desk/project-evil/a', place)).toEqual(['/desk/project-evil/a'])
 })
 
 test('what is canonical stays as it is', () => {

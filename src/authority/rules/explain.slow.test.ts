@@ -6,7 +6,7 @@ import type { AuthoritySettings } from './settings.ts'
 
 const reader = createShellReader()
 afterAll(() => reader.close())
-const place = { root: '/work/project', home: '/home/me', isTrusted: true }
+const place = { root: '/desk/project', home: '/home/me', isTrusted: true }
 const explained = (line: string, launch: AuthoritySettings) =>
   explainCommand(line, { layers: { launch }, place, read: reader.read })
 

@@ -56,7 +56,7 @@ describe('FS-13 all spellings are one path', () => {
   test.each([
     './a/../.git/config',
     'a/./b/../../.git/config',
-    '//work//.git//config',
+    '//desk//.git//config',
     '.git/config/',
     '.git/config.',
     '.git./config. .',
@@ -66,9 +66,9 @@ describe('FS-13 all spellings are one path', () => {
     'C:\\work\\.git\\config',
     '\\\\?\\C:\\work\\.git\\config',
     '\\??\\C:\\work\\.git\\config',
-    'file:///work/.git/config',
-    'file:///work/%2Egit/config',
-    'FILE://localhost/work/.git/config',
+    'file:///desk/.git/config',
+    'file:///desk/%2Egit/config',
+    'FILE://localhost/desk/.git/config',
     '~/.git/config',
     'GIT~1/config',
     '.g\u200cit/config',
@@ -89,16 +89,16 @@ test('a glob that means files in general means none of these', () => {
 
 test('the folder of this program is protected wherever it is', () => {
   const protect = createProtection({
-    root: '/work/project',
+    root: '/desk/project',
     home: '/home/me',
-    own: ['~/settings', '/work/project/keep'],
+    own: ['~/settings', '/desk/project/keep'],
   })
   for (const path of [
     '/home/me/settings/grants.json',
     '~/settings',
     '/Home/Me/Settings/x',
     'keep/x',
-    '/work/project/keep',
+    '/desk/project/keep',
   ])
     expect(protect(path)).toMatchObject({ write: expect.any(String), read: expect.any(String) })
   expect(protect('/home/me/settings-of-mine')).toBeUndefined()

@@ -9,7 +9,7 @@ const rulesOf = (list: RuleList, ...entries: string[]) =>
   resolveSettings({ launch: { mode: 'allowlist', [list]: entries } }, { home: '/home/me' }).rules
 
 const denies = (entry: string, call: JudgedCall): boolean =>
-  rulesOf('deny', entry).matchDeny(call, '/work/project') !== undefined
+  rulesOf('deny', entry).matchDeny(call, '/desk/project') !== undefined
 const allows = (call: JudgedCall, ...entries: string[]): string[] | undefined =>
   rulesOf('allow', ...entries)
     .matchAllow(call)
@@ -41,7 +41,7 @@ describe('a deny entry hits by key or by any effect', () => {
     ['fs.write:src/*', write],
     ['fs.write:src/secret/key.txt', write],
     ['fs.write:src/secret/', write],
-    ['fs.write:/work/project/src/*', write],
+    ['fs.write:/desk/project/src/*', write],
     ['fs.write:./src/x/../secret/*', write],
     ['fs.write:~/notes/*', fileCall('fs.write', '/home/me/notes/a')],
     ['fs.read:caf\u00e9', fileCall('fs.read', 'cafe\u0301')],

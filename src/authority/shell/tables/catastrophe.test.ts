@@ -3,7 +3,7 @@ import type { Place } from '../place.ts'
 import { notWhole, readShell } from '../read-shell.ts'
 import { shellFacts } from '../shell-facts.ts'
 
-const place: Place = { root: '/home/me/work/project', home: '/home/me', isTrusted: true }
+const place: Place = { root: '/home/me/desk/project', home: '/home/me', isTrusted: true }
 const why = (line: string, where: Partial<Place> = {}): string | undefined =>
   shellFacts(readShell(line), { ...place, ...where }).catastrophe
 
@@ -50,9 +50,9 @@ describe('SH-57 what nobody can bring back is said, in every mode', () => {
     rm -rf ..
     rm -rf ../..
     rm -rf src/..
-    rm -rf /home/me/work/project
-    rm -rf /home/me/work/project/*
-    rm -rf /home/me/work
+    rm -rf /home/me/desk/project
+    rm -rf /home/me/desk/project/*
+    rm -rf /home/me/desk
     cd / && rm -rf *
     cd .. && rm -rf project
     cd "$X" && rm -rf *
@@ -102,7 +102,7 @@ describe('SH-57 what nobody can bring back is said, in every mode', () => {
     rm -rf *.log
     rm -rf /tmp/x
     rm -rf ../other
-    rm -rf ~/work/project/dist
+    rm -rf ~/desk/project/dist
     rm -rf "$DIR"/dist
     rm *
     rm a
