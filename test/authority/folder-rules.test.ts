@@ -7,7 +7,7 @@ const reader = createShellReader()
 afterAll(() => reader.close())
 
 async function verdict(line: string, launch: AuthoritySettings): Promise<string> {
-  const place = { root: '/desk/project', home: '/home/me', isTrusted: true }
+  const place = { root: '/desk/Project', home: '/home/me', isTrusted: true }
   const { verdict, by } = await explainCommand(line, { layers: { launch }, place, read: reader.read })
   return `${verdict} ${by}`
 }

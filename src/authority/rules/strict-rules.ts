@@ -31,6 +31,7 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
     const run = exec && (exec.all ?? exec.commands(call.shell!))
     if (run) return run
     const from = root === undefined ? place : { ...place, root }
+    const rootForm = from.root === undefined ? undefined : canonicalPath(from.root, from)
     const wanted = new Map<Bucket, Set<string>>()
     for (const fact of factsOf(call)) {
       const bucket = byEffect.get(nameOf(fact))
@@ -39,7 +40,7 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
       const texts = wanted.get(bucket) ?? new Set()
       wanted.set(bucket, texts)
       for (const text of textsOf(fact, from)) texts.add(text)
-      const inside = isWholeFolder(fact) ? lookUpInside(bucket, textsOf(fact, from), from.root) : undefined
+      const inside = isWholeFolder(fact) ? lookUpInside(bucket, textsOf(fact, from), rootForm) : undefined
       if (inside) return inside
     }
     const effort = createEffort()
