@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import type { AuditRecord, AuditSink, Decision } from '../core/authority.ts'
 import type { Clock } from '../core/clock.ts'
 import { createIds, systemClock } from '../core/clock.ts'
+import { CodedError } from '../core/errors.ts'
 import type { Interact, InteractionResponse } from '../core/interaction.ts'
 import type { Extension } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
@@ -212,6 +213,11 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     attach: (interactor) => interactions.attach(interactor),
     async answer(session, callId, { decision, by = 'user', note }) {
       const pending = session.pending.find((one) => one.callId === callId)
+      if (pending?.decision)
+        throw new CodedError(
+          'Session/InteractionAlreadyAnswered',
+          `call "${callId}" was answered before with "${pending.decision}"; the first answer counts`,
+        )
       const digest = pending?.digest ?? ''
       const key = await shared.key()
       const mac = decision === 'allow' && { mac: key.sign({ sessionId: session.id, callId, digest, decision, by }) }

@@ -80,6 +80,18 @@ describe('a question outlives its process', () => {
     await elsewhere.close()
   })
 
+  test('an answer that comes after the first was taken in gets an error, and changes nothing', async () => {
+    const home = await tempHome()
+    const { store, tools, ran } = await halted(home)
+    const elsewhere = createAuthority({ home })
+    await elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'deny', by: 'ann' })
+    await guarded(['I see.'], { ...nobody, home }, { tools, session: await loadSession(store, 's') }).agent.run()
+    const late = elsewhere.answer(await loadSession(store, 's'), '1', { decision: 'allow', by: 'bob' })
+    await expect(late).rejects.toThrow('no call "1" waits for an answer')
+    expect(ran).toEqual([])
+    await elsewhere.close()
+  })
+
   test('PI-13 an approval that somebody wrote into the log without the key is none', async () => {
     const home = await tempHome()
     const { store, tools, ran } = await halted(home)
