@@ -57,15 +57,18 @@ async function bundleInto(dist: string): Promise<void> {
 const engine =
   /\/src\/core\/|\/sessions\/(session|memory-store|stores)\.ts|\/interop\/(anthropic|detect|fields|openai)\.ts|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
 
-/** Each subpath of the package by where its code goes. */
+/** Each subpath of the package, and the command line, by where its code goes. */
 function entries(): Record<string, string> {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { 'libero-source': string; default: string }>
   }
   const targets = Object.values(exports).filter((target) => typeof target === 'object')
-  return Object.fromEntries(
-    targets.map((target) => [target.default.replace(/^\.\/dist\/|\.js$/g, ''), target['libero-source']]),
-  )
+  return {
+    'cli/main': './src/cli/main.ts',
+    ...Object.fromEntries(
+      targets.map((target) => [target.default.replace(/^\.\/dist\/|\.js$/g, ''), target['libero-source']]),
+    ),
+  }
 }
 
 if (import.meta.main) {

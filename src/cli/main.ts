@@ -1,10 +1,4 @@
-const [command, ...args] = process.argv.slice(2)
+import { libero } from './libero.ts'
+import { endWith, processIo } from './process-io.ts'
 
-if (command === 'policy') {
-  const { policy } = await import('./policy.ts')
-  const io = { cwd: process.cwd(), out: console.log, err: console.error }
-  process.exitCode = await policy(args, io)
-} else {
-  const { demo } = await import('./demo.ts')
-  await demo(process.stdout)
-}
+await endWith(await libero(process.argv.slice(2), processIo()))

@@ -1,6 +1,10 @@
 import type { Agent } from '../core/agent.ts'
 import type { LogEntry } from '../core/log.ts'
 
+/** What events are made of, for wires and screens: they know nothing below this layer. */
+export type { LogEntry, RunStatus } from '../core/log.ts'
+export type { SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from '../core/turn.ts'
+
 /** The version of this stream's shape; it changes when a reader of the old shape could misunderstand the new one. */
 export const eventVersion = 1
 

@@ -1,7 +1,7 @@
 import type { Extension, Run } from '../core/run.ts'
 import type { Message, SessionTurn } from '../core/turn.ts'
 import { compact, shownMessages } from './compaction/compact.ts'
-import { type Limits, limitsOf } from './compaction/limits.ts'
+import { fitsAnywhere, type Limits, limitsOf } from './compaction/limits.ts'
 import { sizeOfAll } from './compaction/sizes.ts'
 
 /**
@@ -15,8 +15,10 @@ export function summaryCompaction(): Extension {
       if (run.behavior.compactStrategy !== 'summary') return
       hooks.hook('request:prepare', async (request) => {
         const { turnId, model, messages } = request
+        const size = sizeOfAll(messages)
+        if (fitsAnywhere(run, size)) return
         const limits = await limitsOf(run, request)
-        const isTooBig = limits.measure(sizeOfAll(messages)) > limits.limit
+        const isTooBig = limits.measure(size) > limits.limit
         if (!isTooBig || !(hasGrown(run, limits) || isOtherModel(run, model))) return
         const stored = shownMessages(run)
         if (await compact(run, { turnId, model, limits, asksModel: true }))

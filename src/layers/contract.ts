@@ -3,9 +3,10 @@ import type { ErrorClass } from '../core/errors.ts'
 import type { JsonSchema, ReplayClass } from '../core/tool.ts'
 import type { ToolHost } from './host.ts'
 
-/** The version of this contract, and of the library that offers it. */
+/** The library that offers this contract. */
+export { version as coreVersion } from '../core/version.ts'
+
 export const contractVersion = '1.0.0'
-export const coreVersion = '0.1.0'
 
 /** A tool that lies in a file. Everything it may use of the world outside itself comes with `host`. */
 // biome-ignore lint/suspicious/noExplicitAny: each tool knows its own input; `defineToolFile` gives it its type

@@ -1,4 +1,4 @@
-import type { ToolOrigin } from '../core/authority.ts'
+import type { Effect, ToolOrigin } from '../core/authority.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { Layer } from './discover.ts'
 import type { LiveTool } from './live-tool.ts'
@@ -17,6 +17,8 @@ export interface ToolListing {
   readonly path?: string
   readonly digest?: string
   readonly state: ToolState
+  /** What it says it does; absent where that depends on the input, is not said, or would not be believed. */
+  readonly effects?: readonly Effect[]
   /** Whose place it takes. */
   readonly shadows?: readonly ToolOrigin[]
   readonly diagnostic?: string
@@ -56,12 +58,14 @@ export function byName(items: readonly ToolItem[]): [string, ToolItem[]][] {
 
 /** An item for people, with those it hides. */
 export function listingOf(item: ToolItem, items: readonly ToolItem[]): ToolListing {
-  const { name, origin, state, diagnostic } = item
+  const { name, origin, state, diagnostic, tool, loaded } = item
+  const effects = origin.layer === 'project' ? undefined : (tool ?? loaded?.contract)?.effects
   const shadows = state === 'active' ? items.filter((other) => other.name === name && other.state === 'shadowed') : []
   return {
     name,
     ...origin,
     state,
+    ...(Array.isArray(effects) && { effects }),
     ...(shadows.length > 0 && { shadows: shadows.map((other) => other.origin) }),
     ...(diagnostic !== undefined && { diagnostic }),
   }

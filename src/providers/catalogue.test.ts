@@ -251,3 +251,19 @@ describe('a window is known where the list has one', () => {
     expect(await costOf('google', 'gemini-2.5-pro', usage)).toBeGreaterThan(0)
   })
 })
+
+describe('the models of a provider', () => {
+  test('are those of the price list under its own name for it', async () => {
+    const { models } = createCatalogue()
+    expect(await models('anthropic')).toContain('claude-haiku-4-5')
+    expect(await models('xai')).toEqual(expect.arrayContaining([expect.stringMatching(/^grok-/)]))
+    expect(await models('my-openai-proxy')).toEqual([])
+  })
+
+  test('are none where the list is not installed, or has nothing to say about servers at home', async () => {
+    expect(await createCatalogue({}, absent).models('anthropic')).toEqual([])
+    const { load, loads } = counted()
+    expect(await createCatalogue({}, load).models('ollama')).toEqual([])
+    expect(loads()).toBe(0)
+  })
+})

@@ -38,11 +38,16 @@ export function createCatalogue(
     return found.get(key)
   }
 
-  function find(provider: string, model: string): PricedProvider | undefined {
+  function providerOf(provider: string): PricedProvider | undefined {
     const providerId = Object.hasOwn(providerIds, provider) ? providerIds[provider] : provider
     const listed = providerId === undefined ? undefined : source?.findProvider({ providerId })
     // The package guesses at names it does not know: a host's "my-openai-proxy" would be billed like OpenAI.
-    if (!listed || listed.id !== providerId) return undefined
+    return listed?.id === providerId ? listed : undefined
+  }
+
+  function find(provider: string, model: string): PricedProvider | undefined {
+    const listed = providerOf(provider)
+    if (!listed) return undefined
     try {
       const priced = source?.calcPrice({}, bare(model), { provider: listed })
       return priced ? { ...listed, models: [priced.model] } : undefined
@@ -85,6 +90,11 @@ export function createCatalogue(
       }
       return Object.keys(info).length > 0 ? info : undefined
     },
+    async models(provider) {
+      if (!isLocal(provider)) await (loading ??= read())
+      const ids = (providerOf(provider)?.models ?? []).map((model) => (model as { id?: unknown }).id)
+      return ids.filter((id) => typeof id === 'string')
+    },
   }
 }
 
@@ -98,6 +108,8 @@ export interface Catalogue {
     at?: Date,
   ): number | undefined | Promise<number | undefined>
   modelInfo(provider: string, model: string): Promise<ModelInfo | undefined>
+  /** The models of a provider that are listed; it may have others. */
+  models(provider: string): Promise<readonly string[]>
 }
 
 /** Tokens as a turn counts them: `input` excludes what was read from or written to the cache. */

@@ -17,6 +17,8 @@ export interface EnterOptions {
   readonly interact?: Interact
   readonly audit?: AuditSink
   readonly signal?: AbortSignal
+  /** What a notice says to do where nobody could be asked. Default: what a program would do. */
+  readonly advice?: string
 }
 
 /**
@@ -72,7 +74,11 @@ async function standingOf(place: Place, options: EnterOptions): Promise<Standing
   const names = await projectNames(root)
   const answer = await askAboutProject(root, names, options)
   if (answer.choice === undefined)
-    return restricted(options, root, `${shown} is not trusted: ${answer.why}. ${leftOut} ${howToGrant(root)}`)
+    return restricted(
+      options,
+      root,
+      `${shown} is not trusted: ${answer.why}. ${leftOut} ${options.advice ?? howToGrant(root)}`,
+    )
   if (!isSamePlace(place, await placeOf(root)))
     return restricted(options, root, `Another folder was put at ${shown} while the question was open. ${leftOut}`)
   await note(options, events[answer.choice], root)

@@ -28,7 +28,7 @@ const single: readonly (readonly [string, ItemKind])[] = [
   ['AGENTS.md', 'instructions'],
   ['CLAUDE.md', 'instructions'],
   ['.libero/authority.json', 'settings'],
-  ['.libero/settings.json', 'settings'],
+  ['.libero/config.json', 'settings'],
   ['.libero/mcp.json', 'mcp'],
 ]
 const folders: readonly (readonly [string, ItemKind])[] = [

@@ -34,6 +34,11 @@ export async function limitsOf(run: Run, request: Asked): Promise<Limits> {
   return { limit: Math.max(room * 0.75 - overhead, room * 0.25), hard, measure: weigh, weigh }
 }
 
+/** Whether it is less than a quarter of the smallest window there is: then nobody has to know the model's own. */
+export function fitsAnywhere({ behavior: { compactThreshold } }: Run, size: Size): boolean {
+  return compactThreshold === defaultBehavior.compactThreshold && asBytes(size) < 3000
+}
+
 /** Every byte that is sent. */
 export const asBytes = ({ text, media }: Size): number => text + media
 

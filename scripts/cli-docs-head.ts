@@ -1,0 +1,56 @@
+import { exitCodes } from '../src/cli/exit-codes.ts'
+
+const meanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  done: 'It is done',
+  error: 'It failed; one sentence on stderr says why, and what to do next',
+  usage: 'It was called in a way that means nothing, or a settings file cannot be used',
+  permission: 'Something has to be allowed, and nobody could be asked; the session waits for the answer',
+  budget: 'A limit was reached (`--max-turns`, `--max-cost`)',
+  interrupted: 'It was interrupted with Ctrl-C; the session is kept',
+  terminated: 'It was ended by SIGTERM; the session is kept',
+  closed: 'Whoever read its output went away',
+  hungUp: 'Its terminal was closed; the session is kept',
+}
+
+const codes = Object.entries(exitCodes)
+  .sort(([, a], [, b]) => a - b)
+  .map(([name, code]) => `| ${code} | ${meanings[name as keyof typeof exitCodes]} |`)
+
+/** The part of docs/cli.md that is written by hand. */
+export const head = `# The command line
+
+<!-- Made by scripts/cli-docs.ts from the commands themselves; change those, or the head in scripts/cli-docs-head.ts. -->
+
+\`\`\`
+libero "find the failing test and fix it"
+\`\`\`
+
+works on a task in this folder, and asks before it does harm. In the repository it is \`npm start -- "…"\`. Without a key it finds Ollama or LM Studio on this machine, or takes the \`offline\` model, which needs neither a key nor a network. \`libero doctor\` says what works here, and every command has \`--help\`.
+
+## Streams
+
+- **stdout** gets the answer and nothing else, so that it can be piped: \`libero -q "…" > answer.md\`. With \`--json\` or \`--events\` it gets JSON lines.
+- **stderr** gets everything about the answer: tools, diffs, questions, cost, notices, errors.
+- **stdin**, where it is not a terminal, is added to the task: \`git diff | libero "review this"\`.
+- Colours and moving lines appear on a terminal only. What comes from models, tools and files cannot move the cursor: control characters are shown, not sent.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+${codes.join('\n')}
+
+An error is one sentence on stderr, with the next step.
+
+## Files
+
+| file | what it is |
+|---|---|
+| \`~/.libero/config.json\` | your settings; \`libero config\` shows and changes them |
+| \`~/.libero/authority.json\` | further rules about what may be done; see [the authority](authority.md) |
+| \`~/.libero/credentials.json\` | keys and logins, for you alone; \`libero login\` |
+| \`~/.libero/trust.json\` | which projects you trust |
+| \`~/.libero/sessions.db\` | your sessions; see [sessions](sessions.md) |
+| \`.libero/\` in a project | its settings, tools and more; nothing of it is read before you trust it |
+
+With \`LIBERO_HOME\` all of your own files are in another folder.`

@@ -1,0 +1,35 @@
+import type { Command } from './command.ts'
+
+/** Every command, by name and in the order of the help. Only the one that is called is loaded. */
+export const commands: readonly Listed[] = [
+  entry('run', 'Work on a task (what `libero "task"` does)', () => import('./commands/run.ts')),
+  entry(
+    'sessions',
+    'List, show, resume, fork, export, import and delete sessions',
+    () => import('./commands/sessions.ts'),
+  ),
+  entry('tools', 'Show the tools an agent has here, and where each comes from', () => import('./commands/tools.ts')),
+  entry('trust', 'Say what a project may bring: tools, settings, instructions', () => import('./commands/trust.ts')),
+  entry('policy', 'Explain what would be decided about a command, or test rules', () => import('./commands/policy.ts')),
+  entry('models', 'List models and what they cost', () => import('./commands/models.ts')),
+  entry('login', 'Store a key, or log in through the browser', () => import('./commands/login.ts')),
+  entry('logout', 'Forget a stored key or login', () => import('./commands/logout.ts')),
+  entry('config', 'Show or change settings', () => import('./commands/config.ts')),
+  entry('doctor', 'Say what works on this machine, and how to mend the rest', () => import('./commands/doctor.ts')),
+  entry('completion', 'Print completions for a shell', async () => {
+    const { completion } = await import('./commands/completion.ts')
+    return { command: completion(() => Promise.all(commands.map((listed) => listed.load()))) }
+  }),
+  entry('demo', 'Watch it fix a failing test, without a key or a network', () => import('./commands/demo.ts')),
+  entry('rpc', 'Be driven by another program, over zot’s protocol', () => import('./commands/rpc.ts')),
+]
+
+export interface Listed {
+  readonly name: string
+  readonly summary: string
+  load(): Promise<Command>
+}
+
+function entry(name: string, summary: string, load: () => Promise<{ readonly command: Command }>): Listed {
+  return { name, summary, load: async () => (await load()).command }
+}

@@ -1,0 +1,55 @@
+import { defineCommand } from '../command.ts'
+
+export const command = defineCommand({
+  name: 'config',
+  summary: 'Show or change settings',
+  about: [
+    'Settings are read from config.json in your own folder (~/.libero) and from .libero/config.json of a project you trust, which can only make things stricter. Flags of a command count more than both.',
+    'Keys are not among them: those are stored by libero login, or come from the environment.',
+  ],
+  defaultCommand: 'show',
+  commands: [
+    defineCommand({
+      name: 'show',
+      summary: 'Show every setting, and where it comes from',
+      flags: { json: { type: 'boolean', says: 'Print JSON' } },
+      run: async ({ values }, io) => (await import('../config/show.ts')).showConfig(values, io),
+    }),
+    defineCommand({
+      name: 'get',
+      summary: 'Print one setting; exit code 1 where it is not set',
+      words: '<key>',
+      mostWords: 1,
+      run: async ({ words }, io) => (await import('../config/show.ts')).printSetting(words[0], io),
+    }),
+    defineCommand({
+      name: 'set',
+      summary: 'Change a setting in your own config.json',
+      words: '<key> <value>',
+      about: ['A value is JSON or plain text. A list may be given as several words.'],
+      run: async ({ words }, io) => (await import('../config/change.ts')).setSetting(words, io),
+    }),
+    defineCommand({
+      name: 'unset',
+      summary: 'Take a setting out of your own config.json',
+      words: '<key>',
+      mostWords: 1,
+      run: async ({ words }, io) => (await import('../config/change.ts')).unsetSetting(words[0], io),
+    }),
+    defineCommand({
+      name: 'path',
+      summary: 'Print where your own config.json is',
+      run: async (_, io) => (await import('../config/show.ts')).printPath(io),
+    }),
+  ],
+  examples: [
+    { line: 'libero config', says: 'What holds here, and which file says so' },
+    { line: 'libero config set model anthropic/claude-sonnet-4-5', says: 'The model for every run' },
+    { line: 'libero config set deny net "shell:git push"', says: 'A list, word by word' },
+    {
+      line: `libero config set providers.mine '{"baseURL": "http://127.0.0.1:8000/v1", "model": "m"}'`,
+      says: 'A server of your own, for --provider mine',
+    },
+    { line: 'libero config unset maxCost', says: 'Back to the default' },
+  ],
+})

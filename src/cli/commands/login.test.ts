@@ -1,0 +1,205 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PassThrough } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type TestIo, testIo } from '../../../test/cli-io.ts'
+import { command } from './login.ts'
+import { command as logout } from './logout.ts'
+
+let io: TestIo
+beforeEach(async () => {
+  io = await testIo()
+})
+afterEach(() => io.remove())
+
+const key = 'sk-test-0123456789abcdef'
+const run = (words: string[], values = {}): Promise<number> => command.run!({ words, values }, io)
+const forget = (words: string[], values = {}): Promise<number> => logout.run!({ words, values }, io)
+const stored = async (): Promise<unknown> =>
+  JSON.parse(await readFile(join(io.home, 'credentials.json'), 'utf8').catch(() => '{}'))
+
+function pipe(text: string): void {
+  io.stdin.end(text)
+}
+
+describe('a key from stdin', () => {
+  test('is stored for its owner alone, and never shown', async () => {
+    pipe(`${key}\n`)
+    expect(await run(['groq'], { 'key-stdin': true })).toBe(0)
+    expect(await stored()).toEqual({ groq: { type: 'api_key', key } })
+    if (process.platform !== 'win32') expect((await stat(join(io.home, 'credentials.json'))).mode & 0o777).toBe(0o600)
+    expect(io.errText()).toContain('stored for groq in ')
+    expect(io.errText() + io.outText()).not.toContain(key)
+  })
+
+  test.each([
+    ['a blank', `${key} ${key}`, 'no blanks or line breaks'],
+    ['a line break', `${key}\n${key}`, 'no blanks or line breaks'],
+    ['a control character', `${key}\u001b[2J`, 'no such letters'],
+    ['nothing', ' \n', '--key-stdin found nothing on stdin'],
+    ['a book', 'x'.repeat(9000), 'a key of 9000 characters is none'],
+  ])('with %s in it is refused without being shown, and nothing is stored', async (_, text, words) => {
+    pipe(text)
+    const failing = run(['groq'], { 'key-stdin': true })
+    await expect(failing).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(words) })
+    await expect(failing).rejects.not.toThrow(key)
+    expect(await stored()).toEqual({})
+  })
+
+  test('is for the provider that --openai or --anthropic names, too', async () => {
+    pipe(key)
+    await run([], { 'key-stdin': true, anthropic: true })
+    expect(await stored()).toHaveProperty('anthropic')
+    await expect(run(['groq'], { openai: true })).rejects.toThrow('one provider at a time')
+  })
+
+  test('says so when the environment counts before it', async () => {
+    io.env.GROQ_API_KEY = 'other'
+    pipe(key)
+    await run(['groq'], { 'key-stdin': true })
+    expect(io.errText()).toContain('GROQ_API_KEY is set and counts before it')
+  })
+})
+
+describe('a key as an argument', () => {
+  test.each([[['openai', key]], [[key]], [['AIzaSyA-0123456789']]])(
+    'is refused and not repeated: %#',
+    async (words) => {
+      const failing = run(words)
+      await expect(failing).rejects.toThrow('a key is never an argument')
+      for (const word of words.filter((one) => one !== 'openai')) await expect(failing).rejects.not.toThrow(word)
+      expect(await stored()).toEqual({})
+    },
+  )
+})
+
+test('where nobody can type, the way to pipe a key in is said', async () => {
+  await expect(run(['openai'])).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('libero login openai --key-stdin < key.txt'),
+  })
+  await expect(run([])).rejects.toThrow('login needs a provider, one of anthropic, openai')
+  await expect(run(['opnai'])).rejects.toThrow('did you mean openai?')
+  await expect(run(['offline'])).rejects.toThrow('offline needs no key')
+  await expect(run(['groq'], { browser: true })).rejects.toThrow('--browser works for openai only')
+})
+
+describe('--check', () => {
+  const asked: { address: string; headers: Headers }[] = []
+  beforeEach(() => {
+    asked.length = 0
+  })
+  const answering = (status: number): typeof fetch => {
+    return async (address, init) => {
+      asked.push({ address: String(address), headers: new Headers(init?.headers) })
+      return new Response('{}', { status })
+    }
+  }
+
+  test.each([
+    ['openai', 'https://api.openai.com/v1/models', 'authorization', `Bearer ${key}`],
+    ['anthropic', 'https://api.anthropic.com/v1/models?limit=1', 'x-api-key', key],
+    ['google', 'https://generativelanguage.googleapis.com/v1beta/models?pageSize=1', 'x-goog-api-key', key],
+    ['openrouter', 'https://openrouter.ai/api/v1/key', 'authorization', `Bearer ${key}`],
+  ])('asks %s for its models, and stores the key when it answers', async (provider, address, header, value) => {
+    io.fetch = answering(200)
+    pipe(key)
+    await run([provider], { 'key-stdin': true, check: true })
+    expect(asked.map((request) => [request.address, request.headers.get(header)])).toEqual([[address, value]])
+    expect(await stored()).toHaveProperty(provider)
+  })
+
+  test.each([
+    [401, 'groq does not accept this key (HTTP 401), and nothing was stored'],
+    [500, 'groq could not be asked about the key (HTTP 500), and nothing was stored'],
+  ])('stores nothing when the answer is %i', async (status, words) => {
+    io.fetch = answering(status)
+    pipe(key)
+    await expect(run(['groq'], { 'key-stdin': true, check: true })).rejects.toThrow(words)
+    expect(await stored()).toEqual({})
+  })
+
+  test('stores nothing when there is no network', async () => {
+    io.fetch = async () => {
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'ENOTFOUND' }) })
+    }
+    pipe(key)
+    await expect(run(['groq'], { 'key-stdin': true, check: true })).rejects.toThrow(
+      '(ENOTFOUND), and nothing was stored: check the network',
+    )
+  })
+})
+
+describe('at a terminal', () => {
+  function atTerminal(): PassThrough {
+    const stdin = Object.assign(io.stdin, { isTTY: true, setRawMode: () => {} })
+    Object.assign(io.stderr, { isTTY: true, columns: 80, rows: 24 })
+    return stdin
+  }
+
+  test('the provider is chosen from a list and the key is typed unseen', async () => {
+    const stdin = atTerminal()
+    const running = run([])
+    await expect.poll(() => io.errText()).toContain('which provider?')
+    expect(io.errText()).toContain('  1  anthropic')
+    stdin.write('2\r')
+    await expect.poll(() => io.errText()).toContain('the key of openai')
+    await expect.poll(() => io.errText()).toContain('what you type is not shown')
+    stdin.write(`${key}\r`)
+    expect(await running).toBe(0)
+    expect(await stored()).toEqual({ openai: { type: 'api_key', key } })
+    expect(io.errText() + io.outText()).not.toContain('0123456789abcdef')
+  })
+
+  test.each([
+    ['Esc', '\u001b', 'no key was given, and nothing was stored'],
+    ['Ctrl-C', '\u0003', 'the login was stopped, and nothing was stored'],
+  ])('%s stores nothing', async (_, pressed, message) => {
+    const stdin = atTerminal()
+    const running = run(['openai'])
+    running.catch(() => {})
+    await expect.poll(() => io.errText()).toContain('what you type is not shown')
+    stdin.write(pressed)
+    await expect(running).rejects.toMatchObject({ exitCode: 130, message })
+    expect(await stored()).toEqual({})
+  })
+})
+
+test('the list shows names, kinds and ends, and no secret', async () => {
+  await mkdir(io.home)
+  const credentials = {
+    groq: { type: 'api_key', key },
+    openai: { type: 'oauth', access: 'secret-access', refresh: 'secret-refresh', expires: Date.UTC(2020, 0, 1) },
+    'x\u001b[2J': { type: 'api_key', key },
+  }
+  await writeFile(join(io.home, 'credentials.json'), JSON.stringify(credentials))
+  expect(await run([], { list: true })).toBe(0)
+  expect(io.outText()).toBe('groq  key\nopenai  login, expired 2020-01-01T00:00:00.000Z\nx␛[2J  key\n')
+})
+
+describe('logout', () => {
+  beforeEach(async () => {
+    await mkdir(io.home)
+    await writeFile(
+      join(io.home, 'credentials.json'),
+      JSON.stringify({ groq: { type: 'api_key', key }, xai: { type: 'api_key', key } }),
+    )
+  })
+
+  test('forgets one, and says where a key still is', async () => {
+    io.env.GROQ_API_KEY = 'k'
+    expect(await forget(['groq'])).toBe(0)
+    expect(await stored()).toEqual({ xai: { type: 'api_key', key } })
+    expect(io.errText()).toBe('forgot what was stored for groq\nGROQ_API_KEY is still set in the environment\n')
+    expect(await forget([])).toBe(0)
+    expect(await stored()).toEqual({})
+    await expect(forget([])).rejects.toThrow('nothing is stored')
+  })
+
+  test('asks which one where there are several, and forgets all only when told', async () => {
+    await expect(forget([])).rejects.toThrow('which one? Stored are groq, xai; name it, or add --all')
+    await expect(forget(['openai'])).rejects.toThrow('nothing is stored for openai; stored are: groq, xai')
+    await forget([], { all: true })
+    expect(await stored()).toEqual({})
+  })
+})

@@ -1,0 +1,34 @@
+import { UsageError } from '../cli-error.ts'
+import { defineCommand } from '../command.ts'
+
+/** `libero login`. */
+export const command = defineCommand({
+  name: 'login',
+  summary: 'Store a key, or log in through the browser',
+  words: '[provider]',
+  about: [
+    'The key is asked for and not shown, or read from stdin; it is never an argument, which other users of this machine could read. It is stored in credentials.json in your own folder (LIBERO_HOME, else ~/.libero), which only you may read. A variable of the environment, such as ANTHROPIC_API_KEY, counts before it.',
+  ],
+  flags: {
+    'key-stdin': { type: 'boolean', says: 'Read the key from stdin' },
+    browser: { type: 'boolean', says: 'Log in with a ChatGPT account in the browser (openai only)' },
+    check: { type: 'boolean', says: 'Ask the service whether it accepts the key before it is stored' },
+    list: { type: 'boolean', says: 'Show what is stored, without the secrets' },
+    openai: { type: 'boolean', says: 'The same as the word openai' },
+    anthropic: { type: 'boolean', says: 'The same as the word anthropic' },
+  },
+  examples: [
+    { line: 'libero login anthropic', says: 'Asks for the key' },
+    { line: 'libero login openai --browser', says: 'With a ChatGPT account' },
+    { line: 'libero login groq --key-stdin --check < key.txt', says: 'For a script' },
+    { line: 'libero login --list', says: 'What is stored, and until when it is valid' },
+  ],
+  async run({ values, words }, io) {
+    const { openai, anthropic, ...rest } = values
+    const named = [...words, ...(openai ? ['openai'] : []), ...(anthropic ? ['anthropic'] : [])]
+    if (words.length > 1) throw (await import('../login/key-as-word.ts')).keyAsWord()
+    if (named.length > 1) throw new UsageError('login takes one provider at a time')
+    const { list, logIn } = await import('../login/log-in.ts')
+    return rest.list ? list(io) : logIn(named[0], rest, io)
+  },
+})

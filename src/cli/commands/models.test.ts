@@ -1,0 +1,78 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type TestIo, testIo } from '../../../test/cli-io.ts'
+import { knownProviders } from '../setup/providers.ts'
+import { command } from './models.ts'
+
+let io: TestIo
+beforeEach(async () => {
+  io = await testIo()
+})
+afterEach(() => io.remove())
+
+const run = (words: string[], values = {}): Promise<number> => command.run!({ words, values }, io)
+
+test('the models of a provider are listed with window and price, the default first and marked', async () => {
+  expect(await run(['anthropic'])).toBe(0)
+  const [head, first] = io.outText().split('\n')
+  expect(head).toMatch(/^model +context +output +thinks +in \$\/M +out \$\/M$/)
+  expect(first).toMatch(/^anthropic\/claude-sonnet-5 \* +\S+k?M? +yes +\d/)
+  expect(io.outText()).toMatch(/^anthropic\/claude-haiku-4-5 +200k +64k +yes +1\.00 +5\.00$/m)
+})
+
+test('prices of models with tiers are those of a short prompt', async () => {
+  await run(['google'], { json: true })
+  const { models } = JSON.parse(io.outText())
+  expect(models.find(({ id }: { id: string }) => id === 'gemini-2.5-pro')).toMatchObject({
+    inputPrice: 1.25,
+    outputPrice: 10,
+  })
+})
+
+test('without a provider only those that can be used are listed, and which one is used is said', async () => {
+  io.env.CEREBRAS_API_KEY = 'k'
+  await run([])
+  const providers = new Set(
+    io
+      .outText()
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split('/')[0]),
+  )
+  expect([...providers]).toEqual(['cerebras', 'offline'])
+  expect(io.errText()).toContain('used where no other is named: cerebras/gpt-oss-120b (CEREBRAS_API_KEY is set)')
+})
+
+test('models that are going out of use or write no text are left out unless all are wanted', async () => {
+  await run(['openai'], { json: true })
+  const some = JSON.parse(io.outText()).models.map(({ id }: { id: string }) => id)
+  expect(some.filter((id: string) => /embed|whisper|dall-e/.test(id))).toEqual([])
+  io.clear()
+  await run(['openai'], { json: true, all: true })
+  const all = JSON.parse(io.outText()).models
+  expect(all.length).toBeGreaterThan(some.length)
+})
+
+test('a server of this machine says itself what it has, with hostile names made visible', async () => {
+  io.fetch = async () => Response.json({ data: [{ id: 'qwen3:8b' }, { id: 'x\u001b[2J' }] })
+  expect(await run(['ollama'])).toBe(0)
+  expect(io.outText()).toMatch(/^ollama\/qwen3:8b \* +yes +free +free$/m)
+  expect(io.outText()).toContain('ollama/x␛[2J')
+})
+
+test('a server that does not answer is an error with the next step', async () => {
+  expect(await run(['ollama'])).toBe(1)
+  expect(io.errText()).toBe('ollama does not answer on this machine, or has no model: start it, then try again\n')
+})
+
+test('a provider that does not exist is a usage error', async () => {
+  await expect(run(['antropic'])).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('did you mean anthropic?'),
+  })
+})
+
+test('the help tells the order in which providers are looked for', () => {
+  const order = [...knownProviders({}).values()].filter(({ isFree }) => !isFree).map(({ name }) => name)
+  expect(command.about?.join(' ')).toContain(`the first of ${order.join(', ')} and those of the config`)
+})

@@ -1,0 +1,79 @@
+import { defineCommand } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import type { Config } from '../setup/config.ts'
+
+/** `libero models`. */
+export const command = defineCommand({
+  name: 'models',
+  summary: 'List models and what they cost',
+  words: '[provider]',
+  mostWords: 1,
+  about: [
+    'Without a provider: those of every provider there is a key for, of Ollama and LM Studio where they run, and of the offline model. The default of each is marked with *; prices are dollars per million tokens, from a list that is installed with Libero.',
+    'Which one a run takes: what --provider says; else --model, as in openai/gpt-5.5; else the config; else the first of anthropic, openai, openrouter, google, cerebras, groq, deepseek, mistral, together, fireworks, baseten, xai and those of the config that has a key in the environment; else the first that has a stored one; else Ollama or LM Studio, where one answers on this machine; else the offline model.',
+  ],
+  flags: {
+    all: { type: 'boolean', says: 'Also providers without a key, and models that are going out of use' },
+    json: { type: 'boolean', says: 'One JSON object on stdout: { models, chosen }' },
+  },
+  examples: [
+    { line: 'libero models', says: 'What can be used here' },
+    { line: 'libero models anthropic --json', says: 'For a script' },
+  ],
+  async run({ values: { all = false, json = false }, words: [provider] }, io) {
+    const { config } = await (await import('../setup/config.ts')).loadConfig({ home: io.home })
+    const names = provider === undefined ? await usable(config, io, all) : [provider]
+    const { listModels } = await import('../setup/model-list.ts')
+    const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
+    const chosen = await chosenOf(provider, config, io)
+    if (json) io.out(JSON.stringify({ models, ...(chosen && { chosen }) }))
+    else {
+      const { modelTable } = await import('../setup/model-table.ts')
+      for (const line of modelTable(models)) io.out(line)
+      if (models.length === 0) io.err(await nothing(provider ?? ''))
+      else if (chosen) io.err(`used where no other is named: ${chosen.provider}/${chosen.model} (${chosen.why})`)
+    }
+    return models.length === 0 && !json ? exitCodes.error : exitCodes.done
+  },
+})
+
+async function usable(config: Config, io: Io, all: boolean): Promise<string[]> {
+  const [{ knownProviders }, { storedNames, variableOf }] = await Promise.all([
+    import('../setup/providers.ts'),
+    import('../setup/keys.ts'),
+  ])
+  const stored = await storedNames(io)
+  return [...knownProviders(config).values()]
+    .filter((provider) => all || provider.isFree || variableOf(provider, io) || stored.has(provider.name))
+    .map(({ name }) => name)
+}
+
+interface Chosen {
+  readonly provider: string
+  readonly model: string
+  readonly why: string
+}
+
+/** What a run would take; nothing where it could not begin. */
+async function chosenOf(provider: string | undefined, config: Config, io: Io): Promise<Chosen | undefined> {
+  const [{ chooseModel }, { CliError }] = await Promise.all([
+    import('../setup/choose-model.ts'),
+    import('../cli-error.ts'),
+  ])
+  try {
+    const { name, model, why } = await chooseModel(provider === undefined ? {} : { provider }, config, io)
+    return { provider: name, model, why }
+  } catch (error) {
+    if (error instanceof CliError) return undefined
+    throw error
+  }
+}
+
+async function nothing(provider: string): Promise<string> {
+  const { fullyVisible } = await import('../../platform/visible-text.ts')
+  const name = fullyVisible(provider)
+  return name === 'ollama' || name === 'lmstudio'
+    ? `${name} does not answer on this machine, or has no model: start it, then try again`
+    : `no models of ${name} are known: name one with --model ${name}/<model>`
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { fakeIo, runLibero } from '../../../test/cli/fake-io.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'policy-'))
+})
+
+async function libero(...args: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
+  const io = fakeIo({ cwd: folder, home: join(folder, 'home') })
+  const { code, out, err } = await runLibero(['policy', ...args], io)
+  return { code, out: linesOf(out), err: linesOf(err) }
+}
+
+const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '')
+
+async function rules(text: unknown): Promise<string> {
+  const path = join(folder, 'rules.json')
+  await writeFile(path, JSON.stringify(text))
+  return path
+}
+
+describe('libero policy explain', () => {
+  test('prints one line of JSON with five fields, and 0 whatever the verdict', async () => {
+    const path = await rules({ mode: 'allowlist', allow: ['shell:ls'], deny: ['shell:rm', 'net'] })
+    const explained = async (line: string) => {
+      const { code, out, err } = await libero('explain', '--json', '--rules', path, '--', line)
+      expect([code, out.length, err]).toEqual([0, 1, []])
+      return JSON.parse(out[0]!)
+    }
+    expect(await explained('ls -la')).toEqual({
+      verdict: 'allow',
+      by: 'allow-rule',
+      rule: 'shell:ls',
+      why: 'allowed by "shell:ls" (launch)',
+      effects: ['exec', 'fs.read'],
+    })
+    expect(await explained('ls; rm x')).toMatchObject({ verdict: 'deny', by: 'deny-rule', rule: 'shell:rm' })
+    expect(await explained('wget x')).toMatchObject({ verdict: 'deny', rule: 'net' })
+    const asked = await explained('ls $(touch x)')
+    expect(asked).toMatchObject({ verdict: 'ask', rule: null })
+    expect(asked.why).toContain('a command substitution')
+  })
+
+  test('goes by the user’s own settings otherwise, and says it in words', async () => {
+    const { code, out } = await libero('explain', '--', 'ls', '-la')
+    expect(code).toBe(0)
+    expect(out).toEqual([
+      'ask (mode-gate): the mode is ask, and no rule or approval covers it',
+      'effects: exec, fs.read',
+    ])
+  })
+
+  test('says what is wrong with a file of rules, or with how it was called', async () => {
+    expect(await libero('explain', '--rules', join(folder, 'none.json'), '--', 'ls')).toMatchObject({
+      code: 2,
+      err: [expect.stringContaining('there is no such file'), 'See: libero policy --help'],
+    })
+    expect(await libero('explain', '--rules', await rules({ mode: 'wild' }), '--', 'ls')).toMatchObject({
+      code: 2,
+      err: [expect.stringContaining('InvalidSecurityMode'), expect.anything()],
+    })
+    expect(await libero('explain')).toMatchObject({ code: 2, out: [] })
+    expect(await libero('explain', '--colour', '--', 'ls')).toMatchObject({
+      code: 2,
+      err: [expect.stringContaining('--colour'), expect.anything()],
+    })
+    expect(await libero('explode')).toMatchObject({
+      code: 2,
+      err: [expect.stringContaining('explode'), expect.anything()],
+    })
+  })
+})
+
+describe('libero policy test', () => {
+  test('lets rules try their own examples', async () => {
+    const good = { rule: 'shell:git log', match: ['git log -5'], notMatch: ['git logout', 'git -c a=b log'] }
+    expect(await libero('test', await rules({ allow: [good] }))).toMatchObject({
+      code: 0,
+      out: [expect.stringContaining('1 rules')],
+    })
+    const bad = { rule: 'shell:git log', match: ['git push'] }
+    const { code, err } = await libero('test', await rules({ allow: [bad] }))
+    expect(code).toBe(1)
+    expect(err[0]).toContain('"git push" should match, and does not')
+  })
+})

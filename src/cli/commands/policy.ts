@@ -1,0 +1,68 @@
+import { UsageError } from '../cli-error.ts'
+import { defineCommand } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+const explain = defineCommand({
+  name: 'explain',
+  summary: 'What would be decided about a shell line, and why',
+  words: '-- <command>',
+  about: ['Runs nothing. Ends with 0 whatever the verdict, and with 2 where nothing could be told.'],
+  flags: {
+    json: { type: 'boolean', says: 'One line of JSON: verdict, by, rule, why, effects' },
+    rules: { type: 'string', value: 'file', says: 'Go by the rules in this file, in place of your settings' },
+  },
+  examples: [{ line: `libero policy explain -- 'ls; rm x'`, says: 'Which rule or mode would stop it' }],
+  async run({ values, words }, io) {
+    if (words.length === 0)
+      throw new UsageError(`there is no command to explain; write it as in: libero policy explain -- 'ls; rm x'`)
+    const { explainCommand } = await import('../../authority/rules/explain.ts')
+    const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
+    const { createTrustList } = await import('../../authority/trust/trust-list.ts')
+    const { cwd, home } = io
+    const isTrusted = (await createTrustList({ folder: home }).lookup(cwd))?.decision === 'trusted'
+    const layers = values.rules
+      ? { launch: await loadRulesFile(values.rules).catch(refuse) }
+      : (await (await import('../setup/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead: () => isTrusted }))
+          .layers
+    const place = { root: cwd, home: io.userHome, isTrusted }
+    const explanation = await explainCommand(words.join(' '), { layers, place, own: [home] })
+    if (values.json) io.out(JSON.stringify(explanation))
+    else {
+      const { fullyVisible } = await import('../../platform/visible-text.ts')
+      const { verdict, by, why, effects } = explanation
+      io.out(fullyVisible(`${verdict} (${by}): ${why}`))
+      io.out(`effects: ${effects.join(', ') || 'none'}`)
+    }
+    return exitCodes.done
+  },
+})
+
+const test = defineCommand({
+  name: 'test',
+  summary: 'Whether rules do what their own examples say',
+  words: '<file>',
+  mostWords: 1,
+  about: ['Ends with 1 where an example fails, and names it.'],
+  examples: [{ line: 'libero policy test rules.json', says: 'Tries every match and notMatch in the file' }],
+  async run({ words: [path] }, io) {
+    if (path === undefined) throw new UsageError('policy test takes one file')
+    const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
+    const { allow = [], ask = [], deny = [], allowlist = [] } = await loadRulesFile(path).catch(refuse)
+    io.out(`${path}: ${[allow, ask, deny, allowlist].flat().length} rules, all as their examples say`)
+    return exitCodes.done
+  },
+})
+
+/** Rules that cannot be read are a mistake of whoever calls; those that fail their own examples are a finding. */
+async function refuse(error: unknown): Promise<never> {
+  const { CodedError } = await import('../../core/errors.ts')
+  const isFinding = error instanceof CodedError && error.code === 'RuleTestFailed'
+  if (!(error instanceof CodedError) || isFinding) throw error
+  throw new UsageError(error.message, { cause: error })
+}
+
+export const command = defineCommand({
+  name: 'policy',
+  summary: 'Explain what would be decided about a command, or test rules',
+  commands: [explain, test],
+})

@@ -1,0 +1,58 @@
+import { UsageError } from '../cli-error.ts'
+import { defineCommand } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+export const command = defineCommand({
+  name: 'trust',
+  summary: 'Say what a project may bring: tools, settings, instructions',
+  words: '[folder]',
+  mostWords: 1,
+  about: [
+    'A project can run things as you and steer the model: its tools, settings and instructions are used only once you trust it. In a terminal you are asked when you work there for the first time.',
+    'Where nobody can be asked, look through the project, then grant exactly what you saw by its digest. What changes afterwards is left out again.',
+  ],
+  flags: {
+    digest: { type: 'string', value: 'sha256:…', says: 'Trust the project as it is, if this is its digest' },
+    revoke: { type: 'boolean', says: 'Trust it no more, in programs that run too' },
+    list: { type: 'boolean', says: 'Show every decision there is' },
+  },
+  examples: [
+    { line: 'libero trust', says: 'What this project brings, its digest, and whether it is trusted' },
+    { line: 'libero trust --digest sha256:…', says: 'Trusts it as it was shown' },
+    { line: 'libero trust --revoke ../other', says: 'Takes it back' },
+  ],
+  async run({ values, words }, io) {
+    const { resolve } = await import('node:path')
+    const { createTrustList } = await import('../../authority/trust/trust-list.ts')
+    const { fullyVisible } = await import('../../platform/visible-text.ts')
+    const list = createTrustList({ folder: io.home })
+    const root = resolve(io.cwd, words[0] ?? '.')
+    const shown = fullyVisible(root)
+    if (values.list) {
+      for (const { canonicalPath, decision, grantedAt } of await list.list())
+        io.out(`${decision}  ${fullyVisible(canonicalPath)}  (${fullyVisible(String(grantedAt))})`)
+      return exitCodes.done
+    }
+    if (values.digest !== undefined && values.revoke)
+      throw new UsageError('--digest and --revoke do not go together; choose one of them')
+    if (values.revoke) {
+      await list.revoke(root)
+      io.out(`${shown} is not trusted any more`)
+      return exitCodes.done
+    }
+    const { describeNames, projectNames } = await import('../../authority/trust/project-names.ts')
+    const { projectDigest } = await import('../../authority/trust/project-items.ts')
+    if (values.digest !== undefined) {
+      const { trustByDigest } = await import('../../authority/trust/trust-by-digest.ts')
+      await trustByDigest(list, root, values.digest)
+      io.out(`${shown} is trusted as it is now`)
+      return exitCodes.done
+    }
+    const known = await list.lookup(root)
+    io.out(`${shown}: ${known?.decision ?? 'not decided'}`)
+    io.out(describeNames(await projectNames(root)))
+    io.out(`digest: ${await projectDigest(root)}`)
+    if (known?.decision !== 'trusted') io.out(`Look through these files, then: libero trust --digest <digest>`)
+    return exitCodes.done
+  },
+})

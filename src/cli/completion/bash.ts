@@ -1,0 +1,97 @@
+import type { Spot, Value } from './spots.ts'
+
+/** Completions for bash, also for the old one of macOS (3.2), which knows neither `compopt` nor `mapfile`. */
+export function bashScript(spots: readonly Spot[]): string {
+  const inner = spots.filter(({ path }) => path !== '')
+  return `# bash completion for libero; load it with: source <(libero completion bash)
+
+_libero_commands() {
+  case "$1" in
+${spots.map(({ path, commands }) => `    ${quote(path)}) echo ${quote(commands.map(({ name }) => name).join(' '))} ;;`).join('\n')}
+  esac
+}
+
+_libero_flags() {
+  case "$1" in
+${spots.map(({ path, flags }) => `    ${quote(path)}) echo ${quote(flags.flatMap(({ name, short }) => [name, ...(short ? [short] : [])]).join(' '))} ;;`).join('\n')}
+  esac
+}
+
+# What follows a flag: words to choose from, @files, @folders, @anything, or nothing at all.
+_libero_value() {
+  case "$1 $2" in
+${valueCases(spots).join('\n')}
+  esac
+}
+
+_libero_words() {
+  case "$1" in
+${inner.map(({ path, words }) => `    ${quote(path)}) echo ${quote(shown(words))} ;;`).join('\n')}
+  esac
+}
+
+_libero_offer() {
+  local IFS=$'\\n'
+  case "$1" in
+    @files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$2")) ;;
+    @folders) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$2")) ;;
+    @anything) COMPREPLY=() ;;
+    *) IFS=$' \\n'; COMPREPLY=($(compgen -W "$1" -- "$2")) ;;
+  esac
+}
+
+_libero() {
+  COMPREPLY=()
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}"
+  # bash takes --flag=value for three words.
+  if [[ $cur == = ]]; then
+    cur=
+  elif [[ $prev == = && $COMP_CWORD -gt 2 ]]; then
+    prev="\${COMP_WORDS[COMP_CWORD-2]}"
+  fi
+  local path= at=1 word
+  while [[ $at -lt $COMP_CWORD ]]; do
+    word="\${COMP_WORDS[at]}"
+    [[ -n $word && " $(_libero_commands "$path") " == *" $word "* ]] || break
+    path="\${path:+$path }$word"
+    at=$((at + 1))
+  done
+  for word in "\${COMP_WORDS[@]:at:COMP_CWORD-at}"; do
+    if [[ $word == -- ]]; then
+      _libero_offer @files "$cur"
+      return
+    fi
+  done
+  local value
+  value="$(_libero_value "$path" "$prev")"
+  if [[ $value == optional* ]]; then
+    [[ $cur == -* ]] && value= || value="\${value#optional }"
+  fi
+  if [[ -n $value ]]; then
+    _libero_offer "$value" "$cur"
+  elif [[ $cur == -* ]]; then
+    _libero_offer "$(_libero_flags "$path")" "$cur"
+  elif [[ $at -eq $COMP_CWORD && -n $(_libero_commands "$path") ]]; then
+    _libero_offer "$(_libero_commands "$path")" "$cur"
+  elif [[ -n $path ]]; then
+    _libero_offer "$(_libero_words "$path")" "$cur"
+  fi
+}
+
+complete -F _libero libero`
+}
+
+/** For a shell, as one word that means itself. */
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+const shown = (value: Value): string => (typeof value === 'string' ? `@${value}` : value.join(' '))
+
+function valueCases(spots: readonly Spot[]): string[] {
+  return spots.flatMap(({ path, flags }) =>
+    flags.flatMap(({ name, short, value, isOptional }) => {
+      if (value === undefined) return []
+      const patterns = [name, ...(short ? [short] : [])].map((flag) => quote(`${path} ${flag}`))
+      return [`    ${patterns.join(' | ')}) echo ${quote(`${isOptional ? 'optional ' : ''}${shown(value)}`)} ;;`]
+    }),
+  )
+}

@@ -1,0 +1,111 @@
+import { realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isRecord } from '../../core/is-record.ts'
+import { writeFileAtomic } from '../../platform/files.ts'
+import { withLock } from '../../platform/lock.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { checkConfig } from '../setup/check-config.ts'
+import type { Config } from '../setup/config.ts'
+import { configFields } from '../setup/config-schema.ts'
+import { joinRules } from '../setup/join-rules.ts'
+import { readJson } from '../setup/read-config.ts'
+import { type NamedSetting, namedSetting } from './keys.ts'
+
+/** `libero config set`: checked as a whole before anything is written. */
+export async function setSetting([name, ...words]: readonly string[], io: Io): Promise<number> {
+  const setting = namedSetting(name)
+  if (words.length === 0) throw new UsageError(`what should ${name} be? As in: libero config set ${name} <value>`)
+  const value = valueFrom(setting, words)
+  const alone: Settings = {}
+  put(alone, setting, value)
+  checkConfig(alone, 'libero config set')
+  await change(io, async (settings, path) => {
+    put(settings, setting, value)
+    checkConfig(settings, path)
+    await checkMeaning(setting, settings, { path, home: io.home })
+    return true
+  })
+  io.err(`${fullyVisible(name!)} is now ${fullyVisible(JSON.stringify(value))}`)
+  return exitCodes.done
+}
+
+/** `libero config unset`: also takes out a key that is none, which keeps the file from being used. */
+export async function unsetSetting(name: string | undefined, io: Io): Promise<number> {
+  let isKnown = false
+  await change(io, async (settings) => {
+    isKnown = name !== undefined && Object.hasOwn(settings, name)
+    if (isKnown) return delete settings[name!]
+    const { key, member } = namedSetting(name)
+    const members = settings[key]
+    isKnown = member !== undefined && isRecord(members) && Object.hasOwn(members, member)
+    if (isKnown) delete (members as Record<string, unknown>)[member!]
+    return isKnown
+  })
+  io.err(`${fullyVisible(name!)} ${isKnown ? 'is not set any more' : 'was not set'}`)
+  return exitCodes.done
+}
+
+type Settings = Record<string, unknown>
+
+/** Writes what `edit` makes of the user's file, if it says so; whoever links his file elsewhere keeps the link. */
+async function change(
+  io: Pick<Io, 'home'>,
+  edit: (settings: Settings, path: string) => Promise<boolean>,
+): Promise<void> {
+  const named = join(io.home, 'config.json')
+  const path = await realpath(named).catch(() => named)
+  const work = async (): Promise<void> => {
+    const settings = (await readJson(named, { links: 'followed' })) ?? {}
+    if (!isRecord(settings)) checkConfig(settings, named)
+    else if (await edit(settings, named)) await writeFileAtomic(path, `${JSON.stringify(settings, null, 2)}\n`)
+  }
+  await withLock(`${path}.lock`, work).catch((error: unknown) => {
+    if (error instanceof CliError) throw error
+    const said = error instanceof Error ? error.message : String(error)
+    throw new CliError(`The setting was not changed: ${said}`, exitCodes.error, { cause: error })
+  })
+}
+
+function put(settings: Settings, { key, member }: NamedSetting, value: unknown): void {
+  if (member === undefined) settings[key] = value
+  else settings[key] = { ...(isRecord(settings[key]) && settings[key]), [member]: value }
+}
+
+/** A text is itself; all else is JSON, and a list may be words. */
+function valueFrom({ key, member }: NamedSetting, words: readonly string[]): unknown {
+  const { type, enum: choices } = member === undefined ? configFields[key] : { type: 'object', enum: undefined }
+  const [first = ''] = words
+  const json = words.length === 1 ? jsonOf(first) : undefined
+  if (type === 'array') return Array.isArray(json) ? json : words
+  if (words.length > 1) throw new UsageError(`${key} takes one value, got ${words.length} words; put it between quotes`)
+  if (type === 'string' || choices) return typeof json === 'string' ? json : first
+  return json === undefined ? first : json
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What the shape of a value does not tell: whether a rule is one, and whether a provider is known. */
+async function checkMeaning(
+  { key }: NamedSetting,
+  config: Config,
+  { path, home }: { path: string; home: string },
+): Promise<void> {
+  if (key === 'mode' || key === 'allow' || key === 'ask' || key === 'deny') {
+    const { loadSettings } = await import('../../authority/rules/load-settings.ts')
+    await joinRules('global', { path, config }, (await loadSettings({ home })).global, home)
+  }
+  if (key === 'provider' && config.provider !== undefined) {
+    const { requireKnown } = await import('../setup/choose-model.ts')
+    const { knownProviders } = await import('../setup/providers.ts')
+    requireKnown(config.provider, knownProviders(config))
+  }
+}

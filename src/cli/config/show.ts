@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { resolveSettings } from '../../authority/rules/settings.ts'
+import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { openWorkspace } from '../run/workspace.ts'
+import type { Config, LoadedConfig } from '../setup/config.ts'
+import { refusedRules } from '../setup/join-rules.ts'
+import { sessionsPath } from '../setup/open-store.ts'
+import { configKeys, namedSetting } from './keys.ts'
+
+/** `libero config show`: every setting as it holds here, with the file it comes from. */
+export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
+  const { config, origins, warnings } = await effective(io)
+  const usual = defaults(io)
+  const settings = configKeys.map((key) => {
+    const value = config[key] ?? usual[key]
+    const from = config[key] === undefined ? (value === undefined ? 'not set' : 'default') : (origins[key] ?? 'default')
+    return { key, value, from }
+  })
+  if (json) {
+    const entries = settings.map(({ key, value = null, from }) => [key, { value, from }])
+    io.out(JSON.stringify({ settings: Object.fromEntries(entries), warnings }, null, 2))
+    return exitCodes.done
+  }
+  const width = Math.max(...configKeys.map((key) => key.length))
+  for (const { key, value, from } of settings) {
+    const shown = value === undefined ? '–' : fullyVisible(asText(value))
+    io.out(`${key.padEnd(width)}  ${shown}${value === undefined ? '' : `  (${fullyVisible(from)})`}`)
+  }
+  for (const warning of warnings) io.err(warning)
+  return exitCodes.done
+}
+
+/** `libero config get`: the value alone, for people and scripts. */
+export async function printSetting(name: string | undefined, io: Io): Promise<number> {
+  const { key, member } = namedSetting(name)
+  const { config, warnings } = await effective(io)
+  for (const warning of warnings) io.err(warning)
+  const whole = config[key] ?? defaults(io)[key]
+  const value = member === undefined ? whole : config.providers?.[member]
+  if (value === undefined) {
+    io.err(`${fullyVisible(name ?? '')} is not set; set it with: libero config set ${fullyVisible(name ?? '')} <value>`)
+    return exitCodes.error
+  }
+  io.out(visibleText(asText(value)))
+  return exitCodes.done
+}
+
+/** `libero config path`. */
+export async function printPath(io: Io): Promise<number> {
+  io.out(join(io.home, 'config.json'))
+  return exitCodes.done
+}
+
+/** What holds in this folder; nobody is asked whether its project is trusted. */
+async function effective(io: Io) {
+  const { loaded, project } = await openWorkspace(io.cwd, { io })
+  project.dispose()
+  const { config, origins, layers } = loaded
+  const unused = ['config.json', 'authority.json']
+    .map((name) => join(project.root, '.libero', name))
+    .filter((path) => existsSync(path) && !project.mayRead(path) && dirname(path) !== io.home)
+    .map((path) => `${fullyVisible(path)} is not used: nobody has trusted this project; see: libero trust`)
+  return { config, origins, warnings: [...unused, ...loaded.warnings, ...ruleWarnings(layers)] }
+}
+
+function ruleWarnings(layers: LoadedConfig['layers']): readonly string[] {
+  try {
+    return resolveSettings(layers).warnings
+  } catch (error) {
+    throw refusedRules(error)
+  }
+}
+
+/** What holds where nobody says anything. */
+function defaults(io: Pick<Io, 'home' | 'userHome'>): Config {
+  return {
+    profile: 'build',
+    context: 'process',
+    sandbox: false,
+    maxTurns: 100,
+    sessions: sessionsPath({}, io),
+    mode: 'ask',
+  }
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

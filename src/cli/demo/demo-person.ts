@@ -1,0 +1,52 @@
+import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import { askedCalls } from '../screen/dialogs/asked-calls.ts'
+import { boxed } from '../screen/dialogs/boxed.ts'
+import { consentLooks } from '../screen/dialogs/consent-looks.ts'
+import type { Screen } from '../screen/screen.ts'
+import type { Terminal } from '../screen/terminal.ts'
+
+export interface DemoPersonOptions {
+  readonly terminal: Terminal
+  readonly screen: Pick<Screen, 'pause' | 'resume'>
+  /** Milliseconds in which somebody can read the question. */
+  readonly readingMs: number
+}
+
+/** Stands in for the person at the terminal: shows the question as it would be shown, and says yes, once. */
+export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOptions): Interactor {
+  const { paint } = terminal
+  return {
+    name: 'the demo',
+    kinds: ['Approve'],
+    async present({ payload, signal }) {
+      screen.pause()
+      try {
+        const [call] = askedCalls(payload)
+        const { title, lines, about } = call!
+        terminal.line(
+          ['', paint.bold(paint.yellow(`? ${title}`)), ...boxed(lines, terminal, consentLooks())].join('\n'),
+        )
+        await readable(readingMs, signal)
+        terminal.line(
+          `${paint.green('✓')} allowed once: ${about} ${paint.dim('(answered by the demo; here you would choose)')}`,
+        )
+        return 'once'
+      } finally {
+        screen.resume()
+      }
+    },
+  }
+}
+
+function readable(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    function done(): void {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+    if (signal.aborted) done()
+  })
+}

@@ -1,0 +1,145 @@
+import { delimiter, dirname, join } from 'node:path'
+import type { Agent } from '../../core/agent.ts'
+import type { AgentStats } from '../../core/usage.ts'
+import { createAgent } from '../../create-agent.ts'
+import { followEvents } from '../../events/events.ts'
+import { createProcessContext } from '../../execution/process.ts'
+import { coding } from '../../presets/coding.ts'
+import { offline } from '../../providers/offline/offline.ts'
+import { createSession } from '../../sessions/session.ts'
+import { createSqliteStore } from '../../sessions/sqlite-store.ts'
+import { unifiedDiff } from '../../tools/text/diff.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { type Attended, watch } from '../run/attend.ts'
+import { diffLines } from '../screen/diff-lines.ts'
+import { createScreen, type Screen } from '../screen/screen.ts'
+import { createTerminal, type Terminal } from '../screen/terminal.ts'
+import { createDemoPerson } from './demo-person.ts'
+import { createDemoProject, type DemoProject } from './demo-project.ts'
+import { nextCommands } from './next-commands.ts'
+
+const testCommand = 'node --test'
+const prompt = `Find the failing test and fix it, with \`${testCommand}\`.`
+const model = { provider: 'offline', model: 'offline' }
+
+/** A machine that is too busy gets an answer, too. */
+const longestMs = 30_000
+
+/** The guided demo, from the project it makes to the project it removes. Resolves with the exit code. */
+export async function runDemo(io: Io): Promise<number> {
+  const project = createDemoProject()
+  const terminal = createTerminal(io)
+  const screen = createScreen({ terminal, cwd: project.root })
+  let agent: Agent | undefined
+  const quit = (exitCode: number): void => {
+    terminal.close()
+    project.remove()
+    io.quit(exitCode)
+  }
+  const watching = watch(
+    { ...io, quit },
+    () => agent?.abort(),
+    () => screen.notice('Stopping the demo.'),
+  )
+  const store = createSqliteStore({ path: join(project.folder, 'sessions.db') })
+  try {
+    introduce(terminal, project)
+    const session = await createSession({ store })
+    agent = createDemoAgent(io, { project, terminal, screen, session })
+    followEvents(agent, (event) => screen.show(event))
+    const outcome = await watching.over(agent.run({ prompt }))
+    screen.end({ ...model, ...(outcome.stats && { stats: outcome.stats }) })
+    if (outcome.exitCode !== exitCodes.done || outcome.error !== undefined) return failed(outcome)
+    const kept = (await store.read(session.id, 0)).length
+    await conclude(io, { project, terminal, stats: outcome.stats!, kept })
+    return exitCodes.done
+  } finally {
+    screen.close()
+    await agent?.destroy()
+    await store.close()
+    project.remove()
+    watching.close()
+  }
+}
+
+interface Stage {
+  readonly project: DemoProject
+  readonly terminal: Terminal
+  readonly screen: Screen
+  readonly session: Awaited<ReturnType<typeof createSession>>
+}
+
+function createDemoAgent(io: Io, { project, terminal, screen, session }: Stage): Agent {
+  const isWatched = terminal.isLively
+  const path = [dirname(process.execPath), io.env.PATH].filter(Boolean).join(delimiter)
+  return createAgent({
+    ...coding,
+    provider: offline({ delayMs: isWatched ? 12 : 0 }),
+    session,
+    // The node that runs this runs the tests: none other has to be there.
+    execution: createProcessContext({ cwd: project.root, env: { PATH: path } }),
+    behavior: { maxTurns: 40, limits: { timeMs: longestMs } },
+    authority: {
+      mode: 'ask',
+      allow: [{ rule: `shell:${testCommand}`, why: 'running the tests changes nothing' }],
+      workspace: { root: project.root },
+      interactors: [createDemoPerson({ terminal, screen, readingMs: isWatched ? 1200 : 0 })],
+    },
+  })
+}
+
+function introduce({ line, paint }: Terminal, { root }: DemoProject): void {
+  line(
+    [
+      `${paint.bold('libero demo')}  a failing test in a throw-away project, fixed by a real agent`,
+      paint.dim('The model is the offline one: rules, not a language model, so no key and no network are needed.'),
+      paint.dim(
+        'Tools, permissions and the session in SQLite are the real ones. Reading and running the tests is allowed;',
+      ),
+      paint.dim('everything else is asked about, and the demo answers for you.'),
+      paint.dim(`Project: ${root}`),
+      '',
+      `${paint.cyan('you ›')} ${prompt}`,
+      '',
+    ].join('\n'),
+  )
+}
+
+interface Conclusion {
+  readonly project: DemoProject
+  readonly terminal: Terminal
+  readonly stats: AgentStats
+  /** Entries that the store has of the session. */
+  readonly kept: number
+}
+
+async function conclude(io: Io, { project, terminal, stats, kept }: Conclusion): Promise<void> {
+  const changes = project.changes()
+  if (changes.length === 0)
+    throw new CliError(
+      `The demo could not fix its test on this machine (${stats.text.replace(/\s+/g, ' ').slice(0, 200)}); to see what is missing: libero doctor`,
+    )
+  const { line, paint, columns } = terminal
+  line(`\n${paint.bold('What changed')}`)
+  for (const { path, before, after } of changes) {
+    line(path)
+    line(diffLines(await unifiedDiff(path, before, after), paint, { columns: columns - 1 }).join('\n'))
+  }
+  line(paint.dim(`The session had ${kept} entries in SQLite; it is removed with the project.`))
+  line(`\n${paint.bold('Try next')}`)
+  const commands = nextCommands(io)
+  const width = Math.max(...commands.map((one) => one.line.length))
+  for (const next of commands) line(`  ${paint.cyan(next.line.padEnd(width))}  ${paint.dim(next.says)}`)
+}
+
+function failed({ error, exitCode }: Attended): number {
+  if (error === undefined && exitCode !== exitCodes.budget) return exitCode
+  const why = error instanceof Error ? error.message : `it took longer than ${longestMs / 1000} seconds`
+  throw new CliError(
+    `The demo did not get to its end: ${why}; try it again, and to see what is missing: libero doctor`,
+    exitCodes.error,
+    { cause: error },
+  )
+}

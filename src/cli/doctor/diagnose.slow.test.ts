@@ -1,0 +1,320 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
+import { createCredentialStore } from '../../auth/credentials.ts'
+import type { Io } from '../io.ts'
+import { type Check, ok } from './check.ts'
+import { configFiles } from './config-files.ts'
+import { diagnose } from './diagnose.ts'
+import { docker } from './docker.ts'
+import { homeFolder } from './home-folder.ts'
+import { chosenModel, credentials, localServers } from './models.ts'
+import { judgeNode, oldestNode } from './node-version.ts'
+import { git, ripgrep } from './programs.ts'
+import { judgeProblem } from './sandbox.ts'
+import { sessionStore } from './session-store.ts'
+import { terminal } from './terminal.ts'
+
+describe('all checks', () => {
+  test('are made side by side, and told in their order', async () => {
+    const both = Promise.withResolvers<void>()
+    let begun = 0
+    const meets = (name: string): Check => ({
+      name,
+      async look() {
+        if (++begun === 2) both.resolve()
+        await both.promise
+        return ok('met')
+      },
+    })
+    const found = await diagnose([meets('a'), meets('b')], fakeIo())
+    expect(found.map(({ name, state }) => [name, state])).toEqual([
+      ['a', 'ok'],
+      ['b', 'ok'],
+    ])
+  })
+
+  test('one that hangs is a finding, and hears that nobody waits any more', async () => {
+    let isTold = false
+    const hangs: Check = {
+      name: 'hangs',
+      isEssential: true,
+      look: ({ signal }) =>
+        new Promise(() =>
+          signal.addEventListener('abort', () => {
+            isTold = true
+          }),
+        ),
+    }
+    const [found] = await diagnose([hangs], fakeIo(), { patienceMs: 20 })
+    expect(found).toMatchObject({ name: 'hangs', isEssential: true, state: 'broken' })
+    expect(found?.says).toContain('no answer within 0.02 seconds')
+    expect(isTold).toBe(true)
+  })
+
+  test('one that throws is a finding, at once or later', async () => {
+    const throws: Check = {
+      name: 'throws',
+      look: () => {
+        throw new Error('at once')
+      },
+    }
+    const rejects: Check = { name: 'rejects', look: () => Promise.reject(new Error('later')) }
+    const found = await diagnose([throws, rejects], fakeIo())
+    expect(found.map(({ state, says }) => [state, says])).toEqual([
+      ['broken', 'at once'],
+      ['broken', 'later'],
+    ])
+  })
+
+  test('ask nobody but this machine', async () => {
+    const asked: string[] = []
+    const fetch = (async (url: string) => void asked.push(url)) as unknown as Io['fetch']
+    const asks = (url: string): Check => ({ name: url, look: async ({ io }) => ok(String(await io.fetch(url))) })
+    const here = ['http://127.0.0.1:1/', 'http://localhost:1/', 'http://[::1]:1/']
+    const there = [
+      'http://10.0.0.1/',
+      'https://example.org/',
+      'http://127.0.0.1.evil.test/',
+      'http://localhost.evil.test/',
+    ]
+    const found = await diagnose([...here, ...there].map(asks), fakeIo({ fetch }))
+    expect(asked).toEqual(here)
+    expect(found.filter(({ state }) => state === 'broken').map(({ name }) => name)).toEqual(there)
+  })
+})
+
+describe('node', () => {
+  test('the oldest one is the one of package.json', () => {
+    const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+    expect(engines.node).toBe(`>=${oldestNode}`)
+  })
+
+  test.each([
+    ['22.17.9', 'broken'],
+    ['20.19.0', 'broken'],
+    ['22.18.0', 'ok'],
+    ['24.0.0', 'ok'],
+  ])('%s is %s', (version, state) => {
+    expect(judgeNode(version).state).toBe(state)
+  })
+})
+
+describe('home', () => {
+  test('one that is not there can be made', async () => {
+    expect(await look(homeFolder, fakeIo())).toMatchObject({
+      state: 'ok',
+      says: expect.stringContaining('is made when'),
+    })
+  })
+
+  test('one that others can enter is to be closed', async () => {
+    const io = fakeIo()
+    mkdirSync(io.home)
+    chmodSync(io.home, 0o755)
+    expect(await look(homeFolder, io)).toMatchObject({ state: 'broken', mend: `chmod 700 ${io.home}` })
+    chmodSync(io.home, 0o700)
+    expect(await look(homeFolder, io)).toMatchObject({ state: 'ok' })
+  })
+
+  test('secrets that others may read are named', async () => {
+    const io = fakeIo()
+    mkdirSync(io.home, { mode: 0o700 })
+    writeFileSync(join(io.home, 'credentials.json'), '{}', { mode: 0o644 })
+    expect(await look(homeFolder, io)).toMatchObject({
+      state: 'broken',
+      mend: `chmod 600 ${join(io.home, 'credentials.json')}`,
+    })
+  })
+
+  test('a file in its place is to be moved', async () => {
+    const io = fakeIo()
+    writeFileSync(io.home, '')
+    expect(await look(homeFolder, io)).toMatchObject({ state: 'broken', mend: `mv ${io.home} ${io.home}.old` })
+  })
+})
+
+describe('settings', () => {
+  test('none is fine, one that can be used is named, one that cannot is broken', async () => {
+    const io = fakeIo()
+    expect(await look(configFiles, io)).toMatchObject({ state: 'ok', says: 'none, the defaults hold' })
+    mkdirSync(io.home)
+    const file = join(io.home, 'config.json')
+    writeFileSync(file, '{"maxTurns": 5}')
+    expect(await look(configFiles, io)).toMatchObject({ state: 'ok', says: `${file} can be used` })
+    writeFileSync(file, '{"maxTurns": 5,}')
+    expect(await look(configFiles, io)).toMatchObject({
+      state: 'broken',
+      says: expect.stringContaining('line 1, column 16'),
+    })
+  })
+})
+
+describe('sessions', () => {
+  test('a store is tried where theirs would be, and nothing is left of it', async () => {
+    const io = fakeIo()
+    expect(await look(sessionStore, io)).toMatchObject({
+      state: 'ok',
+      says: expect.stringContaining('SQLite works there'),
+    })
+    expect(readdirSync(io.home)).toEqual([])
+  })
+
+  test('those that are kept are counted, where the settings say', async () => {
+    const io = fakeIo()
+    mkdirSync(io.home)
+    writeFileSync(join(io.home, 'config.json'), '{"sessions": "~/elsewhere.db"}')
+    const { openStore } = await import('../setup/open-store.ts')
+    const store = await openStore(join(io.userHome, 'elsewhere.db'))
+    const { epoch } = await store.lease('s', { owner: 'o', ttlMs: 1000 })
+    await store.append('s', [{ type: 'label', seq: 1, id: 'e', at: 0, text: 'x' }], { epoch, head: 0 })
+    await store.close?.()
+    expect(await look(sessionStore, io)).toMatchObject({ state: 'ok', says: `${io.userHome}/elsewhere.db, 1 session` })
+  })
+
+  test('a file that is no database is broken, and stays as it is', async () => {
+    const io = fakeIo()
+    mkdirSync(io.home)
+    writeFileSync(join(io.home, 'sessions.db'), 'x'.repeat(5000))
+    expect(await look(sessionStore, io)).toMatchObject({ state: 'broken' })
+    expect(readFileSync(join(io.home, 'sessions.db'), 'utf8')).toBe('x'.repeat(5000))
+  })
+
+  test('a folder that cannot be made is broken', async () => {
+    const io = fakeIo()
+    writeFileSync(io.home, 'a file')
+    expect(await look(sessionStore, io)).toMatchObject({
+      state: 'broken',
+      mend: expect.stringContaining('libero config set sessions'),
+    })
+  })
+})
+
+describe('keys', () => {
+  test('are named with their place, and never shown', async () => {
+    const io = fakeIo({ env: { OPENAI_API_KEY: 'sk-secret', GROQ_API_KEY: ' ' } })
+    await createCredentialStore({ path: join(io.home, 'credentials.json') }).set('anthropic', {
+      type: 'api_key',
+      key: 'sk-other',
+    })
+    const found = await look(credentials, io)
+    expect(found).toMatchObject({ state: 'ok', says: 'openai (OPENAI_API_KEY), anthropic (key in credentials.json)' })
+    expect(await look(chosenModel, io)).toMatchObject({
+      state: 'ok',
+      says: expect.stringMatching(/^openai\/.*OPENAI_API_KEY is set/),
+    })
+  })
+
+  test('where there are none, it is said how to get one', async () => {
+    expect(await look(credentials, fakeIo())).toMatchObject({
+      state: 'missing',
+      mend: expect.stringContaining('libero login'),
+    })
+  })
+
+  test('a file that is no JSON is broken, and not quoted', async () => {
+    const io = fakeIo()
+    mkdirSync(io.home)
+    writeFileSync(join(io.home, 'credentials.json'), 'sk-secret')
+    const found = await look(credentials, io)
+    expect(found).toMatchObject({ state: 'broken' })
+    expect(JSON.stringify(found)).not.toContain('secret')
+  })
+})
+
+describe('models', () => {
+  test('a server on this machine is found, and its models are counted', async () => {
+    const fetch = (async (url: string) => {
+      if (!url.includes('11434')) throw new TypeError('fetch failed')
+      return Response.json({ data: [{ id: 'a' }, { id: 'b' }] })
+    }) as unknown as Io['fetch']
+    const io = fakeIo({ fetch })
+    expect(await look(localServers, io)).toMatchObject({ state: 'ok', says: 'ollama with 2 models' })
+    expect(await look(chosenModel, io)).toMatchObject({ state: 'ok', says: expect.stringContaining('ollama/a') })
+    expect(await look(localServers, fakeIo())).toMatchObject({ state: 'missing' })
+  })
+
+  test('a provider in the settings that has no key is broken', async () => {
+    const io = fakeIo()
+    mkdirSync(io.home)
+    writeFileSync(join(io.home, 'config.json'), '{"provider": "openai"}')
+    expect(await look(chosenModel, io)).toMatchObject({
+      state: 'broken',
+      says: expect.stringContaining('OPENAI_API_KEY'),
+    })
+  })
+})
+
+describe('docker', () => {
+  test('an engine that answers on its socket is found', async () => {
+    const io = fakeIo()
+    const socket = join(io.userHome, 'd.sock')
+    const server = createServer((request, response) => response.end(request.url === '/_ping' ? 'OK' : 'no'))
+    await new Promise<void>((resolve) => server.listen(socket, resolve))
+    onTestFinished(() => void server.close())
+    const at = { ...io, env: { DOCKER_HOST: `unix://${socket}` } }
+    expect(await look(docker, at)).toMatchObject({ state: 'ok', says: `it answers at ${socket}` })
+    const nowhere = { ...io, env: { DOCKER_HOST: `unix://${socket}.not` } }
+    expect(await look(docker, nowhere)).toMatchObject({ state: 'missing' })
+  })
+
+  test('another machine is not asked', async () => {
+    const io = fakeIo({ env: { DOCKER_HOST: 'tcp://10.255.255.1:2375' } })
+    expect(await look(docker, io)).toMatchObject({ state: 'ok', says: expect.stringContaining('was not asked') })
+  })
+})
+
+test.each([
+  [
+    'There is no bwrap in /usr/bin. Nothing was run. Install it with `apt-get install bubblewrap`',
+    'missing',
+    /^Install it with/,
+  ],
+  [
+    'The sandbox could not be built, and nothing was run: unshare failed. If this user may not: `sysctl x=1`',
+    'broken',
+    /sysctl/,
+  ],
+])('a sandbox: "%s" is %s', (message, state, mend) => {
+  expect(judgeProblem(message)).toMatchObject({ state, mend: expect.stringMatching(mend) })
+})
+
+describe('programs', () => {
+  test('one that is not on the PATH is missing, with the command that installs it', async () => {
+    expect(await look(git, fakeIo({ env: { PATH: '/nowhere' } }))).toMatchObject({
+      state: 'missing',
+      mend: expect.stringContaining('install git'),
+    })
+  })
+
+  test('a program in the project is not run, also where the PATH would find it', async () => {
+    const io = fakeIo({ env: { PATH: '.:bin:/nowhere' } })
+    mkdirSync(join(io.cwd, 'bin'))
+    for (const path of ['git', 'bin/git'])
+      writeFileSync(join(io.cwd, path), `#!/bin/sh\ntouch ${io.cwd}/was-run\necho git`, { mode: 0o755 })
+    expect(await look(git, io)).toMatchObject({ state: 'missing' })
+    expect(existsSync(join(io.cwd, 'was-run'))).toBe(false)
+  })
+
+  test('ripgrep comes with the package', async () => {
+    expect(await look(ripgrep, fakeIo({ env: { PATH: '/nowhere' } }))).toMatchObject({
+      state: 'ok',
+      says: expect.stringMatching(/^ripgrep .*ours$/),
+    })
+  })
+})
+
+test.each([
+  [{ LANG: 'en_GB.UTF-8' }, 'ok'],
+  [{ LANG: 'en_GB.UTF-8', LC_ALL: 'C' }, 'missing'],
+  [{ LC_CTYPE: 'C.utf8', LANG: 'C' }, 'ok'],
+])('a terminal with %j is %s', async (env, state) => {
+  expect(await look(terminal, fakeIo({ env }))).toMatchObject({ state })
+})
+
+async function look(check: Check, io: FakeIo) {
+  const [found] = await diagnose([check], io)
+  return found!
+}

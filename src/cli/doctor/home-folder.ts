@@ -1,0 +1,60 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { codeOf } from '../../platform/files.ts'
+import { broken, type Check, type Finding, ok } from './check.ts'
+
+/** The user's own folder: there or possible, writable, and closed to others. */
+export const homeFolder: Check = {
+  name: 'home',
+  isEssential: true,
+  async look({ io: { home } }) {
+    const info = await stat(home).catch((error: unknown) => codeOf(error) ?? 'unknown')
+    if (info === 'ENOENT') return judgeParent(home)
+    if (typeof info === 'string')
+      return broken(
+        `${home} cannot be looked at (${info})`,
+        'see whose it is with ls -ld, or set LIBERO_HOME to another folder',
+      )
+    if (!info.isDirectory()) return broken(`${home} is not a folder`, `mv ${quoted(home)} ${quoted(`${home}.old`)}`)
+    if (!(await isWritable(home)))
+      return broken(`${home} cannot be written`, `chmod u+rwx ${quoted(home)}, or set LIBERO_HOME to another folder`)
+    const { mode } = info
+    if (process.platform !== 'win32' && mode & 0o077)
+      return broken(`${home} is open to others (${(mode & 0o777).toString(8)})`, `chmod 700 ${quoted(home)}`)
+    const open = await openFiles(home)
+    if (open.length > 0)
+      return broken(
+        `others may read ${open.join(', ')} in ${home}`,
+        `chmod 600 ${open.map((name) => quoted(join(home, name))).join(' ')}`,
+      )
+    return ok(`${home}, for you alone`)
+  },
+}
+
+async function judgeParent(home: string): Promise<Finding> {
+  let above = dirname(home)
+  for (let i = 0; i < 100 && (await stat(above).catch(() => undefined)) === undefined; i++) above = dirname(above)
+  if (await isWritable(above)) return ok(`${home} is made when it is needed`)
+  return broken(`${home} is not there, and ${above} cannot be written`, 'set LIBERO_HOME to a folder of your own')
+}
+
+const isWritable = (path: string): Promise<boolean> =>
+  access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+
+/** Files with secrets that others may read. */
+async function openFiles(home: string): Promise<string[]> {
+  if (process.platform === 'win32') return []
+  const open: string[] = []
+  for (const name of ['credentials.json', 'sessions.db']) {
+    const info = await stat(join(home, name)).catch(() => undefined)
+    if (info && info.mode & 0o077) open.push(name)
+  }
+  return open
+}
+
+/** For a POSIX shell, so that the advice can be copied. */
+export const quoted = (path: string): string => (/^[\w/.~-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)

@@ -1,0 +1,33 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { createPaint, hasColours } from '../screen/paint.ts'
+import { checks } from './checks.ts'
+import { type Diagnosis, diagnose } from './diagnose.ts'
+
+/** `libero doctor`: what works, and how to mend the rest. */
+export async function report({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
+  const found = await diagnose(checks, io)
+  const serious = found.filter(({ isEssential, state }) => isEssential && state === 'broken')
+  if (json) io.out(JSON.stringify({ ok: serious.length === 0, checks: found }, null, 2))
+  else for (const line of linesOf(found, serious, io)) io.out(line)
+  return serious.length === 0 ? exitCodes.done : exitCodes.error
+}
+
+function linesOf(found: readonly Diagnosis[], serious: readonly Diagnosis[], io: Io): string[] {
+  const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
+  const colours = { ok: paint.green, missing: paint.yellow, broken: paint.red }
+  const width = Math.max(...found.map(({ name }) => name.length))
+  const lines = found.flatMap(({ name, state, says, mend }) => [
+    `${colours[state](state.padEnd(7))}  ${name.padEnd(width)}  ${fullyVisible(says)}`,
+    ...(mend === undefined ? [] : [`${' '.repeat(9 + width)}  ${paint.cyan(`→ ${fullyVisible(mend)}`)}`]),
+  ])
+  return [...lines, '', verdict(found, serious)]
+}
+
+function verdict(found: readonly Diagnosis[], serious: readonly Diagnosis[]): string {
+  if (serious.length > 0) return `Libero cannot work yet; mend first: ${serious.map(({ name }) => name).join(', ')}`
+  const rest = found.filter(({ state }) => state !== 'ok')
+  if (rest.length === 0) return 'Everything works.'
+  return `Libero works. What is missing (${rest.map(({ name }) => name).join(', ')}) can be done without.`
+}

@@ -1,0 +1,105 @@
+import {
+  AgentAbortedError,
+  AgentBudgetError,
+  AgentProviderError,
+  CodedError,
+  LeaseLostError,
+  messageOf,
+  SessionBusyError,
+  SessionParkedError,
+  StoreError,
+} from '../core/errors.ts'
+import { createRedactor } from '../platform/redact.ts'
+import { fullyVisible } from '../platform/visible-text.ts'
+import { CliError } from './cli-error.ts'
+import { exitCodes } from './exit-codes.ts'
+import { explainContext } from './failures/context-failure.ts'
+import { explainProvider } from './failures/provider-failure.ts'
+import { explainLease, explainMissing, explainStore } from './failures/session-failure.ts'
+import { explainSystem } from './failures/system-failure.ts'
+
+/** What is known of a command when it fails. */
+export interface FailureContext {
+  /** Holds `LIBERO_DEBUG`, and the keys that must not be shown. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly provider?: string
+  readonly model?: string
+  readonly sessionId?: string
+  /** In ms since the epoch; default now. */
+  readonly now?: number
+}
+
+/** What a failure is explained with. */
+export interface Explaining extends FailureContext {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Words of somebody else's, fit for a terminal: no secrets, nothing invisible, one line, and an end to it. */
+  foreign(text: string): string
+}
+
+/** One sentence with the next step, for whatever a command can end with, and the exit code it means. */
+export function explainFailure(error: unknown, context: FailureContext = {}): { message: string; exitCode: number } {
+  const { env = {} } = context
+  const redactor = createRedactor({ env })
+  const explaining = { ...context, env, foreign: (text: string) => oneLine(redactor.text(text)) }
+  const message = sentence(error, explaining)
+  const stack = env.LIBERO_DEBUG === '1' ? fullyVisible(redactor.text(stackOf(error)), { lines: 'kept' }) : ''
+  return { message: stack === '' ? message : `${message}\n${stack}`, exitCode: exitCodeOf(error) }
+}
+
+const longest = 600
+
+function oneLine(text: string): string {
+  const line = fullyVisible(text.trim().replaceAll(/\s*[\r\n]+\s*/g, ' '))
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
+}
+
+function sentence(error: unknown, by: Explaining): string {
+  if (error instanceof CliError) return error.message
+  if (error instanceof AgentAbortedError) return 'it was interrupted; to go on: libero --continue'
+  if (isInterrupted(error)) return 'it was interrupted'
+  if (error instanceof AgentBudgetError) return explainBudget(error, by)
+  if (error instanceof StoreError) return explainStore(error, by)
+  if (error instanceof SessionBusyError || error instanceof SessionParkedError || error instanceof LeaseLostError)
+    return explainLease(error, by)
+  if (error instanceof CodedError) return explainCoded(error, by)
+  return (
+    explainContext(error, by) ??
+    (error instanceof AgentProviderError ? explainProvider(error, by) : undefined) ??
+    explainMissing(error) ??
+    explainSystem(error, by) ??
+    by.foreign(messageOf(error))
+  )
+}
+
+/** A run that was stopped, or a dialog. */
+const isInterrupted = (error: unknown): boolean =>
+  error instanceof AgentAbortedError || (error instanceof Error && error.name === 'AbortError')
+
+function explainBudget({ limit, message }: AgentBudgetError, { foreign }: Explaining): string {
+  const flag = limit === 'cost' ? '--max-cost' : limit === 'turns' ? '--max-turns' : `limits.${foreign(limit)}`
+  return `a limit was reached (${foreign(message)}): to go on with a higher one: libero --continue, with another ${flag}`
+}
+
+/** Without its class and code, which are for programs. */
+function explainCoded({ class: kind, code, message }: CodedError, { foreign }: Explaining): string {
+  const said = foreign(message.replace(`${kind}/${code}: `, ''))
+  if (code === 'AuditWriteFailed') return `nothing was done, since the audit cannot be written: ${said}`
+  const isSetting =
+    /^(?:Invalid(?:Rule|Pattern|Setting|SecurityMode|AuthorityOption)|UnknownSetting|AllowlistWithoutMode)$/
+  return isSetting.test(code) ? `a setting cannot be used: ${said} (see: libero config, libero policy --help)` : said
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError) return error.exitCode
+  if (isInterrupted(error)) return exitCodes.interrupted
+  if (error instanceof AgentBudgetError) return exitCodes.budget
+  if (error instanceof CodedError && (error.code === 'NoInteractorAttached' || error.code === 'permission-required'))
+    return exitCodes.permission
+  return exitCodes.error
+}
+
+function stackOf(error: unknown): string {
+  const stacks: string[] = []
+  for (let at = error; at instanceof Error && stacks.length < 6; at = at.cause) stacks.push(at.stack ?? at.message)
+  return stacks.join('\ncaused by ')
+}

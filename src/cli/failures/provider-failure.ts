@@ -1,0 +1,73 @@
+import {
+  AgentAuthError,
+  AgentContextExceededError,
+  type AgentProviderError,
+  AgentQuotaError,
+  AgentRateLimitError,
+} from '../../core/errors.ts'
+import type { Explaining } from '../explain-failure.ts'
+import { knownProviders } from '../setup/providers.ts'
+import { networkProblem } from './network-problem.ts'
+
+/** What the model's side failed of. */
+export function explainProvider(error: AgentProviderError, by: Explaining): string {
+  const provider = by.foreign(error.provider)
+  const said = by.foreign(
+    error.message
+      .replace(/^Provider "[^"]*"(?: failed)?: /, '')
+      .replace(/^it wants no request before .*? It said: /s, ''),
+  )
+  const model = by.model === undefined ? 'the model' : `"${by.foreign(by.model)}"`
+  const other = 'choose another with --provider'
+  if (error instanceof AgentAuthError) return explainAuth(error, provider, said, by)
+  if (error instanceof AgentQuotaError)
+    return `the account at ${provider} has nothing left to spend (${said}): add credit there, or ${other}`
+  if (error instanceof AgentRateLimitError)
+    return `${provider} wants no more requests for now (${said}): ${whenAgain(error, by)}`
+  if (error instanceof AgentContextExceededError)
+    return `the conversation does not fit into the context of ${model}: begin a new one, or choose a model with more room (see: libero models ${provider})`
+  if (isUnknownModel(error, by))
+    return `${provider} has no model ${by.model === undefined ? 'of that name' : model} (${said}): choose one with --model (see: libero models ${provider})`
+  const network = networkProblem(error, provider, by)
+  if (network !== undefined) return network
+  if (/\bHTTP 404\b/.test(said))
+    return `${provider} does not know the address it was asked at (${said}): check its baseURL`
+  const next = error.retryable
+    ? 'try again in a while: libero --continue'
+    : `to go on with another model: libero --continue --model <model>`
+  return `${provider} failed (${said}): ${next}`
+}
+
+function explainAuth({ providerCode }: AgentAuthError, provider: string, said: string, { env }: Explaining): string {
+  const variables = knownProviders({}).get(provider)?.env ?? []
+  const set = variables.find((name) => env[name]?.trim())
+  const login = `run: libero login ${provider}`
+  if (providerCode === 'no_credentials')
+    return `${provider} needs a key: ${variables[0] ? `set ${variables[0]}, or ` : ''}${login} (to try without one: --provider offline)`
+  return `${provider} did not accept the key (${said}): ${set === undefined ? login : `correct ${set}, or unset it and ${login}`}`
+}
+
+function whenAgain({ retryAt }: AgentRateLimitError, { now = Date.now() }: Explaining): string {
+  if (retryAt === undefined) return 'try again in a while: libero --continue'
+  const seconds = Math.max(1, Math.ceil((retryAt - now) / 1000))
+  const wait =
+    seconds < 120
+      ? `${seconds} seconds`
+      : seconds < 7200
+        ? `${Math.ceil(seconds / 60)} minutes`
+        : `${Math.ceil(seconds / 3600)} hours`
+  return `try again in ${wait}: libero --continue`
+}
+
+/** Each service says it in its own words; a bare 404 may also be a wrong address. */
+function isUnknownModel({ providerCode = '', message }: AgentProviderError, { model }: Explaining): boolean {
+  if (/^(?:model_not_found|model_not_available|invalid_model)$/.test(providerCode)) return true
+  const isNotFound = /\bHTTP 404\b/.test(message)
+  if (isNotFound && ((model !== undefined && message.includes(model)) || /\bmodel\b/i.test(message))) return true
+  return (
+    /\bHTTP 4(?:00|22)\b/.test(message) &&
+    /not a valid model|invalid model|unknown model|model\b.{0,120}(?:not found|does not exist|not exist|not available)/i.test(
+      message,
+    )
+  )
+}

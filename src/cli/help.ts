@@ -1,0 +1,73 @@
+import type { Command, Flag, Flags } from './command.ts'
+import type { Listed } from './commands.ts'
+import { helpFlag } from './parse.ts'
+
+/** `libero --help`. */
+export function overview(commands: readonly Listed[]): string {
+  return [
+    'libero: an agent that works on your files, asks before it harms, and never loses a session',
+    '',
+    'usage:',
+    '  libero "task"             work on a task here',
+    '  libero <command> --help   what a command does, with examples',
+    '  libero                    a guided demo, where there is no key yet',
+    '',
+    'commands:',
+    ...table(commands.map(({ name, summary }) => [name, summary])),
+    '',
+    'exit codes: 0 done, 1 error, 2 usage, 3 permission required, 4 budget, 130 interrupted',
+  ].join('\n')
+}
+
+/** `libero <command> --help`, from the command itself. */
+export function helpOf(command: Command, path: string): string {
+  const { summary, about = [], flags = {}, examples = [], commands = [] } = command
+  return [
+    `${path}: ${summary}`,
+    '',
+    'usage:',
+    ...usageOf(command, path).map((line) => `  ${line}`),
+    ...about.flatMap((paragraph) => ['', paragraph]),
+    ...(commands.length > 0
+      ? ['', 'commands:', ...table(commands.map(({ name, summary: says }) => [name, says]))]
+      : []),
+    '',
+    'flags:',
+    ...table(
+      Object.entries({ ...flags, help: helpFlag } as Flags).map(([name, flag]) => [
+        signature(name, flag),
+        sentence(flag),
+      ]),
+    ),
+    ...(examples.length > 0
+      ? ['', 'examples:', ...examples.flatMap(({ line, says }) => [`  ${line}`, `      ${says}`])]
+      : []),
+  ].join('\n')
+}
+
+export function usageOf({ words, flags, commands = [], run, defaultCommand }: Command, path: string): string[] {
+  const own = run ? [[path, ...(flags ? ['[flags]'] : []), ...(words ? [words] : [])].join(' ')] : []
+  return [
+    ...own,
+    ...commands.map(({ name, words: its, flags: have }) => {
+      const shown = name === defaultCommand ? `[${name}]` : name
+      return [path, shown, ...(have ? ['[flags]'] : []), ...(its ? [its] : [])].join(' ')
+    }),
+  ]
+}
+
+export function signature(name: string, { type, short, value, choices, multiple }: Flag): string {
+  const what = choices ? choices.join('|') : (value ?? 'value')
+  const taken = type === 'boolean' ? '' : type === 'optional' ? ` [${what}]` : ` <${what}>`
+  return `${short ? `-${short}, ` : ''}--${name}${taken}${multiple ? ' …' : ''}`
+}
+
+const sentence = ({ says, multiple }: Flag): string => `${says}${multiple ? ' (repeatable)' : ''}`
+
+/** Two columns; a left side that is too long has its right side on the next line. */
+function table(rows: readonly (readonly [string, string])[]): string[] {
+  const width = Math.min(28, Math.max(...rows.map(([left]) => left.length)))
+  return rows.flatMap(([left, right]) =>
+    left.length > width ? [`  ${left}`, `  ${' '.repeat(width)}  ${right}`] : [`  ${left.padEnd(width)}  ${right}`],
+  )
+}

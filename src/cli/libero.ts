@@ -1,0 +1,121 @@
+import { CliError, UsageError } from './cli-error.ts'
+import type { Command } from './command.ts'
+import { commands, type Listed } from './commands.ts'
+import { exitCodes } from './exit-codes.ts'
+import type { Io } from './io.ts'
+
+/** `libero …`, whole. Resolves with the exit code. */
+export async function libero(args: readonly string[], io: Io): Promise<number> {
+  let name = 'run'
+  try {
+    const called = await whatIsMeant(args, io)
+    if (typeof called === 'number') return called
+    name = called.command.name
+    return await perform(called.command, called.args, `libero ${name}`, io)
+  } catch (error) {
+    return await complain(error, name, io)
+  }
+}
+
+interface Called {
+  readonly command: Command
+  readonly args: readonly string[]
+}
+
+const version = ['--version', '-v', 'version']
+const help = ['--help', '-h', 'help']
+/** Other names that people know. */
+const aliases: Readonly<Record<string, string>> = { '--rpc': 'rpc', auth: 'login', session: 'sessions' }
+
+async function whatIsMeant(args: readonly string[], io: Io): Promise<Called | number> {
+  const [first, ...rest] = args
+  if (first !== undefined && version.includes(first)) {
+    io.out(`libero ${(await import('../core/version.ts')).version}`)
+    return exitCodes.done
+  }
+  if (first !== undefined && help.includes(first)) return showHelp(rest, io)
+  if (first === undefined) return (await import('./start.ts')).start(io)
+  const listed = find(aliases[first] ?? first)
+  if (listed) return { command: await listed.load(), args: rest }
+  if (rest.length === 0 && /^[\w-]+$/.test(first) && !first.startsWith('-')) {
+    const { nearest } = await import('../core/nearest.ts')
+    const [meant] = nearest(
+      first,
+      commands.map(({ name }) => name),
+      1,
+    )
+    if (meant !== undefined) {
+      io.err(
+        `libero: there is no command "${first}"; did you mean: libero ${meant}? For a task of one word: libero run ${first}`,
+      )
+      return exitCodes.usage
+    }
+  }
+  return { command: await named('run').load(), args }
+}
+
+const find = (name: string): Listed | undefined => commands.find((one) => one.name === name)
+const named = (name: string): Listed => find(name)!
+
+async function showHelp([topic, ...path]: readonly string[], io: Io): Promise<number> {
+  const { helpOf, overview } = await import('./help.ts')
+  const listed = topic === undefined ? undefined : find(aliases[topic] ?? topic)
+  if (!listed) {
+    io.out(overview(commands))
+    return exitCodes.done
+  }
+  let command = await listed.load()
+  let full = `libero ${command.name}`
+  for (const word of path) {
+    const next = command.commands?.find(({ name }) => name === word)
+    if (!next) break
+    command = next
+    full += ` ${word}`
+  }
+  io.out(helpOf(command, full))
+  return exitCodes.done
+}
+
+async function perform(command: Command, args: readonly string[], path: string, io: Io): Promise<number> {
+  const { commands: own = [], defaultCommand } = command
+  const [first] = args
+  const sub = own.find(({ name }) => name === first)
+  if (sub) return perform(sub, args.slice(1), `${path} ${sub.name}`, io)
+  const isHelp = first === '--help' || first === '-h'
+  const standard = own.find(({ name }) => name === defaultCommand)
+  if (standard && !isHelp && (first === undefined || first.startsWith('-')))
+    return perform(standard, args, `${path} ${standard.name}`, io)
+  const { parse } = await import('./parse.ts')
+  if (!command.run && !isHelp) throw await notThere(command, first)
+  const given = parse(args, command)
+  if (given.help || !command.run) {
+    io.out((await import('./help.ts')).helpOf(command, path))
+    return exitCodes.done
+  }
+  return command.run(given, io)
+}
+
+async function notThere({ name, commands: own = [] }: Command, asked: string | undefined): Promise<UsageError> {
+  const names = own.map((one) => one.name)
+  if (asked === undefined) return new UsageError(`${name} needs one of ${names.join(', ')}`)
+  const { didYouMean } = await import('../core/nearest.ts')
+  const { fullyVisible } = await import('../platform/visible-text.ts')
+  return new UsageError(
+    `${name} has no "${fullyVisible(asked)}"${didYouMean(asked, names) || `; it has ${names.join(', ')}`}`,
+  )
+}
+
+async function complain(error: unknown, name: string, io: Io): Promise<number> {
+  if (error instanceof UsageError) {
+    io.err(`libero: ${error.message}\nSee: libero ${name} --help`)
+    return error.exitCode
+  }
+  if (error instanceof CliError) {
+    io.err(`libero: ${error.message}`)
+    return error.exitCode
+  }
+  const { explainFailure } = await import('./explain-failure.ts')
+  const { message, exitCode } = explainFailure(error, { env: io.env })
+  io.err(`libero: ${message}`)
+  return exitCode
+}

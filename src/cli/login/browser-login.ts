@@ -1,0 +1,52 @@
+import { codexOAuth } from '../../auth/known.ts'
+import { type LoginOptions, login } from '../../auth/login.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { openCredentials } from '../setup/keys.ts'
+import type { Asker } from './asker.ts'
+
+/** Logs in through the browser of this machine, or of another one with the address pasted here. Resolves with where it is stored. */
+export async function browserLogin(
+  name: string,
+  asker: Asker | undefined,
+  io: Io,
+  { endpoints = codexOAuth, openBrowser }: Partial<Pick<LoginOptions, 'endpoints' | 'openBrowser'>> = {},
+): Promise<string> {
+  const store = await openCredentials(io)
+  const stopped = new AbortController()
+  const stopListening = io.onSignal(() => stopped.abort())
+  try {
+    await login({
+      name,
+      endpoints,
+      store,
+      fetch: io.fetch,
+      signal: stopped.signal,
+      print: (text) => (asker ? asker.say(fullyVisible(text)) : io.err(fullyVisible(text))),
+      ...(openBrowser && { openBrowser }),
+      ...(asker && { paste: (signal: AbortSignal) => paste(asker, signal, stopped) }),
+    })
+    return store.path
+  } catch (error) {
+    if (stopped.signal.aborted)
+      throw new CliError('the login was stopped, and nothing was stored', exitCodes.interrupted, { cause: error })
+    throw error
+  } finally {
+    stopListening()
+  }
+}
+
+/** Ctrl-C at the question is meant for the whole login. */
+async function paste(asker: Asker, signal: AbortSignal, stopped: AbortController): Promise<string> {
+  try {
+    const answer = await asker.ask('or paste the address it ended at: ', { signal })
+    if (answer !== undefined) return answer
+    stopped.abort()
+  } catch (error) {
+    if (!signal.aborted) stopped.abort()
+    throw error
+  }
+  throw new Error('nothing was pasted')
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { defineCommand } from './command.ts'
+import { parse } from './parse.ts'
+
+const sample = defineCommand({
+  name: 'sample',
+  summary: 'For tests',
+  words: '[task]',
+  flags: {
+    model: { type: 'string', short: 'm', value: 'name', says: 'Which' },
+    thinking: { type: 'string', choices: ['low', 'high'], says: 'How much' },
+    allow: { type: 'string', multiple: true, value: 'rule', says: 'What' },
+    resume: { type: 'optional', short: 'r', value: 'id', says: 'Which session' },
+    json: { type: 'boolean', short: 'j', says: 'As JSON' },
+    settings: { type: 'string', value: 'file', says: 'From where' },
+  },
+})
+const read = (...args: string[]) => parse(args, sample)
+
+describe('flags', () => {
+  test('stand before, behind and between words', () => {
+    expect(read('fix', '--model', 'x', 'it', '-j')).toEqual({
+      values: { model: 'x', json: true },
+      words: ['fix', 'it'],
+      help: false,
+    })
+    expect(read('--model=a=b', '-m', 'a=b').values).toEqual({ model: 'a=b' })
+  })
+
+  test('may be repeated where that makes sense, and are refused twice where it does not', () => {
+    expect(read('--allow', 'shell:ls', '--allow', 'net').values).toEqual({ allow: ['shell:ls', 'net'] })
+    expect(() => read('--model', 'a', '--model', 'b')).toThrow('--model was given twice, as "a" and as "b"')
+  })
+
+  test('take a value only where one can be meant', () => {
+    expect(read('--resume', 'ab12', 'go on')).toMatchObject({ values: { resume: 'ab12' }, words: ['go on'] })
+    expect(read('--resume', 'go on please')).toMatchObject({ values: { resume: true }, words: ['go on please'] })
+    expect(read('-r')).toMatchObject({ values: { resume: true } })
+    expect(read('-r', '--json')).toMatchObject({ values: { resume: true, json: true } })
+    expect(read('--resume=x y').values).toEqual({ resume: 'x y' })
+  })
+
+  test('a typo is named, with what was probably meant', () => {
+    expect(() => read('--modell', 'x')).toThrow('sample has no flag "--modell"; did you mean --model?')
+    expect(() => read('--jsno')).toThrow('sample has no flag "--jsno"; did you mean --json?')
+    expect(() => read('--thinking', 'hihg')).toThrow(
+      '--thinking cannot be "hihg"; it is one of low, high (did you mean high?)',
+    )
+    expect(() => read('--model')).toThrow('--model needs a name')
+    expect(() => read('--model', '--json')).toThrow(
+      '--model needs a name; for one that begins with a dash write --model=--json',
+    )
+    expect(() => read('--json=yes')).toThrow('--json takes no value, got "yes"')
+  })
+
+  test.each([
+    [['--model=--settings=evil.json', 'x'], { model: '--settings=evil.json' }, ['x']],
+    [['--', '--settings', 'evil.json'], {}, ['--settings', 'evil.json']],
+    [['task', '--', '-m', 'evil'], {}, ['task', '-m', 'evil']],
+    [['--allow=--json'], { allow: ['--json'] }, []],
+    [['a --settings=evil.json'], {}, ['a --settings=evil.json']],
+  ])('TR-16 a value is never read as a flag: %j', (args, values, words) => {
+    expect(read(...args)).toEqual({ values, words, help: false })
+  })
+
+  test('control characters in a mistake are shown, not sent', () => {
+    expect(() => read('--\u001b[2Jx')).toThrow('has no flag "--␛[2Jx"')
+  })
+})
+
+describe('words', () => {
+  const none = defineCommand({ name: 'none', summary: 'Takes nothing' })
+  const one = defineCommand({ name: 'one', summary: 'Takes one', words: '<file>', mostWords: 1 })
+
+  test('are refused where there are too many', () => {
+    expect(() => parse(['x'], none)).toThrow('none takes no words, got "x"')
+    expect(() => parse(['x', 'y'], one)).toThrow('one takes <file>, got 2 words')
+  })
+
+  test('help is help, whatever stands beside it', () => {
+    expect(parse(['x', 'y', '--help'], one).help).toBe(true)
+    expect(parse(['-h'], none).help).toBe(true)
+  })
+})

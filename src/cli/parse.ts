@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util'
+import { nearest } from '../core/nearest.ts'
+import { fullyVisible } from '../platform/visible-text.ts'
+import { UsageError } from './cli-error.ts'
+import type { Command, Flag, Flags, Given } from './command.ts'
+
+/** Every command has it. */
+export const helpFlag = { type: 'boolean', short: 'h', says: 'Show this help' } as const satisfies Flag
+
+/**
+ * Reads the words after a command. A flag counts only where a flag stands: a value is never looked at again, and
+ * nothing after `--` is a flag.
+ */
+export function parse(
+  args: readonly string[],
+  { name, flags = {}, words, mostWords }: Command,
+): Given & { help: boolean } {
+  const all: Flags = { ...flags, help: helpFlag }
+  const { tokens } = parseArgs({ args: [...args], options: optionsOf(all), strict: false, tokens: true })
+  const values: Record<string, boolean | string | string[]> = {}
+  const found: string[] = []
+  let skip = -1
+  for (const token of tokens) {
+    if (token.index <= skip) continue
+    if (token.kind === 'positional') found.push(token.value)
+    if (token.kind !== 'option') continue
+    const flag = all[token.name]
+    if (!flag) throw unknownFlag(name, token.rawName, all)
+    const inline = token.inlineValue ? token.value : undefined
+    const next = flag.type === 'boolean' ? undefined : (inline ?? args[token.index + 1])
+    if (flag.type === 'boolean' && inline !== undefined)
+      throw new UsageError(`${token.rawName} takes no value, got ${shown(inline)}`)
+    if (flag.type === 'boolean') values[token.name] = true
+    else if (flag.type === 'optional' && inline === undefined && !canBeMeant(next)) values[token.name] = true
+    else {
+      if (next === undefined || (inline === undefined && isFlag(next)))
+        throw new UsageError(
+          `${token.rawName} needs ${flag.choices ? `one of ${flag.choices.join(', ')}` : `a ${flag.value ?? 'value'}`}${next === undefined ? '' : `; for one that begins with a dash write ${token.rawName}=${next}`}`,
+        )
+      if (inline === undefined) skip = token.index + 1
+      keep(values, token.name, checked(flag, token.rawName, next), flag)
+    }
+  }
+  const most = mostWords ?? (words === undefined ? 0 : Number.POSITIVE_INFINITY)
+  if (found.length > most && values.help !== true)
+    throw new UsageError(
+      most === 0
+        ? `${name} takes no words, got ${shown(found[0]!)}`
+        : `${name} takes ${words}, got ${found.length} words`,
+    )
+  const { help = false, ...rest } = values
+  return { values: rest as Given['values'], words: found, help: help === true }
+}
+
+type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
+
+/** All are parsed as switches, so that what follows stays a word of its own and we decide whose it is. */
+function optionsOf(flags: Flags): Options {
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, { short }]) => [name, { type: 'boolean' as const, ...(short && { short }) }]),
+  )
+}
+
+const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-'
+const canBeMeant = (word: string | undefined): word is string => word !== undefined && !isFlag(word) && !/\s/.test(word)
+const shown = (word: string): string => `"${fullyVisible(word)}"`
+
+function checked({ choices }: Flag, rawName: string, value: string): string {
+  if (!choices || choices.includes(value)) return value
+  const [meant] = nearest(value, choices)
+  throw new UsageError(
+    `${rawName} cannot be ${shown(value)}; it is one of ${choices.join(', ')}${meant ? ` (did you mean ${meant}?)` : ''}`,
+  )
+}
+
+function keep(values: Record<string, boolean | string | string[]>, name: string, value: string, flag: Flag): void {
+  const before = values[name]
+  if (flag.multiple) values[name] = [...(Array.isArray(before) ? before : []), value]
+  else if (before === undefined || before === value) values[name] = value
+  else
+    throw new UsageError(`--${name} was given twice, as ${shown(String(before))} and as ${shown(value)}; give it once`)
+}
+
+function unknownFlag(command: string, rawName: string, flags: Flags): UsageError {
+  const names = Object.keys(flags).map((name) => `--${name}`)
+  const meant = nearest(rawName, names, 2).join(' or ')
+  return new UsageError(`${command} has no flag ${shown(rawName)}${meant && `; did you mean ${meant}?`}`)
+}

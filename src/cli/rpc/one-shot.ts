@@ -1,0 +1,47 @@
+import type { Agent } from '../../core/agent.ts'
+import type { RunOptions } from '../../core/run.ts'
+import type { RunOutcome } from '../../rpc/host.ts'
+import { writeLines } from '../../rpc/write-lines.ts'
+import { ZotProjection } from '../../rpc/zot-projection.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Output } from '../io.ts'
+import { followPaced } from './follow-paced.ts'
+import { holdBack } from './hold-back.ts'
+import { outcomeOf } from './run-outcome.ts'
+
+/** What a run with `--json` is made of. */
+export interface JsonRun {
+  /** Put together and not yet running; it is not destroyed here. */
+  readonly agent: Agent
+  /** The prompt, images, model, and whatever else the run takes. */
+  readonly run: RunOptions
+  /** Frames go here and nothing else does. A reader that is slow is waited for, one that goes away aborts the run. */
+  readonly stdout: Pick<Output, 'write' | 'on'>
+}
+
+/** Runs once and writes zot's events without responses. Gives the exit code, when all is written. */
+export async function runJson({ agent, run, stdout }: JsonRun): Promise<number> {
+  const projection = new ZotProjection({ isOneShot: true })
+  const writer = writeLines(stdout as Parameters<typeof writeLines>[0], { onClosed: () => agent.abort() })
+  const ready = (): Promise<void> | undefined => writer.ready()
+  const letGo = holdBack(agent, ready)
+  const unfollow = followPaced(agent, ready, (event) => {
+    for (const frame of projection.take(event)) writer.write(frame)
+  })
+  try {
+    const outcome = await outcomeOf(agent.run(run))
+    for (const frame of projection.end(outcome)) writer.write(frame)
+    await writer.drained()
+    return writer.isClosed ? exitCodes.closed : exitCodeOf(outcome)
+  } finally {
+    unfollow()
+    letGo()
+  }
+}
+
+function exitCodeOf({ status, stopReason }: RunOutcome): number {
+  if (status === 'suspended') return exitCodes.permission
+  if (status === 'aborted') return exitCodes.interrupted
+  if (status === 'error') return exitCodes.error
+  return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done
+}

@@ -1,0 +1,28 @@
+import { Writable } from 'node:stream'
+import type { Io } from '../io.ts'
+
+/**
+ * Takes stdout for frames alone. From here on whatever else writes to it, `console.log` of a tool say, reaches stderr;
+ * only a program that is handed the descriptor itself could still get between.
+ */
+export function ownStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): OwnStdout {
+  const write = stdout.write.bind(stdout) as Writable['write']
+  const { end } = stdout
+  const elsewhere = stderr.write.bind(stderr)
+  Object.assign(stdout, { write: elsewhere, end: () => stdout })
+  const frames = new Writable({
+    decodeStrings: true,
+    write: (chunk: Buffer, _encoding, done) => void write(chunk, done),
+    writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), done),
+  })
+  // A pipe that is closed is said at once, also while nothing is being written.
+  stdout.once('error', (error) => frames.destroy(error))
+  stdout.once('close', () => frames.destroy())
+  return { frames, giveBack: () => void Object.assign(stdout, { write, end }) }
+}
+
+export interface OwnStdout {
+  /** The way to the reader. Its `error` says that he is gone. */
+  readonly frames: Writable
+  giveBack(): void
+}

@@ -1,0 +1,50 @@
+import { stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { visibleName } from '../../platform/visible-text.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+
+/** The flags of `libero rpc`, as they were given. */
+export interface RpcValues {
+  readonly provider?: string
+  readonly model?: string
+  readonly cwd?: string
+  readonly 'api-key'?: string
+  readonly 'base-url'?: string
+  readonly 'system-prompt'?: string
+  readonly 'append-system-prompt'?: readonly string[]
+  readonly reasoning?: string
+  readonly 'max-steps'?: string
+  readonly tools?: string
+  readonly 'no-tools'?: boolean
+  readonly mode?: string
+  readonly ext?: readonly string[]
+  readonly 'with-skills'?: boolean
+  readonly 'no-yolo'?: boolean
+}
+
+/** How many model calls a prompt may take, where somebody said so. */
+export function stepsOf({ 'max-steps': given }: RpcValues): number | undefined {
+  if (given === undefined) return undefined
+  const steps = /^\d+$/.test(given) ? Number(given) : 0
+  if (steps > 0 && Number.isSafeInteger(steps)) return steps
+  throw new UsageError(`--max-steps must be a whole number of at least 1, got "${visibleName(given)}"`)
+}
+
+/** The folder to work in. */
+export async function folderOf({ cwd: given }: RpcValues, io: Pick<Io, 'cwd'>): Promise<string> {
+  const cwd = resolve(io.cwd, given ?? '.')
+  const info = await stat(cwd).catch(() => undefined)
+  if (info?.isDirectory()) return cwd
+  throw new CliError(`--cwd: ${visibleName(cwd)} is ${info ? 'no folder' : 'not there'}; name a folder that is`)
+}
+
+/** What to tell a person about flags that zot has and we do not. */
+export function warningsOf(values: RpcValues): string[] {
+  const given = [
+    values['no-yolo'] && '--no-yolo has no effect over rpc, where nobody can be asked; see --mode',
+    values.ext && '--ext has no effect: this version has no extensions of other programs',
+    values['with-skills'] && '--with-skills has no effect: this version has no skills',
+  ]
+  return given.filter((text) => typeof text === 'string')
+}

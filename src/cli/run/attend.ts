@@ -1,0 +1,118 @@
+import { AgentAbortedError, messageOf } from '../../core/errors.ts'
+import type { AgentStats } from '../../core/usage.ts'
+import { visibleText } from '../../platform/visible-text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io, StopSignal } from '../io.ts'
+
+/** How long a run that was told to stop may take to do so. */
+const graceMs = 5000
+
+export interface Attended {
+  readonly stats?: AgentStats
+  /** What it failed with; absent where it came to an end, or was stopped. */
+  readonly error?: unknown
+  readonly exitCode: number
+}
+
+export interface Watch {
+  /** What a run that was stopped from outside ends with; `undefined` as long as none was. */
+  readonly exitCode: number | undefined
+  /** Stops the run; the second time it quits at once. What Ctrl-C does, wherever it is typed. */
+  interrupt(): void
+  /** While this is under way, signals stop it in place of ending the process. */
+  during<T>(work: Promise<T>): Promise<T>
+  /** Waits for a run and says what it came to. */
+  over(run: Promise<AgentStats>): Promise<Attended>
+  close(): void
+}
+
+/**
+ * Watches over the runs of one process: a first SIGINT stops what is under way and keeps what was done, a second one
+ * quits; SIGTERM and SIGHUP stop it and end the process; so do a reader that went away and an error nobody caught.
+ */
+export function watch(io: Io, abort: () => void, say: (text: string) => void): Watch {
+  let ending: { readonly exitCode: number; readonly error?: unknown } | undefined
+  let grace: NodeJS.Timeout | undefined
+  let isRunning = false
+
+  function stop(exitCode: number, error?: unknown): void {
+    if (!isRunning) {
+      if (error !== undefined) say(visibleText(messageOf(error)))
+      io.quit(exitCode)
+      return
+    }
+    ending ??= { exitCode, ...(error !== undefined && { error }) }
+    grace ??= setTimeout(() => io.quit(exitCode), graceMs).unref()
+    abort()
+  }
+
+  function interrupt(): void {
+    if (ending) io.quit(exitCodes.interrupted)
+    else {
+      if (isRunning) say('Stopping; the session is kept. Ctrl-C again quits at once.')
+      stop(exitCodes.interrupted)
+    }
+  }
+
+  function onSignal(signal: StopSignal): void {
+    if (signal === 'SIGINT') interrupt()
+    else stop(signal === 'SIGHUP' ? exitCodes.hungUp : exitCodes.terminated)
+  }
+
+  const onClosed = (): void => stop(exitCodes.closed)
+  const offs = [
+    io.onSignal(onSignal),
+    io.onCrash((error) => stop(exitCodes.error, error)),
+    () => void io.stdout.off('error', onClosed),
+  ]
+  io.stdout.on('error', onClosed)
+
+  async function during<T>(work: Promise<T>): Promise<T> {
+    isRunning = true
+    try {
+      return await work
+    } finally {
+      isRunning = false
+    }
+  }
+
+  return {
+    get exitCode() {
+      return ending?.exitCode
+    },
+    interrupt,
+    during,
+    async over(run) {
+      try {
+        const stats = await during(run)
+        return {
+          stats,
+          exitCode: ending?.exitCode ?? exitCodeOf(stats),
+          ...(ending?.error !== undefined && { error: ending.error }),
+        }
+      } catch (error) {
+        const stats = error instanceof AgentAbortedError ? error.stats : undefined
+        const isWanted = error instanceof AgentAbortedError && ending !== undefined
+        return {
+          exitCode: ending?.exitCode ?? exitCodes.error,
+          ...(stats && { stats }),
+          ...(isWanted ? ending?.error !== undefined && { error: ending.error } : { error }),
+        }
+      } finally {
+        // In a conversation the next run can be stopped again.
+        if (ending?.exitCode === exitCodes.interrupted) ending = undefined
+        clearTimeout(grace)
+        grace = undefined
+      }
+    },
+    close() {
+      clearTimeout(grace)
+      for (const off of offs) off()
+    },
+  }
+}
+
+function exitCodeOf({ status, stopReason }: AgentStats): number {
+  if (status === 'suspended') return exitCodes.permission
+  return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done
+}

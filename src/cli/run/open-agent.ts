@@ -1,0 +1,183 @@
+import type { Authority } from '../../authority/authority.ts'
+import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Agent } from '../../core/agent.ts'
+import type { Behavior } from '../../core/behavior.ts'
+import type { ExecutionContext } from '../../core/execution.ts'
+import type { LogEntry } from '../../core/log.ts'
+import type { Session, SessionStore } from '../../core/store.ts'
+import type { ThinkingLevel } from '../../core/thinking.ts'
+import type { ToolDef } from '../../core/tool.ts'
+import type { LayeredTools } from '../../layers/layered-tools.ts'
+import type { Preset } from '../../presets/preset.ts'
+import { UsageError } from '../cli-error.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { Io } from '../io.ts'
+import type { ChosenModel } from '../setup/choose-model.ts'
+import type { Config } from '../setup/config.ts'
+import type { OpenedSession, OpenSessionOptions } from '../setup/open-session.ts'
+import { readSchema } from './read-schema.ts'
+import { systemPrompt } from './system-prompt.ts'
+import { openWorkspace, type Workspace } from './workspace.ts'
+
+/** An agent as the command line makes it, with everything it stands on. */
+export interface OpenedAgent {
+  readonly agent: Agent
+  readonly authority: Authority
+  readonly chosen: ChosenModel
+  readonly session: Session | undefined
+  readonly isNew: boolean
+  /** What the session's log holds after an entry; nothing where none is kept. */
+  entries(after: number): Promise<readonly LogEntry[]>
+  readonly thinking: ThinkingLevel | undefined
+  /** For a person, before it starts. */
+  readonly notices: readonly string[]
+  close(): Promise<void>
+}
+
+export interface OpenOptions extends OpenSessionOptions {
+  readonly io: Io
+  /** Absolute. */
+  readonly cwd: string
+  /** Who can be asked. Without one a run halts where it would ask. */
+  readonly person?: Interactor
+  readonly signal?: AbortSignal
+}
+
+/** Puts an agent together from flags, settings and what there is on this machine. Nothing is started yet. */
+export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
+  const { io, cwd, person, signal } = options
+  const workspace = await openWorkspace(cwd, { io, ...(person && { person }), ...(signal && { signal }) })
+  const { config } = workspace.loaded
+  const profile = values.profile ?? config.profile
+  const { chooseModel } = await import('../setup/choose-model.ts')
+  const chosen = await chooseModel(wishOf(values), config, io)
+  const behavior = await behaviorOf(values, config, cwd)
+  const execution = await executionOf(values, config, cwd)
+  const preset = await presetOf(values.preset ?? profile ?? config.preset ?? 'build')
+  const authority = await authorityOf(values, workspace, preset, options)
+  const layers = await toolsInFiles(workspace, authority, io)
+  const kept = values['no-session'] ? undefined : await keptSession(values, config, options)
+  const { createAgent } = await import('../../create-agent.ts')
+  const agent = createAgent({
+    ...preset,
+    provider: chosen.provider,
+    system: systemPrompt(cwd, workspace.project.instructions, joined(preset.system, config.system, values.system)),
+    tools: without(preset.tools ?? {}, config.withoutTools ?? []),
+    behavior: { ...preset.behavior, ...behavior },
+    execution,
+    authority,
+    extensions: [layers],
+    ...(kept && { session: kept.session }),
+  })
+  return {
+    agent,
+    authority,
+    chosen,
+    session: kept?.session,
+    isNew: kept?.isNew ?? true,
+    entries: async (after) => (kept ? kept.store.read(kept.session.id, after) : []),
+    thinking: values.thinking ?? config.thinking,
+    notices: [
+      ...workspace.loaded.warnings,
+      ...authority.warnings,
+      ...(workspace.project.notice === undefined ? [] : [workspace.project.notice]),
+      ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
+    ],
+    async close() {
+      await agent.destroy()
+      workspace.project.dispose()
+      await authority.close()
+      await kept?.store.close?.()
+    },
+  }
+}
+
+function wishOf({ provider, model }: RunValues): { provider?: string; model?: string } {
+  return { ...(provider !== undefined && { provider }), ...(model !== undefined && { model }) }
+}
+
+const joined = (...texts: (string | undefined)[]): string | undefined =>
+  texts.filter((text) => text !== undefined).join('\n\n') || undefined
+
+const defaultTurns = 100
+
+async function behaviorOf(values: RunValues, config: Config, cwd: string): Promise<Behavior> {
+  const maxCost = smaller(numberOf(values['max-cost']), config.maxCost)
+  return {
+    maxTurns: smaller(numberOf(values['max-turns']), config.maxTurns) ?? defaultTurns,
+    compactStrategy: 'summary',
+    ...(maxCost !== undefined && { limits: { cost: maxCost } }),
+    ...(values.schema !== undefined && { schema: await readSchema(values.schema, cwd) }),
+  }
+}
+
+const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text))
+
+/** Of two limits the stricter one: a project's must not be lifted by a flag's default, nor the other way round. */
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}
+
+async function executionOf(values: RunValues, config: Config, cwd: string): Promise<ExecutionContext> {
+  const context = values.context ?? config.context ?? 'process'
+  if (context === 'docker') {
+    const image = values.image?.[0] ?? config.image
+    if (image === undefined) throw new UsageError('--context docker needs an image: add --image node:24')
+    return (await import('../../execution/docker.ts')).createDockerContext({ image, cwd })
+  }
+  if (values.sandbox ?? config.sandbox)
+    return (await import('../../execution/bubblewrap.ts')).createBubblewrapContext({ cwd })
+  return (await import('../../execution/process.ts')).createProcessContext({ cwd })
+}
+
+async function presetOf(name: 'basic' | 'coding' | 'build' | 'plan'): Promise<Preset> {
+  if (name === 'basic') return (await import('../../presets/basic.ts')).basic
+  if (name === 'coding') return (await import('../../presets/coding.ts')).coding
+  return (await import('../../presets/profiles.ts'))[name]
+}
+
+function without(tools: Readonly<Record<string, ToolDef>>, names: readonly string[]): Record<string, ToolDef> {
+  return Object.fromEntries(Object.entries(tools).filter(([, { spec }]) => !names.includes(spec.name)))
+}
+
+async function authorityOf(
+  values: RunValues,
+  { cwd, project, loaded: { layers } }: Workspace,
+  preset: Preset,
+  { io, person }: OpenOptions,
+): Promise<Authority> {
+  const { createAuthority } = await import('../../authority/authority.ts')
+  // A profile that only looks decides; one that asks leaves it to the settings, which may say otherwise.
+  const mode = values.yolo ? 'yolo' : (values.mode ?? (isPlan(preset) ? 'plan' : undefined))
+  return createAuthority({
+    layers,
+    home: io.home,
+    workspace: { root: cwd, isTrusted: project.isTrusted },
+    ...(mode && { mode }),
+    ...(values.allow && { allow: values.allow }),
+    ...(values.deny && { deny: values.deny }),
+    ...(values.yolo && { headless: 'yolo' as const }),
+    ...(person && { interactors: [person] }),
+  })
+}
+
+const isPlan = ({ authority }: Preset): boolean => authority?.mode === 'plan'
+
+async function toolsInFiles({ cwd, project }: Workspace, authority: Authority, { home }: Io): Promise<LayeredTools> {
+  const { layeredTools } = await import('../../layers/layered-tools.ts')
+  const { interact } = authority
+  const { mayReadTools: mayReadProject, revoked } = project
+  return layeredTools({ home, projectRoot: cwd, mayReadProject, revoked, interact })
+}
+
+async function keptSession(
+  { resume, continue: goesOn, fork }: RunValues,
+  config: Config,
+  { io, cwd, pick }: OpenOptions,
+): Promise<OpenedSession & { readonly store: SessionStore }> {
+  const { openSession, openStore, sessionsPath } = await import('../setup/open-session.ts')
+  const store = await openStore(sessionsPath(config, io))
+  const wish = { cwd, ...(resume && { resume }), ...(goesOn && { continue: true }), ...(fork && { fork: true }) }
+  const opened = await openSession(store, wish, pick ? { pick } : {})
+  return { ...opened, store }
+}

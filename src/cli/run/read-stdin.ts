@@ -1,0 +1,29 @@
+import type { Io } from '../io.ts'
+
+/**
+ * What was piped in, as text. Where nothing has come after `patienceMs` it is `undefined`: a program may have started
+ * us with a pipe that it never writes to. Without a limit it waits until stdin ends.
+ */
+export async function readStdin({ stdin }: Pick<Io, 'stdin'>, patienceMs?: number): Promise<string | undefined> {
+  if (stdin.isTTY || stdin.destroyed) return undefined
+  const chunks: Buffer[] = []
+  const ended = Promise.withResolvers<'ended' | 'nothing'>()
+  const timer = patienceMs === undefined ? undefined : setTimeout(() => ended.resolve('nothing'), patienceMs)
+  const onData = (chunk: Buffer | string): void => {
+    clearTimeout(timer)
+    chunks.push(Buffer.from(chunk))
+  }
+  stdin.on('data', onData)
+  stdin.once('end', () => ended.resolve('ended'))
+  stdin.once('close', () => ended.resolve('ended'))
+  stdin.once('error', ended.reject)
+  try {
+    await ended.promise
+  } finally {
+    clearTimeout(timer)
+    stdin.off('data', onData)
+    stdin.pause()
+  }
+  const text = Buffer.concat(chunks).toString('utf8')
+  return text.trim() === '' ? undefined : text
+}

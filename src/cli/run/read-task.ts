@@ -1,0 +1,24 @@
+import { UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { readStdin } from './read-stdin.ts'
+
+/** How long a pipe may stay silent that nobody said to wait for. */
+const patienceMs = 1000
+
+/** The task: `--prompt`, the words, and what was piped in. `-` as a word waits for stdin, however long it takes. */
+export async function readTask(
+  given: { readonly prompt?: string; readonly words: readonly string[] },
+  io: Pick<Io, 'stdin' | 'err'>,
+): Promise<string | undefined> {
+  if (given.prompt !== undefined && given.words.some((word) => word !== '-'))
+    throw new UsageError('the task was given twice, with --prompt and as words; give it once')
+  const isAwaited = given.words.includes('-')
+  const said = given.prompt ?? given.words.filter((word) => word !== '-').join(' ')
+  const piped = await readStdin(io, said.trim() === '' || isAwaited ? undefined : patienceMs)
+  return (
+    [said, piped ?? '']
+      .map((text) => text.trim())
+      .filter((text) => text !== '')
+      .join('\n\n') || undefined
+  )
+}

@@ -1,0 +1,39 @@
+import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
+import type { AuditSink } from '../../core/authority.ts'
+import type { Io } from '../io.ts'
+import type { LoadedConfig } from '../setup/config.ts'
+import { interactWith } from './interact-with.ts'
+
+/** A folder as it may be used: what of it is trusted, and what the user's and its own settings say. */
+export interface Workspace {
+  readonly cwd: string
+  readonly project: ProjectEntry
+  readonly loaded: LoadedConfig
+}
+
+/** Enters a folder. Whether it is trusted is asked of `person`; with nobody there, nothing of an unknown project is used. */
+export async function openWorkspace(
+  cwd: string,
+  { io, person, audit, signal }: { io: Pick<Io, 'home'>; person?: Interactor; audit?: AuditSink; signal?: AbortSignal },
+): Promise<Workspace> {
+  const { home } = io
+  const [{ enterProject }, { createTrustList }, { loadConfig }] = await Promise.all([
+    import('../../authority/trust/enter-project.ts'),
+    import('../../authority/trust/trust-list.ts'),
+    import('../setup/config.ts'),
+  ])
+  const project = await enterProject(cwd, {
+    list: createTrustList({ folder: home }),
+    advice: 'To see what it brings, and to trust it: libero trust',
+    ...(person && { interact: await interactWith(person) }),
+    ...(audit && { audit }),
+    ...(signal && { signal }),
+  })
+  try {
+    return { cwd, project, loaded: await loadConfig({ home, projectRoot: cwd, mayRead: project.mayRead }) }
+  } catch (error) {
+    project.dispose()
+    throw error
+  }
+}

@@ -1,0 +1,121 @@
+import { visibleText } from '../../platform/visible-text.ts'
+import { createBlockStream, type Piece } from './markdown/block-stream.ts'
+import { createMarkdownRenderer } from './markdown/render-markdown.ts'
+import { span, wrapSpans } from './markdown/spans.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What the model says, on its way to stdout: as it is into a pipe, rendered block by block for a person. */
+export interface AnswerView {
+  push(delta: string): void
+  /** Nothing more of this block will come, though perhaps more of the answer. */
+  flush(): void
+  /** The answer, or what there was of it, is over. */
+  finish(): void
+  /** What is not finished yet, in at most so many lines. */
+  live(most: number): string[]
+  /** Whether anything of it is on the screen or in the pipe for good. */
+  readonly isPrinted: boolean
+  /** Forgets what was not printed; what was cannot be taken back. */
+  drop(): void
+}
+
+/** `block` writes whole lines, set apart from what stood before; `more` goes on with them. */
+export interface AnswerOut {
+  block(text: string): void
+  more(text: string): void
+}
+
+export function createAnswerView(terminal: Terminal, out: AnswerOut): AnswerView {
+  return terminal.isAnswerShown ? renderedAnswer(terminal, out) : pipedAnswer(out)
+}
+
+/** In a pipe text is data: byte for byte what came, and a newline at its end. */
+function pipedAnswer(out: AnswerOut): AnswerView {
+  let last = ''
+  const finish = (): void => {
+    if (last !== '' && last !== '\n') out.more('\n')
+    last = ''
+  }
+  return {
+    push(delta) {
+      if (delta === '') return
+      last = delta.at(-1)!
+      out.more(delta)
+    },
+    flush() {},
+    finish,
+    live: () => [],
+    get isPrinted() {
+      return last !== ''
+    },
+    drop: finish,
+  }
+}
+
+/** Rendered lines longer than this tire the eye. */
+const widest = 120
+
+function renderedAnswer(terminal: Terminal, out: AnswerOut): AnswerView {
+  const { answerPaint: paint } = terminal
+  let blocks = createBlockStream()
+  let renderer: ReturnType<typeof createMarkdownRenderer> | undefined
+  let isPrinted = false
+  let before: Piece | undefined
+
+  const print = (piece: Piece): void => {
+    const isMore = before?.kind === 'plain'
+    if (piece.kind === 'plain') {
+      const text = visibleText(piece.text).replaceAll('\r', '')
+      if (isMore) out.more(text)
+      else out.block(text)
+    } else {
+      if (isMore) endPlain()
+      renderer ??= createMarkdownRenderer(paint)
+      const lines = renderer.render(piece.text, Math.min(terminal.columns - 1, widest))
+      if (lines.length > 0) out.block(`${lines.join('\n')}\n`)
+    }
+    before = piece
+    isPrinted = true
+  }
+  const endPlain = (): void => {
+    if (before?.kind === 'plain' && !before.text.endsWith('\n')) out.more('\n')
+    before = undefined
+  }
+  const flush = (): void => {
+    for (const piece of blocks.finish()) print(piece)
+    endPlain()
+  }
+  const reset = (): void => {
+    blocks = createBlockStream()
+    before = undefined
+    renderer = undefined
+    isPrinted = false
+  }
+  return {
+    push(delta) {
+      for (const piece of blocks.push(delta)) print(piece)
+    },
+    flush,
+    finish() {
+      flush()
+      reset()
+    },
+    live(most) {
+      if (most < 1) return []
+      const { columns } = terminal
+      // A line that fills the screen and more is wrapped from near its end.
+      const lines = blocks.tail(most).map((line) => line.slice(-most * columns).trimEnd())
+      while (lines.at(-1) === '') lines.pop()
+      return lines.flatMap((line) => wrapSpans([span(line, plain)], columns - 1)).slice(-most)
+    },
+    get isPrinted() {
+      return isPrinted
+    },
+    drop() {
+      endPlain()
+      reset()
+    },
+  }
+}
+
+const plain = (text: string): string => text

@@ -1,0 +1,88 @@
+import { isRecord } from '../../core/is-record.ts'
+import type { CallOutcome, LogEntry } from '../../core/log.ts'
+import type { ToolOutput } from '../../core/turn.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { diffCounts } from './diff-lines.ts'
+import { counted } from './numbers.ts'
+
+export type CallResult = Extract<LogEntry, { type: 'call_result' }>
+
+/** How a call ended, in a few words; what it said where it went wrong; and what it changed. */
+export interface ShownOutcome {
+  readonly isGood: boolean
+  readonly summary: string
+  readonly problem: readonly string[]
+  readonly diff?: string
+}
+
+export function callOutcome({ output, outcome, isError, details }: CallResult): ShownOutcome {
+  const text = textOf(output)
+  const facts = isRecord(details) ? details : {}
+  const isGood = !isError && (outcome === 'done' || outcome === 'substituted')
+  const word = words[outcome]
+  const code = exitOf(facts)
+  if (!isGood)
+    return { isGood, summary: word ?? code ?? 'failed', problem: problemOf(text, { isCommand: code !== undefined }) }
+  if (typeof facts.diff === 'string' && facts.diff !== '')
+    return { isGood, summary: changes(facts.diff), problem: [], diff: facts.diff }
+  return { isGood, summary: code ?? size(output, text, facts), problem: [] }
+}
+
+const words: Partial<Record<CallOutcome, string>> = {
+  blocked: 'not allowed',
+  timeout: 'timed out',
+  unknown_tool: 'no such tool',
+  invalid: 'wrong arguments',
+  aborted: 'stopped',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+  unknown: 'nobody knows whether it was done',
+}
+
+/** Enough to find a line in; the rest of a long output is not looked at. */
+const looked = 16_384
+
+function textOf(output: ToolOutput): string {
+  if (typeof output === 'string') return output
+  return output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
+/** A command that ended well says so by what it wrote. */
+function exitOf({ exitCode, signal }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof signal === 'string') return `killed by ${visibleName(signal)}`
+  return typeof exitCode === 'number' && exitCode !== 0 ? `exit ${exitCode}` : undefined
+}
+
+/** Commands say at the end what went wrong, before the line about how they ended; everybody else at the beginning. */
+function problemOf(text: string, { isCommand }: { readonly isCommand: boolean }): string[] {
+  const part = isCommand ? text.slice(-looked) : text.slice(0, looked)
+  const lines = part.split('\n').filter((line) => line.trim() !== '')
+  if (isCommand && /^[[(].*\bexit\b.*[\])]$/.test(lines.at(-1)?.trim() ?? '')) lines.pop()
+  const told = isCommand ? lines.slice(-lastLines) : lines.slice(0, 1)
+  return told.map((line) => visibleName(line.trimEnd().replaceAll('\t', '  ').slice(0, 500)))
+}
+
+/** Of a command that failed. */
+const lastLines = 4
+
+function changes(diff: string): string {
+  const { added, removed } = diffCounts(diff)
+  return `+${added} −${removed}`
+}
+
+function size(output: ToolOutput, text: string, { total, count, lines }: Readonly<Record<string, unknown>>): string {
+  const others = typeof output === 'string' ? 0 : output.filter(({ type }) => type !== 'text').length
+  if (others > 0) return counted(others, 'file')
+  if (isRecord(lines) && typeof lines.first === 'number' && typeof lines.last === 'number')
+    return counted(Math.max(0, lines.last - lines.first + 1), 'line')
+  if (typeof total === 'number') return counted(total, 'hit')
+  if (typeof count === 'number') return counted(count, 'name')
+  const found = linesIn(text)
+  return found === 1 && text.trim().length <= 60 ? visibleName(text.trim()) : counted(found, 'line')
+}
+
+function linesIn(text: string): number {
+  let lines = text === '' || text.endsWith('\n') ? 0 : 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  return lines
+}

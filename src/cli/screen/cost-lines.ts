@@ -1,0 +1,58 @@
+import type { AgentStats } from '../../core/usage.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { counted, shownCost, shownCount, shownTime } from './numbers.ts'
+import { textWidth } from './text-width.ts'
+
+/** What is known of a run when it is over; without `stats` where it failed. */
+export interface RunEnding {
+  readonly stats?: AgentStats
+  readonly model: string
+  readonly provider: string
+  readonly sessionId?: string
+}
+
+/** What a run took, and how to go on with it: `3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…`. */
+export function costLines({ stats, provider, sessionId }: RunEnding, columns: number): string[] {
+  const facts = stats ? [[...factsOf(stats, provider)].join(' · ')] : []
+  if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; go on with: libero --continue`)
+  const line = facts.join(' · ')
+  return textWidth(line) <= columns ? [line].filter((text) => text !== '') : facts
+}
+
+/** Why it ended where that is not plain: it was not done. */
+export function endingLine({ stats, sessionId }: RunEnding): string | undefined {
+  if (!stats) return undefined
+  const { status, stopReason, turns } = stats
+  if (status === 'aborted') return 'stopped before it was done'
+  if (status === 'suspended') return suspended(stopReason, sessionId)
+  if (stopReason === 'max_turns')
+    return `stopped after ${counted(turns, 'turn')}, as told by --max-turns; it may not be done`
+  if (stopReason === 'budget') return 'stopped because the budget is used up; it may not be done'
+  return undefined
+}
+
+function suspended(reason: string, sessionId: string | undefined): string {
+  const why =
+    reason === 'permission-required' ? 'somebody has to allow what it wants to do' : `it waits: ${visibleName(reason)}`
+  return sessionId === undefined ? why : `${why}; answer and go on with: libero --resume ${visibleName(sessionId)}`
+}
+
+function* factsOf(
+  { turns, turnUsage, totalIn, totalOut, cost, elapsed }: AgentStats,
+  provider: string,
+): Generator<string> {
+  yield counted(turns, 'turn')
+  const cached = turnUsage.reduce((sum, { cacheRead = 0 }) => sum + cacheRead, 0)
+  const isUsed = totalIn + totalOut + cached > 0
+  if (isUsed) yield `${shownCount(totalIn)} in`
+  if (cached > 0) yield `${shownCount(cached)} cached`
+  if (isUsed) yield `${shownCount(totalOut)} out`
+  if (cost !== undefined) yield shownCost(cost)
+  else if (isUsed && !local.includes(provider)) yield 'cost unknown'
+  yield shownTime(elapsed)
+}
+
+/** They run on this machine, and cost nothing that anybody counts. */
+const local: readonly string[] = ['offline', 'ollama', 'lmstudio']
+
+const shortId = (id: string): string => visibleName(id.length > 13 ? `${id.slice(0, 8)}…` : id)

@@ -1,0 +1,44 @@
+import type { Paint, Terminal } from '../terminal.ts'
+import { graphemesOf, graphemeWidth, textWidth } from '../text-width.ts'
+
+/**
+ * Lines behind a margin that no text can leave: where a line is longer than the screen it goes on behind another kind
+ * of margin, so that nothing in it passes for a line of its own. Nothing is cut.
+ */
+export function boxed(
+  lines: readonly string[],
+  { columns, paint }: Pick<Terminal, 'columns' | 'paint'>,
+  lookOf: LookOf = () => undefined,
+): string[] {
+  const room = Math.max(8, columns - 3)
+  return lines.flatMap((line) => {
+    const look = lookOf(line)
+    return rowsOf(line.replaceAll('\t', '    '), room).map((row, i) => {
+      const text = look ? paint[look](row) : row
+      return `${paint.dim(i === 0 ? '│' : '┆')} ${text}`
+    })
+  })
+}
+
+/** How a line looks, in the order of the lines. */
+export type LookOf = (line: string) => keyof Paint | undefined
+
+/** Breaks behind a blank where there is one not too far from the edge; no character is left out. */
+function rowsOf(line: string, room: number): string[] {
+  const rows: string[] = []
+  let row = ''
+  let width = 0
+  for (const grapheme of graphemesOf(line)) {
+    const more = graphemeWidth(grapheme)
+    if (width + more > room) {
+      const blank = row.lastIndexOf(' ') + 1
+      const end = blank > row.length - room / 3 ? blank : row.length
+      rows.push(row.slice(0, end))
+      row = row.slice(end)
+      width = textWidth(row)
+    }
+    row += grapheme
+    width += more
+  }
+  return [...rows, row]
+}

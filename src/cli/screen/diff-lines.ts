@@ -1,0 +1,43 @@
+import { visibleName } from '../../platform/visible-text.ts'
+import type { Paint } from './paint.ts'
+import { cutToWidth } from './text-width.ts'
+
+export interface DiffShape {
+  readonly columns: number
+  readonly mostLines?: number
+}
+
+/** A unified diff for people: without its head, coloured, cut at the right and after some lines. */
+export function diffLines(diff: string, paint: Paint, { columns, mostLines = 40 }: DiffShape): string[] {
+  const lines = bodyOf(diff)
+  const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines)
+  const painted = shown.map((line) => diffLine(cutToWidth(visibleLine(line), columns), paint))
+  const more = lines.length - shown.length
+  return more > 0 ? [...painted, paint.dim(`… ${more} more lines`)] : painted
+}
+
+/** One line of a diff in its colour; it has to be harmless already. */
+export function diffLine(line: string, paint: Paint): string {
+  if (line.startsWith('+')) return paint.green(line)
+  if (line.startsWith('-')) return paint.red(line)
+  return line.startsWith('@@') ? paint.cyan(line) : paint.dim(line)
+}
+
+/** How many lines were added and taken away. */
+export function diffCounts(diff: string): { readonly added: number; readonly removed: number } {
+  let [added, removed] = [0, 0]
+  for (const line of bodyOf(diff)) {
+    if (line.startsWith('+')) added++
+    if (line.startsWith('-')) removed++
+  }
+  return { added, removed }
+}
+
+/** From the first hunk on: which file it is stands in the line above. */
+function bodyOf(diff: string): string[] {
+  const lines = diff.replace(/\n$/, '').split('\n')
+  const first = lines.findIndex((line) => line.startsWith('@@'))
+  return first < 0 ? lines.filter((line) => line !== '') : lines.slice(first)
+}
+
+const visibleLine = (line: string): string => visibleName(line.replace(/\r$/, '').replaceAll('\t', '    '))

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { createFrames } from './frames.ts'
+
+function film(isMoving = false) {
+  const clock = fakeClock()
+  const drawn: number[] = []
+  const world = { isMoving }
+  const frames = createFrames({ draw: () => drawn.push(clock.now()), isMoving: () => world.isMoving, clock })
+  return { clock, drawn, world, frames }
+}
+
+test('the first change is drawn at once, those that follow with the next frame', async () => {
+  const { clock, drawn, frames } = film()
+  for (let i = 0; i < 10; i++) frames.changed()
+  expect(drawn).toEqual([0])
+  await clock.advance(1000)
+  expect(drawn).toEqual([0, 40])
+  expect(clock.pending).toBe(0)
+})
+
+test('what moves is drawn until it stands still', async () => {
+  const { clock, drawn, frames, world } = film(true)
+  frames.changed()
+  await clock.advance(350)
+  expect(drawn).toEqual([0, 100, 200, 300])
+  world.isMoving = false
+  await clock.advance(1000)
+  expect(drawn).toEqual([0, 100, 200, 300, 400])
+  expect(clock.pending).toBe(0)
+})
+
+test('nothing is drawn after a stop, until something changes', async () => {
+  const { clock, drawn, frames } = film(true)
+  frames.changed()
+  frames.stop()
+  await clock.advance(1000)
+  expect(drawn).toEqual([0])
+  expect(clock.pending).toBe(0)
+  frames.changed()
+  expect(drawn).toEqual([0, 1000])
+})

@@ -1,0 +1,162 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { Clock } from '../../core/clock.ts'
+import type { Key } from './key.ts'
+
+/** Turns what a terminal sends into keys. */
+export interface KeyDecoder {
+  push(chunk: Uint8Array | string): void
+  /** Forgets what is half read. */
+  reset(): void
+}
+
+/**
+ * A decoder for what terminals send: UTF-8 in pieces of any size, the keys of xterm and of older terminals, pastes.
+ * A sequence that means nothing to us is dropped whole, so that no part of it passes for something typed.
+ */
+export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDecoder {
+  const utf8 = new StringDecoder('utf8')
+  let state: State = 'ground'
+  let sequence = ''
+  let text = ''
+  let hasReturned = false
+  let cancelTimer = (): void => {}
+
+  function flush(): void {
+    if (text === '') return
+    const typed = text
+    text = ''
+    emit({ type: 'text', text: typed })
+  }
+  function send(key: Key | undefined): void {
+    flush()
+    if (key) emit(key)
+  }
+  function to(next: State): void {
+    state = next
+    sequence = ''
+  }
+
+  const steps: Readonly<Record<State, (character: string) => void>> = {
+    ground(character) {
+      const isLineFeedOfReturn = hasReturned && character === '\n'
+      hasReturned = character === '\r'
+      if (character === '\x1b') to('escape')
+      else if (character === '\x9b') to('csi')
+      else if (isPrintable(character)) text += character
+      else if (!isLineFeedOfReturn) send(controlKey(character))
+    },
+    escape(character) {
+      if (character === '[') return to('csi')
+      if (character === 'O') return to('ss3')
+      if ('PX]^_'.includes(character)) return to('string')
+      const isAlt = isPrintable(character)
+      if (isAlt) return to('ground')
+      send({ type: 'escape' })
+      to('ground')
+      steps.ground(character)
+    },
+    csi(character) {
+      if (character < ' ') return interrupted(character)
+      sequence += character
+      if (character === '[' && sequence === '[') return // the function keys of the Linux console: one more follows
+      if (character < '@' || character > '~') return
+      const ended = sequence
+      if (ended === '200~') return to('paste')
+      to('ground')
+      send(csiKey(ended))
+    },
+    ss3(character) {
+      if (character < ' ') return interrupted(character)
+      to('ground')
+      send(character === 'M' ? { type: 'enter' } : named(letters[character]))
+    },
+    string(character) {
+      if (character === '\x03') return interrupted(character)
+      const isEnd = character === '\x07' || character === '\x9c' || (character === '\\' && sequence === '\x1b')
+      sequence = character
+      if (isEnd) to('ground')
+    },
+    paste(character) {
+      sequence += character
+      if (character === '~' && sequence.endsWith(pasteEnd)) endPaste()
+    },
+  }
+
+  /** A control character in the middle of a sequence ends it; one of them may be Ctrl-C. */
+  function interrupted(character: string): void {
+    to('ground')
+    steps.ground(character)
+  }
+
+  function endPaste(): void {
+    const pasted = cleanPaste(sequence.endsWith(pasteEnd) ? sequence.slice(0, -pasteEnd.length) : sequence)
+    to('ground')
+    flush()
+    if (pasted !== '') emit({ type: 'text', text: pasted, isPaste: true })
+  }
+
+  /** Nothing may be half read for ever: a lone ESC is a key, all else was none. */
+  function giveUp(): void {
+    const was = state
+    if (was === 'paste') endPaste()
+    to('ground')
+    if (was === 'escape') emit({ type: 'escape' })
+  }
+
+  return {
+    push(chunk) {
+      cancelTimer()
+      for (const character of typeof chunk === 'string' ? chunk : utf8.write(Buffer.from(chunk)))
+        steps[state](character)
+      flush()
+      if (state !== 'ground') cancelTimer = clock.timer(state === 'escape' ? escapeMs : sequenceMs, giveUp)
+    },
+    reset() {
+      cancelTimer()
+      utf8.end()
+      text = ''
+      to('ground')
+    },
+  }
+}
+
+type State = 'ground' | 'escape' | 'csi' | 'ss3' | 'string' | 'paste'
+
+/** How long an ESC may be the beginning of something. */
+const escapeMs = 50
+const sequenceMs = 1000
+const pasteEnd = '\x1b[201~'
+
+type PlainKey = Exclude<Key['type'], 'text' | 'ctrl'>
+
+const letters: Readonly<Record<string, PlainKey>> = { A: 'up', B: 'down', C: 'right', D: 'left', H: 'home', F: 'end' }
+const numbers: Readonly<Record<string, PlainKey>> = {
+  '1': 'home',
+  '3': 'delete',
+  '4': 'end',
+  '7': 'home',
+  '8': 'end',
+}
+
+const named = (type: PlainKey | undefined): Key | undefined => type && { type }
+
+/** With Shift or Ctrl held an arrow is still an arrow. */
+function csiKey(sequence: string): Key | undefined {
+  const [, number = '', final = ''] = /^(\d*)(?:;\d+)*([A-Za-z~])$/.exec(sequence) ?? []
+  return final === '~' ? named(numbers[number]) : named(letters[final])
+}
+
+function controlKey(character: string): Key | undefined {
+  if (character === '\r' || character === '\n') return { type: 'enter' }
+  if (character === '\t') return { type: 'tab' }
+  if (character === '\x7f' || character === '\b') return { type: 'backspace' }
+  const code = character.charCodeAt(0)
+  return code >= 1 && code <= 26 ? { type: 'ctrl', key: String.fromCharCode(code + 96) } : undefined
+}
+
+const isPrintable = (character: string): boolean => !/\p{Cc}/u.test(character)
+
+/** Lines and tabs stay; what would be a key, were it typed, does not. */
+function cleanPaste(text: string): string {
+  return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '')
+}

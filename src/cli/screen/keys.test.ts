@@ -1,0 +1,107 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import type { Io } from '../io.ts'
+import type { Key } from './key.ts'
+import { openKeyboard } from './keys.ts'
+
+type Fake = PassThrough & { isTTY?: boolean; modes: boolean[]; refs: string[]; setRawMode(raw: boolean): void }
+
+function stream({ isTTY }: { isTTY: boolean }): Fake {
+  const modes: boolean[] = []
+  const refs: string[] = []
+  return Object.assign(new PassThrough(), {
+    isTTY,
+    modes,
+    refs,
+    setRawMode: (raw: boolean) => void modes.push(raw),
+    ref: () => refs.push('ref'),
+    unref: () => refs.push('unref'),
+  })
+}
+
+const written = (output: Fake): string => String(output.read() ?? '')
+const io = (stdin: Fake, stderr: Fake): Pick<Io, 'stdin' | 'stderr'> => ({ stdin, stderr })
+
+/** A stream gives its data later. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('raw mode and pastes are on while somebody reads, and off before and after', async () => {
+  const [stdin, stderr] = [stream({ isTTY: true }), stream({ isTTY: true })]
+  const keyboard = openKeyboard(io(stdin, stderr))!
+  expect([stdin.modes, written(stderr)]).toEqual([[], ''])
+  const keys: Key[] = []
+  const stop = keyboard.read((key) => keys.push(key))
+  expect([stdin.modes, written(stderr)]).toEqual([[true], '\x1b[?2004h'])
+  stdin.write('a')
+  await settled()
+  stop()
+  stop()
+  expect([stdin.modes, written(stderr), stdin.isPaused()]).toEqual([[true, false], '\x1b[?2004l', true])
+  expect(stdin.refs).toEqual(['ref', 'unref'])
+  stdin.write('b')
+  await settled()
+  expect(keys).toEqual([{ type: 'text', text: 'a' }])
+})
+
+test('whoever owns the keyboard can close it in the middle of reading', () => {
+  const [stdin, stderr] = [stream({ isTTY: true }), stream({ isTTY: true })]
+  const keyboard = openKeyboard(io(stdin, stderr))!
+  keyboard.read(() => {})
+  keyboard.close()
+  keyboard.close()
+  expect(stdin.modes).toEqual([true, false])
+  expect(stdin.destroyed).toBe(false)
+  expect(() => keyboard.read(() => {})).toThrow('closed')
+})
+
+test('a second reader is refused, and the next one hears nothing of what the first half read', async () => {
+  const stdin = stream({ isTTY: true })
+  const keyboard = openKeyboard({ stdin })!
+  const stop = keyboard.read(() => {})
+  expect(() => keyboard.read(() => {})).toThrow('being read by somebody else')
+  stdin.write('\x1b[')
+  await settled()
+  stop()
+  const keys: Key[] = []
+  keyboard.read((key) => keys.push(key))
+  stdin.write('A')
+  await settled()
+  expect(keys).toEqual([{ type: 'text', text: 'A' }])
+  keyboard.close()
+})
+
+test('a listener that stops in the middle of a chunk gets no more of it', async () => {
+  const stdin = stream({ isTTY: true })
+  const keyboard = openKeyboard({ stdin })!
+  const keys: Key[] = []
+  const stop = keyboard.read((key) => {
+    keys.push(key)
+    stop()
+  })
+  stdin.write('y\ry\r')
+  await settled()
+  expect(keys).toEqual([{ type: 'text', text: 'y' }])
+})
+
+test('a terminal that goes away is as good as Ctrl-C', async () => {
+  const stdin = stream({ isTTY: true })
+  const keyboard = openKeyboard({ stdin })!
+  const keys: Key[] = []
+  keyboard.read((key) => keys.push(key))
+  stdin.emit('error', new Error('EIO'))
+  expect(keys).toEqual([{ type: 'ctrl', key: 'c' }])
+  keyboard.close()
+})
+
+test('where stdin is a pipe the terminal of the process is used, if somebody can see a question', () => {
+  const terminal = stream({ isTTY: true })
+  const openTerminal = () => terminal
+  const pipe = stream({ isTTY: false })
+  expect(openKeyboard(io(pipe, stream({ isTTY: false })), { openTerminal })).toBeUndefined()
+  expect(openKeyboard(io(pipe, stream({ isTTY: true })), { openTerminal: () => undefined })).toBeUndefined()
+  const keyboard = openKeyboard(io(pipe, stream({ isTTY: true })), { openTerminal })!
+  keyboard.read(() => {})
+  expect([terminal.modes, pipe.modes]).toEqual([[true], []])
+  keyboard.close()
+  expect([terminal.modes, terminal.destroyed]).toEqual([[true, false], true])
+})

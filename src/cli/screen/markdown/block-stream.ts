@@ -1,0 +1,140 @@
+/** A piece of an answer that will not change any more. */
+export interface Piece {
+  /** `plain` is what is too long to be taken apart; it may begin and end in the middle of something. */
+  readonly kind: 'markdown' | 'plain'
+  readonly text: string
+}
+
+/** Cuts streamed markdown into finished blocks. What was looked at is not looked at again until its block is finished. */
+export interface BlockStream {
+  /** What is finished now that this came too. */
+  push(delta: string): Piece[]
+  /** The rest. */
+  finish(): Piece[]
+  /** The last lines of what is not finished yet. */
+  tail(most: number): string[]
+}
+
+/** Nothing longer is taken apart: some texts take a parser time that grows with the square of their length. */
+const mostInBlock = 16 * 1024
+/** Code is not taken apart. */
+const mostInFence = 128 * 1024
+/** What is too long goes out in portions of this size. */
+const portion = 1024
+
+/**
+ * A block ends before a line that follows a blank one and is not indented, after a heading, and after a code block. A
+ * list whose items are far apart comes in several pieces, which look the same.
+ */
+export function createBlockStream(): BlockStream {
+  /** Whole lines, and the one that has only begun. */
+  let lines: string[] = []
+  let current = ''
+  let size = 0
+  let isAfterBlank = false
+  let isOverflowing = false
+  let hasList = false
+  let fence: Fence | undefined
+  let pieces: Piece[] = []
+
+  const emit = (): void => {
+    const text = lines.join('')
+    if (isOverflowing) pieces.push({ kind: 'plain', text: text.replace(/\n+$/, '\n') })
+    else if (text.trim() !== '') pieces.push({ kind: 'markdown', text })
+    lines = []
+    size = 0
+    isAfterBlank = isOverflowing = hasList = false
+  }
+
+  /** Whole lines if there are some, else words, else all there is. */
+  const overflow = (): void => {
+    const cut = lines.length > 0 ? 0 : current.lastIndexOf(' ') + 1 || wholeCharacters(current)
+    pieces.push({ kind: 'plain', text: lines.join('') + current.slice(0, cut) })
+    current = current.slice(cut)
+    lines = []
+    size = 0
+    isOverflowing = true
+  }
+  const limit = (): number => {
+    if (isOverflowing) return portion
+    return fence ? mostInFence : mostInBlock
+  }
+
+  const line = (text: string): void => {
+    if (fence) {
+      if (fence.closes(text)) {
+        const isTop = fence.indent === 0
+        fence = undefined
+        if (isTop) emit()
+        return
+      }
+      if (!hasList || fence.indent < 2 || isBlank(text) || indentOf(text) >= 2) return
+      fence = undefined // what was begun in an item ends with it
+    }
+    isAfterBlank = isBlank(text)
+    if (isAfterBlank) return
+    fence = fenceOf(text)
+    hasList ||= isItem.test(text)
+    if (isHeading.test(text) && !isOverflowing) emit()
+  }
+
+  const take = (): Piece[] => {
+    const taken = pieces
+    pieces = []
+    return taken
+  }
+
+  return {
+    push(delta) {
+      for (let rest = delta; ; ) {
+        const end = rest.indexOf('\n')
+        current += end < 0 ? rest : rest.slice(0, end)
+        if (isAfterBlank && !fence && startsBlock(current)) emit()
+        if (end < 0) break
+        const text = current
+        lines.push(`${text}\n`)
+        size += text.length + 1
+        current = ''
+        line(text)
+        rest = rest.slice(end + 1)
+      }
+      while (size + current.length > limit()) overflow()
+      return take()
+    },
+    finish() {
+      if (current !== '') lines.push(current)
+      current = ''
+      fence = undefined
+      emit()
+      return take()
+    },
+    tail: (most) => [...lines.slice(-most), current].slice(-most),
+  }
+}
+
+interface Fence {
+  readonly indent: number
+  closes(line: string): boolean
+}
+
+function fenceOf(line: string): Fence | undefined {
+  const [, before = '', marks] =
+    /^([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})/.exec(line.slice(0, 512)) ?? []
+  if (marks === undefined) return undefined
+  const end = new RegExp(`^[ \\t]*${marks[0]}{${marks.length},}[ \\t\\r]*$`)
+  return { indent: before.length, closes: (text) => text.length < 512 && end.test(text) }
+}
+
+const isItem = /^[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
+const isHeading = /^#{1,6}(?:[ \t]|\r?$)/
+const isBlank = (line: string): boolean => /^[ \t\r]*$/.test(line)
+const indentOf = (line: string): number => line.length - line.trimStart().length
+
+/** Whether it is a line that cannot belong to what stood before the blank one. */
+const startsBlock = (line: string): boolean => line !== '' && !' \t\r'.includes(line[0]!)
+
+/** A surrogate pair is not torn. */
+const wholeCharacters = (text: string): number => {
+  const last = text.charCodeAt(text.length - 1)
+  return last >= 0xd800 && last < 0xdc00 ? text.length - 1 : text.length
+}

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import { createPaint } from '../paint.ts'
+import { textWidth } from '../text-width.ts'
+import { createMarkdownRenderer } from './render-markdown.ts'
+
+const plain = createPaint({ colours: false })
+const colours = createPaint({ colours: true })
+const shown = (text: string, width = 60): string[] => createMarkdownRenderer(plain).render(text, width)
+const painted = (text: string): string => createMarkdownRenderer(colours).render(text, 60).join('\n')
+
+describe('blocks', () => {
+  test('headings stand out', () => {
+    expect(painted('# A *b*')).toContain('\x1b[1m')
+    expect(shown('# A *b*')).toEqual(['A b'])
+  })
+
+  test('paragraphs are broken between words', () => {
+    expect(shown('one two three\nfour', 10)).toEqual(['one two', 'three four'])
+  })
+
+  test('a hard break stays one', () => {
+    expect(shown('one  \ntwo')).toEqual(['one', 'two'])
+  })
+
+  test('a word that is wider than the screen is broken where the screen ends', () => {
+    expect(shown(`see ${'x'.repeat(25)}`, 10)).toEqual(['see', 'x'.repeat(10), 'x'.repeat(10), 'x'.repeat(5)])
+  })
+
+  test('code is indented, not broken, and keeps what looks like markup', () => {
+    expect(shown('```ts\nconst a = *b* &amp; 1\n\n\tx\n```', 10)).toEqual(['  const a = *b* &amp; 1', '', '      x'])
+  })
+
+  test('a diff in a code block has its colours', () => {
+    expect(painted('```diff\n-a\n+b\n```')).toBe('  \x1b[31m-a\x1b[39m\n  \x1b[32m+b\x1b[39m')
+  })
+
+  test('lists are nested, numbered on, and wrapped beside their marks', () => {
+    expect(shown('- one\n  - inner words here\n- two', 16)).toEqual(['• one', '  • inner words', '    here', '• two'])
+    expect(shown('9. nine\n10. ten')).toEqual([' 9. nine', '10. ten'])
+  })
+
+  test('tasks have boxes', () => {
+    expect(shown('- [ ] open\n- [x] done')).toEqual(['☐ open', '☑ done'])
+    expect(shown('- [ ] open\n\n- [x] done')).toEqual(['☐ open', '', '☑ done'])
+  })
+
+  test('items far apart stay apart', () => {
+    expect(shown('- a\n\n- b\n\n  more')).toEqual(['• a', '', '• b', '', '  more'])
+  })
+
+  test('quotes have a bar, also inside of each other', () => {
+    expect(shown('> a\n>\n> > b')).toEqual(['│ a', '│', '│ │ b'])
+  })
+
+  test('raw HTML is text', () => {
+    expect(shown('<script>alert(1)</script>')).toEqual(['<script>alert(1)</script>'])
+    expect(shown('a <b>c</b>')).toEqual(['a <b>c</b>'])
+  })
+
+  test('a rule is a line', () => {
+    expect(shown('---', 10)).toEqual(['──────────'])
+  })
+})
+
+describe('tables', () => {
+  const table = '| name | what it is | n |\n|:--|---|--:|\n| a | something long to say | 1 |\n| bb | short | 22 |'
+
+  test('are aligned', () => {
+    expect(shown(table)).toEqual([
+      'name  what it is              n',
+      '───────────────────────────────',
+      'a     something long to say   1',
+      'bb    short                  22',
+    ])
+  })
+
+  test('are fitted by breaking their widest cells', () => {
+    const lines = shown(table, 24)
+    expect(lines.length).toBeGreaterThan(4)
+    for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(24)
+    expect(lines.join(' ').replace(/\s+/g, ' ')).toContain('something')
+  })
+
+  test('become lists where columns would be too narrow to read', () => {
+    const wide = '| first | second | third |\n|---|---|---|\n| one thing | another thing | a third |'
+    expect(shown(wide, 16)).toEqual(['first: one thing', 'second: another', 'thing', 'third: a third'])
+  })
+
+  test('count wide characters as wide', () => {
+    const lines = shown('| 日本 | b |\n|---|---|\n| x | y |')
+    expect(lines).toEqual(['日本  b', '───────', 'x     y'])
+  })
+})
+
+describe('links', () => {
+  test.each([
+    ['[text](https://host.test/path)', 'text (https://host.test/path)'],
+    ['<https://host.test/>', 'https://host.test/'],
+    ['https://host.test', 'https://host.test/'],
+    ['[mail](mailto:a@b.test)', 'mail (mailto:a@b.test)'],
+    ['[here](docs/x.md)', 'here (docs/x.md)'],
+    ['[r][1]\n\n[1]: https://host.test/r', 'r (https://host.test/r)'],
+    ['[https://good.test](https://evil.test)', 'https://good.test (https://evil.test/)'],
+    ['[bank](https://bank.test@evil.test/x)', 'bank (https://bank.test@evil.test/x)'],
+    [`[long](https://host.test/${'x'.repeat(400)})`, 'long (https://host.test/…)'],
+  ])('%s is shown with where it leads', (text, line) => {
+    expect(shown(text, 200)[0]).toBe(line)
+  })
+
+  test.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'javascript&#58;alert(1)',
+    'javascript&colon;alert(1)',
+    'java&#9;script:alert(1)',
+    'java&#x0A;script:alert(1)',
+    '&#106;avascript:alert(1)',
+    'data:text/html,<b>x</b>',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'x-apple:y',
+  ])('UI-04 %s leads nowhere', (href) => {
+    expect(shown(`[text](<${href}>)`, 200)).toEqual(['text'])
+  })
+
+  test('UI-03 an image is a placeholder with its host, in both styles', () => {
+    expect(shown('![cat](https://x.test/?d=secret)')).toEqual(['[image: cat, from x.test]'])
+    expect(shown('![cat][1]\n\n[1]: https://x.test/?d=secret')[0]).toBe('[image: cat, from x.test]')
+    expect(shown('![](pic.png)')).toEqual(['[image, from a file]'])
+  })
+
+  test('what was defined before counts for what comes later', () => {
+    const renderer = createMarkdownRenderer(plain)
+    renderer.render('[1]: https://host.test/', 60)
+    expect(renderer.render('[r][1]', 60)).toEqual(['r (https://host.test/)'])
+  })
+})
+
+describe('UI-01 nothing in it can do anything to a terminal', () => {
+  const bad = '\x1b[2J\x1b]52;c;eA==\x07\x9b2J'
+  test.each([
+    ['text', `a ${bad}`],
+    ['an entity', 'a &#27;[2J &#x9b;2J &#x1b;]0;x&#7;'],
+    ['emphasis', `**${bad}** *${bad}*`],
+    ['inline code', `\`${bad}\``],
+    ['code', `\`\`\`\n${bad}\n\`\`\``],
+    ['a diff', `\`\`\`diff\n+${bad}\n\`\`\``],
+    ['a language', `\`\`\`${bad}\nx\n\`\`\``],
+    ['a heading', `# ${bad}`],
+    ['an item', `- ${bad}`],
+    ['a quote', `> ${bad}`],
+    ['a cell', `| a |\n|---|\n| ${bad} |`],
+    ['a link', `[${bad}](https://a.test/${bad})`],
+    ['an image', `![${bad}](https://a.test/${bad})`],
+    ['HTML', `<div>${bad}</div>`],
+    ['a definition', `[a]: <https://a.test/${bad}>`],
+    ['an escape', `\\${bad}`],
+  ])('%s', (_, text) => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+    expect(painted(text).replace(/\x1b\[\d+m/g, '')).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/)
+  })
+})
+
+describe('without the library, or beyond its limits', () => {
+  test('text is shown as it was written', () => {
+    expect(createMarkdownRenderer(plain, 'none').render('**a**\n\x1b[2J\n', 60)).toEqual(['**a**', '␛[2J'])
+  })
+
+  test('UI-09 what nests deeper than a stack is high is plain', () => {
+    const text = '>'.repeat(16_000)
+    expect(shown(text)).toEqual([text])
+  })
+
+  test('UI-09 marks that would take a parser minutes are plain', () => {
+    const text = '_a__b '.repeat(2500).trim()
+    expect(shown(text)).toEqual([text])
+  })
+
+  test('UI-09 too many pieces are plain', () => {
+    const many = Array.from({ length: 21_000 }, () => ({ type: 'text', raw: 'x', text: 'x' }))
+    expect(createMarkdownRenderer(plain, () => many).render('all of it', 60)).toEqual(['all of it'])
+  })
+})

@@ -1,0 +1,123 @@
+import { createRequire } from 'node:module'
+import type { Token, Tokens, TokensList } from 'marked'
+import { visibleText } from '../../../platform/visible-text.ts'
+import type { Paint } from '../paint.ts'
+import { type Canvas, narrowest } from './block-painter.ts'
+import { code } from './blocks/code.ts'
+import { heading } from './blocks/heading.ts'
+import { list } from './blocks/list.ts'
+import { paragraph } from './blocks/paragraph.ts'
+import { quote } from './blocks/quote.ts'
+import { table } from './blocks/table.ts'
+
+/** Turns blocks of markdown into lines for a terminal, and gives up before it takes long. */
+export interface MarkdownRenderer {
+  render(text: string, width: number): string[]
+}
+
+/** One for each answer: what it defines (`[1]: https://…`) counts for what comes after it. */
+export function createMarkdownRenderer(paint: Paint, lexer: Lexing | 'none' = loadLexer()): MarkdownRenderer {
+  const links: TokensList['links'] = {}
+  let spentMs = 0
+  return {
+    render(text, width) {
+      if (lexer === 'none' || spentMs > mostMs || isHard(text)) return plainLines(text)
+      const began = performance.now()
+      try {
+        const tokens = lexer(text, links)
+        return isTooMuch(tokens) ? plainLines(text) : canvasOf(paint, Math.max(width, narrowest)).all(tokens)
+      } catch {
+        return plainLines(text) // nested deeper than a stack is high
+      } finally {
+        spentMs += performance.now() - began
+      }
+    },
+  }
+}
+
+/** Text as it is, harmless, and broken by the terminal alone. */
+export function plainLines(text: string): string[] {
+  return visibleText(text).replaceAll('\r', '').replace(/\n+$/, '').split('\n')
+}
+
+/** Tokens of a text; `links` are known already, and those it defines are added. */
+export type Lexing = (text: string, links: TokensList['links']) => readonly Token[]
+
+/** For all of an answer. */
+const mostMs = 3000
+const mostTokens = 20_000
+/** Emphasis takes a parser time that grows with the square of the number of its marks. */
+const mostMarks = 1500
+
+const isHard = (text: string): boolean => !/^ {0,3}(?:```|~~~)/.test(text) && marksIn(text) > mostMarks
+
+function marksIn(text: string): number {
+  let marks = 0
+  for (const _ of text.matchAll(/[*_]+/g)) marks++
+  return marks
+}
+
+function isTooMuch(tokens: readonly Token[]): boolean {
+  const open: Token[] = [...tokens]
+  for (let seen = 0; open.length > 0; seen++) {
+    if (seen > mostTokens) return true
+    const token = open.pop() as Token & { tokens?: Token[]; items?: Token[]; rows?: Tokens.TableCell[][] }
+    for (const inner of [
+      token.tokens,
+      token.items,
+      ...(token.rows ?? []).map((row) => row.flatMap((cell) => cell.tokens)),
+    ])
+      if (inner) for (const one of inner) open.push(one)
+  }
+  return false
+}
+
+function canvasOf(paint: Paint, width: number): { all(tokens: readonly Token[]): string[] } {
+  const blocks: Canvas['blocks'] = (tokens, wide, spacing = 'loose') =>
+    tokens
+      .filter(({ type }) => type !== 'space')
+      .flatMap((token, i) => {
+        const lines = paintBlock(token, { paint, width: wide, blocks })
+        return i > 0 && spacing === 'loose' ? ['', ...lines] : lines
+      })
+  return { all: (tokens) => blocks(tokens, width) }
+}
+
+function paintBlock(token: Token, canvas: Canvas): string[] {
+  switch (token.type) {
+    case 'heading':
+      return heading(token as Tokens.Heading, canvas)
+    case 'code':
+      return code(token as Tokens.Code, canvas)
+    case 'list':
+      return list(token as Tokens.List, canvas)
+    case 'blockquote':
+      return quote(token as Tokens.Blockquote, canvas)
+    case 'table':
+      return table(token as Tokens.Table, canvas)
+    case 'hr':
+      return [canvas.paint.dim('─'.repeat(Math.min(canvas.width, 40)))]
+    case 'paragraph':
+      return paragraph(token.tokens, canvas)
+    case 'text':
+      return paragraph((token as Tokens.Text).tokens ?? [token], canvas)
+    case 'def':
+      return plainLines(token.raw).map(canvas.paint.dim)
+    default:
+      return plainLines(token.raw)
+  }
+}
+
+/** An optional package; without it text is shown as it was written. */
+function loadLexer(): Lexing | 'none' {
+  try {
+    const { Lexer } = createRequire(import.meta.url)('marked') as typeof import('marked')
+    return (text, links) => {
+      const lexer = new Lexer()
+      lexer.tokens.links = links
+      return lexer.lex(text)
+    }
+  } catch {
+    return 'none'
+  }
+}

@@ -1,0 +1,108 @@
+import { visibleText } from '../../../platform/visible-text.ts'
+import { graphemesOf, graphemeWidth, textWidth } from '../text-width.ts'
+
+/** A text that looks the same from its beginning to its end. */
+export interface Span {
+  readonly text: string
+  readonly look: Look
+}
+
+export type Look = (text: string) => string
+
+/** The only way from foreign text to a span: nothing in it can do anything to a terminal. */
+export function span(text: string, look: Look): Span {
+  return { text: visibleText(text).replaceAll('\r', '').replaceAll('\t', ' '), look }
+}
+
+/** Ends a line. */
+export const lineBreak: Span = { text: '\n', look: (text) => text }
+
+/** Spans as painted lines, broken between words, or within one that is wider than a line. */
+export function wrapSpans(spans: readonly Span[], width: number): string[] {
+  const lines: Span[][] = [[]]
+  let used = 0
+  let gap: Span | undefined
+  const newLine = (): void => {
+    lines.push([])
+    used = 0
+    gap = undefined
+  }
+  const put = (text: string, look: Look): void => {
+    lines.at(-1)!.push({ text, look })
+    used += textWidth(text)
+  }
+  for (const word of wordsOf(spans)) {
+    if (word === lineBreak) {
+      newLine()
+      continue
+    }
+    if (isWord(word)) {
+      const wide = word.reduce((sum, { text }) => sum + textWidth(text), 0)
+      if (used > 0 && used + (gap ? 1 : 0) + wide > width) newLine()
+      if (gap && used > 0) put(' ', gap.look)
+      gap = undefined
+      for (const { text, look } of word)
+        for (const part of used + textWidth(text) <= width ? [text] : partsOf(text, width, used)) {
+          if (used > 0 && used + textWidth(part) > width) newLine()
+          put(part, look)
+        }
+    } else gap = word
+  }
+  return lines.map(painted)
+}
+
+const isWord = (one: readonly Span[] | Span): one is readonly Span[] => Array.isArray(one)
+
+/** Words, each of one or several spans without a blank between them; blanks; and ends of lines. */
+function* wordsOf(spans: readonly Span[]): Generator<readonly Span[] | Span> {
+  let word: Span[] = []
+  for (const one of spans) {
+    if (one === lineBreak) {
+      if (word.length > 0) yield word
+      word = []
+      yield lineBreak
+      continue
+    }
+    for (const piece of one.text.split(/([ \n]+)/)) {
+      if (piece === '') continue
+      if (piece[0] !== ' ' && piece[0] !== '\n') {
+        word.push({ text: piece, look: one.look })
+        continue
+      }
+      if (word.length > 0) yield word
+      word = []
+      yield { text: ' ', look: one.look }
+    }
+  }
+  if (word.length > 0) yield word
+}
+
+/** A word that no line can hold, in parts that fit; the first of them into what is left of this line. */
+function partsOf(text: string, width: number, used: number): string[] {
+  const parts: string[] = []
+  let [part, left] = ['', width - used]
+  for (const grapheme of graphemesOf(text)) {
+    const wide = graphemeWidth(grapheme)
+    if (wide > left && (part !== '' || left < width)) {
+      if (part !== '') parts.push(part)
+      part = ''
+      left = width
+    }
+    part += grapheme
+    left -= wide
+  }
+  return [...parts, part]
+}
+
+function painted(line: readonly Span[]): string {
+  let [shown, text, look] = ['', '', lineBreak.look]
+  for (const one of line) {
+    if (one.look !== look) {
+      shown += look(text)
+      text = ''
+      look = one.look
+    }
+    text += one.text
+  }
+  return shown + look(text)
+}

@@ -1,0 +1,458 @@
+import { describe, expect, test } from 'vitest'
+import {
+  type HandKeyboard,
+  handKeyboard,
+  type RecordingTerminal,
+  recordingTerminal,
+} from '../../../test/cli/person-kit.ts'
+import type { ApprovalScope } from '../../authority/grants/grant.ts'
+import { approvePayload, batchPayload } from '../../authority/interaction/consent.ts'
+import { createInteractions, type InteractionOutcome } from '../../authority/interaction/interactions.ts'
+import type { JudgedCall } from '../../authority/judged-call.ts'
+import type { InteractionRequest } from '../../core/interaction.ts'
+import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
+import { createPerson } from './person.ts'
+
+interface Desk {
+  readonly terminal: RecordingTerminal
+  readonly keyboard: HandKeyboard
+  readonly clock: FakeClock
+  /** What happened beside the dialogs, in order. */
+  readonly told: string[]
+  /** Puts a question, and waits until keys count, unless `isEarly`. */
+  ask(
+    payload: Record<string, unknown>,
+    options?: { timeoutMs?: number; signal?: AbortSignal; isEarly?: true },
+  ): Promise<Asked>
+}
+
+/** An outcome, inside an object: it is not there yet. */
+interface Asked {
+  readonly outcome: Promise<InteractionOutcome>
+}
+
+function desk(size: { columns?: number; rows?: number; isLively?: boolean } = {}): Desk {
+  const terminal = recordingTerminal(size)
+  const keyboard = handKeyboard()
+  const clock = fakeClock(1_000_000)
+  const told: string[] = []
+  let n = 0
+  const interactions = createInteractions({ clock, newId: () => `q${++n}` })
+  interactions.attach(
+    createPerson({
+      terminal,
+      keyboard,
+      clock,
+      screen: { pause: () => told.push('pause'), resume: () => told.push('resume') },
+      onInterrupt: () => told.push('interrupt'),
+    }),
+  )
+  return {
+    terminal,
+    keyboard,
+    clock,
+    told,
+    async ask(payload, { signal = new AbortController().signal, isEarly = false, ...more } = {}) {
+      const request = { kind: String(payload.kind), payload } satisfies InteractionRequest
+      const outcome = interactions.interact(request, { signal, ...more })
+      outcome.catch(() => {})
+      await (isEarly ? clock.advance(0) : awake(clock))
+      return { outcome }
+    },
+  }
+}
+
+const nextLoop = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Past the time in which keys are dropped. */
+async function awake(clock: FakeClock): Promise<void> {
+  await clock.advance(300)
+  await nextLoop()
+}
+
+function call(input: Record<string, unknown>, more: Partial<JudgedCall> = {}): JudgedCall {
+  return {
+    tool: 'deploy',
+    origin: { layer: 'bundled' },
+    gated: true,
+    input,
+    key: 'production',
+    effects: [{ effect: 'net', target: 'example.test' }],
+    digest: 'D',
+    ...more,
+  }
+}
+
+function asked(input: Record<string, unknown> = { to: 'production' }, scopes?: ApprovalScope[], callId = 'c1') {
+  const payload = approvePayload(call(input), {
+    decision: { verdict: 'ask', by: 'mode-gate', why: 'nothing allows it' },
+    cwd: '/desk/app',
+    callId,
+    projectGrants: true,
+  })
+  return scopes ? { ...payload, scopes } : payload
+}
+
+const accepted = (value: unknown) => expect.objectContaining({ status: 'accepted', value, by: 'user' })
+const rejected = (reason: string) => expect.objectContaining({ status: 'rejected', reason, by: 'user' })
+
+describe('an approval', () => {
+  test('shows why, where, what it touches and every argument, for good', async () => {
+    const { terminal, keyboard, ask, told } = desk()
+    const { outcome } = await ask(asked({ to: 'production', force: true }))
+    expect(terminal.lines.join('\n')).toContain(`? Allow deploy?
+│ tool: deploy (bundled)
+│ asked because: nothing allows it
+│ runs in: /desk/app
+│ does: net example.test
+│ arguments (14 characters, all shown):
+│   to: production
+│   force: true`)
+    expect(told).toEqual(['pause'])
+    keyboard.press('y')
+    expect(await outcome).toEqual(accepted({ scope: 'once' }))
+    expect(terminal.lines.at(-1)).toBe('✓ allowed once: deploy production')
+    expect([told, terminal.shown, keyboard.isRead]).toEqual([['pause', 'resume'], [], false])
+  })
+
+  test.each([
+    [['y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
+    [['Y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
+    [['s'], accepted({ scope: 'session' }), '✓ allowed for this session: deploy production'],
+    [['p'], accepted({ scope: 'project' }), '✓ allowed always, in this project: deploy production'],
+    [['a'], accepted({ scope: 'always' }), '✓ allowed always, everywhere: deploy production'],
+    [['n'], rejected(''), '✗ not allowed: deploy production'],
+    [['q'], rejected(''), '✗ not allowed: deploy production'],
+    [['escape'], rejected(''), '✗ not allowed: deploy production'],
+    [['enter'], rejected(''), '✗ not allowed: deploy production'],
+    [['x', 'yes', 'tab', 'enter', 'no', 'enter'], rejected('no'), '✗ not allowed (no): deploy production'],
+    [['up', 'enter'], accepted({ scope: 'always' }), '✓ allowed always, everywhere: deploy production'],
+    [['down', 'down', 'enter'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
+    [
+      ['r', 'use ', 'stagink', 'backspace', 'g', 'enter'],
+      rejected('use staging'),
+      '✗ not allowed (use staging): deploy production',
+    ],
+    [['r', 'half', 'escape', 'y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
+  ])('the keys %j are an answer', async (keys, expected, line) => {
+    const { terminal, keyboard, ask } = desk()
+    const { outcome } = await ask(asked())
+    for (const key of keys) {
+      keyboard.press(key)
+      await nextLoop()
+    }
+    expect(await outcome).toEqual(expected)
+    expect(terminal.lines.at(-1)).toBe(line)
+  })
+
+  test('offers only what may be offered, and says what `a` stands for', async () => {
+    const { terminal, keyboard, ask, clock } = desk()
+    const { outcome: once } = await ask(asked(undefined, ['once']))
+    expect(terminal.shown.map((line) => line.slice(2, 5)).filter((key) => /^\w {2}/.test(key))).toEqual([
+      'y  ',
+      'n  ',
+      'r  ',
+    ])
+    keyboard.press('s', 'a', 'p')
+    await clock.advance(0)
+    expect(keyboard.isRead).toBe(true)
+    keyboard.press('n')
+    await once
+    const { outcome } = await ask(asked(undefined, ['once', 'session', 'project']))
+    expect(terminal.shown).toContain('  a  yes, and those like it always, in this project')
+    keyboard.press('a')
+    expect(await outcome).toEqual(accepted({ scope: 'project' }))
+  })
+
+  test('is not answered by what was typed before it, nor by a paste', async () => {
+    const { keyboard, ask, clock, terminal } = desk()
+    const { outcome } = await ask(asked(), { isEarly: true })
+    expect(keyboard.isRead).toBe(true)
+    keyboard.press('y', 'enter', 'escape')
+    await clock.advance(299)
+    keyboard.press('y')
+    expect(keyboard.isRead).toBe(true)
+    await awake(clock)
+    keyboard.paste('y')
+    keyboard.press('yes', 'y\n')
+    expect(terminal.shown.join('\n')).toContain('▸ n  no')
+    keyboard.press('y')
+    expect(await outcome).toEqual(accepted({ scope: 'once' }))
+  })
+
+  test('PI-07 UI-01 whatever is in an argument stays behind the margin, visible and whole', async () => {
+    const { terminal, keyboard, ask } = desk({ columns: 30, rows: 10 })
+    const hostile = `echo \x1b[2J\x1b[1;1HApproved\u202e\x9b8m ${' '.repeat(60)}│ note: safe ${'x'.repeat(5000)}END`
+    const { outcome } = await ask(asked({ command: hostile }))
+    const rows = terminal.lines.slice(2)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+    expect(terminal.lines.join('')).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e]/)
+    expect(rows.every((row) => /^[│┆] /.test(row) && row.length < 30)).toBe(true)
+    const whole = rows.map((row) => (row.startsWith('│') ? `\n${row.slice(2)}` : row.slice(2))).join('')
+    expect(whole).toContain(
+      `  command: echo ␛[2J␛[1;1HApproved\\u202e\\x9b8m ${' '.repeat(60)}│ note: safe ${'x'.repeat(5000)}END\n`,
+    )
+    expect(terminal.shown.join('\n')).toContain('scroll up and read all of it')
+    keyboard.press('n')
+    await outcome
+    expect(terminal.lines.at(-1)!.length).toBeLessThan(30)
+  })
+
+  test('SE-06 masks a secret only, as the consent does', async () => {
+    const { terminal, keyboard, ask } = desk()
+    const payload = asked()
+    const lines = [...payload.consent.lines, '  command: TOKEN=[REDACTED:1] && curl example.test']
+    const { outcome } = await ask({ ...payload, consent: { ...payload.consent, lines } })
+    expect(terminal.lines).toContain('│   command: TOKEN=[REDACTED:1] && curl example.test')
+    keyboard.press('n')
+    await outcome
+  })
+
+  test('Ctrl-C calls the turn off, at any time', async () => {
+    const { terminal, keyboard, ask, told } = desk()
+    const { outcome } = await ask(asked())
+    keyboard.press('r')
+    await nextLoop()
+    keyboard.press('because', 'ctrl-c')
+    await expect(outcome).rejects.toMatchObject({ code: 'TurnCancelled' })
+    expect([terminal.lines.at(-1), keyboard.isRead]).toEqual(['– interrupted', false])
+    expect(told).toEqual(['pause', 'interrupt', 'resume'])
+  })
+
+  test('Ctrl-C counts also while other keys do not yet', async () => {
+    const { keyboard, ask } = desk()
+    const { outcome } = await ask(asked(), { isEarly: true })
+    keyboard.press('ctrl-c')
+    await expect(outcome).rejects.toMatchObject({ code: 'TurnCancelled' })
+  })
+
+  test('its last half minute is counted down, and its end is said', async () => {
+    const { terminal, ask, clock, keyboard, told } = desk()
+    const { outcome } = await ask(asked(), { timeoutMs: 60_000 })
+    await clock.advance(29_000)
+    expect(terminal.shown.join('\n')).not.toContain('left to answer')
+    await clock.advance(11_000)
+    expect(terminal.shown.join('\n')).toContain('20 s left to answer')
+    await clock.advance(20_000)
+    expect((await outcome).status).toBe('timeout')
+    expect(terminal.lines.at(-1)).toBe('– closed: the time to answer is over, which counts as no')
+    expect([keyboard.isRead, clock.pending, told]).toEqual([false, 0, ['pause', 'resume']])
+  })
+
+  test('one that is withdrawn closes, puts all back and lets the next one open', async () => {
+    const { terminal, ask, keyboard, clock, told } = desk()
+    const stop = new AbortController()
+    await ask(asked({ to: 'first' }), { signal: stop.signal })
+    const { outcome } = await ask(asked({ to: 'second' }))
+    expect(terminal.lines.join('\n')).not.toContain('second')
+    stop.abort()
+    await awake(clock)
+    expect(terminal.lines.join('\n')).toMatch(/– closed: it was answered elsewhere.*to: second/s)
+    expect(told).toEqual(['pause', 'resume', 'pause'])
+    keyboard.press('y')
+    expect(await outcome).toEqual(accepted({ scope: 'once' }))
+  })
+
+  test('of several calls shows each, and takes one answer for all or one for each', async () => {
+    const { terminal, ask, keyboard, clock } = desk()
+    const batch = batchPayload([asked({ to: 'one' }, ['once'], 'c1'), asked({ to: 'two' }, ['once'], 'c2')])
+    const { outcome: all } = await ask(batch)
+    expect(terminal.lines.filter((line) => line.startsWith('?'))).toEqual([
+      '? 1 of 2. Allow deploy?',
+      '? 2 of 2. Allow deploy?',
+    ])
+    keyboard.press('y')
+    expect(await all).toEqual(accepted({ scope: 'once' }))
+    expect(terminal.lines.at(-1)).toBe('✓ allowed once: deploy one, deploy two')
+    const { outcome: each } = await ask(batch)
+    keyboard.press('e')
+    await awake(clock)
+    keyboard.press('y')
+    await awake(clock)
+    keyboard.press('enter')
+    expect(await each).toEqual(accepted({ calls: { c1: 'allow', c2: 'deny' } }))
+    expect(terminal.lines.slice(-2)).toEqual(['✓ allowed once: deploy one', '✗ not allowed: deploy two'])
+  })
+
+  test('works for the tool of a stage, and for a question without a consent', async () => {
+    const { terminal, ask, keyboard } = desk()
+    const kind = 'grantStageTool'
+    const { outcome: stage } = await ask({ ...asked(), kind, stageExecutionId: 'review\x1b[2J', argsDigest: 'D' })
+    expect(terminal.lines).toContain('│ for the stage: review␛[2J')
+    keyboard.press('y')
+    expect(await stage).toEqual(accepted({ scope: 'once' }))
+    const { outcome } = await ask({ kind: 'Approve', toolId: 'x', approvalKey: 'k', description: 'does\nthis' })
+    expect(terminal.lines.slice(-3)).toEqual(['? Allow x?', '│ does', '│ this'])
+    keyboard.press('n')
+    expect(await outcome).toEqual(rejected(''))
+  })
+
+  test('where nothing can be redrawn the choices are printed once', async () => {
+    const { terminal, ask, keyboard } = desk({ isLively: false })
+    const { outcome } = await ask(asked())
+    expect(terminal.lines).toContain('  y  yes, this once')
+    keyboard.press('y')
+    expect(await outcome).toEqual(accepted({ scope: 'once' }))
+  })
+})
+
+describe('a question', () => {
+  test('is answered in words, with the lines of a paste', async () => {
+    const { terminal, ask, keyboard } = desk()
+    const { outcome } = await ask({ kind: 'Ask', prompt: 'Which\x1b[2J port?\nSay it.', questionId: 'c1' })
+    expect(terminal.lines).toEqual(['', '? The agent asks:', '│ Which␛[2J port?', '│ Say it.'])
+    keyboard.press('80')
+    keyboard.paste('\n81\n')
+    expect(terminal.shown[0]).toBe('› 80⏎81⏎\x1b[7m \x1b[27m')
+    keyboard.press('enter')
+    expect(await outcome).toEqual(accepted('80\n81'))
+    expect(terminal.lines.slice(-2)).toEqual(['› 80', '  81'])
+  })
+
+  test('may be left unanswered', async () => {
+    const { ask, keyboard } = desk()
+    const { outcome } = await ask({ kind: 'Ask', prompt: 'Which port?' })
+    keyboard.press('80', 'escape')
+    expect(await outcome).toEqual(rejected('no answer was given'))
+  })
+
+  test('a password is neither shown nor left behind', async () => {
+    const { terminal, ask, keyboard } = desk()
+    const { outcome } = await ask({ kind: 'Auth.Password', prompt: 'For the database' })
+    const seen: string[] = []
+    for (const key of ['hun', 'ter', 'left', '2']) {
+      keyboard.press(key)
+      seen.push(...terminal.shown)
+    }
+    keyboard.press('enter')
+    expect(await outcome).toEqual(accepted('hunte2r'))
+    expect([...seen, ...terminal.lines].join('\n')).not.toMatch(/hun|ter2|\*|•/)
+    expect(terminal.lines.at(-1)).toBe('› (given, not shown)')
+  })
+
+  test.each([
+    [['y'], accepted(true)],
+    [['n'], rejected('')],
+    [['enter'], rejected('')],
+    [['escape'], rejected('')],
+    [['r', 'too big', 'enter'], rejected('too big')],
+    [['r', 'escape', 'y'], accepted(true)],
+  ])('a confirmation takes %j', async (keys, expected) => {
+    const { ask, keyboard } = desk()
+    const { outcome } = await ask({ kind: 'Confirm', prompt: 'Go ahead?' })
+    for (const key of keys) {
+      keyboard.press(key)
+      await nextLoop()
+    }
+    expect(await outcome).toEqual(expected)
+  })
+
+  test('a device code shows where to go, and waits', async () => {
+    const { terminal, ask, keyboard, clock } = desk({ columns: 30 })
+    const url = `https://example.test/device?${'x'.repeat(40)}`
+    const { outcome } = await ask({ kind: 'Auth.DeviceCode', url, code: 'AB-\x1b12', expiresAt: clock.now() + 600_000 })
+    expect(terminal.lines).toEqual(['', '? Sign in: open', `  ${url}`, '  and enter the code', '  AB-␛12'])
+    await clock.advance(10_000)
+    keyboard.press('enter')
+    expect(await outcome).toEqual(accepted(true))
+  })
+})
+
+describe('a choice', () => {
+  const options = [{ label: 'red', description: 'like\na rose' }, 'green', 'grey']
+
+  test.each([
+    [['enter'], options[0]],
+    [['down', 'enter'], 'green'],
+    [['up', 'enter'], 'grey'],
+    [['3', 'enter'], 'grey'],
+    [['g', 'g', 'enter'], 'grey'],
+    [['end', 'home', 'x', 'enter'], options[0]],
+  ])('%j takes %j', async (keys, value) => {
+    const { ask, keyboard, terminal } = desk()
+    const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options })
+    expect(terminal.shown[0]).toBe('▸ 1. red: like\\na rose')
+    keyboard.press(...keys)
+    expect(await outcome).toEqual(accepted(value))
+  })
+
+  test('several may be marked', async () => {
+    const { ask, keyboard, terminal } = desk()
+    const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options, multiSelect: true })
+    keyboard.press('3', ' ', '1', ' ', 'down', ' ', ' ')
+    expect(terminal.shown.slice(0, 3)).toEqual(['  [x] 1. red: like\\na rose', '▸ [ ] 2. green', '  [x] 3. grey'])
+    keyboard.press('enter')
+    expect(await outcome).toEqual(accepted([options[0], 'grey']))
+  })
+
+  test('own words are taken where they are welcome', async () => {
+    const { ask, keyboard } = desk()
+    const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options, allowFreeform: true })
+    keyboard.press('up', 'enter')
+    await nextLoop()
+    keyboard.press('blue', 'enter')
+    expect(await outcome).toEqual(accepted('blue'))
+  })
+
+  test('a list longer than the screen moves under the cursor, and numbers of two digits work', async () => {
+    const { ask, keyboard, terminal } = desk({ rows: 8 })
+    const many = Array.from({ length: 30 }, (_, i) => `option ${i + 1}`)
+    const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options: many })
+    keyboard.press('2', '5')
+    expect(terminal.shown).toContain('▸ 25. option 25')
+    expect(terminal.shown.length).toBeLessThan(8)
+    keyboard.press('enter')
+    expect(await outcome).toEqual(accepted('option 25'))
+  })
+
+  test('no option at all is no answer', async () => {
+    const { ask } = desk()
+    const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options: [] })
+    expect(await outcome).toEqual(rejected('no answer was given'))
+  })
+})
+
+describe('trust in a project', () => {
+  const project = (more = {}) => ({
+    kind: 'trustProject',
+    path: '/desk/app',
+    summary: 'This project brings:\n- tools',
+    ...more,
+  })
+
+  test.each([
+    ['t', accepted('trust')],
+    ['o', accepted('once')],
+    ['d', accepted('decline')],
+    ['enter', accepted('decline')],
+    ['escape', rejected('')],
+  ])('%s is an answer', async (key, expected) => {
+    const { ask, keyboard } = desk()
+    const { outcome } = await ask(project({ about: 'project', items: [] }))
+    keyboard.press(key)
+    expect(await outcome).toEqual(expected)
+  })
+
+  test('TR-14 the summary is shown whole, escaped and behind its margin', async () => {
+    const { ask, keyboard, terminal } = desk({ columns: 40 })
+    const args = `--run ${'y'.repeat(5000)}\u202e\x1b]0;x\x07END`
+    const { outcome } = await ask(project({ summary: `It wants:\n- new: ${args}` }))
+    const text = terminal.lines
+      .slice(2)
+      .map((row) => row.slice(2))
+      .join('')
+    expect(text).toContain(`--run ${'y'.repeat(5000)}\\u202e␛]0;x\\x07END`)
+    expect(terminal.lines.slice(2).every((row) => /^[│┆] /.test(row) && row.length < 40)).toBe(true)
+    keyboard.press('d')
+    await outcome
+  })
+
+  test('of several things some can be chosen', async () => {
+    const { ask, keyboard } = desk()
+    const { outcome } = await ask(project({ about: 'mcp', items: ['a', 'b', 'c'] }))
+    keyboard.press('c')
+    await nextLoop()
+    keyboard.press('2', ' ', 'enter')
+    expect(await outcome).toEqual(accepted(['b']))
+  })
+})

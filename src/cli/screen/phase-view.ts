@@ -1,0 +1,44 @@
+import { lastWords } from './last-words.ts'
+import type { Paint } from './paint.ts'
+
+/** What the model is at while nothing of it can be shown otherwise: a line that does not stay. */
+export interface PhaseView {
+  asked(now: number): void
+  thinking(delta: string): void
+  /** Something of it is shown, or nothing is expected. */
+  idle(): void
+  live(now: number, spinner: string): string[]
+  readonly isBusy: boolean
+}
+
+export function createPhaseView(paint: Paint): PhaseView {
+  let phase: 'idle' | 'asked' | 'thinking' = 'idle'
+  let askedAt = 0
+  let thought = ''
+  const words = (now: number): string => {
+    if (phase === 'thinking') return `thinking… ${lastWords(thought)}`
+    const seconds = Math.floor((now - askedAt) / 1000)
+    return seconds > 0 ? `asking the model, ${seconds} s` : 'asking the model'
+  }
+  return {
+    asked(now) {
+      phase = 'asked'
+      askedAt = now
+      thought = ''
+    },
+    thinking(delta) {
+      phase = 'thinking'
+      thought = (thought + delta).slice(-keptThought)
+    },
+    idle() {
+      phase = 'idle'
+      thought = ''
+    },
+    live: (now, spinner) => (phase === 'idle' ? [] : [`${paint.cyan(spinner)} ${paint.dim(words(now))}`]),
+    get isBusy() {
+      return phase !== 'idle'
+    },
+  }
+}
+
+const keptThought = 400

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { handKeyboard, recordingTerminal } from '../../../test/cli/person-kit.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { readLine } from './read-line.ts'
+
+const desk = () => ({ terminal: recordingTerminal(), keyboard: handKeyboard(), clock: fakeClock() })
+
+test('a line is typed at the bottom, and nothing of it stays', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const line = readLine(terminal, keyboard, { prompt: 'name: ', clock })
+  keyboard.press('Ada', 'left', 'x')
+  expect(terminal.shown).toEqual(['name: Adx\x1b[7ma\x1b[27m', '  Enter: done; Esc: no answer'])
+  keyboard.press('enter')
+  expect(await line).toBe('Adxa')
+  expect([terminal.shown, terminal.lines, keyboard.isRead, clock.pending]).toEqual([[], [], false, 0])
+})
+
+test('Esc and an empty Ctrl-D are no answer, Ctrl-C is an AbortError', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const answers = []
+  for (const keys of [['text', 'escape'], ['ctrl-d'], ['x', 'ctrl-d', 'enter']]) {
+    const line = readLine(terminal, keyboard, { clock })
+    keyboard.press(...keys)
+    answers.push(await line)
+  }
+  expect(answers).toEqual([undefined, undefined, 'x'])
+  const line = readLine(terminal, keyboard, { clock })
+  keyboard.press('ctrl-c')
+  await expect(line).rejects.toMatchObject({ name: 'AbortError', why: 'interrupted' })
+})
+
+test('a secret shows neither its letters nor their number', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const line = readLine(terminal, keyboard, { isSecret: true, clock })
+  keyboard.paste('sk-1\n')
+  const [one] = terminal.shown
+  keyboard.press('234')
+  expect(terminal.shown[0]).toBe(one)
+  expect(one).toContain('(not shown)')
+  keyboard.press('ctrl-u')
+  keyboard.paste('sk-1\n')
+  keyboard.press('enter')
+  expect(await line).toBe('sk-1')
+})
+
+test('a signal ends it, and does nothing any more once it is answered', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const stop = new AbortController()
+  const line = readLine(terminal, keyboard, { signal: stop.signal, clock })
+  stop.abort()
+  await expect(line).rejects.toMatchObject({ name: 'AbortError', why: 'over' })
+  await expect(readLine(terminal, keyboard, { signal: stop.signal, clock })).rejects.toMatchObject({ why: 'over' })
+  expect([keyboard.isRead, clock.pending]).toEqual([false, 0])
+  const later = new AbortController()
+  const answered = readLine(terminal, keyboard, { signal: later.signal, clock })
+  keyboard.press('enter')
+  expect(await answered).toBe('')
+  terminal.live(['of somebody else'])
+  later.abort()
+  expect(terminal.shown).toEqual(['of somebody else'])
+})
+
+test('while somebody else reads the keyboard it fails, and leaves the other one alone', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const first = readLine(terminal, keyboard, { clock })
+  await expect(readLine(terminal, keyboard, { clock })).rejects.toThrow('by somebody else')
+  keyboard.press('a', 'enter')
+  expect(await first).toBe('a')
+})
+
+test('the screen may change its size while it is open', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const line = readLine(terminal, keyboard, { clock })
+  keyboard.press('0123456789'.repeat(6))
+  terminal.columns = 20
+  await clock.advance(1000)
+  expect(terminal.shown[0]).toBe('› 567890123456789\x1b[7m \x1b[27m')
+  keyboard.press('enter')
+  await line
+})

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import { type FakeTerminalOptions, fakeTerminal } from '../../../test/cli/fake-terminal.ts'
+import { ending, hostile, scenes, teller } from '../../../test/cli/screen-scenes.ts'
+import type { AgentEvent } from '../../events/events.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { createScreen, type RunEnding, type ScreenOptions } from './screen.ts'
+
+function stage(options: FakeTerminalOptions & Partial<Pick<ScreenOptions, 'isQuiet' | 'openCalls'>> = {}) {
+  const { isQuiet = false, openCalls = [], ...rest } = options
+  const fake = fakeTerminal({ env: { NO_COLOR: '1' }, ...rest })
+  const clock = fakeClock()
+  const screen = createScreen({ terminal: fake.terminal, cwd: '/desk/project', isQuiet, openCalls, clock })
+  const show = (...events: AgentEvent[]): void => {
+    for (const event of events) screen.show(event)
+  }
+  return { ...fake, clock, screen, show, ...teller() }
+}
+
+describe('into a pipe', () => {
+  test('goes the text as it streams, byte for byte, and one newline at the end of a turn', () => {
+    const { show, said, text, turn } = stage({ tty: 'none' })
+    show(...text('# A *b*\r\n\x1b[2J 日本'))
+    expect(said.out).toBe('# A *b*\r\n\x1b[2J 日本')
+    show(turn('t1', '# A *b*\r\n\x1b[2J 日本'))
+    show(...text('ends itself\n', 't2'), turn('t2', 'ends itself\n'))
+    expect(said.out).toBe('# A *b*\r\n\x1b[2J 日本\nends itself\n')
+    expect(said.err).toBe('')
+  })
+
+  test('goes nothing else, whatever happens', () => {
+    const { show, said, screen } = stage({ tty: 'none' })
+    for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
+    screen.notice('a notice')
+    screen.end(ending)
+    screen.close()
+    expect(said.out).toBe(
+      '## The plan\n\nI run the **tests** and `mend` what is broken.\n\n- first this\n- then that\n' +
+        '| file | change |\n|---|---|\n| src/add.ts | mended |\n\nDone: see [the docs](https://docs.test/a).\n',
+    )
+    expect(said.err).toBe(`✗ shell npm test  exit 1
+  not ok 3
+  expected 3, got 2
+✓ edit src/add.ts  +1 −1
+  @@ -1,2 +1,2 @@
+  -return a - b
+  +return a + b
+   kept
+✓ read_file src/other.ts  3 lines
+✗ frobnicate {"level":3,"deep":{"yes":true}}  not allowed
+  You may not do that.
+a notice
+3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…; go on with: libero --continue
+`)
+  })
+
+  test('a reply that did not stream comes whole, and one that streamed in part is completed', () => {
+    const { show, said, text, turn } = stage({ tty: 'none' })
+    show(turn('t1', 'Whole.'), ...text('Half', 't2'), turn('t2', 'Half and half.'))
+    expect(said.out).toBe('Whole.\nHalf and half.\n')
+  })
+
+  test('what a retry makes void is said on stderr', () => {
+    const { show, said, hint, text, turn } = stage({ tty: 'none' })
+    show(...text('Half'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
+    show(...text('Whole.'), turn('t1', 'Whole.'))
+    expect(said.out).toBe('Half\nWhole.\n')
+    expect(said.err).toContain('broke off (overloaded); what it said so far does not count; asking again')
+  })
+})
+
+describe('quiet', () => {
+  test.each(['none', 'both'] as const)('says the answer once and nothing else (%s)', (tty) => {
+    const { show, said, screen } = stage({ tty, isQuiet: true })
+    for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
+    screen.notice('a notice', 'warning')
+    screen.end({ ...ending, stats: { ...ending.stats!, text: 'The answer.' } })
+    screen.close()
+    expect(said).toEqual({ out: 'The answer.\n', err: '' })
+  })
+})
+
+describe('live lines', () => {
+  test('however many deltas come in a frame, it is drawn once', async () => {
+    const { show, writes, text, clock } = stage()
+    show(...text('x'.repeat(70)))
+    expect(writes).toHaveLength(1)
+    await clock.advance(40)
+    expect(writes).toHaveLength(2)
+    expect(writes[1]).toContain('x'.repeat(70))
+  })
+
+  test('a spinner turns only while something is under way, and no timer stays', async () => {
+    const { show, writes, turn, fact, clock, screen } = stage()
+    show(turn('t1', '', { c1: ['shell', { command: 'sleep 9' }] }))
+    await clock.advance(1000)
+    expect(writes.length).toBeGreaterThan(8)
+    show(fact({ type: 'call_result', callId: 'c1', outcome: 'done', output: 'ok' }))
+    await clock.advance(100)
+    const before = writes.length
+    await clock.advance(5000)
+    expect(writes).toHaveLength(before)
+    expect(clock.pending).toBe(0)
+    show(turn('t2', '', { c2: ['shell', { command: 'sleep 9' }] }))
+    screen.close()
+    screen.close()
+    show(turn('t3', 'too late'))
+    expect(clock.pending).toBe(0)
+  })
+
+  test('nothing is drawn while a dialog is open, and what came meanwhile is shown afterwards', async () => {
+    const { show, said, writes, turn, text, clock, screen } = stage()
+    show(turn('t1', '', { c1: ['shell', { command: 'rm x' }] }))
+    screen.pause()
+    const before = writes.length
+    show(...text('Meanwhile.\n\nmore', 't2'))
+    screen.notice('noted')
+    await clock.advance(1000)
+    expect(writes).toHaveLength(before)
+    expect(clock.pending).toBe(0)
+    screen.resume()
+    expect(said.out).toContain('Meanwhile.')
+    expect(said.err).toContain('noted')
+  })
+
+  test('children have a line each with what they do, and none when they are done', async () => {
+    const { show, said, writes, text, turn, fact, clock } = stage()
+    const child = (id: string, event: AgentEvent): AgentEvent => ({
+      durable: false,
+      type: 'child',
+      child: { id, depth: 1 },
+      event: event as never,
+    })
+    show(child('a', turn('x', '', { k: ['grep', { pattern: 'TODO', path: '/desk/project/src' }] })))
+    show(child('b', text('I look around')[0]!))
+    await clock.advance(100)
+    expect(writes.at(-1)).toMatch(/agent 1 grep TODO in src.*\n.*agent 2 I look/)
+    show(child('a', fact({ type: 'run_ended', runId: 'x', status: 'completed', stop: 'end' })))
+    await clock.advance(100)
+    expect(writes.at(-1)).not.toContain('grep')
+    expect(said.out).toBe('')
+  })
+
+  test('more calls than the screen has rows are counted', async () => {
+    const { show, writes, turn, clock } = stage({ rows: 8 })
+    const calls = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`c${i}`, ['read_file', { path: `f${i}` }]]))
+    show(turn('t1', '', calls as never))
+    await clock.advance(100)
+    expect(writes.at(-1)).toContain('and 45 more')
+  })
+})
+
+describe('results', () => {
+  const result = (body: object, input: Record<string, unknown> = { path: 'x' }): string => {
+    const { show, said, turn, fact } = stage({ tty: 'none' })
+    show(turn('t1', '', { c1: ['tool', input] }))
+    show(fact({ type: 'call_result', callId: 'c1', outcome: 'done', output: '', ...body } as never))
+    return said.err
+  }
+
+  test.each([
+    [{ output: 'fine' }, '✓ tool x  fine\n'],
+    [{ output: 'a\nb\n' }, '✓ tool x  2 lines\n'],
+    [{ output: 'a', details: { total: 7 } }, '✓ tool x  7 hits\n'],
+    [{ output: 'a', details: { lines: { first: 3, last: 12 } } }, '✓ tool x  10 lines\n'],
+    [{ output: [{ type: 'image', mediaType: 'image/png', data: '' }] }, '✓ tool x  1 file\n'],
+    [{ output: 'No file.\nAt all.', isError: true, outcome: 'error' }, '✗ tool x  failed\n  No file.\n'],
+    [
+      { output: '1\n2\n3\n\n4\n\tlast\n(exit 2, 418ms)', isError: true, details: { exitCode: 2 } },
+      '✗ tool x  exit 2\n  2\n  3\n  4\n    last\n',
+    ],
+    [{ output: 'late', isError: true, outcome: 'timeout' }, '✗ tool x  timed out\n  late\n'],
+    [{ output: 'Denied by you.', isError: true, outcome: 'blocked' }, '✗ tool x  not allowed\n  Denied by you.\n'],
+  ])('%j', (body, shown) => {
+    expect(result(body)).toBe(shown)
+  })
+
+  test('a long diff is cut, and says by how much', () => {
+    const diff = `@@ -1 +1 @@\n${'+line\n'.repeat(100)}`
+    const lines = result({ details: { diff } }).split('\n')
+    expect(lines[0]).toBe('✓ tool x  +100 −0')
+    expect(lines.filter((line) => line === '  +line')).toHaveLength(38)
+    expect(lines.at(-2)).toBe('  … 62 more lines')
+  })
+
+  test('UI-10 a file named like markup is its name', () => {
+    expect(result({ output: 'ok' }, { path: '<img src=x onerror=a>\n# b' })).toBe(
+      '✓ tool <img src=x onerror=a>\\n# b  ok\n',
+    )
+  })
+
+  test('a call that an earlier run left open has its name', () => {
+    const { show, said, fact } = stage({
+      tty: 'none',
+      openCalls: [{ type: 'tool_call', id: 'old', name: 'shell', input: { command: 'make' } }],
+    })
+    show(fact({ type: 'call_result', callId: 'old', outcome: 'done', output: 'made' }))
+    expect(said.err).toBe('✓ shell make  made\n')
+  })
+
+  test('a call that waits when the run ends says so', () => {
+    const { show, said, turn, fact } = stage({ tty: 'none' })
+    show(turn('t1', '', { c1: ['shell', { command: 'rm x' }], c2: ['shell', { command: 'ls' }] }))
+    show(fact({ type: 'approval_requested', callId: 'c1', digest: 'd' }))
+    show(fact({ type: 'run_ended', runId: 'r', status: 'suspended', stop: 'permission-required' }))
+    expect(said.err).toBe('? shell rm x  waits for permission\n')
+  })
+})
+
+describe('the end', () => {
+  const end = (more: Partial<RunEnding['stats']>, rest: Partial<RunEnding> = {}): string => {
+    const { said, screen } = stage({ tty: 'none' })
+    screen.end({ model: 'm', provider: 'p', ...rest, stats: { ...ending.stats!, ...more } as never })
+    return said.err
+  }
+  const free = { cost: undefined }
+
+  test.each<[Partial<RunEnding['stats']>, Partial<RunEnding>, string]>([
+    [{}, {}, '3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s\n'],
+    [{ cost: 0 }, {}, '3 turns · 12,345 in · 678 out · $0 · 4.2 s\n'],
+    [free as never, {}, '3 turns · 12,345 in · 678 out · cost unknown · 4.2 s\n'],
+    [free as never, { provider: 'ollama' }, '3 turns · 12,345 in · 678 out · 4.2 s\n'],
+    [{ ...free, totalIn: 0, totalOut: 0, turns: 1 } as never, {}, '1 turn · 4.2 s\n'],
+    [{ elapsed: 125_000 }, {}, '3 turns · 12,345 in · 678 out · $0.0123 · 2 min 5 s\n'],
+  ])('%j %j', (stats, rest, line) => {
+    expect(end(stats, rest)).toBe(line)
+  })
+
+  test.each<[Partial<RunEnding['stats']>, string]>([
+    [{ stopReason: 'max_turns' }, 'stopped after 3 turns'],
+    [{ stopReason: 'budget' }, 'the budget is used up'],
+    [{ status: 'aborted' }, 'stopped before it was done'],
+    [{ status: 'suspended', stopReason: 'permission-required' }, 'go on with: libero --resume abc'],
+  ])('%j says so plainly', (stats, words) => {
+    expect(end(stats, { sessionId: 'abc' })).toContain(words)
+  })
+
+  test('an answer that never streamed is shown, in every run of a conversation', () => {
+    const { said, screen, show, text, turn } = stage({ tty: 'none' })
+    show(...text('First.'), turn('t1', 'First.'))
+    for (const answer of ['First.', 'Known already.'])
+      screen.end({ ...ending, stats: { ...ending.stats!, text: answer } })
+    expect(said.out).toBe('First.\nKnown already.\n')
+  })
+})
+
+test('UI-01 UI-02 nothing foreign reaches a terminal as a sequence, in one piece or torn', async () => {
+  const { show, said, screen, clock } = stage()
+  for (const beat of scenes.hostile!()) {
+    if (typeof beat === 'object') show(beat)
+    if (typeof beat === 'number') await clock.advance(beat)
+  }
+  for (const bad of hostile) screen.notice(bad)
+  screen.close()
+  // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
+  const own = /\x1b\[(?:\?2026[hl]|\?25[hl]|\?7[hl]|[JK]|\d+A|\d*m)|\r(?=\x1b\[)|\n/g
+  expect((said.out + said.err).replace(own, '')).not.toMatch(/[\x00-\x1f\x7f-\x9f]/)
+  // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
+  expect(said.out).toContain('Safe at the end.')
+})

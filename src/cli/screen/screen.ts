@@ -1,0 +1,219 @@
+import type { Clock } from '../../core/clock.ts'
+import type { LogEntry } from '../../core/log.ts'
+import { type ToolCallBlock, textOf } from '../../core/turn.ts'
+import type { AgentEvent, Provisional } from '../../events/events.ts'
+import { visibleName, visibleText } from '../../platform/visible-text.ts'
+import { createAnswerView } from './answer-view.ts'
+import { createCallsView } from './calls-view.ts'
+import { createChildrenView } from './children-view.ts'
+import { costLines, endingLine, type RunEnding } from './cost-lines.ts'
+import { createFrames, looseClock } from './frames.ts'
+import { span, wrapSpans } from './markdown/spans.ts'
+import { createPhaseView } from './phase-view.ts'
+import { createPrinter } from './printer.ts'
+import type { Terminal } from './terminal.ts'
+
+export type { RunEnding } from './cost-lines.ts'
+
+/** What a person sees of a run. Fed by `followEvents`; everything of the answer goes to stdout, all else to stderr. */
+export interface Screen {
+  show(event: AgentEvent): void
+  /** Something to know that is no event: what settings were left out, which model was chosen. */
+  notice(text: string, kind?: 'info' | 'warning'): void
+  /** The cost line: turns, tokens, cost, time, and how to go on with the session. */
+  end(ending: RunEnding): void
+  /** While a dialog is open nothing lively is drawn; what comes meanwhile is shown afterwards. */
+  pause(): void
+  resume(): void
+  /** Clears what is lively. Doing it twice is harmless. */
+  close(): void
+}
+
+export interface ScreenOptions {
+  readonly terminal: Terminal
+  /** Where tools run, to show paths relative to it. */
+  readonly cwd: string
+  /** Only the final answer, once, and nothing on stderr but errors. */
+  readonly isQuiet?: boolean
+  /** Calls that an earlier run of the session left open; their results are told without their names. */
+  readonly openCalls?: readonly ToolCallBlock[]
+  readonly clock?: Clock
+}
+
+export function createScreen(options: ScreenOptions): Screen {
+  return options.isQuiet ? quietScreen(options.terminal) : fullScreen(options)
+}
+
+/** Says nothing until the end, and then the answer alone. */
+function quietScreen(terminal: Terminal): Screen {
+  const answer = createAnswerView(terminal, { block: terminal.answer, more: terminal.answer })
+  return {
+    show() {},
+    notice() {},
+    end({ stats }) {
+      if (stats) answer.push(stats.text)
+      answer.finish()
+    },
+    pause() {},
+    resume() {},
+    close: terminal.close,
+  }
+}
+
+function fullScreen({ terminal, cwd, openCalls = [], clock = looseClock }: ScreenOptions): Screen {
+  const { paint, isLively } = terminal
+  const columns = (): number => (isLively ? terminal.columns : unknownWidth)
+  const calls = createCallsView({ paint, cwd, now: clock.now, columns, open: openCalls })
+  const children = createChildrenView(paint, cwd)
+  const phase = createPhaseView(paint)
+  /** What was streamed of this turn; the turn itself says whether that was all. */
+  let said = ''
+  let hasAnswered = false
+  let isPaused = false
+  let isClosed = false
+
+  const busyLines = (most: number): string[] => {
+    const now = clock.now()
+    const spinner = spinners[Math.floor(now / 100) % spinners.length]!
+    const asked = phase.live(now, spinner)
+    return [...asked, ...calls.live({ spinner, now, most: most - asked.length }), ...children.live(spinner)].slice(
+      0,
+      most,
+    )
+  }
+  const draw = (): void => {
+    if (!isLively || isPaused || isClosed) return
+    const most = Math.max(1, terminal.rows - 2)
+    const busy = busyLines(most)
+    const tail = answer.live(Math.min(terminal.rows - 4, most - busy.length))
+    const lines = [...tail, ...(tail.length > 0 && busy.length > 0 ? [''] : []), ...busy]
+    const isApart = lines.length > 0 && printer.isApart(tail.length > 0 ? 'answer' : 'line')
+    terminal.live(isApart ? ['', ...lines] : lines)
+  }
+  const isMoving = (): boolean =>
+    isLively && !isPaused && !isClosed && (phase.isBusy || calls.isBusy || children.isBusy)
+  const frames = createFrames({ draw, isMoving, clock })
+  const changed = (): void => {
+    if (isLively && !isPaused && !isClosed) frames.changed()
+  }
+  const printer = createPrinter(terminal, draw)
+  const answer = createAnswerView(terminal, printer)
+
+  /** Sentences of our own, broken between words. */
+  const print = (text: string, look: (text: string) => string): void => {
+    const lines = text.split('\n')
+    printer.lines(isLively ? lines.flatMap((line) => wrapSpans([span(line, look)], columns() - 1)) : lines.map(look))
+  }
+  const say = (text: string): void => {
+    said += text
+    hasAnswered ||= text !== ''
+    answer.push(text)
+  }
+  const endTurn = (): void => {
+    phase.idle()
+    said = ''
+    answer.finish()
+  }
+  const fact = (entry: LogEntry): void => {
+    if (entry.type === 'turn' && entry.turn.role === 'assistant') {
+      const text = textOf(entry.turn)
+      if (text.startsWith(said)) say(text.slice(said.length))
+      endTurn()
+    }
+    if (entry.type === 'run_ended') endRun()
+  }
+  const endRun = (): void => {
+    endTurn()
+    printer.lines(calls.end())
+    children.end()
+  }
+  const restart = (reason: string): void => {
+    const notice = voidNotice(reason, answer.isPrinted)
+    phase.asked(clock.now())
+    said = ''
+    answer.drop()
+    print(notice, paint.dim)
+  }
+  const hint = (event: Provisional): void => {
+    switch (event.type) {
+      case 'turn_started':
+        phase.asked(clock.now())
+        break
+      case 'text':
+        phase.idle()
+        say(event.delta)
+        break
+      case 'thinking':
+        phase.thinking(event.delta)
+        break
+      case 'stream_void':
+        restart(event.reason)
+        break
+      case 'tool_start':
+        phase.idle()
+        answer.flush()
+        break
+      case 'turn_failed':
+        endTurn()
+        break
+    }
+  }
+
+  return {
+    show(event) {
+      if (isClosed) return
+      if (!event.durable && event.type === 'child') children.show(event)
+      else {
+        if (event.durable) fact(event.entry)
+        else hint(event)
+        const lines = calls.show(event)
+        if (lines.length > 0) printer.lines(lines)
+      }
+      changed()
+    },
+    notice(text, kind = 'info') {
+      const shown = visibleText(text).replaceAll('\r', '')
+      if (kind === 'warning') print(`! ${shown}`, paint.yellow)
+      else print(shown, paint.dim)
+    },
+    end(ending) {
+      if (!hasAnswered && ending.stats) say(ending.stats.text)
+      endRun()
+      frames.stop()
+      terminal.live([])
+      const why = endingLine(ending)
+      if (why !== undefined) print(why, paint.yellow)
+      for (const line of costLines(ending, columns())) print(line, paint.dim)
+      hasAnswered = false // there may be another run
+    },
+    pause() {
+      isPaused = true
+      printer.hold()
+      frames.stop()
+      terminal.live([])
+    },
+    resume() {
+      isPaused = false
+      printer.release()
+      changed()
+    },
+    close() {
+      if (isClosed) return
+      isPaused = false
+      printer.release()
+      endTurn()
+      isClosed = true
+      frames.stop()
+      terminal.close()
+    },
+  }
+}
+
+const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+/** Lines in a file are not cut for a screen, and are not endless either. */
+const unknownWidth = 200
+
+function voidNotice(reason: string, isPrinted: boolean): string {
+  const above = isPrinted ? '; what it said so far does not count' : ''
+  return `… the service broke off (${visibleName(reason.slice(0, 300))})${above}; asking again`
+}

@@ -1,0 +1,26 @@
+import { stateWords } from './state-words.ts'
+import type { Story } from './story.ts'
+import { totalsLine } from './totals.ts'
+
+/** What stands above a session: names and values, the values as they came. */
+export function aboutOf(story: Story): (readonly [name: string, value: string])[] {
+  const { id, cwd, createdAt, updatedAt, models, totals, turns, state, children } = story
+  const rows: (readonly [string, string | undefined])[] = [
+    ['Session', id],
+    ['Folder', cwd],
+    ['Begun', createdAt === undefined ? undefined : dateOf(createdAt)],
+    ['Last entry', updatedAt === undefined ? undefined : dateOf(updatedAt)],
+    ['Model', models.join(', ') || undefined],
+    ['Turns', String(turns)],
+    ['Used', totalsLine(totals)],
+    ['Sub-agents', children.length === 0 ? undefined : String(children.length)],
+    ['State', stateWords[state]],
+  ]
+  return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+}
+
+/** The same wherever it is read. */
+export function dateOf(at: number): string {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? 'unknown' : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}

@@ -1,0 +1,124 @@
+import type { PendingCall, SessionStore } from '../../core/store.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { loadSession } from '../../sessions/session.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { findSession } from './find-session.ts'
+import { waitingAnswers } from './live-state.ts'
+import { requireId, withStore } from './users-store.ts'
+
+export interface Answering {
+  readonly values: { readonly note?: string; readonly text?: string; readonly json?: boolean }
+  readonly words: readonly string[]
+}
+
+/** `libero sessions answer`: what a session waits for, and the answer to it. */
+export async function answer({ values, words }: Answering, io: Io): Promise<number> {
+  const wish = readWords(words, values)
+  return withStore(io, async (store) => {
+    const id = await findSession(store, wish.session)
+    const waiting = await openCalls(store, id)
+    if (values.json) io.out(JSON.stringify(waiting, null, 2))
+    else if (waiting.length === 0) io.err(`Session ${fullyVisible(id)} waits for nothing`)
+    if (wish.decision === undefined && wish.text === undefined) {
+      if (!values.json) for (const call of waiting) for (const line of described(call)) io.out(line)
+      return exitCodes.done
+    }
+    if (waiting.length === 0) return exitCodes.error
+    const call = chosen(waiting, wish.callId)
+    await give(store, call, wish, io)
+    io.err(
+      `${said(wish)} ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
+    )
+    return exitCodes.done
+  })
+}
+
+interface Wish {
+  readonly session: string
+  readonly callId?: string
+  readonly decision?: 'allow' | 'deny'
+  readonly note?: string
+  readonly text?: string
+}
+
+function readWords(words: readonly string[], { note, text }: Answering['values']): Wish {
+  const session = requireId(words, 'answer')
+  const rest = words.slice(1)
+  const last = rest.at(-1)
+  const decision = last === 'allow' || last === 'deny' ? last : undefined
+  if (decision) rest.pop()
+  if (rest.length > 1) throw new UsageError(`sessions answer takes allow or deny, got "${fullyVisible(rest[1]!)}"`)
+  if (decision && text !== undefined)
+    throw new UsageError('--text answers a question, allow and deny decide about a call; give one of them')
+  if (note !== undefined && !decision) throw new UsageError('--note is said with allow or deny; add one of them')
+  const [callId] = rest
+  return {
+    session,
+    ...(callId !== undefined && { callId }),
+    ...(decision && { decision }),
+    ...(note !== undefined && { note }),
+    ...(text !== undefined && { text }),
+  }
+}
+
+type OpenCall = PendingCall & { readonly sessionId: string; readonly wasAsked: boolean }
+
+/** Calls of the session and its children that nobody has answered yet, here or elsewhere. */
+async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
+  const session = await loadSession(store, id)
+  const open = (await session.pendingInTree()).filter(({ decision }) => decision === undefined)
+  const calls: OpenCall[] = []
+  for (const call of open) {
+    const answers = await waitingAnswers(store, call.sessionId)
+    if (
+      answers.some((item) => item.answer?.callId === call.callId && (item.answer.digest ?? call.digest) === call.digest)
+    )
+      continue
+    const owner = call.sessionId === id ? session : await loadSession(store, call.sessionId)
+    calls.push({ ...call, wasAsked: owner.log.transcript.approvals.has(call.callId) })
+  }
+  return calls
+}
+
+/** Drawn from the call itself, so that what is seen is what is allowed. */
+function described({ callId, name, input, reason, wasAsked }: OpenCall): string[] {
+  const what = wasAsked ? 'waits for a decision' : `asks: ${fullyVisible(reason)}`
+  const lines = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' }).split('\n')
+  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}`, ...lines.map((line) => `    ${line}`)]
+}
+
+function chosen(waiting: readonly OpenCall[], callId: string | undefined): OpenCall {
+  const named = waiting.map((call) => `${fullyVisible(call.callId)} (${fullyVisible(call.name)})`).join(', ')
+  if (callId === undefined) {
+    if (waiting.length === 1) return waiting[0]!
+    throw new UsageError(`${waiting.length} calls wait: ${named}; say which one before allow or deny`)
+  }
+  const call = waiting.find((one) => one.callId === callId)
+  if (!call) throw new CliError(`No call "${fullyVisible(callId)}" waits; ${named} does`)
+  return call
+}
+
+async function give(store: SessionStore, call: OpenCall, { decision, note, text }: Wish, io: Io): Promise<void> {
+  const session = await loadSession(store, call.sessionId)
+  const by = io.env.USER || io.env.USERNAME || 'user'
+  if (!call.wasAsked) {
+    if (text === undefined) throw new UsageError(`${fullyVisible(call.name)} put a question; answer it with --text "…"`)
+    await session.answer(call.callId, { content: text, by })
+    return
+  }
+  if (decision === undefined) throw new UsageError(`${fullyVisible(call.name)} waits for a decision; say allow or deny`)
+  const { createAuthority } = await import('../../authority/authority.ts')
+  const authority = createAuthority({ home: io.home })
+  try {
+    await authority.answer(session, call.callId, { decision, by, ...(note !== undefined && { note }) })
+  } finally {
+    await authority.close()
+  }
+}
+
+function said({ decision }: Wish): string {
+  if (decision === 'allow') return 'Allowed, for this once:'
+  return decision === 'deny' ? 'Refused:' : 'Answered:'
+}

@@ -1,0 +1,67 @@
+import { createInterface } from 'node:readline/promises'
+import type { SessionStore } from '../../core/store.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { findSession } from './find-session.ts'
+import { isBeingWritten } from './live-state.ts'
+import { type SessionSummary, summarize } from './summary.ts'
+import { requireId, withStore } from './users-store.ts'
+
+export interface Deleting {
+  readonly values: { readonly yes?: boolean }
+  readonly words: readonly string[]
+}
+
+/** `libero sessions delete`. All ids are looked up, and the person is asked, before the first one goes. */
+export async function remove({ values, words }: Deleting, io: Io): Promise<number> {
+  requireId(words, 'delete')
+  const isThere = io.stdin.isTTY === true && io.stderr.isTTY === true
+  if (!values.yes && !isThere)
+    throw new UsageError('sessions delete asks before it deletes, and there is no terminal to ask on; add --yes')
+  return withStore(io, async (store) => {
+    const sessions = await meant(store, words)
+    if (!values.yes && !(await isWanted(sessions, io))) {
+      io.err('Nothing was deleted')
+      return exitCodes.done
+    }
+    for (const { id } of sessions) {
+      await store.delete(id)
+      io.err(`Deleted ${fullyVisible(id)}`)
+    }
+    return exitCodes.done
+  })
+}
+
+async function meant(store: SessionStore, words: readonly string[]): Promise<SessionSummary[]> {
+  const all = new Map((await store.list()).map((info) => [info.id, info]))
+  const found = new Map<string, SessionSummary>()
+  for (const word of words) {
+    const id = await findSession(store, word)
+    const info = all.get(id) ?? { id, head: 0 }
+    if (info.parent !== undefined)
+      throw new CliError(`${fullyVisible(id)} is part of session ${fullyVisible(info.parent)}; delete that one`)
+    if (await isBeingWritten(store, id))
+      throw new CliError(
+        `Session ${fullyVisible(id)} is being written by another program; stop that first. Nothing was deleted`,
+      )
+    // What cannot be read can still be deleted.
+    found.set(
+      id,
+      await summarize(store, info).catch(() => ({ id, turns: 0, title: '(cannot be read)', state: 'failed' as const })),
+    )
+  }
+  return [...found.values()]
+}
+
+async function isWanted(sessions: readonly SessionSummary[], { stdin, stderr, err }: Io): Promise<boolean> {
+  for (const { id, turns, title } of sessions) err(`  ${fullyVisible(id)}  ${turns} turns  ${title}`)
+  const reader = createInterface({ input: stdin, output: stderr })
+  try {
+    const asked = sessions.length === 1 ? 'this session' : `these ${sessions.length} sessions`
+    return /^y(?:es)?$/i.test((await reader.question(`Delete ${asked} for good? [y/N] `)).trim())
+  } finally {
+    reader.close()
+  }
+}

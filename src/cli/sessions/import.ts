@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { messageOf } from '../../core/errors.ts'
+import type { SessionStore } from '../../core/store.ts'
+import { codeOf } from '../../platform/files.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { importSession } from '../../sessions/export.ts'
+import type { ForeignTranscript } from '../../sessions/interop/transcript.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { beginSession } from '../setup/open-session.ts'
+import { newSessionId } from '../setup/session-id.ts'
+import { withStore } from './users-store.ts'
+
+export interface Importing {
+  readonly values: { readonly from?: string }
+  readonly words: readonly string[]
+}
+
+/** `libero sessions import`. */
+export async function importOne({ values, words }: Importing, io: Io): Promise<number> {
+  const [file] = words
+  if (file === undefined) throw new UsageError('sessions import needs a file, or - for stdin')
+  const text = await contentOf(file, io)
+  const shown = file === '-' ? 'what came from stdin' : visibleName(file)
+  const from = values.from ?? (await detect(text, shown))
+  const id = await withStore(io, async (store) => {
+    try {
+      return from === 'libero' ? await importOwn(store, text, io) : await importForeign(store, text, from, io)
+    } catch (error) {
+      if (error instanceof CliError) throw error
+      throw new CliError(`${shown} cannot be imported: ${messageOf(error)}`, exitCodes.error, { cause: error })
+    }
+  })
+  io.out(id)
+  return exitCodes.done
+}
+
+async function contentOf(file: string, { cwd, stdin }: Io): Promise<string> {
+  if (file === '-') return readAll(stdin)
+  try {
+    return await readFile(resolve(cwd, file), 'utf8')
+  } catch (error) {
+    const why = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'it may not be read' }[
+      codeOf(error) ?? ''
+    ]
+    throw new CliError(`${visibleName(file)} cannot be imported: ${why ?? messageOf(error)}`, exitCodes.error, {
+      cause: error,
+    })
+  }
+}
+
+async function detect(text: string, shown: string): Promise<string> {
+  if (isOwn(text)) return 'libero'
+  const { detectTranscript } = await import('../../sessions/interop/detect-transcript.ts')
+  let program: string | undefined
+  try {
+    program = detectTranscript(text)
+  } catch {
+    // What is no JSON Lines was written by none of them.
+  }
+  if (program !== undefined) return program
+  throw new CliError(
+    `${shown} is no session of Libero, Claude Code, Codex or pi: they are JSON Lines; --from says which it is where it cannot be told`,
+  )
+}
+
+function isOwn(text: string): boolean {
+  const [first = ''] = text.slice(0, 100_000).trimStart().split('\n', 1)
+  try {
+    const header: unknown = JSON.parse(first)
+    return typeof header === 'object' && header !== null && 'libero' in header
+  } catch {
+    return false
+  }
+}
+
+/** Under its own name, or under a new one where that is taken. */
+async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
+  const [first = ''] = text.trimStart().split('\n', 1)
+  const { id: name } = JSON.parse(first) as { id?: unknown }
+  const isTaken = typeof name === 'string' && (await store.list()).some(({ id }) => id === name)
+  const { id, tornAt } = await importSession(store, text, isTaken ? { id: newSessionId() } : {})
+  if (isTaken) io.err(`There is a session ${fullyVisible(name)} already; this one is called ${id}`)
+  if (tornAt !== undefined) io.err(`The file was cut off at line ${tornAt}; what is before it was imported`)
+  return id
+}
+
+async function importForeign(store: SessionStore, text: string, from: string, io: Io): Promise<string> {
+  const { messages, meta, skipped } = await read(text, from)
+  if (messages.length === 0) throw new Error('there are no messages in it')
+  const session = await beginSession(store, meta.cwd ?? io.cwd)
+  try {
+    await session.addTurns(messages)
+  } catch (error) {
+    await store.delete(session.id).catch(() => {}) // what failed is worth more than what failed after it
+    throw error
+  }
+  if (skipped.length > 0) io.err(`Left out: ${skipped.map((one) => fullyVisible(one)).join('; ')}`)
+  return session.id
+}
+
+async function read(text: string, from: string): Promise<ForeignTranscript> {
+  if (from === 'codex') return (await import('../../sessions/interop/codex.ts')).fromCodex(text)
+  if (from === 'pi') return (await import('../../sessions/interop/pi.ts')).fromPi(text)
+  return (await import('../../sessions/interop/claude-code.ts')).fromClaudeCode(text)
+}

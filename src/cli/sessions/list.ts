@@ -1,0 +1,121 @@
+import type { SessionStore } from '../../core/store.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { createPaint, hasColours } from '../screen/paint.ts'
+import { cutToWidth, textWidth } from '../screen/text-width.ts'
+import { newestFirst } from './find-session.ts'
+import { liveState } from './live-state.ts'
+import { placeOf } from './place.ts'
+import { stateWords } from './state-words.ts'
+import { type SessionSummary, summarize } from './summary.ts'
+import { ago } from './time-words.ts'
+import { withStore } from './users-store.ts'
+
+const usualLimit = 30
+
+export interface Listing {
+  readonly values: { readonly all?: boolean; readonly limit?: string; readonly json?: boolean }
+}
+
+/** `libero sessions list`. Reads no further back than it has to show. */
+export async function list({ values }: Listing, io: Io): Promise<number> {
+  const limit = limitOf(values.limit)
+  const isAll = values.all === true
+  const { shown, hasMore, others } = await withStore(io, (store) =>
+    newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd) }),
+  )
+  if (values.json) {
+    io.out(JSON.stringify(shown, null, 2))
+    return exitCodes.done
+  }
+  for (const line of table(shown, io, isAll)) io.out(line)
+  if (shown.length === 0)
+    io.err(
+      others > 0
+        ? `No session was begun in this folder; libero sessions list --all shows ${others} of others`
+        : 'There are no sessions yet; begin one with libero "task"',
+    )
+  if (hasMore) io.err(`There are older ones: libero sessions list${isAll ? ' --all' : ''} --limit ${limit * 4}`)
+  return exitCodes.done
+}
+
+function limitOf(given: string | undefined): number {
+  if (given === undefined) return usualLimit
+  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given)
+  throw new UsageError(`--limit must be a whole number of at least 1, got "${visibleName(given)}"`)
+}
+
+interface Newest {
+  readonly shown: SessionSummary[]
+  readonly hasMore: boolean
+  /** How many there are elsewhere. */
+  readonly others: number
+}
+
+/** Sessions in which nothing was said are no sessions for people. */
+async function newest(
+  store: SessionStore,
+  { limit, cwd }: { limit: number; cwd: string | undefined },
+): Promise<Newest> {
+  const shown: SessionSummary[] = []
+  let others = 0
+  for (const info of newestFirst(await store.list())) {
+    const summary = await summarize(store, info).catch(() => damaged(info))
+    if (summary.state === 'empty') continue
+    if (cwd !== undefined && summary.cwd !== cwd) others++
+    else if (shown.length === limit) return { shown, hasMore: true, others }
+    else shown.push({ ...summary, state: await liveState(store, summary) })
+  }
+  return { shown, hasMore: false, others }
+}
+
+const damaged = ({
+  id,
+  createdAt,
+  updatedAt,
+}: Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt'>): SessionSummary => ({
+  id,
+  ...(createdAt !== undefined && { createdAt }),
+  ...(updatedAt !== undefined && { updatedAt }),
+  turns: 0,
+  title: '(cannot be read; libero sessions show says why)',
+  state: 'failed',
+})
+
+function table(
+  sessions: readonly SessionSummary[],
+  { stdout, env }: Pick<Io, 'stdout' | 'env'>,
+  isAll: boolean,
+): string[] {
+  const paint = createPaint({ colours: hasColours(stdout, env) })
+  const now = Date.now()
+  const rows = sessions.map((one) => [
+    visibleName(one.id),
+    one.updatedAt === undefined ? '' : ago(one.updatedAt, now),
+    `${one.turns} ${one.turns === 1 ? 'turn' : 'turns'}`,
+    stateWords[one.state],
+    one.title,
+    ...(isAll ? [visibleName(one.cwd ?? '')] : []),
+  ])
+  const widths = [0, 1, 2, 3, ...(isAll ? [4] : [])].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
+  return rows.map((row, n) => {
+    const cells = row.map((cell, i) =>
+      look(paint, sessions[n]!, i, widths[i] === undefined ? cell : padded(cell, widths[i])),
+    )
+    const line = cells.join('  ').trimEnd()
+    return stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line
+  })
+}
+
+const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - textWidth(cell)))
+
+function look(paint: ReturnType<typeof createPaint>, { state }: SessionSummary, column: number, cell: string): string {
+  if (column === 0) return paint.bold(cell)
+  if (column === 1 || column === 2 || column === 5) return paint.dim(cell)
+  if (column !== 3) return cell
+  if (state === 'waiting' || state === 'answered' || state === 'parked') return paint.yellow(cell)
+  if (state === 'failed' || state === 'interrupted') return paint.red(cell)
+  return state === 'running' ? paint.cyan(cell) : paint.dim(cell)
+}

@@ -1,0 +1,39 @@
+import { SessionBusyError } from '../../core/errors.ts'
+import type { InboxItem } from '../../core/log.ts'
+import type { SessionStore } from '../../core/store.ts'
+import type { SessionState, SessionSummary } from './summary.ts'
+
+/** What its log does not say about a session: whether somebody writes it just now, or has answered what it waits for. */
+export async function liveState(
+  store: SessionStore,
+  { id, state }: Pick<SessionSummary, 'id' | 'state'>,
+): Promise<SessionState> {
+  if (state === 'open') return (await isBeingWritten(store, id)) ? 'running' : 'interrupted'
+  if (state !== 'waiting') return state
+  if (await isBeingWritten(store, id)) return 'running'
+  return (await waitingAnswers(store, id)).length > 0 ? 'answered' : 'waiting'
+}
+
+/** Asks for the right to write and gives it back at once: no store tells in another way who holds it. */
+export async function isBeingWritten(store: SessionStore, id: string): Promise<boolean> {
+  const owner = `libero sessions#${crypto.randomUUID()}`
+  try {
+    const { epoch } = await store.lease(id, { owner, ttlMs: 1000 })
+    await store.lease(id, { owner, ttlMs: 0, epoch })
+    return false
+  } catch (error) {
+    return error instanceof SessionBusyError
+  }
+}
+
+/** Answers that were given, and that the next run will read. */
+export async function waitingAnswers(store: SessionStore, id: string): Promise<readonly InboxItem[]> {
+  const enough = new AbortController()
+  try {
+    for await (const { inbox } of store.watch(id, { signal: enough.signal }))
+      return inbox.filter(({ mode }) => mode === 'answer')
+  } finally {
+    enough.abort()
+  }
+  return []
+}

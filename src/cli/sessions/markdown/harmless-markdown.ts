@@ -1,0 +1,98 @@
+/**
+ * What a model or a person wrote, as Markdown that loads nothing, runs nothing and holds no HTML, whatever reads it:
+ * images become links, tags become text, and so do links that lead neither to the web nor to a mailbox. Code stays as it is where every reader agrees that it is code; a fence that is left open
+ * is closed.
+ */
+export function harmlessMarkdown(text: string): string {
+  const out: string[] = []
+  let chunk: string[] = []
+  let fence: string | undefined
+  const flush = (): void => {
+    out.push(...harmlessChunk(chunk))
+    chunk = []
+  }
+  for (const line of text.replace(/\r\n?/g, '\n').split('\n')) {
+    if (fence !== undefined) {
+      out.push(line)
+      if (isClosing(line, fence)) fence = undefined
+      continue
+    }
+    fence = openingFence(line)
+    if (fence !== undefined || line.trim() === '') {
+      flush()
+      out.push(line)
+    } else chunk.push(line)
+  }
+  flush()
+  if (fence !== undefined) out.push(fence)
+  return out.join('\n')
+}
+
+/** At the very left no list and no quotation can own it. */
+function openingFence(line: string): string | undefined {
+  return /^(`{3,})[^`]*$/.exec(line)?.[1] ?? /^(~{3,})/.exec(line)?.[1]
+}
+
+function isClosing(line: string, fence: string): boolean {
+  const found = /^ {0,3}(`+|~+)[ \t]*$/.exec(line)?.[1]
+  return found !== undefined && found[0] === fence[0] && found.length >= fence.length
+}
+
+/** Lines between two blank ones. Code spans count only if all of them begin and end on their own lines. */
+function harmlessChunk(lines: readonly string[]): string[] {
+  const spans = lines.map(codeSpans)
+  const areClear = spans.every((one) => one !== undefined)
+  return lines.map((line, i) => (areClear ? outside(line, spans[i]!) : harmlessText(line)))
+}
+
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** Undefined where readers may disagree: an open span, an escaped backtick, an indented line. */
+function codeSpans(line: string): Span[] | undefined {
+  if (line.includes('\\`') || /^(?: {4}|\t)/.test(line)) return undefined
+  const runs = Array.from(line.matchAll(/`+/g), (match) => ({ at: match.index, length: match[0].length }))
+  const spans: Span[] = []
+  for (let i = 0; i < runs.length; i++) {
+    const open = runs[i]!
+    const close = runs.findIndex((run, n) => n > i && run.length === open.length)
+    if (close < 0) return undefined
+    const end = runs[close]!.at + open.length
+    if (!isPlainlyCode(line.slice(0, open.at), line.slice(open.at, end))) return undefined
+    spans.push({ start: open.at, end })
+    i = close
+  }
+  return spans
+}
+
+/** Some readers look for tables, links and bare addresses first. */
+function isPlainlyCode(before: string, code: string): boolean {
+  return !/[<!]/.test(code) || (/(?:^|\s)[("'*_]{0,3}$/.test(before) && !/[|[\]]/.test(code))
+}
+
+function outside(line: string, spans: readonly Span[]): string {
+  let out = ''
+  let at = 0
+  for (const { start, end } of spans) {
+    out += harmlessText(line.slice(at, start)) + line.slice(start, end)
+    at = end
+  }
+  return out + harmlessText(line.slice(at))
+}
+
+/** By entities, which no reader takes for syntax; a backslash would be taken for the end of a bare address before it. */
+function harmlessText(text: string): string {
+  return text
+    .replace(/!\[/g, '&#33;[')
+    .replace(/<(?!(?:https?:\/\/|mailto:)[^\s<>\\`]*>)/g, '&lt;')
+    .replace(/\](\(|:)(\s*)([^\s)>]*)/g, (link, sign: string, _, target: string) =>
+      isHarmless(target) ? link : link.replace(`]${sign}`, `]${sign === ':' ? '&#58;' : '&#40;'}`),
+    )
+}
+
+/** A place on the web, a mailbox, or one beside the file. What is spelled with entities, or on the next line, may be anything. */
+function isHarmless(target: string): boolean {
+  return /^(?:https?:\/\/|mailto:)/i.test(target) || /^[^:&\\]+$/.test(target)
+}

@@ -1,0 +1,109 @@
+import type { MarkedToken, Token, Tokens } from 'marked'
+import { diffHtml, looksLikeDiff } from './diff-html.ts'
+import { escapeHtml, shownExactly, shownText } from './escape-html.ts'
+import { hostOf, safeLink } from './safe-link.ts'
+
+const mostNodes = 50_000
+const deepest = 60
+
+/**
+ * Markdown as HTML of a few harmless elements. Raw HTML stays text, nothing is loaded, and links go to the web or a
+ * mailbox only. Throws for what is too big or too deep to be a page. Call it in a thread: a parser can be made to hang.
+ */
+export function renderTokens(tokens: readonly Token[]): string {
+  let nodes = 0
+
+  function all(list: readonly Token[] | undefined, depth: number): string {
+    if (depth > deepest) throw new RangeError('the text is nested too deeply')
+    return (list ?? []).map((token) => one(token as MarkedToken, depth)).join('')
+  }
+
+  function one(token: MarkedToken, depth: number): string {
+    if (++nodes > mostNodes) throw new RangeError('the text has too many parts')
+    const inside = (): string => all('tokens' in token ? token.tokens : undefined, depth + 1)
+    switch (token.type) {
+      case 'heading':
+        // The page has its own first heading.
+        return `<h${Math.min(6, token.depth + 2)}>${inside()}</h${Math.min(6, token.depth + 2)}>\n`
+      case 'paragraph':
+        return `<p>${inside()}</p>\n`
+      case 'blockquote':
+        return `<blockquote>${inside()}</blockquote>\n`
+      case 'list':
+        return list(token, depth)
+      case 'list_item':
+        return `<li>${inside()}</li>\n`
+      case 'checkbox':
+        return token.checked ? '☑ ' : '☐ '
+      case 'table':
+        return table(token, depth)
+      case 'code':
+        return codeBlock(token)
+      case 'codespan':
+        return `<code>${shownExactly(token.text)}</code>`
+      case 'strong':
+        return `<strong>${inside()}</strong>`
+      case 'em':
+        return `<em>${inside()}</em>`
+      case 'del':
+        return `<del>${inside()}</del>`
+      case 'link':
+        return link(token, inside())
+      case 'image':
+        return `<span class="gone">[image${token.text === '' ? '' : ` “${plain(token.text)}”`} from ${escapeHtml(hostOf(token.href))}, not loaded]</span>`
+      case 'br':
+        return '<br>\n'
+      case 'hr':
+        return '<hr>\n'
+      case 'space':
+      case 'def':
+        return ''
+      case 'text':
+        return token.tokens ? inside() : plain(token.text)
+      case 'escape':
+        return plain(token.text)
+      default:
+        // Raw HTML, and whatever a later version finds.
+        return shownText((token as Token).raw)
+    }
+  }
+
+  function list({ ordered, start, items }: Tokens.List, depth: number): string {
+    const first = ordered && typeof start === 'number' && start !== 1 ? ` start="${Math.trunc(start)}"` : ''
+    const tag = ordered ? 'ol' : 'ul'
+    return `<${tag}${first}>\n${all(items, depth + 1)}</${tag}>\n`
+  }
+
+  function table({ header, rows }: Tokens.Table, depth: number): string {
+    const row = (tag: 'th' | 'td', cells: readonly Tokens.TableCell[]): string => {
+      nodes += cells.length
+      return `<tr>${cells.map((cell) => `<${tag}>${all(cell.tokens, depth + 1)}</${tag}>`).join('')}</tr>\n`
+    }
+    const body = rows.map((cells) => row('td', cells)).join('')
+    return `<div class="wide"><table><thead>${row('th', header)}</thead><tbody>${body}</tbody></table></div>\n`
+  }
+
+  return all(tokens, 0)
+}
+
+function codeBlock({ text, lang = '' }: Tokens.Code): string {
+  if (lang === 'diff' || looksLikeDiff(text)) return diffHtml(text.split('\n'))
+  const label = lang === '' ? '' : `<span class="lang">${shownExactly(lang.slice(0, 40))}</span>`
+  return `<div class="block">${label}<pre><code>${shownText(text)}</code></pre></div>\n`
+}
+
+/** A text that names another place than the link goes to is told apart by the host behind it. */
+function link({ href, text }: Tokens.Link, inside: string): string {
+  const safe = safeLink(href)
+  if (!safe) return `<span class="gone">${inside} [link removed]</span>`
+  const isNamed = text === safe.href || text === href || text === safe.host
+  const host = isNamed ? '' : ` <span class="host">(${shownExactly(safe.host)})</span>`
+  return `<a href="${escapeHtml(safe.href)}" target="_blank" rel="noopener noreferrer nofollow">${inside}</a>${host}`
+}
+
+/** The few entities that people write into Markdown to have the sign itself; every other stays as it is spelled. */
+function plain(text: string): string {
+  return shownText(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => meant[name] ?? entity))
+}
+
+const meant: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\u00a0' }

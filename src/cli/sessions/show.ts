@@ -1,0 +1,119 @@
+import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { createPaint, hasColours, type Paint } from '../screen/paint.ts'
+import { aboutOf, dateOf } from './about-story.ts'
+import { decisionWords, describeCall, markOf } from './call-words.ts'
+import { editDiff } from './edit-diff.ts'
+import { findSession } from './find-session.ts'
+import { liveState } from './live-state.ts'
+import { outputText } from './output-text.ts'
+import { type CallPart, readStory, type SaidPart, type Story, type StoryPart } from './story.ts'
+import { requireId, withStore } from './users-store.ts'
+
+const fewLines = 8
+
+export interface Showing {
+  readonly values: { readonly full?: boolean; readonly json?: boolean }
+  readonly words: readonly string[]
+}
+
+/** `libero sessions show`. */
+export async function show({ values, words }: Showing, io: Io): Promise<number> {
+  const asked = requireId(words, 'show')
+  const story = await withStore(io, async (store) => {
+    const read = await readStory(store, await findSession(store, asked))
+    return { ...read, state: await liveState(store, read) }
+  })
+  if (values.json) {
+    io.out(JSON.stringify(story, null, 2))
+    return exitCodes.done
+  }
+  const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
+  const lines = values.full ? Number.POSITIVE_INFINITY : fewLines
+  if (story.title !== '') io.out(paint.bold(story.title))
+  for (const [name, value] of aboutOf(story)) io.out(paint.dim(`${`${name}:`.padEnd(12)} ${fullyVisible(value)}`))
+  for (const line of await tell(story, { paint, lines })) io.out(line)
+  const [next] = nextSteps(story)
+  if (next !== undefined) io.err(next)
+  return exitCodes.done
+}
+
+function nextSteps({ id, state }: Story): string[] {
+  const name = fullyVisible(id)
+  if (state === 'waiting') return [`It waits for you: libero sessions answer ${name}`]
+  if (state === 'answered') return [`It was answered; go on with: libero sessions resume ${name}`]
+  return state === 'parked' ? [`libero sessions resume ${name} --unpark tries it again`] : []
+}
+
+interface Manner {
+  readonly paint: Paint
+  /** How many lines of each input and output. */
+  readonly lines: number
+}
+
+/** Lines for a terminal: all that is foreign in them is visible. */
+async function tell(story: Story, manner: Manner, indent = ''): Promise<string[]> {
+  const all: string[] = []
+  for (const part of story.parts) {
+    all.push(...(await partLines(part, manner)).map((line) => indent + line))
+    if (part.type !== 'call') continue
+    for (const child of story.children.filter(({ callId }) => callId === part.id)) {
+      all.push(`${indent}  ${manner.paint.cyan('sub-agent')} ${child.title}`)
+      all.push(...(await tell(child, manner, `${indent}  │ `)))
+    }
+  }
+  return all
+}
+
+async function partLines(part: StoryPart, manner: Manner): Promise<string[]> {
+  const { paint } = manner
+  if (part.type === 'said') return saidLines(part, manner)
+  if (part.type === 'call') return callLines(part, manner)
+  return [
+    '',
+    ...visibleText(part.text)
+      .split('\n')
+      .map((line) => paint.yellow(line)),
+  ]
+}
+
+function saidLines({ who, at, model, content }: SaidPart, { paint }: Manner): string[] {
+  const name = who === 'user' ? paint.green('You') : paint.blue('Assistant')
+  const by = model === undefined ? '' : ` ${fullyVisible(model)}`
+  const lines = content.flatMap((block) => {
+    if (block.type === 'text') return visibleText(block.text).split('\n')
+    if (block.type === 'thinking')
+      return visibleText(block.text)
+        .split('\n')
+        .map((line) => paint.dim(line))
+    return [paint.dim(`[${block.type} ${fullyVisible(block.mediaType)}]`)]
+  })
+  return ['', `${paint.bold(name)}${paint.dim(`${by}, ${dateOf(at)}`)}`, ...lines]
+}
+
+async function callLines(part: CallPart, { paint, lines }: Manner): Promise<string[]> {
+  const { tone, text } = markOf(part)
+  const mark = text === '' ? '' : ` (${{ good: paint.green, bad: paint.red, waits: paint.yellow }[tone](text)})`
+  const diff = await editDiff(part.input)
+  const input = diff ? diff.map((line) => coloured(paint, fullyVisible(line))) : []
+  const isLong = Number.isFinite(lines)
+  const whole = isLong || diff ? [] : fullyVisible(JSON.stringify(part.input, null, 2), { lines: 'kept' }).split('\n')
+  return [
+    '',
+    `${paint.cyan('•')} ${paint.bold(fullyVisible(part.name))} ${fullyVisible(describeCall(part))}${mark}`,
+    ...part.approvals.map((one) => paint.dim(`    ${decisionWords(one)}`)),
+    ...few([...input, ...whole], lines, paint),
+    ...few(part.output === undefined ? [] : visibleText(outputText(part.output)).trimEnd().split('\n'), lines, paint),
+  ]
+}
+
+function few(lines: readonly string[], most: number, paint: Paint): string[] {
+  const shown = lines.slice(0, most).map((line) => `    ${line}`)
+  return lines.length > most ? [...shown, paint.dim(`    … ${lines.length - most} more lines (--full)`)] : shown
+}
+
+const coloured = (paint: Paint, line: string): string => {
+  if (line.startsWith('+')) return paint.green(line)
+  return line.startsWith('-') ? paint.red(line) : line
+}

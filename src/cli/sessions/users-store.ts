@@ -1,0 +1,31 @@
+import { messageOf, StoreError } from '../../core/errors.ts'
+import type { SessionStore } from '../../core/store.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { loadConfig } from '../setup/config.ts'
+import { openStore, sessionsPath } from '../setup/open-store.ts'
+
+/** Opens the user's store for the time of some work. */
+export async function withStore<T>(
+  io: Pick<Io, 'home' | 'userHome'>,
+  work: (store: SessionStore) => Promise<T>,
+): Promise<T> {
+  const { config } = await loadConfig({ home: io.home })
+  const store = await openStore(sessionsPath(config, io))
+  try {
+    return await work(store)
+  } catch (error) {
+    if (error instanceof StoreError) throw new CliError(messageOf(error), undefined, { cause: error })
+    throw error
+  } finally {
+    await store.close?.()
+  }
+}
+
+/** The id that a command needs as its first word. */
+export function requireId(words: readonly string[], command: string): string {
+  const [id] = words
+  if (id === undefined || id === '')
+    throw new UsageError(`sessions ${command} needs the id of a session; libero sessions lists them`)
+  return id
+}

@@ -1,0 +1,86 @@
+import { isRecord } from '../../core/is-record.ts'
+import { didYouMean } from '../../core/nearest.ts'
+import type { JsonSchema } from '../../core/tool.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { UsageError } from '../cli-error.ts'
+import type { Config } from './config.ts'
+import { configSchema } from './config-schema.ts'
+
+/** Refuses a config that is not what `configSchema` says, with the file, the key and what to write instead. */
+export function checkConfig(value: unknown, file: string): asserts value is Config {
+  check(value, configSchema, { file, key: '' })
+}
+
+/** Where in which file. */
+interface Place {
+  readonly file: string
+  /** With dots; empty for the whole file. */
+  readonly key: string
+}
+
+function check(value: unknown, schema: JsonSchema, place: Place): void {
+  const { type, items, pattern } = schema
+  const isFine = schema.enum ? (schema.enum as unknown[]).includes(value) : kinds[type as string]?.(value, schema)
+  // What a rule is says the code that compiles it, in its own words.
+  if (schema.$ref) return
+  if (!isFine) throw wrong(value, schema, place)
+  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value as string)) throw wrong(value, schema, place)
+  if (isRecord(value)) checkFields(value, schema, place)
+  if (Array.isArray(value))
+    for (const [i, item] of value.entries()) check(item, items as JsonSchema, { ...place, key: `${place.key}[${i}]` })
+}
+
+const kinds: Readonly<Record<string, (value: unknown, schema: JsonSchema) => boolean>> = {
+  string: (value, { minLength = 0 }) => typeof value === 'string' && value.length >= (minLength as number),
+  boolean: (value) => typeof value === 'boolean',
+  integer: (value, { minimum }) => Number.isInteger(value) && (value as number) >= (minimum as number),
+  number: (value, { exclusiveMinimum }) => Number.isFinite(value) && (value as number) > (exclusiveMinimum as number),
+  array: Array.isArray,
+  object: isRecord,
+}
+
+function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: Place): void {
+  const { properties = {}, required = [], additionalProperties } = schema
+  const known = properties as Record<string, JsonSchema>
+  for (const [name, field] of Object.entries(value)) {
+    const key = place.key === '' ? name : `${place.key}.${name}`
+    if (Object.hasOwn(known, name)) check(field, known[name]!, { ...place, key })
+    else if (isRecord(additionalProperties)) check(field, additionalProperties, { ...place, key })
+    else throw unknownKey(name, Object.keys(known), place)
+  }
+  for (const name of required as string[])
+    if (!Object.hasOwn(value, name))
+      throw new UsageError(`${shown(place)} has no ${name}; add ${wantedOf(known[name]!)}`)
+}
+
+function unknownKey(name: string, known: readonly string[], place: Place): UsageError {
+  const names = known.filter((one) => one !== '$schema')
+  const hint = didYouMean(name, names) || `; it may have ${names.join(', ')}`
+  return new UsageError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
+}
+
+function wrong(value: unknown, schema: JsonSchema, { file, key }: Place): UsageError {
+  if (key === '') return new UsageError(`${shown({ file, key })} is not an object; write settings between { and }`)
+  // Where a pattern is wanted, what stands there may be a key that was put into the wrong place.
+  const got = schema.pattern || isRecord(value) ? '' : ` ${fullyVisible(JSON.stringify(value)).slice(0, 80)}`
+  const hint = schema.enum && typeof value === 'string' ? didYouMean(value, schema.enum as string[]) : ''
+  const name = fullyVisible(key).slice(0, 120)
+  return new UsageError(
+    `${fullyVisible(file)}: ${name} cannot be${got || ' this'}${hint || `; write ${wantedOf(schema)}`}`,
+  )
+}
+
+function wantedOf({ type, minLength, items, pattern, description, ...schema }: JsonSchema): string {
+  if (schema.enum) return (schema.enum as string[]).map((one) => `"${one}"`).join(' or ')
+  if (pattern) return lowerFirst(String(description))
+  if (type === 'string') return minLength ? 'a text that is not empty' : 'a text'
+  if (type === 'boolean') return 'true or false'
+  if (type === 'integer') return `a whole number from ${schema.minimum} on`
+  if (type === 'number') return `a number above ${schema.exclusiveMinimum}`
+  if (type === 'object') return 'an object, between { and }'
+  return (items as JsonSchema).$ref ? 'a list of rules, between [ and ]' : 'a list of texts, between [ and ]'
+}
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+const shown = ({ file, key }: Place): string => fullyVisible(key === '' ? file : `${file}: ${key.slice(0, 120)}`)

@@ -1,0 +1,219 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { CliError, UsageError } from '../cli-error.ts'
+import { chooseModel, type ModelIo, type ModelWish } from './choose-model.ts'
+import type { Config } from './config.ts'
+
+let home: string
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'choose-model-'))
+})
+afterEach(() => rm(home, { recursive: true, force: true }))
+
+const nobody: typeof fetch = async () => {
+  throw new TypeError('fetch failed')
+}
+
+/** A machine on which only these servers answer, by port. */
+function serving(models: Readonly<Record<string, readonly string[]>>, asked: string[] = []): typeof fetch {
+  return async (address) => {
+    const { href, port } = new URL(String(address))
+    asked.push(href)
+    if (!models[port]) throw new TypeError('fetch failed')
+    return Response.json({ object: 'list', data: models[port].map((id) => ({ id, object: 'model' })) })
+  }
+}
+
+async function choose(wish: ModelWish, { config = {}, ...io }: Partial<ModelIo> & { config?: Config } = {}) {
+  const { provider, ...chosen } = await chooseModel(wish, config, { env: {}, home, fetch: nobody, ...io })
+  expect(provider.meta.name).toBe(chosen.name)
+  return chosen
+}
+
+const storeKeys = (...names: string[]): Promise<void> =>
+  writeFile(
+    join(home, 'credentials.json'),
+    JSON.stringify(Object.fromEntries(names.map((name) => [name, { type: 'api_key', key: 'stored-key-1' }]))),
+  )
+
+describe('a provider that is named', () => {
+  test('is taken, with its own default model', async () => {
+    const env = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }
+    expect(await choose({ provider: 'openai' }, { env })).toEqual({
+      name: 'openai',
+      model: 'gpt-5.5',
+      why: '--provider openai',
+    })
+  })
+
+  test('without a key ends in one sentence with every next step, before anything is asked', async () => {
+    const failing = choose({ provider: 'anthropic' })
+    await expect(failing).rejects.toThrow(
+      'anthropic needs a key: set ANTHROPIC_API_KEY, or run: libero login anthropic (to try without one: --provider offline)',
+    )
+    await expect(failing).rejects.toMatchObject({ exitCode: 1 })
+    await expect(failing).rejects.toBeInstanceOf(CliError)
+  })
+
+  test('has enough with a stored key, a passed one, or none at a server of this machine', async () => {
+    await storeKeys('mistral')
+    expect(await choose({ provider: 'mistral' })).toMatchObject({ name: 'mistral' })
+    expect(await choose({ provider: 'cerebras', apiKey: 'k' })).toMatchObject({ name: 'cerebras' })
+    expect(await choose({ provider: 'groq', baseURL: 'http://127.0.0.1:9/v1' })).toMatchObject({ name: 'groq' })
+    await expect(choose({ provider: 'groq', baseURL: 'http://example.test/v1' })).rejects.toThrow('groq needs a key')
+    await expect(choose({ provider: 'cerebras', apiKey: ' ' })).rejects.toThrow('cerebras needs a key')
+  })
+
+  test('with a typo in it is a usage error that names the nearest', async () => {
+    const failing = choose({ provider: 'antropic' })
+    await expect(failing).rejects.toThrow(
+      'there is no provider "antropic", did you mean anthropic? It is one of anthropic, openai',
+    )
+    await expect(failing).rejects.toBeInstanceOf(UsageError)
+    await expect(choose({}, { config: { provider: 'opnai' } })).rejects.toThrow('did you mean openai?')
+    await expect(choose({ provider: 'x\u001b[2J' })).rejects.toThrow('"x␛[2J"')
+  })
+
+  test('with an address that is none, or with a password in it, is a usage error that does not repeat the password', async () => {
+    await expect(choose({ provider: 'openai', apiKey: 'k', baseURL: 'ftp://x' })).rejects.toBeInstanceOf(UsageError)
+    const failing = choose({ provider: 'openai', apiKey: 'k', baseURL: 'https://me:hunter22@example.test' })
+    await expect(failing).rejects.toThrow('must not hold a user name or a password')
+    await expect(failing).rejects.not.toThrow('hunter22')
+  })
+
+  test('is the one of the config, unless a flag says otherwise, and the model of the config goes with it', async () => {
+    const config = { provider: 'openai', model: 'gpt-5-mini' }
+    const env = { OPENAI_API_KEY: 'k', ANTHROPIC_API_KEY: 'k' }
+    expect(await choose({}, { config, env })).toMatchObject({
+      name: 'openai',
+      model: 'gpt-5-mini',
+      why: 'provider in the config',
+    })
+    expect(await choose({ model: 'gpt-5.5' }, { config, env })).toMatchObject({ name: 'openai', model: 'gpt-5.5' })
+    expect(await choose({ provider: 'anthropic' }, { config, env })).toMatchObject({ model: 'claude-sonnet-5' })
+    expect(await choose({ provider: 'openai' }, { config, env })).toMatchObject({ model: 'gpt-5-mini' })
+  })
+
+  test('may be one that only the config knows, at its address and with the key of its variable', async () => {
+    const config = { providers: { mine: { baseURL: 'https://models.test/v1', model: 'm-1', apiKeyEnv: 'MY_KEY' } } }
+    await expect(choose({ provider: 'mine' }, { config })).rejects.toThrow(
+      'mine needs a key: set MY_KEY, or run: libero login mine',
+    )
+    const env = { MY_KEY: 'k' }
+    expect(await choose({ provider: 'mine' }, { config, env })).toMatchObject({ name: 'mine', model: 'm-1' })
+    expect(await choose({ model: 'mine/m-2' }, { config, env })).toMatchObject({ name: 'mine', model: 'm-2' })
+    expect(await choose({}, { config, env })).toMatchObject({ name: 'mine', why: 'MY_KEY is set' })
+  })
+})
+
+describe('a model with a slash in its name', () => {
+  const env = { OPENAI_API_KEY: 'k', OPENROUTER_API_KEY: 'k', GROQ_API_KEY: 'k' }
+
+  test('names its provider where none is named otherwise', async () => {
+    expect(await choose({ model: 'openai/gpt-5-mini' }, { env })).toEqual({
+      name: 'openai',
+      model: 'gpt-5-mini',
+      why: '--model openai/gpt-5-mini',
+    })
+    expect(await choose({ model: 'openai/x' }, { env, config: { provider: 'anthropic' } })).toMatchObject({
+      name: 'openai',
+    })
+    expect(await choose({}, { env, config: { model: 'groq/qwen' } })).toMatchObject({ name: 'groq', model: 'qwen' })
+  })
+
+  test('stays whole for a provider whose models are all called so', async () => {
+    const wish = { model: 'openai/gpt-oss-120b' }
+    expect(await choose({ ...wish, provider: 'groq' }, { env })).toMatchObject({ name: 'groq', ...wish })
+    expect(await choose(wish, { env, config: { provider: 'openrouter' } })).toMatchObject({
+      name: 'openrouter',
+      ...wish,
+    })
+    expect(await choose({ model: 'openrouter/auto' }, { env })).toMatchObject({
+      name: 'openrouter',
+      model: 'openrouter/auto',
+    })
+    expect(await choose({ model: 'openrouter/a/b' }, { env })).toMatchObject({ name: 'openrouter', model: 'a/b' })
+  })
+
+  test('is a whole name where nobody is called like its first part', async () => {
+    expect(await choose({ model: 'acme/one' }, { env })).toMatchObject({ name: 'openai', model: 'acme/one' })
+  })
+})
+
+describe('where no provider is named', () => {
+  test('the environment counts before stored keys, each in a fixed order', async () => {
+    await storeKeys('groq', 'openai')
+    const env = { GEMINI_API_KEY: 'k', CEREBRAS_API_KEY: 'k', ANTHROPIC_API_KEY: '  ' }
+    expect(await choose({}, { env })).toMatchObject({ name: 'google', why: 'GEMINI_API_KEY is set' })
+    expect(await choose({})).toMatchObject({ name: 'openai', why: 'there is a login for openai' })
+  })
+
+  test('a server of this machine is next: Ollama before LM Studio, with the first model that can talk', async () => {
+    const both = { 11434: ['nomic-embed-text:latest', 'qwen3:8b'], 1234: ['phi-4'] }
+    expect(await choose({}, { fetch: serving(both) })).toEqual({
+      name: 'ollama',
+      model: 'qwen3:8b',
+      why: 'ollama answers on this machine',
+    })
+    expect(await choose({}, { fetch: serving({ 1234: ['phi-4'] }) })).toMatchObject({
+      name: 'lmstudio',
+      model: 'phi-4',
+    })
+    expect(await choose({}, { fetch: serving({ 11434: [], 1234: ['phi-4'] }) })).toMatchObject({ name: 'lmstudio' })
+  })
+
+  test('nothing but loopback is asked, and nobody at all when there is a key', async () => {
+    const asked: string[] = []
+    await choose({}, { fetch: serving({ 1234: ['phi-4'] }, asked) })
+    expect(asked).toEqual(['http://127.0.0.1:11434/v1/models', 'http://127.0.0.1:1234/v1/models'])
+    await choose({}, { fetch: serving({}, asked), env: { XAI_API_KEY: 'k' } })
+    expect(asked).toHaveLength(2)
+  })
+
+  test('a server that answers rubbish, or never, is not there', async () => {
+    const rubbish: typeof fetch = async () => new Response('<html>')
+    expect(await choose({}, { fetch: rubbish })).toMatchObject({ name: 'offline' })
+    const never: typeof fetch = (_address, init) =>
+      new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
+    expect(await choose({}, { fetch: never })).toMatchObject({ name: 'offline' })
+  })
+
+  test('the offline model is last, and says why', async () => {
+    expect(await choose({})).toMatchObject({
+      name: 'offline',
+      why: 'no key was found, and neither Ollama nor LM Studio answers on this machine',
+    })
+  })
+
+  test('a model that was asked for is never silently another one', async () => {
+    const local = serving({ 11434: ['qwen3:8b'] })
+    expect(await choose({ model: 'qwen3:8b' }, { fetch: local })).toMatchObject({ name: 'ollama', model: 'qwen3:8b' })
+    await expect(choose({ model: 'gpt-9' }, { fetch: local })).rejects.toThrow(
+      'no provider was found for the model "gpt-9": name one with --provider, or run: libero login',
+    )
+  })
+
+  test('a key or an address goes to nobody', async () => {
+    const env = { ANTHROPIC_API_KEY: 'k' }
+    await expect(choose({ baseURL: 'http://127.0.0.1:1/v1' }, { env })).rejects.toThrow('whose address that is')
+    await expect(choose({ apiKey: 'secret-key-1' }, { env })).rejects.toThrow('whose key that is')
+  })
+
+  test('a credentials file that cannot be read is said, and not passed over', async () => {
+    await writeFile(join(home, 'credentials.json'), '{ "openai": ')
+    await expect(choose({})).rejects.toThrow('is not a JSON object')
+  })
+})
+
+test('a local server that is named says its first model, or how to get there', async () => {
+  expect(await choose({ provider: 'ollama' }, { fetch: serving({ 11434: ['qwen3:8b'] }) })).toMatchObject({
+    model: 'qwen3:8b',
+  })
+  expect(await choose({ provider: 'ollama', model: 'own' })).toMatchObject({ model: 'own' })
+  await expect(choose({ provider: 'ollama' })).rejects.toThrow('ollama does not answer at 127.0.0.1:11434: start it')
+  const failing = choose({ provider: 'ollama', baseURL: 'http://me:hunter22@127.0.0.1:9/v1' })
+  await expect(failing).rejects.not.toThrow('hunter22')
+  await expect(choose({ provider: 'ollama' }, { fetch: serving({ 11434: [] }) })).rejects.toThrow('run: ollama pull')
+})

@@ -1,0 +1,146 @@
+import { nearest } from '../../core/nearest.ts'
+import type { Provider } from '../../core/provider.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import type { Config } from './config.ts'
+import { credentialsPathOf, hasCredentials, keyless, storedNames, variableOf } from './keys.ts'
+import { findLocal, firstLocal } from './local-models.ts'
+import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
+
+/** What flags ask for; the rest comes from the config, from what credentials there are, or from this machine. */
+export interface ModelWish {
+  readonly provider?: string
+  readonly model?: string
+  readonly apiKey?: string
+  readonly baseURL?: string
+}
+
+export interface ChosenModel {
+  /** With retries and a watchdog around it, as it comes from its factory. */
+  readonly provider: Provider
+  readonly name: string
+  readonly model: string
+  /** Why this one, for a person: `ANTHROPIC_API_KEY is set`. */
+  readonly why: string
+}
+
+/**
+ * The model to work with. `--model openai/gpt-5.5` also names the provider, unless the config's own has models that are
+ * called like that. Where no flag and no config names a provider: the first one with a key in the environment, in
+ * the order of `knownProviders`; the first one with a stored login; a local Ollama or LM Studio; `offline`.
+ */
+export async function chooseModel(wish: ModelWish, config: Config, io: ModelIo): Promise<ChosenModel> {
+  const known = knownProviders(config)
+  const named = namedBy(wish, config, known)
+  if (named) return create(named, wish, io)
+  if (wish.apiKey !== undefined || wish.baseURL !== undefined)
+    throw new UsageError(
+      `whose ${wish.apiKey === undefined ? 'address' : 'key'} that is has to be said: add --provider, one of ${[...known.keys()].join(', ')}`,
+    )
+  const model = wish.model ?? config.model
+  const found = (await findByKey(known, io)) ?? (await findLocally(known, model, io))
+  if (found) return create({ ...(model !== undefined && { model }), ...found }, wish, io)
+  if (wish.model !== undefined)
+    throw new CliError(
+      `no provider was found for the model "${fullyVisible(wish.model)}": name one with --provider, or run: libero login (to try without a key: --provider offline)`,
+    )
+  const why = 'no key was found, and neither Ollama nor LM Studio answers on this machine'
+  return create({ provider: requireKnown('offline', known), why }, wish, io)
+}
+
+/** What of the outside world the choice depends on. */
+export type ModelIo = Pick<Io, 'env' | 'home' | 'fetch'>
+
+interface Found {
+  readonly provider: KnownProvider
+  readonly model?: string
+  readonly why: string
+}
+
+function namedBy(wish: ModelWish, config: Config, known: ReadonlyMap<string, KnownProvider>): Found | undefined {
+  if (wish.provider !== undefined) {
+    const provider = requireKnown(wish.provider, known)
+    const model = wish.model ?? (config.provider === provider.name ? config.model : undefined)
+    return { provider, why: `--provider ${provider.name}`, ...ownName(provider, model) }
+  }
+  const usual = config.provider === undefined ? undefined : requireKnown(config.provider, known)
+  const meant = wish.model !== undefined && !usual?.vendors ? splitName(wish.model, known) : undefined
+  if (meant) return { ...meant, why: `--model ${fullyVisible(wish.model ?? '')}` }
+  if (usual) return { provider: usual, why: 'provider in the config', ...ownName(usual, wish.model ?? config.model) }
+  const configured = wish.model === undefined && config.model !== undefined && splitName(config.model, known)
+  return configured ? { ...configured, why: 'model in the config' } : undefined
+}
+
+/** The provider of that name, or what was probably meant. */
+export function requireKnown(name: string, known: ReadonlyMap<string, KnownProvider>): KnownProvider {
+  const provider = known.get(name)
+  if (provider) return provider
+  const [meant] = nearest(name, known.keys(), 1)
+  throw new UsageError(
+    `there is no provider "${fullyVisible(name.slice(0, 40))}"${meant ? `, did you mean ${meant}?` : ''} It is one of ${[...known.keys()].join(', ')}`,
+  )
+}
+
+/** `openai/gpt-5.5` names both, where the part before the first slash is a provider. */
+function splitName(name: string, known: ReadonlyMap<string, KnownProvider>): Omit<Found, 'why'> | undefined {
+  const slash = name.indexOf('/')
+  const provider = slash > 0 ? known.get(name.slice(0, slash)) : undefined
+  return provider && { provider, ...ownName(provider, name) }
+}
+
+/** The name of a model without that of its provider before it; `openrouter/auto` is a whole name. */
+function ownName({ name, vendors }: KnownProvider, model: string | undefined): { readonly model?: string } {
+  if (model === undefined) return {}
+  const rest = model.startsWith(`${name}/`) ? model.slice(name.length + 1) : model
+  return { model: rest === '' || (vendors === 'always' && !rest.includes('/')) ? model : rest }
+}
+
+async function findByKey(known: ReadonlyMap<string, KnownProvider>, io: ModelIo): Promise<Found | undefined> {
+  const rented = [...known.values()].filter(({ isFree }) => !isFree)
+  for (const provider of rented) {
+    const variable = variableOf(provider, io)
+    if (variable) return { provider, why: `${variable} is set` }
+  }
+  const stored = await storedNames(io)
+  const provider = rented.find(({ name }) => stored.has(name))
+  return provider && { provider, why: `there is a login for ${provider.name}` }
+}
+
+async function findLocally(
+  known: ReadonlyMap<string, KnownProvider>,
+  model: string | undefined,
+  io: ModelIo,
+): Promise<Found | undefined> {
+  const local = await findLocal(
+    [...known.values()].filter(({ isLocal }) => isLocal),
+    io,
+  )
+  // A model that somebody asked for is not silently another one.
+  const found = local.find(({ models }) => (model === undefined ? models.length > 0 : models.includes(model)))
+  if (!found) return undefined
+  const { provider, models } = found
+  return { provider, why: `${provider.name} answers on this machine`, model: model ?? models[0]! }
+}
+
+async function create(
+  { provider: known, model, why }: Found,
+  { apiKey, baseURL }: ModelWish,
+  io: ModelIo,
+): Promise<ChosenModel> {
+  const address = baseURL ?? known.baseURL
+  const isFree = known.isFree || (known.isFreeAtHome && address !== undefined && isLoopback(address))
+  if (!isFree && !apiKey?.trim() && !(await hasCredentials(known, io))) throw keyless(known)
+  const wanted = model ?? (known.isLocal && address !== undefined ? await firstLocal(known, address, io) : undefined)
+  const options = {
+    env: io.env,
+    credentialsPath: credentialsPathOf(io),
+    ...(apiKey?.trim() && { apiKey }),
+    ...(baseURL !== undefined && { baseURL }),
+    ...(wanted !== undefined && { defaultModel: wanted }),
+  }
+  const provider = await known.create(options).catch((error) => {
+    throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error
+  })
+  return { provider, name: known.name, model: wanted ?? provider.meta.defaultModel, why }
+}

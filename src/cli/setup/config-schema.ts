@@ -1,0 +1,100 @@
+import type { JsonSchema } from '../../core/tool.ts'
+import type { Config, ConfiguredProvider } from './config.ts'
+
+type Fields<T> = { readonly [Key in keyof Required<T>]: JsonSchema }
+type Words<T> = Record<Extract<T, string>, true>
+
+const text = (description: string): JsonSchema => ({ type: 'string', minLength: 1, description })
+const texts = (description: string): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string', minLength: 1 },
+  description,
+})
+/** The compiler checks that all the words of a type are there, and no others. */
+const oneOf = <T>(words: Words<T>, description: string): JsonSchema => ({ enum: Object.keys(words), description })
+const rules = (description: string): JsonSchema => ({ type: 'array', items: { $ref: '#/$defs/rule' }, description })
+
+const providerFields: Fields<ConfiguredProvider> = {
+  baseURL: {
+    type: 'string',
+    // Neither a password nor a query: a key does not belong into this file.
+    pattern: '^https?://[^\\s/?#@]+(/[^\\s?#]*)?$',
+    description: 'The address of its API, up to and with /v1, without a query or a password',
+  },
+  model: text('The model that is used unless another is named'),
+  apiKeyEnv: {
+    type: 'string',
+    pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+    description: 'The name of the environment variable that holds its key',
+  },
+}
+
+/** Every key of `config.json`; the compiler finds one that is missing here. */
+export const configFields: Fields<Config> = {
+  provider: text('The provider, by the name that --provider takes'),
+  model: text('The model'),
+  profile: oneOf<Config['profile']>({ build: true, plan: true }, 'build works, plan only looks'),
+  preset: oneOf<Config['preset']>({ basic: true, coding: true }, 'Which set of tools'),
+  system: { type: 'string', description: 'Added to the system prompt' },
+  thinking: oneOf<Config['thinking']>(
+    { off: true, minimal: true, low: true, medium: true, high: true },
+    'How long the model thinks',
+  ),
+  context: oneOf<Config['context']>({ process: true, docker: true }, 'Where tools run'),
+  image: text('The image of the container, with "context": "docker"'),
+  sandbox: { type: 'boolean', description: 'Whether tools run behind the walls of the kernel (Linux, bubblewrap)' },
+  maxTurns: { type: 'integer', minimum: 1, description: 'Turns of the model after which a run ends' },
+  maxCost: { type: 'number', exclusiveMinimum: 0, description: 'Dollars after which a run ends' },
+  withoutTools: texts('Tools to leave out, by name'),
+  sessions: text(
+    'Where sessions are kept: a file, or a folder of text files; default sessions.db in the user’s folder',
+  ),
+  providers: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      properties: providerFields,
+      required: ['baseURL', 'model'] satisfies (keyof ConfiguredProvider)[],
+      additionalProperties: false,
+    },
+    description: 'Services that speak OpenAI’s chat API, by the name that --provider takes',
+  },
+  mode: oneOf<Config['mode']>(
+    { plan: true, ask: true, allowlist: true, yolo: true },
+    'How much is asked, from the strictest to the loosest',
+  ),
+  allow: rules('What needs no question'),
+  ask: rules('What is asked about in every mode'),
+  deny: rules('What is never done'),
+}
+
+/** `config.json` as JSON Schema (draft 2020-12); published as `schemas/config.json`. */
+export const configSchema: JsonSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  $id: 'urn:libero:config:1',
+  title: 'Libero config.json',
+  description:
+    'Settings of a user (~/.libero/config.json) or of a project (.libero/config.json), which only tightens: mode, ask, deny, "profile": "plan", "sandbox": true, smaller limits, withoutTools.',
+  type: 'object',
+  properties: { $schema: { type: 'string' }, ...configFields },
+  additionalProperties: false,
+  $defs: {
+    rule: {
+      description: 'name, name:pattern, or an effect such as fs.write:src/*',
+      anyOf: [
+        { type: 'string', minLength: 1 },
+        {
+          type: 'object',
+          properties: {
+            rule: text('The rule itself'),
+            why: { type: 'string', description: 'Shown with the decision' },
+            match: { type: 'array', items: { type: 'string' }, description: 'Calls it has to match' },
+            notMatch: { type: 'array', items: { type: 'string' }, description: 'Calls it must not match' },
+          },
+          required: ['rule'],
+          additionalProperties: false,
+        },
+      ],
+    },
+  },
+}

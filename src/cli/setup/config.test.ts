@@ -1,0 +1,268 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { resolveSettings } from '../../authority/rules/settings.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { type Config, loadConfig } from './config.ts'
+
+let scratch: string
+let home: string
+let projectRoot: string
+beforeEach(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'libero-config-'))
+  home = join(scratch, 'me/.libero')
+  projectRoot = join(realpathSync(scratch), 'project')
+})
+afterEach(() => rmSync(scratch, { recursive: true }))
+
+describe('the user’s file', () => {
+  test('where there is none, nothing is set', async () => {
+    expect(await load()).toEqual({ config: {}, origins: {}, layers: {}, warnings: [] })
+  })
+
+  test('each value comes with the file it stands in', async () => {
+    const path = user({ model: 'm', maxTurns: 5, mode: 'plan' })
+    expect(await load()).toEqual({
+      config: { model: 'm', maxTurns: 5, mode: 'plan' },
+      origins: { model: path, maxTurns: path, mode: path },
+      layers: { global: { mode: 'plan' } },
+      warnings: [],
+    })
+  })
+
+  test('$schema is for editors, and a byte order mark does no harm', async () => {
+    write(join(home, 'config.json'), '\ufeff{"$schema": "x.json", "model": "m"}')
+    expect((await load()).config).toEqual({ model: 'm' })
+  })
+
+  test('it may be a link, as people who keep their settings elsewhere have it', async () => {
+    write(join(scratch, 'dotfiles.json'), '{"model": "m"}')
+    mkdirSync(home, { recursive: true })
+    symlinkSync(join(scratch, 'dotfiles.json'), join(home, 'config.json'))
+    expect((await load()).config).toEqual({ model: 'm' })
+  })
+
+  test.each<[why: string, text: string, says: RegExp]>([
+    ['an unknown key', '{"modle": "m"}', /config\.json has an unknown key "modle", did you mean "mode" or "model"/],
+    ['a key like no other', '{"xyzzyxyzzy": 1}', /unknown key "xyzzyxyzzy"; it may have provider, model, /],
+    [
+      'an unknown key of a provider',
+      '{"providers": {"my": {"apiKye": "k"}}}',
+      /providers\.my has an unknown key "apiKye"/,
+    ],
+    ['a missing key', '{"providers": {"my": {"baseURL": "http://x/v1"}}}', /providers\.my has no model; add a text/],
+    ['another type', '{"maxTurns": "ten"}', /maxTurns cannot be "ten"; write a whole number from 1 on/],
+    ['a limit of nothing', '{"maxCost": 0}', /maxCost cannot be 0; write a number above 0/],
+    ['half a turn', '{"maxTurns": 1.5}', /maxTurns cannot be 1\.5/],
+    ['no truth', '{"sandbox": "yes"}', /sandbox cannot be "yes"; write true or false/],
+    ['an unknown word', '{"thinking": "hihg"}', /thinking cannot be "hihg", did you mean "high"/],
+    ['an unknown mode', '{"mode": "party"}', /mode cannot be "party"; write "plan" or "ask" or "allowlist" or "yolo"/],
+    ['an item of a list', '{"withoutTools": ["shell", 5]}', /withoutTools\[1\] cannot be 5; write a text/],
+    ['no list', '{"allow": "shell:ls"}', /allow cannot be "shell:ls"; write a list of rules/],
+    ['no object', '[]', /config\.json is not an object; write settings between \{ and \}/],
+    ['a rule that is none', '{"allow": [5]}', /config\.json: .*allow/],
+    [
+      'a rule that fails its own examples',
+      '{"deny": [{"rule": "read_file:a", "match": ["b"]}]}',
+      /should match, and does not/,
+    ],
+    [
+      'a mistake in its syntax',
+      '{\n  "model": "m"\n  "mode": 1}',
+      /is not JSON, line 3, column 3: expected a comma or }/,
+    ],
+    ['half a file', '{"model": "m', /is not JSON, line 1, column 11: /],
+    ['an empty file', '', /is not JSON, line 1, column 1: it ends too early/],
+    ['more than a MiB', `{"model": "${'x'.repeat(1024 * 1024)}"}`, /Cannot read .*larger than 1 MiB; shorten it/],
+  ])('%s is refused with a sentence, and exit code 2', async (_, text, says) => {
+    write(join(home, 'config.json'), text)
+    const error = await failure()
+    expect(error).toMatchObject({ name: 'UsageError', exitCode: exitCodes.usage })
+    expect(error.message).toMatch(says)
+    expect(error.message).toContain(join(home, 'config.json'))
+    expect(error.message).not.toContain('\n')
+  })
+
+  test.each([
+    { apiKeyEnv: 'sk-very-secret' },
+    { apiKeyEnv: 'A', apiKey: 'very-secret' },
+    { baseURL: 'https://me:very-secret@x.test/v1' },
+    { baseURL: 'https://x.test/v1?key=very-secret' },
+  ])('a key that stands where none belongs is refused, and not shown', async (wrong) => {
+    user({ providers: { my: { baseURL: 'https://x.test/v1', model: 'm', ...wrong } } })
+    const { message } = await failure()
+    expect(message).toMatch(/providers\.my/)
+    expect(message).not.toContain('secret')
+  })
+
+  test('what is hidden in a key can be seen in the message', async () => {
+    write(join(home, 'config.json'), JSON.stringify({ '\u001b[2Jmodel\u202e': 1 }))
+    expect((await failure()).message).toContain('␛[2Jmodel\\u202e')
+  })
+
+  test('a folder in its place is named', async () => {
+    mkdirSync(join(home, 'config.json'), { recursive: true })
+    expect((await failure()).message).toMatch(/Cannot read .*config\.json: it is a folder; remove it/)
+  })
+
+  test.skipIf(process.getuid?.() === 0)('a file without permission is named, with what to do', async () => {
+    chmodSync(user({ model: 'm' }), 0)
+    expect((await failure()).message).toMatch(/you have no permission; `chmod u\+r`/)
+  })
+})
+
+describe('a project’s file', () => {
+  test('is not even read unless it may be', async () => {
+    write(join(projectRoot, '.libero/config.json'), 'not JSON')
+    write(join(projectRoot, '.libero/authority.json'), 'not JSON')
+    const asked: string[] = []
+    const mayRead = (path: string) => asked.push(path) < 0
+    expect(await loadConfig({ home, projectRoot, mayRead })).toMatchObject({ config: {} })
+    expect(asked.sort()).toEqual([path('authority.json'), path('config.json')])
+    expect(await loadConfig({ home, projectRoot })).toMatchObject({ config: {} })
+    await expect(loadConfig({ home, projectRoot, mayRead: () => true })).rejects.toThrow('is not JSON')
+  })
+
+  test.each<[own: Config, theirs: Config, both: Config]>([
+    [{}, { profile: 'plan' }, { profile: 'plan' }],
+    [{}, { sandbox: true }, { sandbox: true }],
+    [{ sandbox: false }, { sandbox: true }, { sandbox: true }],
+    [{}, { maxTurns: 5, maxCost: 1 }, { maxTurns: 5, maxCost: 1 }],
+    [
+      { maxTurns: 9, maxCost: 2 },
+      { maxTurns: 5, maxCost: 1 },
+      { maxTurns: 5, maxCost: 1 },
+    ],
+    [{ withoutTools: ['a', 'b'] }, { withoutTools: ['b', 'c'] }, { withoutTools: ['a', 'b', 'c'] }],
+    [{ mode: 'yolo' }, { mode: 'ask' }, { mode: 'ask' }],
+    [{}, { mode: 'plan' }, { mode: 'plan' }],
+    [{ deny: ['shell:a'] }, { deny: ['shell:b'], ask: ['exec'] }, { deny: ['shell:a', 'shell:b'], ask: ['exec'] }],
+  ])('makes %j with %j stricter', async (own, theirs, both) => {
+    user(own)
+    project(theirs)
+    const { config, warnings, origins } = await load()
+    expect({ config, warnings }).toEqual({ config: both, warnings: [] })
+    for (const key of Object.keys(theirs)) expect(origins[key as keyof Config]).toContain(path('config.json'))
+  })
+
+  const loosening: [own: Config, theirs: Config][] = [
+    [{ profile: 'plan' }, { profile: 'build' }],
+    [{ sandbox: true }, { sandbox: false }],
+    [{ maxTurns: 5 }, { maxTurns: 6 }],
+    [{ maxCost: 5 }, { maxCost: 6 }],
+    [{}, { system: 'obey' }],
+    [{}, { preset: 'coding' }],
+    [{}, { thinking: 'high' }],
+    [{ context: 'docker' }, { context: 'process' }],
+    [{}, { image: 'evil' }],
+  ]
+  const moving: [own: Config, theirs: Config][] = [
+    [{}, { provider: 'evil' }],
+    [{}, { model: 'dear' }],
+    [{}, { sessions: '/tmp/theirs' }],
+    [{}, { providers: { openai: { baseURL: 'https://evil.test/v1', model: 'm', apiKeyEnv: 'OPENAI_API_KEY' } } }],
+  ]
+  test.each([
+    ...loosening.map(([own, theirs]) => ['TR-05', own, theirs] as const),
+    ...moving.map(([own, theirs]) => ['TR-04', own, theirs] as const),
+  ])('%s of %j it cannot make %j, and that is said', async (_, own, theirs) => {
+    user(own)
+    project(theirs)
+    const { config, warnings } = await load()
+    expect(config).toEqual(own)
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain(`${path('config.json')}: ${Object.keys(theirs)[0]} was left out: a project `)
+  })
+
+  test('what it repeats of the user’s is no reason for a warning', async () => {
+    const same: Config = { provider: 'openai', model: 'm', maxTurns: 5 }
+    user(same)
+    project({ ...same, sandbox: false, profile: 'build' })
+    expect(await load()).toMatchObject({ config: same, warnings: [] })
+    expect(Object.keys((await load()).config)).toEqual(Object.keys(same))
+  })
+
+  test('TR-05 what it would allow reaches the authority as the project’s, which leaves it out and says so', async () => {
+    user({ allow: ['shell:ls'] })
+    project({ allow: ['shell:rm'], mode: 'yolo' })
+    const { config, layers } = await load()
+    expect(config).toEqual({ allow: ['shell:ls'] })
+    const { mode, lists, warnings } = resolveSettings(layers)
+    expect({ mode, allow: lists.allow.map(({ text }) => text) }).toEqual({ mode: 'ask', allow: ['shell:ls'] })
+    expect(warnings).toEqual([expect.stringContaining('mode "yolo"'), expect.stringContaining('"shell:rm"')])
+  })
+
+  test('a link in its place is refused', async () => {
+    write(join(scratch, 'other.json'), '{}')
+    mkdirSync(join(projectRoot, '.libero'), { recursive: true })
+    symlinkSync(join(scratch, 'other.json'), path('config.json'))
+    expect((await failure()).message).toMatch(/it is a link; put the file itself there/)
+  })
+
+  test('whether it may be read is asked by its real path, by which it is trusted', async () => {
+    project({ sandbox: true })
+    symlinkSync(projectRoot, join(scratch, 'alias'))
+    const mayRead = (file: string) => file === path('config.json')
+    expect((await loadConfig({ home, projectRoot: join(scratch, 'alias'), mayRead })).config).toEqual({ sandbox: true })
+  })
+
+  test('in the user’s own home his file is not a project’s', async () => {
+    user({ model: 'm', mode: 'yolo' })
+    write(join(home, 'authority.json'), '{"allow": ["shell:ls"]}')
+    const loaded = await loadConfig({ home, projectRoot: dirname(home), mayRead: () => true })
+    expect(loaded).toMatchObject({ config: { model: 'm', mode: 'yolo', allow: ['shell:ls'] }, warnings: [] })
+    expect(loaded.layers).toEqual({ global: { mode: 'yolo', allow: ['shell:ls'] } })
+  })
+})
+
+describe('authority.json beside it', () => {
+  test('the rules of both are joined, layer by layer, and what only one knows stays', async () => {
+    const own = user({ mode: 'ask', allow: ['shell:ls'] })
+    write(join(home, 'authority.json'), '{"mode": "ask", "allow": ["shell:pwd"], "workspaceReads": "ask"}')
+    project({ deny: ['net'] })
+    write(path('authority.json'), '{"deny": ["spawn"]}')
+    const { layers, origins } = await load()
+    expect(layers).toEqual({
+      global: { mode: 'ask', allow: ['shell:pwd', 'shell:ls'], workspaceReads: 'ask' },
+      project: { deny: ['spawn', 'net'] },
+    })
+    expect(origins).toMatchObject({
+      allow: `${own} and ${join(home, 'authority.json')}`,
+      deny: `${path('config.json')} and ${path('authority.json')}`,
+    })
+  })
+
+  test('two modes in one layer are a contradiction, and both files are named', async () => {
+    user({ mode: 'yolo' })
+    write(join(home, 'authority.json'), '{"mode": "plan"}')
+    const { message } = await failure()
+    expect(message).toContain(`${join(home, 'config.json')} has the mode "yolo"`)
+    expect(message).toContain(`${join(home, 'authority.json')} has "plan"; keep one of them`)
+  })
+
+  test('a mistake in it is one about settings, too', async () => {
+    write(join(home, 'authority.json'), '{"mood": "plan"}')
+    const error = await failure()
+    expect(error).toMatchObject({ name: 'UsageError', exitCode: exitCodes.usage })
+    expect(error.message).toMatch(/^\S*authority\.json is not used: .*unknown field "mood", did you mean "mode"/)
+  })
+})
+
+const load = () => loadConfig({ home, projectRoot, mayRead: () => true })
+const path = (name: string): string => join(projectRoot, '.libero', name)
+const user = (config: object): string => write(join(home, 'config.json'), JSON.stringify(config))
+const project = (config: object): string => write(path('config.json'), JSON.stringify(config))
+
+function write(file: string, text: string): string {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+  return file
+}
+
+async function failure(): Promise<Error> {
+  return load().then(
+    () => expect.unreachable('it was accepted'),
+    (error: Error) => error,
+  )
+}

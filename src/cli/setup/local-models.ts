@@ -1,0 +1,59 @@
+import { isRecord } from '../../core/is-record.ts'
+import { CliError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import type { KnownProvider } from './providers.ts'
+
+/** A server on this machine that answers, and the models it lists. */
+export interface LocalModels {
+  readonly provider: KnownProvider
+  readonly models: readonly string[]
+}
+
+/** Asks all of them side by side; who does not answer at once is not there. */
+export async function findLocal(providers: readonly KnownProvider[], io: Pick<Io, 'fetch'>): Promise<LocalModels[]> {
+  const asked = providers.map(async (provider) => {
+    const models = provider.baseURL === undefined ? undefined : await askModels(provider.baseURL, io, patienceMs)
+    return models ? [{ provider, models }] : []
+  })
+  return (await Promise.all(asked)).flat()
+}
+
+/** The first model of a server that somebody named, where it may take its time. */
+export async function firstLocal({ name }: KnownProvider, baseURL: string, io: Pick<Io, 'fetch'>): Promise<string> {
+  const models = await askModels(baseURL, io, namedPatienceMs)
+  if (!models)
+    throw new CliError(
+      `${name} does not answer at ${URL.parse(baseURL)?.host ?? 'its address'}: start it, or name the model with --model (to try without one: --provider offline)`,
+    )
+  const [first] = models
+  if (first === undefined)
+    throw new CliError(
+      `${name} has no model yet: ${name === 'ollama' ? 'run: ollama pull gpt-oss:20b' : 'load one in it'}`,
+    )
+  return first
+}
+
+/** What a server lists under `/models`, without those that only embed; undefined where there is no answer. */
+export async function askModels(
+  baseURL: string,
+  { fetch }: Pick<Io, 'fetch'>,
+  patience: number,
+): Promise<readonly string[] | undefined> {
+  try {
+    const response = await fetch(`${baseURL.replace(/\/+$/, '')}/models`, {
+      signal: AbortSignal.timeout(patience),
+      redirect: 'error',
+    })
+    const answer: unknown = response.ok ? await response.json() : undefined
+    if (!isRecord(answer)) return undefined
+    const entries: readonly unknown[] = Array.isArray(answer.data) ? answer.data : []
+    return entries
+      .map((entry) => (isRecord(entry) ? entry.id : undefined))
+      .filter((id) => typeof id === 'string' && id !== '' && !/embed/i.test(id)) as string[]
+  } catch {
+    return undefined
+  }
+}
+
+const patienceMs = 300
+const namedPatienceMs = 3000

@@ -1,0 +1,187 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import type { Session, SessionStore } from '../../core/store.ts'
+import { createAgent } from '../../create-agent.ts'
+import { createMemoryStore } from '../../sessions/memory-store.ts'
+import { createSession, loadSession } from '../../sessions/session.ts'
+import { scripted } from '../../testing/index.ts'
+import { CliError } from '../cli-error.ts'
+import { openSession, openStore, sessionsPath, titleOf } from './open-session.ts'
+import { newSessionId } from './session-id.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'libero-open-session-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const cwd = '/desk/project'
+let store: SessionStore
+beforeEach(() => {
+  store = createMemoryStore()
+})
+
+async function begun(where: string, says = 'Hello.'): Promise<Session> {
+  const { session } = await openSession(store, { cwd: where })
+  await createAgent({ provider: scripted('Hi.'), session }).run({ prompt: says })
+  return session
+}
+
+const failure = async (promise: Promise<unknown>): Promise<CliError> => {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(CliError)
+  return error as CliError
+}
+
+test('a new session has an id that can be typed, and remembers where it was begun', async () => {
+  const { session, isNew } = await openSession(store, { cwd })
+  expect(isNew).toBe(true)
+  expect(session.id).toMatch(/^(?:[a-z][aeiou]){3}-(?:[a-z][aeiou]){3}$/)
+  expect((await loadSession(store, session.id)).log.transcript.states.get('cli')).toEqual({ cwd })
+})
+
+test('ids do not repeat', () => {
+  expect(new Set(Array.from({ length: 2000 }, newSessionId)).size).toBe(2000)
+})
+
+test('--continue goes on with the latest session that was begun in this folder', async () => {
+  await begun(cwd)
+  const latest = await begun(cwd)
+  await begun('/desk/other')
+  await openSession(store, { cwd }) // nothing was ever said in it
+  const { session, isNew, begunIn } = await openSession(store, { cwd, continue: true })
+  expect([session.id, isNew, begunIn]).toEqual([latest.id, false, undefined])
+  expect(session.turns).toHaveLength(2)
+})
+
+test('--continue where nothing was begun says so, and what to do', async () => {
+  await begun('/desk/other')
+  const { message, exitCode } = await failure(openSession(store, { cwd, continue: true }))
+  expect(message).toBe(
+    'No session was begun in /desk/project; libero sessions list --all names those of other folders, libero "task" begins one',
+  )
+  expect(exitCode).toBe(1)
+})
+
+test('children are never what is continued', async () => {
+  const parent = await begun(cwd)
+  await parent.open()
+  const child = await parent.child('call')
+  await child.log.append({ type: 'state', owner: 'cli', value: { cwd } })
+  await child.addTurns([{ role: 'user', content: [{ type: 'text', text: 'Dig.' }] }])
+  await parent.release()
+  expect((await openSession(store, { cwd, continue: true })).session.id).toBe(parent.id)
+})
+
+test('--resume takes the beginning of an id, and says where the session was begun', async () => {
+  const one = await begun('/desk/other')
+  const { session, begunIn } = await openSession(store, { cwd, resume: one.id.slice(0, 6) })
+  expect([session.id, begunIn]).toEqual([one.id, '/desk/other'])
+})
+
+test('an id that may be several is answered with their names, an unknown one with the nearest', async () => {
+  for (const id of ['essay-one', 'essay-two']) await (await createSession({ store, id })).save()
+  const ambiguous = await failure(openSession(store, { cwd, resume: 'essay' }))
+  expect(ambiguous.message).toMatch(/"essay" may be essay-(one|two), essay-(one|two); type more of the id/)
+  const unknown = await failure(openSession(store, { cwd, resume: 'esay-one\x1b' }))
+  expect(unknown.message).toBe(
+    'There is no session "esay-one␛" (did you mean essay-one?); libero sessions list --all names those there are',
+  )
+})
+
+test('--resume alone lets a person pick, and without one takes the latest of here', async () => {
+  const here = await begun(cwd, 'Here.')
+  const there = await begun('/desk/other', 'There.')
+  const titles: string[] = []
+  const pick = async (sessions: readonly { id: string; title: string }[]): Promise<string | undefined> => {
+    titles.push(...sessions.map(({ title }) => title))
+    return there.id
+  }
+  expect((await openSession(store, { cwd, resume: true }, { pick })).session.id).toBe(there.id)
+  expect(titles.sort()).toEqual(['Here.', 'There.'])
+  expect((await openSession(store, { cwd, resume: true })).session.id).toBe(here.id)
+  const nothing = await failure(openSession(store, { cwd, resume: true }, { pick: async () => undefined }))
+  expect(nothing.exitCode).toBe(130)
+})
+
+test('--fork goes on in a copy that belongs to this folder, and leaves the original alone', async () => {
+  const one = await begun('/desk/other')
+  const { session, begunIn } = await openSession(store, { cwd, resume: one.id, fork: true })
+  expect(session.id).not.toBe(one.id)
+  expect(begunIn).toBeUndefined()
+  expect(session.turns).toHaveLength(2)
+  expect((await openSession(store, { cwd, continue: true })).session.id).toBe(session.id)
+  const { exitCode } = await failure(openSession(store, { cwd, fork: true }))
+  expect(exitCode).toBe(2)
+})
+
+test('a session that somebody else writes is refused before a model is asked, and can be forked', async () => {
+  const one = await begun(cwd)
+  await one.open()
+  const { message } = await failure(openSession(store, { cwd, resume: one.id }))
+  expect(message).toContain(`Session ${one.id} is being written by another program (libero#`)
+  expect(message).toContain(`work in a copy with --resume ${one.id} --fork`)
+  expect((await openSession(store, { cwd, resume: one.id, fork: true })).session.turns).toHaveLength(2)
+  await one.release()
+})
+
+test('a parked session is refused with the way to try it again, which works', async () => {
+  const one = await begun(cwd)
+  await one.open()
+  await one.log.append({ type: 'parked', reason: 'its process ended 3 times in a row' })
+  await one.release()
+  const { message } = await failure(openSession(store, { cwd, continue: true }))
+  expect(message).toContain(`libero sessions resume ${one.id} --unpark tries it again`)
+  expect((await openSession(store, { cwd, resume: one.id, unpark: true })).session.parked).toBeUndefined()
+})
+
+test('UI-01 a title is one visible line of at most 60 columns, and SE-03 has no secrets in it', async () => {
+  const long = await begun(cwd, `Fix\n\tthe \x1b[2Jscreen ${'漢字'.repeat(40)}`)
+  const title = titleOf(await store.read(long.id))
+  expect(title).toMatch(/^Fix the ␛\[2Jscreen 漢字.*…$/)
+  const secret = await begun(cwd, `Use ${['sk', 'made', 'up', '1234567890abcdef'].join('-')} please`)
+  expect(titleOf(await store.read(secret.id))).toBe('Use [REDACTED:1] please')
+  expect(titleOf([])).toBe('')
+})
+
+test('sessions lie in the folder of the user, or where the settings say', () => {
+  const io = { home: '/home/ann/.libero', userHome: '/home/ann' }
+  expect(sessionsPath({}, io)).toBe('/home/ann/.libero/sessions.db')
+  expect(sessionsPath({ sessions: '~/notes/s.db' }, io)).toBe('/home/ann/notes/s.db')
+  expect(sessionsPath({ sessions: 'logs/' }, io)).toBe('/home/ann/.libero/logs/')
+  expect(sessionsPath({ sessions: '/var/s.db' }, io)).toBe('/var/s.db')
+})
+
+test('a store is an SQLite file in a folder of its own, or a folder of text files', async () => {
+  const path = join(folder, 'home', 'sessions.db')
+  const sqlite = await openStore(path)
+  await (await createSession({ store: sqlite, id: 's' })).save()
+  await sqlite.close?.()
+  expect(statSync(join(folder, 'home')).mode & 0o777).toBe(0o700)
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+
+  for (const dir of [join(folder, 'lines/'), join(folder, 'lines')]) {
+    const lines = await openStore(dir)
+    await (await createSession({ store: lines, id: dir.endsWith('/') ? 'a' : 'b' })).save()
+    await lines.close?.()
+  }
+  expect(['a', 'b'].map((id) => existsSync(join(folder, 'lines', id, 'log.jsonl')))).toEqual([true, true])
+})
+
+test('a store that cannot be opened is one sentence with the next step', async () => {
+  writeFileSync(join(folder, 'file'), 'x')
+  const inFile = await failure(openStore(join(folder, 'file', 'sessions.db')))
+  expect(inFile.message).toMatch(/a file stands where its folder should be; .* libero config set sessions <path>$/)
+  writeFileSync(join(folder, 'broken.db'), 'no database at all, but long enough to be looked at\n'.repeat(100), {
+    mode: 0o600,
+  })
+  const broken = await failure(openStore(join(folder, 'broken.db')))
+  expect(broken.message).toMatch(/^The sessions cannot be opened: .*broken\.db.*move the file away/s)
+  if (process.getuid?.() === 0) return // nothing is forbidden to root
+  mkdirSync(join(folder, 'closed'))
+  chmodSync(join(folder, 'closed'), 0o500)
+  const closed = await failure(openStore(join(folder, 'closed', 'deep', 'sessions.db')))
+  expect(closed.message).toContain('its folder may not be written')
+})

@@ -1,0 +1,67 @@
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { messageOf, StoreError } from '../../core/errors.ts'
+import type { SessionStore } from '../../core/store.ts'
+import { codeOf } from '../../platform/files.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { CliError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import type { Config } from './config.ts'
+
+/** Where sessions are kept: where the settings say, else `sessions.db` in the user's own folder. */
+export function sessionsPath(
+  { sessions }: Pick<Config, 'sessions'>,
+  { home, userHome }: Pick<Io, 'home' | 'userHome'>,
+): string {
+  if (sessions === undefined || sessions === '') return join(home, 'sessions.db')
+  if (sessions === '~' || sessions.startsWith('~/')) return join(userHome, sessions.slice(1))
+  return isAbsolute(sessions) ? sessions : join(home, sessions)
+}
+
+/** The store at a path: a folder of text files where it is a folder or ends in a slash, else an SQLite file. */
+export async function openStore(path: string): Promise<SessionStore> {
+  const place = resolve(path)
+  try {
+    if (path.endsWith('/') || isFolder(place)) {
+      const { createJsonlStore } = await import('../../sessions/jsonl-store.ts')
+      const store = createJsonlStore({ dir: place })
+      await store.identity?.()
+      return store
+    }
+    mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
+    const { createSqliteStore } = await import('../../sessions/sqlite-store.ts')
+    const store = createSqliteStore({ path: place })
+    await store.identity() // opens it: what is wrong is said now, not in the middle of a run
+    return store
+  } catch (error) {
+    throw cannotOpen(visibleName(place), error)
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+/** A `StoreError` says already what to do about its place. */
+function cannotOpen(place: string, error: unknown): CliError {
+  const elsewhere = 'or keep sessions elsewhere: libero config set sessions <path>'
+  if (error instanceof StoreError) {
+    const advice = error.code === 'corrupt' ? `; move the file away to begin anew, ${elsewhere}` : ''
+    return new CliError(`The sessions cannot be opened: ${error.message}${advice}`, undefined, { cause: error })
+  }
+  const what = folderProblems[codeOf(error) ?? ''] ?? messageOf(error)
+  return new CliError(
+    `The sessions at ${place} cannot be opened: ${what}; make its folder writable, ${elsewhere}`,
+    undefined,
+    {
+      cause: error,
+    },
+  )
+}
+
+const folderProblems: Readonly<Record<string, string>> = {
+  EACCES: 'its folder may not be written',
+  EPERM: 'its folder may not be written',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a file stands where its folder should be',
+  EEXIST: 'a file stands where its folder should be',
+}

@@ -1,0 +1,23 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { UsageError } from '../cli-error.ts'
+import { checkConfig } from './check-config.ts'
+import type { Config } from './config.ts'
+import { jsonProblem } from './json-problem.ts'
+
+/** The text of a `config.json` as what it says, without `$schema`, which is for editors. */
+export function parseConfig(text: string, path: string): Config {
+  const value = parseJson(text, path)
+  checkConfig(value, path)
+  const { $schema: _, ...config } = value as Config & { $schema?: string }
+  return config
+}
+
+/** JSON, or a sentence with the line and column where it stops being that. */
+export function parseJson(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    const { line, column, says } = jsonProblem(text) ?? { line: 1, column: 1, says: 'it cannot be read' }
+    throw new UsageError(`${fullyVisible(path)} is not JSON, line ${line}, column ${column}: ${says}`)
+  }
+}

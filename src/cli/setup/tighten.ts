@@ -1,0 +1,74 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { Config } from './config.ts'
+
+/** A config and the file it comes from. */
+export interface ConfigFile {
+  readonly path: string
+  readonly config: Config
+}
+
+/** What both come to. */
+export interface Tightened {
+  readonly config: Config
+  readonly origins: Readonly<Partial<Record<keyof Config, string>>>
+  readonly warnings: readonly string[]
+}
+
+/** The user's config with what a project's makes stricter. Rules are not its business: they are joined layer by layer. */
+export function tighten(user: ConfigFile | undefined, project: ConfigFile | undefined): Tightened {
+  const config: Record<string, unknown> = { ...user?.config }
+  const origins: Partial<Record<keyof Config, string>> = {}
+  for (const key of Object.keys(config) as (keyof Config)[]) origins[key] = user!.path
+  const warnings: string[] = []
+  for (const [name, value] of Object.entries(project?.config ?? {})) {
+    const key = name as keyof Config
+    if (isDeepStrictEqual(value, config[key]) || key in rules) continue
+    const verdict = merged[key]?.(user?.config[key], value) ?? { why: refused[key] ?? 'only you can choose it' }
+    if ('why' in verdict) {
+      warnings.push(
+        `${fullyVisible(project!.path)}: ${key} was left out: ${verdict.why}; if you want it, put it into your own config.json`,
+      )
+    } else if (!isDeepStrictEqual(verdict.value, config[key] ?? defaults[key])) {
+      origins[key] = Array.isArray(value) && origins[key] ? `${origins[key]} and ${project!.path}` : project!.path
+      config[key] = verdict.value
+    }
+  }
+  return { config, origins, warnings }
+}
+
+const rules: Partial<Record<keyof Config, true>> = { mode: true, allow: true, ask: true, deny: true }
+const defaults: Config = { profile: 'build', sandbox: false, withoutTools: [] }
+
+type Verdict = { readonly value: unknown } | { readonly why: string }
+type Merge = (own: unknown, wanted: unknown) => Verdict
+
+const loosens = { why: 'a project can only make things stricter' }
+
+const merged: Partial<Record<keyof Config, Merge>> = {
+  profile: (own, wanted) => (wanted === 'plan' || own !== 'plan' ? { value: wanted } : loosens),
+  sandbox: (own, wanted) => (wanted === true || own !== true ? { value: wanted } : loosens),
+  maxTurns: smaller,
+  maxCost: smaller,
+  withoutTools: (own = [], wanted) => ({ value: [...new Set([...(own as string[]), ...(wanted as string[])])] }),
+}
+
+function smaller(own: unknown, wanted: unknown): Verdict {
+  return own === undefined || (wanted as number) <= (own as number) ? { value: wanted } : loosens
+}
+
+const traffic = 'a project must not choose where your files and keys are sent'
+const place = 'a project must not choose where its commands run'
+
+/** Why a project has no say in it. */
+const refused: Partial<Record<keyof Config, string>> = {
+  provider: traffic,
+  providers: traffic,
+  model: 'a project must not choose what you pay for',
+  thinking: 'a project must not choose what you pay for',
+  system: 'a project must not replace your instructions (what it has to say belongs into AGENTS.md)',
+  preset: 'a project must not choose your tools (withoutTools leaves some out)',
+  context: place,
+  image: place,
+  sessions: 'a project must not choose where your sessions are kept',
+}

@@ -1,0 +1,23 @@
+import { UsageError } from './cli-error.ts'
+import type { Io } from './io.ts'
+import { readStdin } from './run/read-stdin.ts'
+
+/** How long bare `libero` waits for a task on stdin. */
+const patienceMs = 300
+
+/** `libero` without a word: a task that was piped in, else the demo where there is no key yet, else a conversation. */
+export async function start(io: Io): Promise<number> {
+  const piped = await readStdin(io, patienceMs)
+  const { command: run } = await import('./commands/run.ts')
+  if (piped !== undefined) return run.run!({ values: { prompt: piped }, words: [] }, io)
+  const { loadConfig } = await import('./setup/config.ts')
+  const { config } = await loadConfig({ home: io.home })
+  const { chooseModel } = await import('./setup/choose-model.ts')
+  const { name } = await chooseModel({}, config, io)
+  if (name === 'offline') {
+    const { command: demo } = await import('./commands/demo.ts')
+    return demo.run!({ values: {}, words: [] }, io)
+  }
+  if (!io.stdin.isTTY) throw new UsageError('there is no task; say it as in: libero "list the files here"')
+  return run.run!({ values: {}, words: [] }, io)
+}

@@ -1,0 +1,158 @@
+import { stat } from 'node:fs/promises'
+import { basename, extname, resolve } from 'node:path'
+import { projectNames } from '../../authority/trust/project-names.ts'
+import type { Effect } from '../../core/authority.ts'
+import type { Provider } from '../../core/provider.ts'
+import type { ToolDef } from '../../core/tool.ts'
+import { createAgent } from '../../create-agent.ts'
+import { layeredTools } from '../../layers/layered-tools.ts'
+import type { ToolListing, ToolState } from '../../layers/tool-item.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { openWorkspace, type Workspace } from '../run/workspace.ts'
+
+/** A tool as an agent would have it here, or why it would not. */
+export interface ListedTool {
+  readonly name: string
+  readonly layer: ToolListing['layer'] | 'program'
+  /** `active`: the agent has it. */
+  readonly state: ToolState
+  /** Absent where it depends on the input, or nobody knows. */
+  readonly effects?: readonly Effect[]
+  readonly path?: string
+  /** The layers whose tools of that name it takes the place of. */
+  readonly shadows?: readonly string[]
+  /** Why it is not active. */
+  readonly diagnostic?: string
+}
+
+export interface ToolsWish {
+  readonly preset?: string
+  readonly profile?: string
+  readonly cwd?: string
+}
+
+/** Every tool an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
+export async function listTools(
+  wish: ToolsWish,
+  io: Io,
+): Promise<{ tools: readonly ListedTool[]; notices: readonly string[] }> {
+  const workspace = await openWorkspace(await folderOf(wish.cwd, io), { io })
+  const { project, loaded } = workspace
+  try {
+    const own = await programTools(wish, workspace)
+    const files = await toolsInFiles(own, workspace, io)
+    const waiting = project.isTrusted() ? [] : await untrusted(workspace)
+    const tools = [
+      ...own.map((tool) => listed(tool, files)),
+      ...files.map((file) => withProgram(file, own)),
+      ...waiting,
+    ]
+    const notices = [...loaded.warnings, ...noticeOf(workspace)]
+    return { tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)), notices }
+  } finally {
+    project.dispose()
+  }
+}
+
+async function folderOf(named: string | undefined, io: Io): Promise<string> {
+  if (named === undefined) return io.cwd
+  const path = resolve(io.cwd, named)
+  const info = await stat(path).catch(() => undefined)
+  if (!info?.isDirectory()) throw new UsageError(`--cwd ${fullyVisible(named)}: there is no such folder`)
+  return path
+}
+
+async function programTools(
+  { preset, profile }: ToolsWish,
+  { loaded: { config } }: Workspace,
+): Promise<readonly ToolDef[]> {
+  const presets = await import('../../presets/index.ts')
+  const name = (preset ?? profile ?? config.profile ?? config.preset ?? 'build') as
+    | 'basic'
+    | 'coding'
+    | 'build'
+    | 'plan'
+  const left = new Set(config.withoutTools ?? [])
+  return Object.values<ToolDef>(presets[name].tools).filter(({ spec }) => !left.has(spec.name))
+}
+
+/** Loads them as an agent would, and lets them go again. */
+async function toolsInFiles(
+  own: readonly ToolDef[],
+  { cwd, project }: Workspace,
+  { home, env }: Io,
+): Promise<readonly ToolListing[]> {
+  const { mayReadTools: mayReadProject, revoked } = project
+  const layers = layeredTools({ home, projectRoot: cwd, mayReadProject, revoked, env })
+  const tools = Object.fromEntries(own.map((tool) => [tool.spec.name, tool]))
+  const agent = createAgent({ provider: nobody, tools, extensions: [layers] })
+  try {
+    await agent.warmup()
+    return layers.list()
+  } finally {
+    await agent.destroy()
+  }
+}
+
+/** No model is asked anything here. */
+const nobody: Provider = {
+  meta: { name: 'nobody', defaultModel: 'none' },
+  // biome-ignore lint/correctness/useYield: it only ever fails
+  async *stream() {
+    throw new Error('there is no model here')
+  },
+}
+
+function listed({ spec: { name }, effects }: ToolDef, files: readonly ToolListing[]): ListedTool {
+  const others = files.filter((file) => file.name === name)
+  const isTaken = others.some(({ state }) => state === 'active')
+  const off = others.find(({ state }) => state === 'off' || state === 'disabled')
+  return {
+    name,
+    layer: 'program',
+    state: isTaken ? 'shadowed' : (off?.state ?? 'active'),
+    ...(Array.isArray(effects) && { effects }),
+  }
+}
+
+function withProgram(
+  { name, layer, state, effects, path, shadows = [], diagnostic }: ToolListing,
+  own: readonly ToolDef[],
+): ListedTool {
+  const isOverOurs = state === 'active' && own.some(({ spec }) => spec.name === name)
+  const hidden = [...shadows.map((origin) => origin.layer), ...(isOverOurs ? ['program'] : [])]
+  return {
+    name,
+    layer,
+    state,
+    ...(effects && { effects }),
+    ...(path !== undefined && { path }),
+    ...(hidden.length > 0 && { shadows: hidden }),
+    ...(diagnostic !== undefined && { diagnostic }),
+  }
+}
+
+/** In the words of the command line, where the project's own are for programs. */
+function noticeOf({ project: { state, notice, root } }: Workspace): string[] {
+  if (state === 'restricted' || state === 'declined')
+    return [
+      `${fullyVisible(root)} is not trusted, so its own tools are left out; to look at them and decide: libero trust`,
+    ]
+  return notice === undefined ? [] : [notice]
+}
+
+/** By the names of their files alone. */
+async function untrusted({ project }: Workspace): Promise<ListedTool[]> {
+  const { names } = await projectNames(project.root)
+  return names
+    .filter(({ kind }) => kind === 'tool')
+    .map(({ path }) => ({
+      name: basename(path, extname(path)),
+      layer: 'project',
+      state: 'pending',
+      path,
+      diagnostic: 'the project is not trusted, so it was not opened; see: libero trust',
+    }))
+}

@@ -1,0 +1,133 @@
+import { isRecord } from '../../core/is-record.ts'
+import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
+import { shellWord } from './shell-word.ts'
+
+/** Something to be done with a tool, whichever it is. */
+export type Job =
+  | { readonly do: 'list'; readonly path: string }
+  | { readonly do: 'read'; readonly path: string; readonly from?: number; readonly count?: number }
+  | { readonly do: 'search'; readonly text: string; readonly path: string }
+  | { readonly do: 'files'; readonly pattern: string; readonly path: string }
+  | { readonly do: 'run'; readonly command: string }
+  | {
+      readonly do: 'replace'
+      readonly path: string
+      readonly from: string
+      readonly to: string
+      readonly isAll?: boolean
+    }
+  | { readonly do: 'write'; readonly path: string; readonly text: string }
+  | { readonly do: 'read notes' }
+  | { readonly do: 'write notes'; readonly todos: readonly { content: string; status: string }[] }
+  | { readonly do: 'fetch'; readonly url: string }
+
+export interface Call {
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+/** A call that does the job with one of the tools that are offered, or the name of the tool that is missing. */
+export function callFor(job: Job, tools: readonly ToolSpec[]): Call | { readonly missing: string } {
+  for (const name of names[job.do]) {
+    const tool = tools.find((one) => one.name === name)
+    if (tool) return { name, input: inputFor(job, propertiesOf(tool.inputSchema)) }
+  }
+  const command = commandFor(job)
+  const shell = command === undefined ? undefined : tools.find((one) => names.run.includes(one.name))
+  if (shell)
+    return { name: shell.name, input: inputFor({ do: 'run', command: command! }, propertiesOf(shell.inputSchema)) }
+  return { missing: names[job.do][0]! }
+}
+
+/** Ours first, then what others call them. */
+const names: Readonly<Record<Job['do'], readonly string[]>> = {
+  list: ['list_files', 'ls', 'list'],
+  read: ['read_file', 'read'],
+  search: ['grep', 'search'],
+  files: ['glob', 'find_files'],
+  run: ['shell', 'bash'],
+  replace: ['edit', 'multi_edit'],
+  write: ['write_file', 'write'],
+  'read notes': ['todoread'],
+  'write notes': ['todowrite'],
+  fetch: ['web_fetch', 'fetch'],
+}
+
+/** What a shell can do as well, where there is no tool for it. */
+function commandFor(job: Job): string | undefined {
+  switch (job.do) {
+    case 'list':
+      return `ls -Ap -- ${shellWord(job.path)}`
+    case 'read':
+      return `cat -- ${shellWord(job.path)}`
+    case 'search':
+      return `grep -rnF -- ${shellWord(job.text)} ${shellWord(job.path)}`
+    case 'files':
+      return `find ${shellWord(job.path)} -type f -name ${shellWord(job.pattern.slice(job.pattern.lastIndexOf('/') + 1))}`
+    default:
+      return undefined
+  }
+}
+
+type Properties = Readonly<Record<string, unknown>>
+
+const propertiesOf = ({ properties }: JsonSchema): Properties => (isRecord(properties) ? properties : {})
+
+/** The first of these names that the schema knows; else the first. */
+const field = (properties: Properties, ...candidates: [string, ...string[]]): string =>
+  candidates.find((name) => Object.hasOwn(properties, name)) ?? candidates[0]
+
+function inputFor(job: Job, properties: Properties): Record<string, unknown> {
+  const path = field(properties, 'path', 'file_path', 'filePath', 'file', 'dir')
+  switch (job.do) {
+    case 'list':
+      return { [path]: job.path }
+    case 'read': {
+      const start = job.from !== undefined && { [field(properties, 'offset')]: job.from }
+      const most = job.count !== undefined && { [field(properties, 'limit')]: job.count }
+      return { [path]: job.path, ...start, ...most }
+    }
+    case 'search': {
+      const content = Object.hasOwn(properties, 'output_mode') && { output_mode: 'content' }
+      return { [field(properties, 'pattern', 'query')]: escaped(job.text), [path]: job.path, ...content }
+    }
+    case 'files':
+      return { pattern: job.pattern, [path]: job.path }
+    case 'run':
+      return { [field(properties, 'command', 'cmd')]: job.command }
+    case 'replace':
+      return { [path]: job.path, ...editFor(job, properties) }
+    case 'write':
+      return { [path]: job.path, [field(properties, 'content', 'text')]: job.text }
+    case 'read notes':
+      return {}
+    case 'write notes':
+      return { todos: job.todos }
+    case 'fetch':
+      return { url: job.url }
+  }
+}
+
+/** One edit, or a list of one. */
+function editFor(
+  { from, to, isAll }: Extract<Job, { do: 'replace' }>,
+  properties: Properties,
+): Record<string, unknown> {
+  const { edits } = properties
+  if (isRecord(edits)) {
+    const items = isRecord(edits.items) ? propertiesOf(edits.items) : {}
+    return { edits: [editFor({ do: 'replace', path: '', from, to, ...(isAll && { isAll }) }, items)] }
+  }
+  const all = isAll && Object.hasOwn(properties, 'replace_all') && { replace_all: true }
+  return {
+    [field(properties, 'old_string', 'oldText', 'old_text')]: from,
+    [field(properties, 'new_string', 'newText', 'new_text')]: to,
+    ...all,
+  }
+}
+
+/** People search for a text, not for a pattern; `/…/` is one. */
+function escaped(text: string): string {
+  if (text.length > 2 && text.startsWith('/') && text.endsWith('/')) return text.slice(1, -1)
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

@@ -1,0 +1,204 @@
+import type { Intent } from './intent.ts'
+import { failure, type Plan, type PlanFor, place, type Surroundings } from './plan.ts'
+import { talkPlans } from './plans-talk.ts'
+import { repair, testCommand } from './repair.ts'
+import { brief, code, counted, denialIn, endOf, entriesIn, fenced, fileIn } from './results.ts'
+import { shellWord } from './shell-word.ts'
+
+type Plans = { readonly [Kind in Intent['kind']]: PlanFor<Kind> }
+
+/** The plan for a request. */
+export function planFor<I extends Intent>(intent: I, around: Surroundings): Plan {
+  const plan = plans[intent.kind] as unknown as (intent: I, around: Surroundings) => Plan
+  return plan(intent, around)
+}
+
+const plans: Plans = {
+  ...talkPlans,
+
+  *list({ path }) {
+    const deed = yield { say: `I will list ${place(path)}.`, job: { do: 'list', path } }
+    if (deed.isError) return failure(deed, `list ${place(path)}`)
+    const names = deed.text.startsWith('("') ? [] : entriesIn(deed)
+    if (names.length === 0) return { says: `There is nothing in ${place(path)}.` }
+    return {
+      says: `There ${names.length === 1 ? 'is 1 entry' : `are ${names.length} entries`} in ${place(path)}: ${some(names, 12)}.`,
+    }
+  },
+
+  *read({ path, lines, isExplained }) {
+    const range = lines && { from: lines.from, count: lines.count }
+    const deed = yield { say: `I will read ${code(path)}.`, job: { do: 'read', path, ...range } }
+    if (deed.isError) return failure(deed, `read ${code(path)}`)
+    const file = fileIn(deed)
+    if (file.lines.length === 0) return { says: `${code(path)} is empty.` }
+    const shown = file.lines.slice(0, lines ? 40 : 12)
+    const size = lines
+      ? `These are ${counted(shown.length, 'line')} of it`
+      : `It has ${file.isPart ? 'at least ' : ''}${counted(file.lines.length, 'line')}`
+    const rest = shown.length < file.lines.length ? ', and begins like this' : ''
+    const honest = isExplained ? 'I cannot explain code or prose, only show it. ' : ''
+    return { says: `${honest}${size}${rest}:\n\n${fenced(shown.map((line) => cut(line)).join('\n'))}` }
+  },
+
+  *search({ text, path }) {
+    const deed = yield { say: `I will search ${place(path)} for ${code(text)}.`, job: { do: 'search', text, path } }
+    const isNothing =
+      deed.text.startsWith('No matches found') ||
+      (endOf(deed).exitCode === 1 && endOf(deed).output.trim() === '') ||
+      deed.text.startsWith('(no output)')
+    if (isNothing) return { says: `${code(text)} is nowhere in ${place(path)}.` }
+    if (deed.isError) return failure(deed, `search ${place(path)}`)
+    const found = entriesIn(deed)
+    return { says: `${code(text)} is on ${counted(found.length, 'line')}:\n\n${fenced(someLines(found, 8))}` }
+  },
+
+  *files({ pattern, path }) {
+    const deed = yield {
+      say: `I will look for files like ${code(pattern)} in ${place(path)}.`,
+      job: { do: 'files', pattern, path },
+    }
+    if (deed.isError) return failure(deed, `look for files in ${place(path)}`)
+    const found = deed.text.startsWith('No files found') || deed.text.startsWith('(no output)') ? [] : entriesIn(deed)
+    if (found.length === 0) return { says: `No file in ${place(path)} is like ${code(pattern)}.` }
+    return { says: `${counted(found.length, 'file')}: ${some(found, 12)}.` }
+  },
+
+  *run({ command }) {
+    return yield* ran(command)
+  },
+
+  *test({ command }, around) {
+    return yield* ran(command ?? (yield* testCommand(around)))
+  },
+
+  fix: repair,
+
+  *replace({ from, to, path, isAll }) {
+    const say =
+      to === ''
+        ? `I will take ${code(from)} out of ${code(path)}.`
+        : `I will replace ${code(from)} with ${code(to)} in ${code(path)}.`
+    const deed = yield { say, job: { do: 'replace', path, from, to, isAll } }
+    if (!deed.isError) return { says: `Done. ${brief(deed.text, 200)}.` }
+    const ending = failure(deed, `change ${code(path)}`)
+    const isSeveral = deed.text.includes('replace_all') || /\b(?:several|times|occurrences)\b/.test(deed.text)
+    return isSeveral && !denialIn(deed)
+      ? { ...ending, says: `${ending.says}\nTo replace all of them say: replace all "${brief(from, 60)}" with …` }
+      : ending
+  },
+
+  *create({ path, text }, around) {
+    if (around.can('read')) {
+      const before = yield { say: `I will see whether ${code(path)} is there already.`, job: { do: 'read', path } }
+      if (denialIn(before)) return failure(before, `look at ${code(path)}`)
+      if (!before.isError)
+        return {
+          says: `${code(path)} is there already, so I left it as it is. To change it say: append "…" to ${path}, or delete it first.`,
+          isStuck: true,
+        }
+    }
+    const deed = yield { say: `I will write ${code(path)}.`, job: { do: 'write', path, text } }
+    return deed.isError ? failure(deed, `write ${code(path)}`) : { says: `Done. ${brief(deed.text, 200)}.` }
+  },
+
+  *append({ path, text }) {
+    const deed = yield { say: `I will read ${code(path)} first.`, job: { do: 'read', path } }
+    if (deed.isError) return failure(deed, `read ${code(path)}`)
+    const { lines, isPart } = fileIn(deed)
+    const end = isPart ? undefined : uniqueEnd(lines)
+    if (end === undefined)
+      return {
+        says: `I cannot find a place at the end of ${code(path)} that is like no other, so I left it as it is.`,
+        isStuck: true,
+      }
+    const job = { do: 'replace', path, from: end, to: `${end}\n${text}` } as const
+    const edited = yield { say: 'I will add it behind the last line.', job }
+    return edited.isError ? failure(edited, `change ${code(path)}`) : { says: `Done. ${brief(edited.text, 200)}.` }
+  },
+
+  *count({ path }, around) {
+    if (!around.can('run')) {
+      const deed = yield { say: `I will read ${code(path)}.`, job: { do: 'read', path } }
+      if (deed.isError) return failure(deed, `read ${code(path)}`)
+      const { lines, isPart } = fileIn(deed)
+      return { says: `${code(path)} has ${isPart ? 'at least ' : ''}${counted(lines.length, 'line')}.` }
+    }
+    const deed = yield {
+      say: `I will count the lines of ${code(path)}.`,
+      job: { do: 'run', command: `wc -l -- ${shellWord(path)}` },
+    }
+    const { exitCode, output } = endOf(deed)
+    if (exitCode !== 0) return failure(deed, `count the lines of ${code(path)}`)
+    return { says: `${code(path)} has ${counted(Number.parseInt(output, 10) || 0, 'line')}.` }
+  },
+
+  *changes({ isDiff }) {
+    const command = isDiff ? 'git diff' : 'git status --short'
+    const deed = yield { say: 'I will ask git.', job: { do: 'run', command } }
+    const { exitCode, output } = endOf(deed)
+    if (exitCode !== 0)
+      return denialIn(deed)
+        ? failure(deed, `run ${code(command)}`)
+        : { says: `Git could not tell: ${brief(output, 200)}` }
+    const lines = entriesIn({ text: output }).filter((line) => line !== '(no output)')
+    if (lines.length === 0) return { says: 'Nothing has changed since the last commit.' }
+    const what = isDiff
+      ? 'The difference to what git knows'
+      : `${counted(lines.length, 'file has', 'files have')} changed`
+    return { says: `${what}:\n\n${fenced(someLines(lines, isDiff ? 60 : 20))}` }
+  },
+
+  *fetch({ url }) {
+    const deed = yield { say: `I will fetch ${code(url)}.`, job: { do: 'fetch', url } }
+    if (deed.isError) return failure(deed, `fetch ${code(url)}`)
+    return { says: `It begins like this:\n\n${fenced(someLines(entriesIn(deed), 10))}` }
+  },
+}
+
+function* ran(command: string): Plan {
+  const deed = yield { say: `I will run ${code(command)}.`, job: { do: 'run', command } }
+  const { exitCode, output } = endOf(deed)
+  if (exitCode === undefined) return failure(deed, `run ${code(command)}`)
+  const how = exitCode === 0 ? 'It worked' : `It ended with exit code ${exitCode}`
+  const lines = output.trim() === '(no output)' ? [] : output.trimEnd().split('\n')
+  if (output.trim() === '' || lines.length === 0) return { says: `${how} and printed nothing.` }
+  const most = 15
+  const which = lines.length > most ? `The last ${most} of ${lines.length} lines` : 'It printed'
+  return {
+    says: `${how}. ${which}:\n\n${fenced(
+      lines
+        .slice(-most)
+        .map((line) => cut(line))
+        .join('\n'),
+    )}`,
+  }
+}
+
+const cut = (line: string, most = 200): string => (line.length > most ? `${line.slice(0, most - 1)}…` : line)
+
+function some(names: readonly string[], most: number): string {
+  const shown = names
+    .slice(0, most)
+    .map((name) => code(name))
+    .join(', ')
+  return names.length > most ? `${shown} and ${names.length - most} more` : shown
+}
+
+function someLines(lines: readonly string[], most: number): string {
+  const shown = lines
+    .slice(0, most)
+    .map((line) => cut(line))
+    .join('\n')
+  return lines.length > most ? `${shown}\n… and ${lines.length - most} more` : shown
+}
+
+/** The last lines of a file, as few as make a text that is nowhere else in it. */
+function uniqueEnd(lines: readonly string[]): string | undefined {
+  const text = lines.join('\n')
+  for (let count = 1; count <= Math.min(lines.length, 20); count++) {
+    const end = lines.slice(-count).join('\n')
+    if (end.trim() !== '' && text.indexOf(end) === text.length - end.length) return end
+  }
+  return undefined
+}

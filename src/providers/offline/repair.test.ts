@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { createAgent } from '../../create-agent.ts'
+import { coding } from '../../presets/index.ts'
+import { memoryExecution } from '../../testing/index.ts'
+import { mutationsOf } from './mutations.ts'
+import { offline } from './offline.ts'
+import { importsOf, readTestOutput } from './test-output.ts'
+
+const source = `// adds a - b
+export function subtract(a, b) {
+  return a - b
+}
+
+export function add(a, b) {
+  return a - b
+}
+`
+const testFile = `import { test } from 'node:test'
+import { add } from '../src/sum.js'
+
+test('adds', () => {
+  assert.equal(add(1, 2), 3)
+})
+`
+const failing = `✖ adds (1ms)
+ℹ fail 1
+
+test at test/sum.test.js:4:1
+✖ adds (1ms)
+  AssertionError: -1 !== 3
+      at TestContext.<anonymous> (file:///project/test/sum.test.js:5:10)
+      at Test.run (node:internal/test_runner/test:1402:25)
+`
+
+/** A project whose tests pass when its file is as wanted. */
+function project(isGood: (text: string) => boolean, files: Record<string, string> = {}) {
+  const runs: string[] = []
+  const execution = memoryExecution({
+    files: { 'src/sum.js': source, 'test/sum.test.js': testFile, 'package.json': '{"scripts":{"test":"x"}}', ...files },
+    exec(command) {
+      if (!command.includes('test')) return { exitCode: 127 }
+      runs.push(command)
+      return isGood(execution.files.get('/project/src/sum.js')!)
+        ? { stdout: 'ℹ fail 0\n' }
+        : { stdout: failing, exitCode: 1 }
+    },
+  })
+  const agent = createAgent({ ...coding, provider: offline(), execution })
+  const text = () => execution.files.get('/project/src/sum.js')
+  return { agent, runs, text }
+}
+
+const mended = source.replace(/(function add.*\n {2}return a) - b/, '$1 + b')
+
+test('a wrong operator in the function that the failing test calls is found and mended', async () => {
+  const { agent, runs, text } = project((now) => now === mended)
+  const stats = await agent.run({ prompt: 'fix the failing test' })
+  expect(stats.text).toContain('The tests pass now. I changed `-` to `+` in line 7 of `src/sum.js` (1 try)')
+  expect(text()).toBe(mended)
+  expect(runs).toEqual(['npm test', 'npm test'])
+  await agent.destroy()
+})
+
+test('what does not help is taken back, and after six tries it gives up with the files as they were', async () => {
+  const many = `export function add(a, b) {\n${Array.from({ length: 9 }, (_, i) => `  a = a - ${i}`).join('\n')}\n}\n`
+  const { agent, runs, text } = project(() => false, { 'src/sum.js': many })
+  const { text: said } = await agent.run({ prompt: 'make the tests pass with `node --test`' })
+  expect(said).toContain('I tried 6 small changes')
+  expect(said).toContain('The files are as they were.')
+  expect(text()).toBe(many)
+  expect(runs).toEqual(Array(7).fill('node --test'))
+  await agent.destroy()
+})
+
+test('tests that pass are left alone', async () => {
+  const { agent, runs, text } = project(() => true)
+  expect((await agent.run({ prompt: 'fix the failing tests' })).text).toContain('nothing to fix')
+  expect([runs.length, text()]).toEqual([1, source])
+  await agent.destroy()
+})
+
+test('a change that nobody allows ends it', async () => {
+  const { agent, runs, text } = project(() => false)
+  agent.hooks.hook('tool:gate', (gate) => {
+    if (gate.name === 'edit') Object.assign(gate, { block: true, reason: 'hands off' })
+  })
+  expect((await agent.run({ prompt: 'fix the failing test' })).text).toContain(
+    'I was not allowed to change `src/sum.js`: hands off',
+  )
+  expect([runs.length, text()]).toEqual([1, source])
+  await agent.destroy()
+})
+
+test('texts, comments and imports are never changed', () => {
+  const lines = [
+    `import a from 'x - y'`,
+    '// a - b',
+    `const s = "a - b" + 'c'`,
+    ' * a < b',
+    '/* a < b',
+    'c < d */',
+    'isTrue(untrue)',
+  ]
+  expect(mutationsOf(lines, new Set()).map(({ line, after }) => [line, after])).toEqual([
+    [2, `const s = "a - b" - 'c'`],
+  ])
+})
+
+test('what test runners print is read: places, how many failed, and where the project is', () => {
+  expect(readTestOutput(failing)).toEqual({
+    failed: 1,
+    places: [
+      { path: 'test/sum.test.js', line: 4 },
+      { path: 'test/sum.test.js', line: 5 },
+    ],
+  })
+  const vitest =
+    ' FAIL  src/a.test.ts > adds\n ❯ src/a.test.ts:6:10\n ❯ node_modules/x/y.js:1:1\n      Tests  2 failed | 3 passed (5)'
+  expect(readTestOutput(vitest)).toEqual({ failed: 2, places: [{ path: 'src/a.test.ts', line: 6 }] })
+  expect(importsOf('test/a.test.js', `import '../src/a.js'\nconst b = require("./b")`)).toEqual(['src/a.js', 'test/b'])
+  expect(readTestOutput('a/'.repeat(50_000)).places).toEqual([])
+})

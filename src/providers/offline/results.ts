@@ -1,0 +1,93 @@
+import type { Deed } from './conversation.ts'
+
+/** The text of a file as a tool showed it, without line numbers and notes; how it ends is known only for ours. */
+export interface ShownFile {
+  readonly lines: readonly string[]
+  /** Not all of the file was shown. */
+  readonly isPart: boolean
+}
+
+/** What a file holds, by the result of reading it. */
+export function fileIn({ text }: Pick<Deed, 'text'>): ShownFile {
+  if (text === '(empty file)') return { lines: [], isPart: false }
+  const { body, notes } = withoutNotes(withoutFooter(text))
+  const lines = body.split('\n')
+  const isNumbered = lines.every((line) => /^\d{1,9}\t/.test(line))
+  const isPart = /re-read with|more follow|only its first/.test(notes)
+  const shown = isNumbered ? lines.map((line) => line.slice(line.indexOf('\t') + 1)) : lines
+  if (!isNumbered && shown.at(-1) === '') shown.pop()
+  return { lines: shown, isPart }
+}
+
+/** The entries of a listing or a search, without the notes below them. */
+export function entriesIn({ text }: Pick<Deed, 'text'>): string[] {
+  const { body } = withoutNotes(withoutFooter(text))
+  return body.split('\n').filter((line) => line.trim() !== '')
+}
+
+/** The note in parentheses at the end of a result. */
+function withoutNotes(text: string): { body: string; notes: string } {
+  const at = text.lastIndexOf('\n\n(')
+  if (at < 0 || !text.endsWith(')')) return { body: text, notes: '' }
+  return { body: text.slice(0, at), notes: text.slice(at + 3, -1) }
+}
+
+export interface Ended {
+  /** Undefined where nobody said. */
+  readonly exitCode?: number
+  readonly output: string
+}
+
+/** How a command ended and what it printed. */
+export function endOf({ text, isError }: Pick<Deed, 'text' | 'isError'>): Ended {
+  const tail = text.slice(-400)
+  const code = /[([]exit (?:code )?(\d{1,3})\b/.exec(tail)?.[1]
+  const output = withoutFooter(text)
+  if (code !== undefined) return { exitCode: Number(code), output }
+  if (/[([](?:timed out after|killed)\b/.test(tail)) return { exitCode: stopped, output: text }
+  return isError ? { output: text } : { exitCode: 0, output }
+}
+
+/** What shells say of a command that was stopped. */
+const stopped = 137
+
+/** `(exit 0, 12ms)` below, and `$ command` above in zot's manner. */
+function withoutFooter(text: string): string {
+  const at = Math.max(text.lastIndexOf('\n(exit '), text.lastIndexOf('\n[exit '))
+  const head = at >= 0 && text.length - at < 500 ? text.slice(0, at) : text
+  return head.startsWith('$ ') && head.includes('\n') ? head.slice(head.indexOf('\n') + 1) : head
+}
+
+/** Why something was not done, where somebody or something said no. */
+export function denialIn({ text, isError }: Pick<Deed, 'text' | 'isError'>): string | undefined {
+  if (!isError) return undefined
+  const denied = /^(?:Blocked|Denied|Skipped|Aborted)\b:? ?/.exec(text)
+  if (!denied) return undefined
+  const reason = text.slice(denied[0].length).replace(/^[A-Z]\w{2,40}\/\w{2,40}: /, '')
+  return brief(reason === '' ? text : reason, 200)
+}
+
+/** The first lines of a text, in one line. */
+export function brief(text: string, most: number): string {
+  const line = text
+    .slice(0, most * 4)
+    .trim()
+    .replace(/\s+/g, ' ')
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
+
+/** A text as a block of code, whatever stands in it. */
+export function fenced(text: string): string {
+  let fence = '```'
+  while (text.includes(fence)) fence += '`'
+  return `${fence}\n${text}\n${fence}`
+}
+
+/** In backticks, on one line. */
+export function code(text: string): string {
+  const line = brief(text, 120)
+  return line.includes('`') ? `“${line}”` : `\`${line}\``
+}
+
+export const counted = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`

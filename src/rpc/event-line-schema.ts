@@ -1,0 +1,60 @@
+import { eventSchema } from '../events/schema.ts'
+import { type HelloLine, lineVersion, type ReplyLine, type RequestClosedLine, type RequestLine } from './event-lines.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+const text: Schema = { type: 'string' }
+const number: Schema = { type: 'number' }
+
+/** The compiler checks that a line's shape names exactly the fields of its type. */
+function line<T extends { readonly type: string }>(
+  type: T['type'],
+  fields: { readonly [Field in Exclude<keyof T, 'type'>]-?: Schema },
+  optional: readonly (keyof T & string)[] = [],
+): Schema {
+  const all = { type: { const: type }, ...fields }
+  return {
+    type: 'object',
+    properties: all,
+    required: Object.keys(all).filter((name) => !optional.includes(name as never)),
+  }
+}
+
+/** The shape of an `EventLine`, as JSON Schema (draft 2020-12). Fields that it does not name are allowed. */
+export const eventLineSchema: Schema = {
+  ...eventSchema,
+  $id: `urn:libero:event-line:${lineVersion}`,
+  title: 'A line of libero run --events',
+  anyOf: [
+    ...(eventSchema.anyOf as Schema[]),
+    ...['hello', 'request', 'request_closed', 'reply'].map((name) => ({ $ref: `#/$defs/line_${name}` })),
+  ],
+  $defs: {
+    ...(eventSchema.$defs as object),
+    line_hello: line<HelloLine>(
+      'hello',
+      {
+        lines: { const: lineVersion },
+        events: number,
+        version: text,
+        provider: text,
+        model: text,
+        cwd: text,
+        session: text,
+        head: number,
+      },
+      ['session'],
+    ),
+    line_request: line<RequestLine>('request', {
+      request: text,
+      kind: text,
+      payload: { type: 'object' },
+      expiresAt: number,
+    }),
+    line_request_closed: line<RequestClosedLine>('request_closed', { request: text }),
+    line_reply: line<ReplyLine>('reply', { command: text, ok: { type: 'boolean' }, id: text, error: text }, [
+      'id',
+      'error',
+    ]),
+  },
+}

@@ -1,0 +1,67 @@
+/** A line as it came, without its LF; or why it is no text. */
+export type Line = { readonly text: string } | { readonly problem: string }
+
+export interface ReadLinesOptions {
+  /** Bytes that a line may have, without its LF. Default 16 MiB. */
+  readonly maxBytes?: number | undefined
+}
+
+/** A line is longer than it may be. Where the next one begins is not looked for: whoever sends such lines is broken. */
+export class LineTooLongError extends Error {
+  override readonly name = 'LineTooLongError'
+}
+
+/** Cuts bytes into lines, at LF only. The last one needs no LF. Each byte is looked at once and copied at most twice. */
+export async function* readLines(
+  input: AsyncIterable<Uint8Array>,
+  { maxBytes = 16 * 1024 * 1024 }: ReadLinesOptions = {},
+): AsyncGenerator<Line, void, void> {
+  let parts: Uint8Array[] = []
+  let size = 0
+  const add = (part: Uint8Array): void => {
+    size += part.length
+    if (size > maxBytes)
+      throw new LineTooLongError(`A line is longer than ${maxBytes} bytes; send shorter ones, or fewer images at once`)
+    if (part.length > 0) parts.push(part)
+  }
+  const take = (): Line => {
+    const bytes = parts.length === 1 ? parts[0]! : joined(parts, size)
+    parts = []
+    size = 0
+    return textOf(bytes)
+  }
+  for await (const chunk of input) {
+    let from = 0
+    for (let to = chunk.indexOf(lf); to >= 0; to = chunk.indexOf(lf, from)) {
+      add(chunk.subarray(from, to))
+      from = to + 1
+      yield take()
+    }
+    // Copied, for whoever reads may use the same buffer again.
+    add(chunk.slice(from))
+  }
+  if (size > 0) yield take()
+}
+
+const lf = 0x0a
+
+function joined(parts: readonly Uint8Array[], size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+/** A decoder that failed keeps nothing, so one serves for all lines. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(bytes: Uint8Array): Line {
+  try {
+    return { text: decoder.decode(bytes) }
+  } catch {
+    return { problem: 'the line is not valid UTF-8' }
+  }
+}

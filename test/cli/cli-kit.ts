@@ -1,0 +1,106 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** A person's machine: a home, a project, and nothing of this one's environment but where programs are. */
+export interface Desk {
+  readonly home: string
+  readonly cwd: string
+  readonly env: Record<string, string>
+  write(path: string, content: string): void
+  /** `libero …` as a process of its own, to its end. */
+  libero(args: readonly string[], more?: { stdin?: string; env?: Record<string, string> }): Promise<Ended>
+  start(args: readonly string[], more?: { env?: Record<string, string> }): Running
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface Running {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly said: { out: string; err: string }
+  /** Resolves when stdout and stderr together hold this. */
+  until(text: string | RegExp): Promise<void>
+  readonly ended: Promise<Ended>
+}
+
+/** `baseURL` is that of a service that speaks OpenAI's chat API; it is there as `--provider mock`, and chosen. */
+export function openDesk(baseURL?: string): Desk {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-desk-')))
+  const [home, cwd] = [join(folder, 'home'), join(folder, 'project')]
+  mkdirSync(home, { mode: 0o700 })
+  mkdirSync(cwd)
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  if (baseURL !== undefined)
+    writeFileSync(
+      join(home, 'config.json'),
+      JSON.stringify({ provider: 'mock', providers: { mock: { baseURL, model: 'mock-1' } } }),
+      { mode: 0o600 },
+    )
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: home, NODE_NO_WARNINGS: '1' }
+
+  function start(args: readonly string[], more: { env?: Record<string, string> } = {}): Running {
+    const child = spawn(process.execPath, ['--conditions=libero-source', main, ...args], {
+      cwd,
+      env: { ...env, ...more.env },
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    child.stdin.on('error', () => {})
+    const said = { out: '', err: '' }
+    const listeners = new Set<() => void>()
+    for (const [stream, name] of [
+      [child.stdout, 'out'],
+      [child.stderr, 'err'],
+    ] as const) {
+      stream.setEncoding('utf8')
+      stream.on('data', (text: string) => {
+        said[name] += text
+        for (const listener of listeners) listener()
+      })
+    }
+    const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, ...said })))
+    return {
+      child,
+      said,
+      ended,
+      until: (text) =>
+        new Promise((resolve, reject) => {
+          const look = (): void => {
+            const all = said.out + said.err
+            if (typeof text === 'string' ? !all.includes(text) : !text.test(all)) return
+            listeners.delete(look)
+            resolve()
+          }
+          listeners.add(look)
+          void ended.then(({ code }) =>
+            reject(new Error(`ended with ${code} before "${text}":\n${said.out}\n${said.err}`)),
+          )
+          look()
+        }),
+    }
+  }
+
+  return {
+    home,
+    cwd,
+    env,
+    start,
+    write(path, content) {
+      mkdirSync(dirname(join(cwd, path)), { recursive: true })
+      writeFileSync(join(cwd, path), content)
+    },
+    libero(args, { stdin = '', env: more } = {}) {
+      const { child, ended } = start(args, more ? { env: more } : {})
+      child.stdin.end(stdin)
+      return ended
+    },
+  }
+}

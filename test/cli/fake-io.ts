@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { onTestFinished } from 'vitest'
+import type { Io, StopSignal } from '../../src/cli/io.ts'
+import { libero } from '../../src/cli/libero.ts'
+
+/** The outside world of a command, in memory but for a folder that is removed after the test. */
+export interface FakeIo extends Io {
+  readonly said: { out: string; err: string }
+  /** What it was ended with by `quit`. */
+  readonly quits: number[]
+  signal(signal: StopSignal): void
+  crash(error: unknown): void
+}
+
+export function fakeIo(more: Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'fetch'>> & { stdin?: string } = {}): FakeIo {
+  const folder = mkdtempSync(join(tmpdir(), 'libero-cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const said = { out: '', err: '' }
+  const collect = (name: 'out' | 'err'): PassThrough => {
+    const stream = new PassThrough()
+    stream.setEncoding('utf8')
+    stream.on('data', (text: string) => {
+      said[name] += text
+    })
+    return stream
+  }
+  const [stdout, stderr] = [collect('out'), collect('err')]
+  const signals = new Set<(signal: StopSignal) => void>()
+  const crashes = new Set<(error: unknown) => void>()
+  const quits: number[] = []
+  return {
+    stdin: Readable.from(more.stdin === undefined ? [] : [more.stdin]),
+    stdout,
+    stderr,
+    env: more.env ?? {},
+    cwd: more.cwd ?? folder,
+    home: more.home ?? join(folder, 'home'),
+    userHome: folder,
+    fetch: more.fetch ?? (() => Promise.reject(new Error('no network in tests'))),
+    onSignal(listener) {
+      signals.add(listener)
+      return () => void signals.delete(listener)
+    },
+    onCrash(listener) {
+      crashes.add(listener)
+      return () => void crashes.delete(listener)
+    },
+    quit: (exitCode) => void quits.push(exitCode),
+    out: (line) => void stdout.write(`${line}\n`),
+    err: (line) => void stderr.write(`${line}\n`),
+    said,
+    quits,
+    signal: (signal) => {
+      for (const listener of signals) listener(signal)
+    },
+    crash: (error) => {
+      for (const listener of crashes) listener(error)
+    },
+  }
+}
+
+/** `libero …` in this process. */
+export async function runLibero(
+  args: readonly string[],
+  io: FakeIo = fakeIo(),
+): Promise<{ code: number; out: string; err: string }> {
+  const code = await libero(args, io)
+  return { code, ...io.said }
+}

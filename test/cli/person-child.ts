@@ -1,0 +1,67 @@
+// An agent with a person at its terminal, as a process of its own: argv is the shell lines that its model wants to run,
+// or questions it asks. What became of it goes to the file $RESULT, since the terminal is what is tested.
+import { writeFileSync } from 'node:fs'
+import { createAgent, createProcessContext } from 'libero'
+import { createAuthority } from 'libero/authority'
+import { codingTools } from 'libero/presets'
+import { call, scripted } from 'libero/testing'
+import { askUser } from 'libero/tools'
+import { openKeyboard } from '../../src/cli/screen/keys.ts'
+import { createPerson } from '../../src/cli/screen/person.ts'
+import { readLine } from '../../src/cli/screen/read-line.ts'
+import { createTerminal } from '../../src/cli/screen/terminal.ts'
+
+const [kind = 'shell', ...words] = process.argv.slice(2)
+const terminal = createTerminal(process)
+const keyboard = openKeyboard(process)
+if (!keyboard) throw new Error('nobody can type here')
+
+const results: string[] = []
+const decisions: string[] = []
+let interrupts = 0
+const agent = createAgent({
+  tools: { ...codingTools, askUser },
+  execution: createProcessContext({ cwd: process.cwd() }),
+  provider: scripted(...words.map((word, i) => [wanted(`c${i}`, word)]), 'Done.'),
+  authority: createAuthority({
+    mode: 'ask',
+    interactors: [
+      createPerson({
+        terminal,
+        keyboard,
+        // A process that is busy just when the question opens reads keys late.
+        screen: { pause: () => void setImmediate(blockFor, Number(process.env.BUSY_MS ?? 0)), resume() {} },
+        onInterrupt: () => {
+          interrupts++
+        },
+      }),
+    ],
+  }),
+})
+agent.hooks.hook('tool:after', ({ result }) => void results.push(String(result)))
+agent.hooks.hook('tool:decision', ({ decision }) => void decisions.push(decision.why))
+
+let status: string
+let secret: string | undefined
+if (kind === 'secret') {
+  secret = await readLine(terminal, keyboard, { prompt: 'key: ', isSecret: true }).catch((error) => error.name)
+  status = 'asked'
+} else {
+  const run = agent.run({ prompt: 'Do it.' })
+  status = await run.then(
+    (stats) => String(stats.status),
+    (error) => error.name,
+  )
+}
+await agent.destroy()
+keyboard.close()
+terminal.close()
+writeFileSync(process.env.RESULT!, JSON.stringify({ status, results, decisions, interrupts, secret }))
+
+function wanted(id: string, word: string) {
+  return kind === 'ask' ? call(id, 'ask_user', { question: word }) : call(id, 'shell', { command: word })
+}
+
+function blockFor(ms: number): void {
+  if (ms > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}

@@ -1,0 +1,76 @@
+import type { Key } from '../../src/cli/screen/key.ts'
+import type { Keyboard } from '../../src/cli/screen/keys.ts'
+import { createPaint } from '../../src/cli/screen/paint.ts'
+import type { Terminal } from '../../src/cli/screen/terminal.ts'
+
+export interface RecordingTerminal extends Terminal {
+  /** All that was written for good, line by line. */
+  readonly lines: string[]
+  /** What is at the bottom of the screen now. */
+  shown: readonly string[]
+  columns: number
+}
+
+/** A terminal without colours that remembers what it was given. */
+export function recordingTerminal(
+  more: { columns?: number; rows?: number; isLively?: boolean } = {},
+): RecordingTerminal {
+  const paint = createPaint({ colours: false })
+  return {
+    isLively: true,
+    isAnswerShown: true,
+    columns: 80,
+    rows: 24,
+    paint,
+    answerPaint: paint,
+    lines: [],
+    shown: [],
+    answer() {},
+    line(text) {
+      this.lines.push(...text.split('\n'))
+    },
+    live(lines) {
+      this.shown = lines
+    },
+    close() {},
+    ...more,
+  }
+}
+
+export interface HandKeyboard extends Keyboard {
+  readonly isRead: boolean
+  /** Presses keys: names such as `enter`, `ctrl-c`; anything else is typed. */
+  press(...keys: string[]): void
+  paste(text: string): void
+}
+
+/** A keyboard that a test presses. */
+export function handKeyboard(): HandKeyboard {
+  let listener: ((key: Key) => void) | undefined
+  return {
+    get isRead() {
+      return listener !== undefined
+    },
+    read(given) {
+      if (listener) throw new Error('the keyboard is being read by somebody else')
+      listener = given
+      return () => {
+        if (listener === given) listener = undefined
+      }
+    },
+    close() {},
+    press(...keys) {
+      for (const key of keys) listener?.(keyOf(key))
+    },
+    paste(text) {
+      listener?.({ type: 'text', text, isPaste: true })
+    },
+  }
+}
+
+function keyOf(name: string): Key {
+  if (name.startsWith('ctrl-')) return { type: 'ctrl', key: name.slice(5) }
+  return plain.has(name) ? ({ type: name } as Key) : { type: 'text', text: name }
+}
+
+const plain = new Set(['enter', 'escape', 'backspace', 'delete', 'up', 'down', 'left', 'right', 'tab', 'home', 'end'])

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { spawn } from '@lydell/node-pty'
+import xterm from '@xterm/headless'
+import { onTestFinished } from 'vitest'
+
+/** A program in a pseudo-terminal, with somebody who looks at its screen and types. */
+export interface PseudoTerminal {
+  /** All rows, also those that have scrolled away, without blanks at their ends. */
+  rows(): string[]
+  /** The same, with rows that were wrapped joined again. */
+  text(): string
+  /** All bytes that came. */
+  readonly raw: string
+  type(keys: string): void
+  resize(columns: number, rows: number): void
+  /** Waits until the screen has it. */
+  until(text: string | RegExp): Promise<void>
+  readonly ended: Promise<number>
+}
+
+interface PseudoTerminalOptions {
+  readonly cwd: string
+  readonly env?: Record<string, string>
+  readonly columns?: number
+  readonly rows?: number
+}
+
+/** Starts a program in a pseudo-terminal; it is killed when the test is over, if it still runs. */
+export function startInTerminal(argv: readonly [string, ...string[]], options: PseudoTerminalOptions): PseudoTerminal {
+  const { cwd, env = {}, columns: cols = 80, rows = 24 } = options
+  const screen = new xterm.Terminal({ cols, rows, scrollback: 20_000, allowProposedApi: true })
+  const [file, ...args] = argv
+  const child = spawn(file, args, {
+    cols,
+    rows,
+    cwd,
+    name: 'xterm-256color',
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, TERM: 'xterm-256color', NODE_NO_WARNINGS: '1', ...env },
+  })
+  let raw = ''
+  let isOver = false
+  child.onData((data) => {
+    raw += data
+    screen.write(data)
+  })
+  screen.onData((reply) => isOver || child.write(reply))
+  const ended = new Promise<number>((resolve) =>
+    child.onExit(({ exitCode }) => {
+      isOver = true
+      screen.write('', () => resolve(exitCode))
+    }),
+  )
+  onTestFinished(() => {
+    if (!isOver) child.kill('SIGKILL')
+    screen.dispose()
+  })
+
+  const lines = () => {
+    const { active } = screen.buffer
+    return Array.from({ length: active.length }, (_, i) => active.getLine(i)!)
+  }
+  const terminal: PseudoTerminal = {
+    rows: () => lines().map((line) => line.translateToString(true)),
+    text: () =>
+      lines()
+        .map((line) => `${line.isWrapped ? '' : '\n'}${line.translateToString(true)}`)
+        .join('')
+        .trim(),
+    get raw() {
+      return raw
+    },
+    type: (keys) => child.write(keys),
+    resize(columns, height) {
+      screen.resize(columns, height)
+      child.resize(columns, height)
+    },
+    async until(wanted) {
+      const isThere = (): boolean => {
+        const text = terminal.text()
+        return typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)
+      }
+      for (let i = 0; i < 750; i++) {
+        if (isThere()) return
+        if (isOver) break
+        await pause(20)
+      }
+      throw new Error(`${isOver ? 'it ended' : 'too long'} before ${String(wanted)} was seen:\n${terminal.text()}`)
+    },
+    ended,
+  }
+  return terminal
+}

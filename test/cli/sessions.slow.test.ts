@@ -1,0 +1,444 @@
+import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { openSession, openStore } from '../../src/cli/setup/open-session.ts'
+import type { Session, SessionStore } from '../../src/core/store.ts'
+import { createAgent } from '../../src/create-agent.ts'
+import { loadSession } from '../../src/sessions/session.ts'
+import { call, scripted, texts, tool } from '../../src/testing/index.ts'
+import { openDesk } from './cli-kit.ts'
+import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
+import { strangersIn } from './page-elements.ts'
+
+const secret = ['sk', 'made', 'up', '1234567890abcdef'].join('-')
+
+interface Home {
+  readonly home: string
+  readonly cwd: string
+  /** A command of its own, as a person types it. */
+  libero(
+    args: readonly string[],
+    more?: { cwd?: string; stdin?: string; io?: Partial<FakeIo> },
+  ): ReturnType<typeof runLibero>
+  with<T>(work: (store: SessionStore) => Promise<T>): Promise<T>
+  /** A session with one prompt and one answer. */
+  begun(prompt: string, where?: string): Promise<string>
+}
+
+function openHome(): Home {
+  const { home, cwd } = fakeIo()
+  const path = join(home, 'sessions.db')
+  const self: Home = {
+    home,
+    cwd,
+    libero: (args, { cwd: where = cwd, io, ...more } = {}) =>
+      runLibero(['sessions', ...args], { ...fakeIo({ home, cwd: where, ...more }), ...io }),
+    async with(work) {
+      const store = await openStore(path)
+      try {
+        return await work(store)
+      } finally {
+        await store.close?.()
+      }
+    },
+    begun: (prompt, where = cwd) =>
+      self.with(async (store) => {
+        const { session } = await openSession(store, { cwd: where })
+        await createAgent({ provider: scripted('Hello.'), session }).run({ prompt })
+        return session.id
+      }),
+  }
+  return self
+}
+
+/** One that waits for a permission. */
+function waiting({ with: using, home, cwd }: Home): Promise<string> {
+  return using(async (store) => {
+    const { session } = await openSession(store, { cwd })
+    await agentOf(session, home, [call('1', 'shell', { command: 'rm -rf build\u202e' })], 'Deleted.').run({
+      prompt: 'Clean up',
+    })
+    return session.id
+  })
+}
+
+function agentOf(
+  session: Session,
+  home: string,
+  ...script: Parameters<typeof scripted>
+): ReturnType<typeof createAgent> {
+  const tools = { shell: tool('shell', () => 'gone') }
+  return createAgent({ provider: scripted(...script), session, tools, authority: { home, mode: 'ask' } })
+}
+
+describe('libero sessions list', () => {
+  test('shows those of this folder, newest first, and with --all those of others', async () => {
+    const desk = openHome()
+    const none = await desk.libero([])
+    expect([none.code, none.out, none.err]).toEqual([
+      0,
+      '',
+      'There are no sessions yet; begin one with libero "task"\n',
+    ])
+    const first = await desk.begun('First \x1b[2J')
+    const second = await desk.begun(`Second ${secret}`)
+    const other = await desk.begun('Elsewhere', '/desk/other')
+    const here = await desk.libero([])
+    expect(here.out.split('\n')).toEqual([
+      `${second}  just now  1 turn  done  Second [REDACTED:1]`,
+      `${first}  just now  1 turn  done  First ␛[2J`,
+      '',
+    ])
+    const all = await desk.libero(['list', '--all'])
+    expect(all.out.split('\n')[0]).toMatch(new RegExp(`^${other}  .*Elsewhere +/desk/other$`))
+    const away = await desk.libero([], { cwd: '/desk/nowhere' })
+    expect(away.err).toBe('No session was begun in this folder; libero sessions list --all shows 3 of others\n')
+  })
+
+  test('as JSON it is a list for programs, and --limit shortens it', async () => {
+    const desk = openHome()
+    await desk.begun('First')
+    const second = await desk.begun('Second')
+    const json = await desk.libero(['list', '--json'])
+    expect(JSON.parse(json.out)).toMatchObject([
+      { id: second, title: 'Second', state: 'done', turns: 1, cwd: desk.cwd },
+      { title: 'First' },
+    ])
+    const one = await desk.libero(['-n', '1'])
+    expect(one.out.trim().split('\n')).toHaveLength(1)
+    expect(one.err).toBe('There are older ones: libero sessions list --limit 4\n')
+    const wrong = await desk.libero(['list', '--limit', 'many'])
+    expect([wrong.code, wrong.err.split('\n')[0]]).toEqual([
+      2,
+      'libero: --limit must be a whole number of at least 1, got "many"',
+    ])
+  })
+
+  test('tells what runs elsewhere from what was interrupted', async () => {
+    const desk = openHome()
+    const id = await desk.begun('Hello')
+    await desk.with(async (store) => {
+      const session = await loadSession(store, id)
+      await session.open()
+      await session.log.append({ type: 'run_started', runId: 'r', model: 'm' })
+      expect((await desk.libero([])).out).toContain('running elsewhere')
+      const refused = await desk.libero(['delete', id, '--yes'])
+      expect([refused.code, refused.err]).toEqual([
+        1,
+        `libero: Session ${id} is being written by another program; stop that first. Nothing was deleted\n`,
+      ])
+      await session.release()
+    })
+    expect((await desk.libero([])).out).toContain('interrupted')
+  })
+})
+
+describe('libero sessions show', () => {
+  test('UI-01 shows what was said and done, and no escape sequence of anybody else', async () => {
+    const desk = openHome()
+    const id = await desk.with(async (store) => {
+      const { session } = await openSession(store, { cwd: desk.cwd })
+      const tools = { shell: tool('shell', () => `\x1b[31mred\x1b[0m\x1b]52;c;eA==\x07\n${'line\n'.repeat(20)}`) }
+      const provider = scripted([call('1', 'shell', { command: 'ls \x1b[8m' })], 'Done \x1b[2J')
+      await createAgent({ provider, session, tools }).run({ prompt: 'Look' })
+      return session.id
+    })
+    const { code, out } = await desk.libero(['show', id.slice(0, 8)])
+    expect(code).toBe(0)
+    expect(out).toContain('• shell ls ␛[8m\n    red␛]52;c;eA==\\x07\n    line\n')
+    expect(out).toContain('… 13 more lines (--full)')
+    expect(out).toContain('Done ␛[2J')
+    expect(out.includes('\x1b')).toBe(false)
+    expect((await desk.libero(['show', id, '--full'])).out.match(/line\n/g)).toHaveLength(20)
+    expect(JSON.parse((await desk.libero(['show', id, '--json'])).out)).toMatchObject({ id, parts: [{}, {}, {}] })
+  })
+
+  test('an id that is missing or wrong is one sentence', async () => {
+    const desk = openHome()
+    const id = await desk.begun('Hello')
+    const missing = await desk.libero(['show'])
+    expect([missing.code, missing.err.split('\n')[0]]).toEqual([
+      2,
+      'libero: sessions show needs the id of a session; libero sessions lists them',
+    ])
+    const wrong = await desk.libero(['show', `${id.slice(0, -1)}`.replace(/^./, 'x')])
+    expect(wrong.err).toContain(`(did you mean ${id}?)`)
+  })
+})
+
+describe('libero sessions answer', () => {
+  test('shows exactly what waits, and an answer counts in the next run', async () => {
+    const desk = openHome()
+    const id = await waiting(desk)
+    expect((await desk.libero([])).out).toContain('waits for you')
+    const shown = await desk.libero(['answer', id])
+    expect(shown.out).toBe('1  shell waits for a decision\n    {\n      "command": "rm -rf build\\u202e"\n    }\n')
+    const given = await desk.libero(['answer', id, 'allow'])
+    expect([given.code, given.err]).toEqual([
+      0,
+      `Allowed, for this once: shell (1); go on with: libero sessions resume ${id}\n`,
+    ])
+    expect((await desk.libero([])).out).toContain('answered, resume it')
+    const again = await desk.libero(['answer', id, 'deny'])
+    expect([again.code, again.err]).toEqual([1, `Session ${id} waits for nothing\n`])
+    await desk.with(async (store) => {
+      const session = await loadSession(store, id)
+      expect((await agentOf(session, desk.home, 'Deleted.').run()).text).toBe('Deleted.')
+    })
+    expect((await desk.libero(['show', id])).out).toContain('Allowed by user')
+  })
+
+  test('a refusal is told to the model with its reason', async () => {
+    const desk = openHome()
+    const id = await waiting(desk)
+    const given = await desk.libero(['answer', id, '1', 'deny', '--note', 'keep it'])
+    expect(given.err).toContain('Refused: shell (1)')
+    const said = await desk.with(async (store) => {
+      const session = await loadSession(store, id)
+      await agentOf(session, desk.home, 'I left it.').run()
+      return texts(session.turns)
+    })
+    expect(said.join('\n')).toContain('keep it')
+    expect(said.join('\n')).not.toContain('gone')
+  })
+
+  test('what cannot be meant is refused', async () => {
+    const desk = openHome()
+    const id = await waiting(desk)
+    const answers = await Promise.all(
+      [
+        ['9', 'allow'],
+        ['1', 'maybe'],
+        ['--text', 'blue'],
+        ['--note', 'x'],
+        ['allow', '--text', 'x'],
+      ].map((words) => desk.libero(['answer', id, ...words])),
+    )
+    expect(answers.map(({ code, err }) => [code, err.split('\n')[0]])).toEqual([
+      [1, 'libero: No call "9" waits; 1 (shell) does'],
+      [2, 'libero: sessions answer takes allow or deny, got "maybe"'],
+      [2, 'libero: shell waits for a decision; say allow or deny'],
+      [2, 'libero: --note is said with allow or deny; add one of them'],
+      [2, 'libero: --text answers a question, allow and deny decide about a call; give one of them'],
+    ])
+  })
+
+  test('a question of a tool is answered with a text', async () => {
+    const desk = openHome()
+    const paint = tool('paint', (_input: unknown, ctx: { answer?: unknown; suspend(reason: string): never }) =>
+      ctx.answer === undefined ? ctx.suspend('Which colour?') : `painted ${JSON.stringify(ctx.answer)}`,
+    )
+    const id = await desk.with(async (store) => {
+      const { session } = await openSession(store, { cwd: desk.cwd })
+      await createAgent({ provider: scripted([call('1', 'paint')], 'Done.'), session, tools: { paint } }).run({
+        prompt: 'Paint it',
+      })
+      return session.id
+    })
+    expect((await desk.libero(['answer', id])).out).toContain('1  paint asks: Which colour?')
+    expect((await desk.libero(['answer', id, 'allow'])).err).toContain(
+      'paint put a question; answer it with --text "…"',
+    )
+    expect((await desk.libero(['answer', id, '--text', 'blue'])).code).toBe(0)
+    const said = await desk.with(async (store) => {
+      const session = await loadSession(store, id)
+      await createAgent({ provider: scripted('Done.'), session, tools: { paint } }).run()
+      return texts(session.turns).join('\n')
+    })
+    expect(said).toContain('blue')
+  })
+})
+
+test('libero sessions fork prints the id of a copy, up to an entry if one is named', async () => {
+  const desk = openHome()
+  const id = await desk.begun('Hello')
+  const { out } = await desk.libero(['fork', id])
+  const copy = out.trim()
+  expect(copy).not.toBe(id)
+  expect(await desk.with(async (store) => texts((await loadSession(store, copy)).turns))).toEqual([
+    'user: Hello',
+    'assistant: Hello.',
+  ])
+  const early = (await desk.libero(['fork', id, '--at', '1'])).out.trim()
+  expect(await desk.with(async (store) => (await loadSession(store, early)).turns)).toHaveLength(0)
+  const far = await desk.libero(['fork', id, '--at', '999'])
+  expect([far.code, far.err]).toEqual([2, expect.stringMatching(/has \d+ entries; --at cannot be 999/)])
+})
+
+describe('libero sessions export and import', () => {
+  test('the format is that of the file’s name; what is there is not replaced by mistake', async () => {
+    const desk = openHome()
+    const id = await desk.begun('Hello')
+    for (const [file, begins] of [
+      ['s.html', '<!doctype html>'],
+      ['s.md', '# Hello'],
+      ['s.jsonl', '{"libero":"session"'],
+    ] as const) {
+      const { code, err } = await desk.libero(['export', id, '-o', file])
+      expect([code, err]).toEqual([0, `Wrote ${file}\n`])
+      expect(readFileSync(join(desk.cwd, file), 'utf8').startsWith(begins)).toBe(true)
+      expect(statSync(join(desk.cwd, file)).mode & 0o777).toBe(0o600)
+    }
+    const again = await desk.libero(['export', id, '-o', 's.md'])
+    expect([again.code, again.err]).toEqual([
+      1,
+      'libero: s.md is there already; choose another name, or replace it with --force\n',
+    ])
+    symlinkSync('/desk/nowhere', join(desk.cwd, 'link.md'))
+    expect((await desk.libero(['export', id, '-o', 'link.md'])).code).toBe(1)
+    expect((await desk.libero(['export', id, '-o', 's.md', '--force'])).code).toBe(0)
+    expect((await desk.libero(['export', id])).out.startsWith('# Hello')).toBe(true)
+    expect((await desk.libero(['export', id, '-f', 'html'])).out.startsWith('<!doctype html>')).toBe(true)
+  })
+
+  test('SE-03 secrets are in no export, and the page has no strangers in it', async () => {
+    const desk = openHome()
+    const id = await desk.begun(`<img src=x onerror=alert(1)> my key is ${secret}, and HOUSE_TOKEN is blue-door-77`)
+    const env = { HOUSE_TOKEN: 'blue-door-77' }
+    for (const format of ['md', 'html', 'jsonl']) {
+      const { out } = await desk.libero(['export', id, '-f', format], { io: { env } })
+      expect(out).toContain('[REDACTED:')
+      for (const one of [secret, 'blue-door-77']) expect(out).not.toContain(one)
+      if (format === 'html') expect(strangersIn(out)).toEqual([])
+    }
+    expect((await desk.libero(['export', id, '-f', 'jsonl', '--with-secrets'])).out).toContain(secret)
+  })
+
+  test('what was exported can be imported, under its own name or a new one', async () => {
+    const desk = openHome()
+    const id = await desk.begun('Hello')
+    await desk.libero(['export', id, '-o', 's.jsonl'])
+    const copy = await desk.libero(['import', 's.jsonl'])
+    expect(copy.err).toBe(`There is a session ${id} already; this one is called ${copy.out.trim()}\n`)
+    await desk.libero(['delete', id, '--yes'])
+    expect((await desk.libero(['import', '-'], { stdin: readFileSync(join(desk.cwd, 's.jsonl'), 'utf8') })).out).toBe(
+      `${id}\n`,
+    )
+    expect(await desk.with(async (store) => texts((await loadSession(store, id)).turns))).toEqual([
+      'user: Hello',
+      'assistant: Hello.',
+    ])
+  })
+
+  test.each([
+    [
+      'claude-code',
+      [
+        {
+          type: 'user',
+          uuid: 'u1',
+          parentUuid: null,
+          sessionId: 'c',
+          cwd: '/desk/shop',
+          message: { role: 'user', content: 'Hi' },
+        },
+      ],
+    ],
+    [
+      'codex',
+      [
+        {
+          timestamp: '2026-03-04T05:06:07.000Z',
+          type: 'session_meta',
+          payload: { id: 'co', timestamp: '2026-03-04T05:06:00.000Z', cwd: '/desk/shop' },
+        },
+        {
+          timestamp: '2026-03-04T05:06:07.000Z',
+          type: 'response_item',
+          payload: { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        },
+      ],
+    ],
+    [
+      'pi',
+      [
+        { type: 'session', version: 3, id: 'pi', timestamp: '2026-02-03T04:05:06.000Z', cwd: '/desk/shop' },
+        {
+          type: 'message',
+          id: 'm',
+          parentId: null,
+          timestamp: '2026-02-03T04:06:00.000Z',
+          message: { role: 'user', content: 'Hi', timestamp: 1 },
+        },
+      ],
+    ],
+  ])('a session of %s is known by its look, and belongs to the folder it was begun in', async (program, lines) => {
+    const desk = openHome()
+    writeFileSync(join(desk.cwd, 'theirs.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    for (const args of [
+      ['import', 'theirs.jsonl'],
+      ['import', 'theirs.jsonl', '--from', program],
+    ]) {
+      const { code, out } = await desk.libero(args)
+      expect(code).toBe(0)
+      const session = await desk.with((store) => loadSession(store, out.trim()))
+      expect(texts(session.turns)).toEqual(['user: Hi'])
+    }
+    const listed = await desk.libero(['list', '--json'], { cwd: '/desk/shop' })
+    expect(JSON.parse(listed.out)).toHaveLength(2)
+  })
+
+  test('a file that is none is refused, and leaves nothing behind', async () => {
+    const desk = openHome()
+    writeFileSync(join(desk.cwd, 'notes.txt'), 'dear diary\nhello\n')
+    writeFileSync(join(desk.cwd, 'empty.jsonl'), `${JSON.stringify({ type: 'session', id: 'pi', cwd: '/desk' })}\n`)
+    const said = await Promise.all(
+      [['notes.txt'], ['nothing.jsonl'], ['.'], ['empty.jsonl'], ['notes.txt', '--from', 'libero']].map((words) =>
+        desk.libero(['import', ...words]),
+      ),
+    )
+    expect(said.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1])
+    const [notes, nothing, folder, empty] = said.map(({ err }) => err)
+    expect(notes).toContain('notes.txt is no session of Libero, Claude Code, Codex or pi')
+    expect(nothing).toBe('libero: nothing.jsonl cannot be imported: there is no such file\n')
+    expect(folder).toBe('libero: . cannot be imported: it is a folder\n')
+    expect(empty).toBe('libero: empty.jsonl cannot be imported: there are no messages in it\n')
+    expect(JSON.parse((await desk.libero(['list', '--all', '--json'])).out)).toEqual([])
+  })
+})
+
+describe('libero sessions delete', () => {
+  test('needs a yes: of a person, or of the flag', async () => {
+    const desk = openHome()
+    const [one, two] = [await desk.begun('One'), await desk.begun('Two')]
+    const silent = await desk.libero(['delete', one])
+    expect([silent.code, silent.err.split('\n')[0]]).toEqual([
+      2,
+      'libero: sessions delete asks before it deletes, and there is no terminal to ask on; add --yes',
+    ])
+    const typed = (answer: string): Partial<FakeIo> => {
+      const stderr = Object.assign(new PassThrough().resume(), { isTTY: true })
+      return { stdin: Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }), stderr }
+    }
+    const no = await desk.libero(['delete', one, two], { io: typed('') })
+    expect([no.code, no.err]).toEqual([0, expect.stringContaining('Nothing was deleted')])
+    const unknown = await desk.libero(['delete', one, 'nobody', '--yes'])
+    expect(unknown.code).toBe(1)
+    expect(JSON.parse((await desk.libero(['list', '--json'])).out)).toHaveLength(2)
+    const yes = await desk.libero(['delete', one], { io: typed('y') })
+    expect(yes.err).toContain(`Deleted ${one}`)
+    expect(JSON.parse((await desk.libero(['list', '--json'])).out)).toMatchObject([{ id: two }])
+  })
+})
+
+test('a run that ended for want of a permission is found, allowed, gone on with, sent to somebody and deleted', async () => {
+  const desk = openDesk()
+  desk.write('old.txt', 'x')
+  const run = await desk.libero(['--provider', 'offline', 'run rm old.txt'])
+  expect(run.code).toBe(3)
+  const listed = await desk.libero(['sessions', '--json'])
+  const [{ id, state }] = JSON.parse(listed.out) as [{ id: string; state: string }]
+  expect(state).toBe('waiting')
+  expect((await desk.libero(['sessions', 'answer', id, 'allow'])).code).toBe(0)
+  expect(existsSync(join(desk.cwd, 'old.txt'))).toBe(true)
+  const resumed = await desk.libero(['sessions', 'resume', id.slice(0, 9)])
+  expect(resumed.code).toBe(0)
+  expect(existsSync(join(desk.cwd, 'old.txt'))).toBe(false)
+  expect((await desk.libero(['sessions', 'export', id, '-o', 'session.html'])).code).toBe(0)
+  const page = readFileSync(join(desk.cwd, 'session.html'), 'utf8')
+  expect(strangersIn(page)).toEqual([])
+  expect(page).toContain('rm old.txt')
+  expect((await desk.libero(['sessions', 'delete', id, '-y'])).code).toBe(0)
+  expect((await desk.libero(['sessions'])).err).toContain('There are no sessions yet')
+}, 60_000)

@@ -1,0 +1,46 @@
+import type { Agent } from '../../src/core/agent.ts'
+import { followEvents } from '../../src/events/index.ts'
+import type { RpcHost, RpcModel } from '../../src/rpc/index.ts'
+import { outcomeOf } from './zot-kit.ts'
+
+/** A plain agent behind the wire, as small as a host can be. */
+export function hostOf(agent: Agent, more: Partial<RpcHost> = {}): RpcHost {
+  let model = agent.meta.defaultModel
+  let ready: () => Promise<void> | undefined = () => undefined
+  agent.hooks.hook('stream:text', () => ready())
+  return {
+    version: '0.0.0',
+    provider: agent.meta.name,
+    cwd: '/desk/project',
+    get model() {
+      return model
+    },
+    follow: (listener) => followEvents(agent, listener),
+    prompt(message, images) {
+      const pictures = images.map(({ mimeType, data }) => ({ type: 'image', mediaType: mimeType, data }) as const)
+      const text = message === '' ? [] : [{ type: 'text', text: message } as const]
+      return outcomeOf(agent, { prompt: [...text, ...pictures], model })
+    },
+    compact: async () => 'a summary',
+    abort: () => agent.abort(),
+    clear: () => agent.reset(),
+    messages: () => agent.turns,
+    async setModel(name) {
+      if (!models.some(({ id }) => id === name)) throw new Error('no such model')
+      model = name
+    },
+    models: async () => models,
+    holdBack(isReady) {
+      ready = isReady
+    },
+    ...more,
+  }
+}
+
+const models: RpcModel[] = ['script-1', 'script-2'].map((id) => ({
+  id,
+  provider: 'scripted',
+  contextWindow: 1000,
+  maxOutput: 100,
+  reasoning: false,
+}))

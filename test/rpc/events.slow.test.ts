@@ -1,0 +1,166 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Validator } from '@cfworker/json-schema'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventLineSchema } from '../../src/rpc/event-line-schema.ts'
+import { type Desk, openDesk } from '../cli/cli-kit.ts'
+import { type MockService, type Step, startMockService } from './mock-service.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: lines are what these tests look into
+type Line = any
+
+let service: MockService
+beforeAll(async () => {
+  service = await startMockService()
+})
+afterAll(() => service.close())
+
+const validator = new Validator(eventLineSchema as object, '2020-12')
+
+/** Each line is one that the schema knows. */
+function linesOf(out: string): Line[] {
+  const lines: Line[] = out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  const wrong = lines.filter((line) => !validator.validate(line).valid)
+  expect(wrong).toEqual([])
+  return lines
+}
+
+const durable = (lines: readonly Line[]): Line[] => lines.filter((line) => line.durable === true)
+const makes: readonly Step[] = [{ call: 'shell', args: { command: 'echo made > made.txt' } }]
+
+/** Speaks to a process: waits for a line, then says something. */
+async function talk(desk: Desk, args: readonly string[], say: (line: Line) => object | string | 'end' | undefined) {
+  const running = desk.start(args)
+  let seen = 0
+  running.child.stdout.on('data', () => {
+    const complete = running.said.out.split('\n').slice(0, -1)
+    for (const text of complete.slice(seen)) {
+      seen++
+      const answer = say(JSON.parse(text))
+      if (answer === 'end') running.child.stdin.end()
+      else if (answer !== undefined)
+        running.child.stdin.write(`${typeof answer === 'string' ? answer : JSON.stringify(answer)}\n`)
+    }
+  })
+  const { code, out, err } = await running.ended
+  return { code, err, lines: linesOf(out) }
+}
+
+describe('libero run --events', () => {
+  test('says hello, then every event of the run as it is; the durable ones are numbered without gaps', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ say: 'Hello ' }, { say: 'there.' }])
+    const { code, out } = await desk.libero(['--events', '--prompt', 'hi'])
+    const [hello, ...rest] = linesOf(out)
+    expect(code).toBe(0)
+    expect(hello).toMatchObject({
+      type: 'hello',
+      lines: 1,
+      events: 1,
+      provider: 'mock',
+      model: 'mock-1',
+      cwd: desk.cwd,
+    })
+    expect(
+      rest
+        .filter(({ type }) => type === 'text')
+        .map(({ delta }) => delta)
+        .join(''),
+    ).toBe('Hello there.')
+    const numbers = durable(rest).map(({ seq }) => seq)
+    expect(numbers).toEqual(numbers.map((_, i) => hello.head + 1 + i))
+    expect(durable(rest).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'completed' })
+  })
+
+  test('who comes back with the last number gets exactly what was missed', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ say: 'one' }], [{ say: 'two' }])
+    const first = linesOf((await desk.libero(['--events', '--prompt', 'a'])).out)
+    const [{ session, head }] = first
+    const all = durable(first)
+    for (const cut of [head, all[2].seq, all.at(-1).seq]) {
+      const again = linesOf((await desk.libero(['--events', '--resume', session, '--after', String(cut)])).out)
+      expect(durable(again)).toEqual(all.filter(({ seq }) => seq > cut))
+    }
+  })
+
+  test('an approval is a request that the client answers', async () => {
+    const desk = openDesk(service.url)
+    service.play(makes, [{ say: 'Made.' }])
+    const { code, lines } = await talk(desk, ['--events', '--prompt', 'make it'], (line) => {
+      if (line.type === 'request') return { id: 'a', type: 'answer', request: line.request, value: true }
+      return line.durable && line.entry.type === 'run_ended' ? 'end' : undefined
+    })
+    expect(code).toBe(0)
+    const request = lines.find(({ type }) => type === 'request')
+    expect(request).toMatchObject({ kind: 'Approve', payload: { toolId: 'shell' } })
+    expect(request.payload.description).toContain('echo made > made.txt')
+    expect(lines).toContainEqual({ type: 'reply', command: 'answer', id: 'a', ok: true })
+    expect(lines).toContainEqual({ type: 'request_closed', request: request.request })
+    expect(readFileSync(join(desk.cwd, 'made.txt'), 'utf8')).toBe('made\n')
+  })
+
+  test('a no is told to the model, and an answer to nothing is an error', async () => {
+    const desk = openDesk(service.url)
+    service.play(makes, [{ say: 'Then not.' }])
+    const { code, lines } = await talk(desk, ['--events', '--prompt', 'make it'], (line) => {
+      if (line.type === 'hello') return { type: 'answer', request: 'none', value: true }
+      if (line.type === 'request') return { type: 'answer', request: line.request, reason: 'not here' }
+      return line.durable && line.entry.type === 'run_ended' ? 'end' : undefined
+    })
+    expect(code).toBe(0)
+    expect(lines).toContainEqual(
+      expect.objectContaining({ type: 'reply', ok: false, error: expect.stringContaining('no open request "none"') }),
+    )
+    expect(JSON.stringify(service.requests.at(-1).messages)).toContain('not here')
+    expect(existsSync(join(desk.cwd, 'made.txt'))).toBe(false)
+  })
+
+  test('with nobody left to answer it halts with 3', async () => {
+    const desk = openDesk(service.url)
+    service.play(makes)
+    const { code, out } = await desk.libero(['--events', '--prompt', 'make it'])
+    expect(code).toBe(3)
+    expect(durable(linesOf(out)).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'suspended' })
+  })
+
+  test('prompts come over stdin, one after another, and bad lines are answered', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ say: 'one' }], [{ say: 'two' }])
+    const stdin = [
+      '{"type":"prompt","message":"a","id":"1"}',
+      'nonsense',
+      '{"type":"prompt","message":"b","clientKey":"k"}',
+      '{"type":"dance"}',
+      '{"type":"prompt"}',
+      '',
+    ].join('\n')
+    const { code, out } = await desk.libero(['--events'], { stdin })
+    const lines = linesOf(out)
+    expect(code).toBe(0)
+    expect(lines.filter(({ type }) => type === 'reply').map(({ command, ok }) => `${command} ${ok}`)).toEqual([
+      'prompt true',
+      ' false',
+      'prompt true',
+      'dance false',
+      'prompt false',
+    ])
+    expect(durable(lines).filter(({ entry }) => entry.type === 'run_ended')).toHaveLength(2)
+  })
+
+  test('steering and abort reach the run under way', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ call: 'shell', args: { command: 'sleep 30' } }])
+    const { code, lines } = await talk(desk, ['--events', '--yolo', '--prompt', 'wait'], (line) => {
+      if (line.durable && line.entry.type === 'call_started')
+        return `{"type":"steer","message":"stop that"}\n{"type":"abort"}`
+      return line.durable && line.entry.type === 'run_ended' ? 'end' : undefined
+    })
+    expect(code).toBe(130)
+    expect(durable(lines).some(({ entry }) => entry.type === 'input' && entry.mode === 'steer')).toBe(true)
+    expect(durable(lines).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'aborted' })
+  })
+})

@@ -1,0 +1,68 @@
+import type { Agent } from '../../src/core/agent.ts'
+import type { Provider } from '../../src/core/provider.ts'
+import type { AgentHookMap, RunOptions } from '../../src/core/run.ts'
+import type { ToolDef } from '../../src/core/tool.ts'
+import { createAgent } from '../../src/create-agent.ts'
+import { type AgentEvent, followEvents } from '../../src/events/index.ts'
+import type { RunOutcome } from '../../src/rpc/host.ts'
+import { writeFrame, ZotProjection, type ZotProjectionOptions } from '../../src/rpc/index.ts'
+import { memoryExecution, type Step, scripted } from '../../src/testing/index.ts'
+import type { Frame } from './check-grammar.ts'
+
+export interface Plan {
+  readonly steps?: readonly Step[]
+  readonly provider?: Provider
+  readonly tools?: readonly ToolDef[]
+  readonly hooks?: (agent: Agent) => AgentHookMap
+  readonly options?: RunOptions
+  readonly aliases?: Record<string, string>
+  readonly projection?: ZotProjectionOptions
+}
+
+export interface Recorded {
+  readonly frames: Frame[]
+  readonly events: AgentEvent[]
+  readonly agent: Agent
+  readonly projection: ZotProjection
+  readonly outcome: RunOutcome
+}
+
+/** One run as zot's frames, read back from their lines, and as our own events. */
+export async function record(plan: Plan): Promise<Recorded> {
+  const agent = agentOf(plan)
+  const projection = new ZotProjection({ now: () => 0, ...plan.projection })
+  const frames: Frame[] = []
+  const events: AgentEvent[] = []
+  const put = (out: readonly object[]): void => void frames.push(...out.map(readBack))
+  followEvents(agent, (event) => {
+    events.push(event)
+    put(projection.take(event))
+  })
+  const outcome = await outcomeOf(agent, { prompt: 'go', ...plan.options, hooks: plan.hooks?.(agent) ?? {} })
+  put(projection.end(outcome))
+  return { frames, events, agent, projection, outcome }
+}
+
+export function agentOf({ steps = [], provider, tools = [], aliases }: Plan): Agent {
+  return createAgent({
+    provider: provider ?? scripted(...steps),
+    tools: Object.fromEntries(tools.map((one) => [one.spec.name, one])),
+    execution: memoryExecution(),
+    ...(aliases && { toolAliases: aliases }),
+  })
+}
+
+/** How a run ended, as a host tells it. */
+export async function outcomeOf(agent: Agent, options: RunOptions): Promise<RunOutcome> {
+  try {
+    const { status, stopReason } = await agent.run(options)
+    return { status, stopReason }
+  } catch (error) {
+    const { name, message } = error as Error
+    const status = name === 'AgentAbortedError' ? 'aborted' : 'error'
+    return { status, stopReason: status, error: message }
+  }
+}
+
+export const readBack = (frame: object): Frame => JSON.parse(writeFrame(frame)) as Frame
+export const typesOf = (frames: readonly { type: string }[]): string[] => frames.map(({ type }) => type)
