@@ -3,9 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { configSchema } from '../src/cli/setup/config-schema.ts'
 import { eventSchema } from '../src/events/schema.ts'
+import { eventLineSchema } from '../src/rpc/event-line-schema.ts'
 
 /** The schemas that are published, by file name, as the source has them. */
-export const schemas: Readonly<Record<string, object>> = { 'config.json': configSchema, 'events.json': eventSchema }
+export const schemas: Readonly<Record<string, object>> = {
+  'config.json': configSchema,
+  'event-lines.json': eventLineSchema,
+  'events.json': eventSchema,
+}
 
 /** Where they lie. How they are laid out is the formatter's business. */
 export const schemaFolder = fileURLToPath(new URL('../schemas/', import.meta.url))

@@ -3,6 +3,7 @@ import { messageOf } from '../core/errors.ts'
 import { wellFormed } from '../core/plain-json.ts'
 import type { Extension, Run, RunOptions } from '../core/run.ts'
 import type { ShownTurn } from '../core/transcript.ts'
+import type { Message } from '../core/turn.ts'
 import { shownMessages } from './compaction/compact.ts'
 import { asBytes, limitsOf } from './compaction/limits.ts'
 import { passagesOf } from './compaction/render.ts'
@@ -82,31 +83,28 @@ async function sumUp(run: Run, keep: number): Promise<string> {
   if (hooks.has('compaction:after'))
     await hooks.tell('compaction:after', { turnId: '', toSeq, ...sizes, isFallback: false })
   return text
+}
 
-  async function summaryOf(
-    run: Run,
-    old: readonly ShownTurn[],
-    messages: ReturnType<typeof shownMessages>,
-  ): Promise<string> {
-    const limits = await limitsOf(run, { model, messages, tools: run.tools.specs })
-    const most = Math.min(Math.max(Math.floor(limits.limit * 0.15), 2000), 24_000)
-    const previous = log.transcript.compaction ? textBefore(messages) : ''
-    const room = limits.hard === undefined ? limits.limit : limits.hard * 0.85 // the answer needs room, too
-    const task = { turnId: '', model, passages: passagesOf(old), previous, room, wanted: most * 0.7, most }
-    const why: { error?: unknown } = {}
-    const found = await summarise(listening(run, why), task)
-    if (found !== undefined) return wellFormed(found)
-    throw new Error(
-      why.error === undefined
-        ? 'the model gave no summary that can be used; the conversation is as it was'
-        : `no summary could be had: ${messageOf(why.error)}`,
-      { cause: why.error },
-    )
-  }
+async function summaryOf(run: Run, old: readonly ShownTurn[], messages: readonly Message[]): Promise<string> {
+  const { model, log } = run
+  const { limit, hard } = await limitsOf(run, { model, messages, tools: run.tools.specs })
+  const most = Math.min(Math.max(Math.floor(limit * 0.15), 2000), 24_000)
+  const previous = log.transcript.compaction ? textBefore(messages) : ''
+  const room = hard === undefined ? limit : hard * 0.85 // the answer needs room, too
+  const task = { turnId: '', model, passages: passagesOf(old), previous, room, wanted: most * 0.7, most }
+  const why: { error?: unknown } = {}
+  const found = await summarise(listening(run, why), task)
+  if (found !== undefined) return wellFormed(found)
+  throw new Error(
+    why.error === undefined
+      ? 'the model gave no summary that can be used; the conversation is as it was'
+      : `no summary could be had: ${messageOf(why.error)}`,
+    { cause: why.error },
+  )
 }
 
 /** The summary that stands for the time before, without its heading. */
-function textBefore([first]: ReturnType<typeof shownMessages>): string {
+function textBefore([first]: readonly Message[]): string {
   const text = first?.content.map((block) => (block.type === 'text' ? block.text : '')).join('\n') ?? ''
   return text.replace(summaryHeading, '').trim()
 }

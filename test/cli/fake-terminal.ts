@@ -32,7 +32,7 @@ export function fakeTerminal({
     const stream = new Writable({
       decodeStrings: false,
       write(chunk: string, _, done) {
-        said[name] += chunk
+        said[name] += Buffer.from(chunk).toString() // as bytes it can be no half of a character
         writes.push(chunk)
         done()
       },

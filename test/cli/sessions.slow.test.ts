@@ -115,6 +115,30 @@ describe('libero sessions list', () => {
     ])
   })
 
+  test('what is kept of the list holds no longer than it is true, and may be lost', async () => {
+    const desk = openHome()
+    const kept = join(desk.home, 'session-list.json')
+    const id = await desk.begun('Hello')
+    await desk.libero([])
+    expect(readFileSync(kept, 'utf8')).toContain('Hello')
+    expect(statSync(kept).mode & 0o777).toBe(0o600)
+    // It is believed as long as the session stays as it is ...
+    writeFileSync(kept, readFileSync(kept, 'utf8').replace('"Hello"', '"Kept"'))
+    expect((await desk.libero([])).out).toContain('Kept')
+    // ... and no longer.
+    await desk.with(async (store) => {
+      const { session } = await openSession(store, { cwd: desk.cwd, resume: id })
+      await createAgent({ provider: scripted('Again.'), session }).run({ prompt: 'More' })
+    })
+    expect((await desk.libero([])).out).toContain('2 turns  done  Hello')
+    for (const damage of ['', '{', '{"version":1}', '[]', readFileSync(kept, 'utf8').replace('"done"', '"mad"')]) {
+      writeFileSync(kept, damage)
+      expect((await desk.libero([])).out).toContain('2 turns  done  Hello')
+    }
+    await desk.libero(['delete', id, '--yes'])
+    expect(readFileSync(kept, 'utf8')).not.toContain('Hello')
+  })
+
   test('tells what runs elsewhere from what was interrupted', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { gate, type Reply } from './mock-service.ts'
-import { type Client, type Frame, isAlive, ofPrompt, order, service, startRpc } from './rpc-kit.ts'
+import { type Client, type Frame, isAlive, ofPrompt, order, service, startRpc, until } from './rpc-kit.ts'
 
 interface Aborted {
   readonly client: Client
@@ -67,7 +67,7 @@ describe('abort in every phase', () => {
     const results = frames.filter(({ type }) => type === 'tool_result')
     expect(results.map(({ is_error }) => is_error)).toEqual([true, true])
     const pid = Number(frames.find(({ type }) => type === 'tool_progress').text)
-    expect(isAlive(pid)).toBe(false)
+    await until(() => !isAlive(pid), 'the command is gone')
   })
 
   test('C017 when nothing is under way', async () => {

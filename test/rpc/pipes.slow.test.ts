@@ -169,7 +169,7 @@ describe('the ends of the pipes', () => {
     const pid = Number((await client.next('tool_progress')).text.split('\n')[0])
     client.child.stdout.destroy()
     expect(await client.exited).toBe(0)
-    expect(isAlive(pid)).toBe(false)
+    await until(() => !isAlive(pid), 'the command is gone')
     expect(client.stderr()).toBe('')
   })
 
@@ -203,7 +203,7 @@ describe('signals', () => {
     const pid = await sleeping(client)
     client.child.kill('SIGTERM')
     expect(await client.exited).toBe(143)
-    expect(isAlive(pid)).toBe(false)
+    await until(() => !isAlive(pid), 'the command is gone')
     expect(order(client.frames).slice(-2)).toEqual(['tool_result', 'done'])
     expect(mock.requests).toHaveLength(1)
   })

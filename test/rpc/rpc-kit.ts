@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
+import { checkGrammar } from './check-grammar.ts'
 import { type MockService, startMockService } from './mock-service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: frames are what tests look into
@@ -144,13 +145,15 @@ export async function service(): Promise<MockService> {
   return mock
 }
 
-/** `libero rpc` that asks this service. */
+/** `libero rpc` that asks this service. Whatever a test looks at, its frames keep the order they have to. */
 export function startRpc(
   mock: MockService,
   { args = [], provider = 'deepseek', ...options }: StartOptions = {},
 ): Client {
   const flags = ['--provider', provider, '--base-url', mock.url, '--api-key', 'sk-test', '--model', 'mock-1']
-  return start(['rpc', ...flags, ...args], options)
+  const client = start(['rpc', ...flags, ...args], options)
+  onTestFinished(() => expect(checkGrammar(client.frames, { isUnfinished: true })).toEqual([]))
+  return client
 }
 
 /** Waits until something is so; not for ever. */

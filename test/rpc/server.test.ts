@@ -414,23 +414,48 @@ describe('abort', () => {
     ])
   })
 
-  test.for(['prompt', 'compact'])('in the same breath as a %s stops it before it begins', async (type) => {
-    const agent = agentOf({ steps: ['never'] })
-    const frames = await converse(hostOf(agent), { type, id: '1', message: 'x' }, { type: 'abort', id: 'a' })
-    expect(short(frames)).toEqual(['abort a', `${type} 1`, 'done'])
-    expect(agent.turns).toEqual([])
+  test('in the same breath as the prompt stops it, sooner or later', async () => {
+    const frames = await converse(hostFor('never'), prompt('1'), { type: 'abort', id: 'a' })
+    expect(checkGrammar(frames)).toEqual([])
+    expect(frames.filter(({ type }) => type === 'done')).toHaveLength(1)
+    expect(typesOf(frames)).not.toContain('assistant_message')
   })
 
-  test('of a prompt behind a clear means the prompt', async () => {
-    const frames = await converse(
-      hostFor('never'),
-      { type: 'clear' },
-      prompt('1'),
-      { type: 'abort', id: 'a' },
-      { type: 'ping' },
-    )
-    expect(short(frames).filter((word) => word !== 'clear -')).toEqual(['abort a', 'ping -', 'prompt 1', 'done'])
-  })
+  test.for(['prompt', 'compact'])(
+    'of a %s that has to wait for a short command stops it before it begins',
+    async (type) => {
+      const asked: string[] = []
+      let release: () => void = () => {}
+      const host = hostOf(agentOf({}), {
+        models: () =>
+          new Promise((go) => {
+            release = () => go([])
+          }),
+        async prompt() {
+          asked.push('prompt')
+          return { status: 'completed', stopReason: 'end' }
+        },
+        async compact() {
+          asked.push('compact')
+          return 'a summary'
+        },
+      })
+      const client = new Client(host)
+      client.say(
+        { type: 'get_models', id: 'm' },
+        { type, id: '1', message: 'x' },
+        { type, id: '2', message: 'y' },
+        { type: 'abort', id: 'a' },
+      )
+      await client.answer('a')
+      release()
+      client.close()
+      await client.ended
+      const second = type === 'prompt' ? 'done' : 'compact_done'
+      expect(short(client.frames)).toEqual(['abort a', 'get_models m', `${type} 1`, 'done', `${type} 2`, second])
+      expect(asked).toEqual([type])
+    },
+  )
 
   test('a host that throws after an abort was aborted', async () => {
     let fail: (error: Error) => void = () => {}

@@ -6,6 +6,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { openWorkspace } from '../run/workspace.ts'
 import type { Config, LoadedConfig } from '../setup/config.ts'
+import { defaultTurns } from '../setup/defaults.ts'
 import { refusedRules } from '../setup/join-rules.ts'
 import { sessionsPath } from '../setup/open-store.ts'
 import { configKeys, namedSetting } from './keys.ts'
@@ -80,7 +81,7 @@ function defaults(io: Pick<Io, 'home' | 'userHome'>): Config {
     profile: 'build',
     context: 'process',
     sandbox: false,
-    maxTurns: 100,
+    maxTurns: defaultTurns,
     sessions: sessionsPath({}, io),
     mode: 'ask',
   }

@@ -78,6 +78,7 @@ function createDemoAgent(io: Io, { project, terminal, screen, session }: Stage):
     ...coding,
     provider: offline({ delayMs: isWatched ? 12 : 0 }),
     session,
+    system: `You are in ${project.root}.`,
     // The node that runs this runs the tests: none other has to be there.
     execution: createProcessContext({ cwd: project.root, env: { PATH: path } }),
     behavior: { maxTurns: 40, limits: { timeMs: longestMs } },

@@ -14,6 +14,7 @@ import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import type { ChosenModel } from '../setup/choose-model.ts'
 import type { Config } from '../setup/config.ts'
+import { defaultTurns } from '../setup/defaults.ts'
 import type { OpenedSession, OpenSessionOptions } from '../setup/open-session.ts'
 import { readSchema } from './read-schema.ts'
 import { systemPrompt } from './system-prompt.ts'
@@ -98,8 +99,6 @@ function wishOf({ provider, model }: RunValues): { provider?: string; model?: st
 
 const joined = (...texts: (string | undefined)[]): string | undefined =>
   texts.filter((text) => text !== undefined).join('\n\n') || undefined
-
-const defaultTurns = 100
 
 async function behaviorOf(values: RunValues, config: Config, cwd: string): Promise<Behavior> {
   const maxCost = smaller(numberOf(values['max-cost']), config.maxCost)

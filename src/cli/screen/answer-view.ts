@@ -32,16 +32,23 @@ export function createAnswerView(terminal: Terminal, out: AnswerOut): AnswerView
 /** In a pipe text is data: byte for byte what came, and a newline at its end. */
 function pipedAnswer(out: AnswerOut): AnswerView {
   let last = ''
+  /** Half a character cannot be written; the other half comes with the next delta. */
+  let half = ''
+  const push = (delta: string): void => {
+    const text = half + delta
+    half = isHalf(text) ? text.slice(-1) : ''
+    const whole = half === '' ? text : text.slice(0, -1)
+    if (whole === '') return
+    last = whole.at(-1)!
+    out.more(whole)
+  }
   const finish = (): void => {
-    if (last !== '' && last !== '\n') out.more('\n')
-    last = ''
+    if (half !== '') out.more(half)
+    if (last + half !== '' && last !== '\n') out.more('\n')
+    last = half = ''
   }
   return {
-    push(delta) {
-      if (delta === '') return
-      last = delta.at(-1)!
-      out.more(delta)
-    },
+    push,
     flush() {},
     finish,
     live: () => [],
@@ -50,6 +57,11 @@ function pipedAnswer(out: AnswerOut): AnswerView {
     },
     drop: finish,
   }
+}
+
+const isHalf = (text: string): boolean => {
+  const code = text.charCodeAt(text.length - 1)
+  return code >= 0xd800 && code < 0xdc00
 }
 
 /** Rendered lines longer than this tire the eye. */

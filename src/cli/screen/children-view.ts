@@ -23,10 +23,11 @@ interface Child {
 
 export function createChildrenView(paint: Paint, cwd: string): ChildrenView {
   const children = new Map<string, Child>()
+  let count = 0
   const of = ({ id, depth }: ChildEvent['child']): Child => {
     const known = children.get(id)
     if (known) return known
-    const child = { name: `agent ${children.size + 1}`, depth, does: 'begins', said: '' }
+    const child = { name: `agent ${++count}`, depth, does: 'begins', said: '' }
     children.set(id, child)
     return child
   }

@@ -27,6 +27,13 @@ describe('into a pipe', () => {
     expect(said.err).toBe('')
   })
 
+  test('a character that is torn in two is whole again', () => {
+    const { show, said, hint, turn } = stage({ tty: 'none' })
+    for (const delta of ['a\ud83d', '\ude00b']) show(hint({ type: 'text', turnId: 't1', attempt: 1, delta }))
+    show(turn('t1', 'a😀b'))
+    expect(said.out).toBe('a😀b\n')
+  })
+
   test('goes nothing else, whatever happens', () => {
     const { show, said, screen } = stage({ tty: 'none' })
     for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
@@ -73,9 +80,9 @@ describe('quiet', () => {
     const { show, said, screen } = stage({ tty, isQuiet: true })
     for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
     screen.notice('a notice', 'warning')
-    screen.end({ ...ending, stats: { ...ending.stats!, text: 'The answer.' } })
+    screen.end({ ...ending, stats: { ...ending.stats!, text: 'The answer.\n\nAll of it.' } })
     screen.close()
-    expect(said).toEqual({ out: 'The answer.\n', err: '' })
+    expect(said).toEqual({ out: 'The answer.\n\nAll of it.\n', err: '' })
   })
 })
 

@@ -46,7 +46,7 @@ export function createScreen(options: ScreenOptions): Screen {
 
 /** Says nothing until the end, and then the answer alone. */
 function quietScreen(terminal: Terminal): Screen {
-  const answer = createAnswerView(terminal, { block: terminal.answer, more: terminal.answer })
+  const answer = createAnswerView(terminal, createPrinter(terminal))
   return {
     show() {},
     notice() {},

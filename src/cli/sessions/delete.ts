@@ -6,6 +6,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { isBeingWritten } from './live-state.ts'
+import { openSummaries } from './summaries.ts'
 import { type SessionSummary, summarize } from './summary.ts'
 import { requireId, withStore } from './users-store.ts'
 
@@ -30,6 +31,8 @@ export async function remove({ values, words }: Deleting, io: Io): Promise<numbe
       await store.delete(id)
       io.err(`Deleted ${fullyVisible(id)}`)
     }
+    // What it was called is not kept either.
+    await (await openSummaries(store, io.home)).keep(await store.list())
     return exitCodes.done
   })
 }

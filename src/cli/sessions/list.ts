@@ -9,7 +9,8 @@ import { newestFirst } from './find-session.ts'
 import { liveState } from './live-state.ts'
 import { placeOf } from './place.ts'
 import { stateWords } from './state-words.ts'
-import { type SessionSummary, summarize } from './summary.ts'
+import { openSummaries } from './summaries.ts'
+import type { SessionSummary } from './summary.ts'
 import { ago } from './time-words.ts'
 import { withStore } from './users-store.ts'
 
@@ -24,7 +25,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
   const limit = limitOf(values.limit)
   const isAll = values.all === true
   const { shown, hasMore, others } = await withStore(io, (store) =>
-    newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd) }),
+    newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd), home: io.home }),
   )
   if (values.json) {
     io.out(JSON.stringify(shown, null, 2))
@@ -55,20 +56,28 @@ interface Newest {
 }
 
 /** Sessions in which nothing was said are no sessions for people. */
-async function newest(
-  store: SessionStore,
-  { limit, cwd }: { limit: number; cwd: string | undefined },
-): Promise<Newest> {
+async function newest(store: SessionStore, { limit, cwd, home }: Sought): Promise<Newest> {
+  const all = await store.list()
+  const summaries = await openSummaries(store, home)
   const shown: SessionSummary[] = []
   let others = 0
-  for (const info of newestFirst(await store.list())) {
-    const summary = await summarize(store, info).catch(() => damaged(info))
+  let hasMore = false
+  for (const info of newestFirst(all)) {
+    const summary = await summaries.of(info).catch(() => damaged(info))
     if (summary.state === 'empty') continue
     if (cwd !== undefined && summary.cwd !== cwd) others++
-    else if (shown.length === limit) return { shown, hasMore: true, others }
+    else if ((hasMore = shown.length === limit)) break
     else shown.push({ ...summary, state: await liveState(store, summary) })
   }
-  return { shown, hasMore: false, others }
+  await summaries.keep(all)
+  return { shown, hasMore, others }
+}
+
+interface Sought {
+  readonly limit: number
+  /** Where they were begun; anywhere without it. */
+  readonly cwd: string | undefined
+  readonly home: string
 }
 
 const damaged = ({
@@ -96,7 +105,7 @@ function table(
     one.updatedAt === undefined ? '' : ago(one.updatedAt, now),
     `${one.turns} ${one.turns === 1 ? 'turn' : 'turns'}`,
     stateWords[one.state],
-    one.title,
+    visibleName(one.title),
     ...(isAll ? [visibleName(one.cwd ?? '')] : []),
   ])
   const widths = [0, 1, 2, 3, ...(isAll ? [4] : [])].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
+import { isRecord } from '../../core/is-record.ts'
 import type { SessionInfo, SessionStore } from '../../core/store.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
-import { isRecord } from '../../core/is-record.ts'
+import { stateWords } from './state-words.ts'
 import { type SessionSummary, summarize } from './summary.ts'
 
 /** Summaries of sessions, of which those that did not change are not made again. */
@@ -51,7 +52,8 @@ interface Known {
 async function readKnown(path: string, place: string): Promise<Map<string, Known>> {
   try {
     const file: unknown = JSON.parse((await readTextIfThere(path)) ?? 'null')
-    if (!isRecord(file) || file.version !== version || file.place !== place || !Array.isArray(file.known)) return new Map()
+    if (!isRecord(file) || file.version !== version || file.place !== place || !Array.isArray(file.known))
+      return new Map()
     return new Map(file.known.filter(isKnown))
   } catch {
     return new Map()
@@ -61,5 +63,12 @@ async function readKnown(path: string, place: string): Promise<Map<string, Known
 function isKnown(pair: unknown): pair is [string, Known] {
   if (!Array.isArray(pair) || typeof pair[0] !== 'string' || !isRecord(pair[1])) return false
   const { head, summary } = pair[1]
-  return typeof head === 'number' && isRecord(summary) && summary.id === pair[0] && typeof summary.title === 'string' && typeof summary.state === 'string' && typeof summary.turns === 'number'
+  return (
+    typeof head === 'number' &&
+    isRecord(summary) &&
+    summary.id === pair[0] &&
+    typeof summary.title === 'string' &&
+    Object.hasOwn(stateWords, String(summary.state)) &&
+    typeof summary.turns === 'number'
+  )
 }

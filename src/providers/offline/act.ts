@@ -15,14 +15,14 @@ export interface Step {
 }
 
 /** The next step of a conversation: depends on nothing but what is given. */
-export function nextStep(conversation: Conversation, tools: readonly ToolSpec[]): Step {
+export function nextStep(conversation: Conversation, tools: readonly ToolSpec[], system = ''): Step {
   const { prompt, hasMedia, isFirst, isLost, deeds } = conversation
   if (isLost) return { text: lost }
   const unreadable = whyUnreadable(prompt, hasMedia)
   if (unreadable !== undefined) return { text: `${unreadable} ${notAModel}` }
   const requests = understand(prompt)
   if (deeds.length > 0 && requests.every(({ intent }) => intent === undefined)) return { text: lost }
-  const around: Surroundings = { conversation, can: (job) => isOffered(job, tools) }
+  const around: Surroundings = { conversation, can: (job) => isOffered(job, tools), folders: foldersIn(system) }
   const plan = inTurn(requests, around)
   let given = plan.next()
   for (const deed of deeds) {
@@ -54,6 +54,14 @@ function whyUnreadable(prompt: string, hasMedia: boolean): string | undefined {
   if (prompt.length > longestPrompt)
     return `Your message has ${prompt.length} characters, and I read no more than ${longestPrompt}; please say in a sentence what to do.`
   return undefined
+}
+
+/** A prompt mostly says where the agent is. */
+function foldersIn(system: string): string[] {
+  const found = [...system.slice(0, 20_000).matchAll(/(?<![\w/.])\/[\w@.+/-]{1,500}/g)].map(([path]) =>
+    path.replace(/[./]+$/, ''),
+  )
+  return [...new Set(found)].slice(0, 20).sort((a, b) => b.length - a.length)
 }
 
 /** Said once, in the first answer of a conversation, unless the answer says it anyway. */

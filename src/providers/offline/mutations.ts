@@ -9,24 +9,29 @@ export interface Mutation {
   readonly to: string
 }
 
-/** What is tried for a token, the likeliest first; a lower rank is tried earlier. */
-const swaps: readonly (readonly [token: string, other: string, rank: number])[] = [
-  [' - ', ' + ', 0],
-  [' + ', ' - ', 1],
-  [' <= ', ' < ', 0],
-  [' < ', ' <= ', 0],
-  [' >= ', ' > ', 0],
-  [' > ', ' >= ', 0],
-  [' === ', ' !== ', 1],
-  [' !== ', ' === ', 0],
-  [' == ', ' != ', 1],
-  [' != ', ' == ', 0],
-  [' && ', ' || ', 1],
-  [' || ', ' && ', 1],
-  [' * ', ' / ', 2],
-  [' / ', ' * ', 2],
-  [' -= ', ' += ', 0],
-  [' += ', ' -= ', 1],
+/** What is tried for a token; a lower rank is tried earlier. */
+type Swap = readonly [token: string, other: string, rank: number]
+
+const operators: readonly Swap[] = [
+  ['-', '+', 0],
+  ['+', '-', 1],
+  ['<=', '<', 0],
+  ['<', '<=', 0],
+  ['>=', '>', 0],
+  ['>', '>=', 0],
+  ['===', '!==', 1],
+  ['!==', '===', 0],
+  ['==', '!=', 1],
+  ['!=', '==', 0],
+  ['&&', '||', 1],
+  ['||', '&&', 1],
+  ['*', '/', 2],
+  ['/', '*', 2],
+  ['-=', '+=', 0],
+  ['+=', '-=', 1],
+]
+
+const words: readonly Swap[] = [
   ['true', 'false', 1],
   ['false', 'true', 1],
   ['Math.min', 'Math.max', 0],
@@ -34,7 +39,6 @@ const swaps: readonly (readonly [token: string, other: string, rank: number])[] 
   ['Math.floor', 'Math.ceil', 1],
   ['Math.ceil', 'Math.floor', 1],
   ['length - 1', 'length', 1],
-  ['= 1;', '= 0;', 1],
   ['i = 1', 'i = 0', 0],
   ['i = 0', 'i = 1', 2],
   ['return !', 'return ', 0],
@@ -54,16 +58,39 @@ export function mutationsOf(lines: readonly string[], near: ReadonlySet<number>)
     const isCode = !isComment && !/^\s*(?:\/\/|import\b|export \* |\*)/.test(before)
     if (before.includes('*/')) isComment = false
     if (!isCode) continue
-    const masked = withoutTexts(before)
-    for (const [from, to, rank] of swaps)
-      for (let at = masked.indexOf(from); at >= 0; at = masked.indexOf(from, at + from.length)) {
-        if (isInsideWord(masked, at, from)) continue
-        const after = before.slice(0, at) + to + before.slice(at + from.length)
-        const distance = near.has(line) ? 0 : 10
-        found.push({ mutation: { line, before, after, from: from.trim(), to: to.trim() }, rank: rank + distance })
-      }
+    const distance = near.has(line) ? 0 : 10
+    for (const { at, from, to, rank } of tokensIn(withoutTexts(before))) {
+      const after = before.slice(0, at) + to + before.slice(at + from.length)
+      found.push({ mutation: { line, before, after, from: from.trim(), to: to.trim() }, rank: rank + distance })
+    }
   }
   return found.sort((a, b) => a.rank - b.rank).map(({ mutation }) => mutation)
+}
+
+interface Token {
+  readonly at: number
+  readonly from: string
+  readonly to: string
+  readonly rank: number
+}
+
+function* tokensIn(text: string): Generator<Token> {
+  for (const { 0: run, index: at } of text.matchAll(/[-+*/<>=!&|]+/g)) {
+    const swap = operators.find(([token]) => token === run)
+    if (swap && isBetweenValues(text, at, run)) yield { at, from: run, to: swap[1], rank: swap[2] }
+  }
+  for (const [from, to, rank] of words)
+    for (let at = text.indexOf(from); at >= 0; at = text.indexOf(from, at + from.length))
+      if (!isInsideWord(text, at, from)) yield { at, from, to, rank }
+}
+
+/** A sign in front of a number and the brackets of a type are no operators. */
+function isBetweenValues(text: string, at: number, operator: string): boolean {
+  const before = text.slice(0, at)
+  const behind = text.slice(at + operator.length)
+  const isSpaced = before.endsWith(' ') && behind.startsWith(' ')
+  if (operator === '<' || operator === '>') return isSpaced
+  return isSpaced || (/[\w$)\]]$/.test(before) && /^[\w$([]/.test(behind))
 }
 
 /** Texts and what follows `//` are no code; they are blanked, so that places stay the same. */

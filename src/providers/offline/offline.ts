@@ -55,7 +55,7 @@ function replyTo(request: ModelRequest): ModelReply {
 function answerTo({ system, messages, tools, toolChoice }: ModelRequest): Step {
   if (typeof toolChoice === 'object') return forced(toolChoice.name, messages, tools)
   if (isSummaryRequest(system, messages)) return { text: condense(system, messages) }
-  return nextStep(conversationOf(messages), toolChoice === 'none' ? [] : tools)
+  return nextStep(conversationOf(messages), toolChoice === 'none' ? [] : tools, system)
 }
 
 /** A tool that must be called: its input is what was said last, where its shape takes a text. */

@@ -26,6 +26,8 @@ export type Plan = Generator<Ask, Ending, Deed>
 export interface Surroundings {
   readonly conversation: Conversation
   can(job: Job['do']): boolean
+  /** Folders that the model was told of; paths in them are shown without them. */
+  readonly folders: readonly string[]
 }
 
 export type PlanFor<Kind extends Intent['kind']> = (

@@ -100,9 +100,22 @@ test('texts, comments and imports are never changed', () => {
     '/* a < b',
     'c < d */',
     'isTrue(untrue)',
+    'f(-1, <T>x, a => b, i++)',
   ]
   expect(mutationsOf(lines, new Set()).map(({ line, after }) => [line, after])).toEqual([
     [2, `const s = "a - b" - 'c'`],
+  ])
+})
+
+test('operators are found with and without blanks around them', () => {
+  const lines = ['return a-b', 'if (a <= b) c = true', 'i < xs.length - 1']
+  expect(mutationsOf(lines, new Set([1])).map(({ after }) => after)).toEqual([
+    'if (a < b) c = true',
+    'if (a <= b) c = false',
+    'return a+b',
+    'i <= xs.length - 1',
+    'i < xs.length + 1',
+    'i < xs.length',
   ])
 })
 
@@ -117,6 +130,8 @@ test('what test runners print is read: places, how many failed, and where the pr
   const vitest =
     ' FAIL  src/a.test.ts > adds\n ❯ src/a.test.ts:6:10\n ❯ node_modules/x/y.js:1:1\n      Tests  2 failed | 3 passed (5)'
   expect(readTestOutput(vitest)).toEqual({ failed: 2, places: [{ path: 'src/a.test.ts', line: 6 }] })
+  const tap = "not ok 1 - adds\n  location: '/desk/shop/test/a.test.js:5:1'\n# fail 1"
+  expect(readTestOutput(tap, ['/desk/shop']).places).toEqual([{ path: 'test/a.test.js', line: 5 }])
   expect(importsOf('test/a.test.js', `import '../src/a.js'\nconst b = require("./b")`)).toEqual(['src/a.js', 'test/b'])
   expect(readTestOutput('a/'.repeat(50_000)).places).toEqual([])
 })

@@ -17,7 +17,7 @@ export const repair: PlanFor<'fix'> = function* ({ command: named }, around) {
   const before = endOf(first)
   if (before.exitCode === undefined) return failure(first, `run ${code(command)}`)
   if (before.exitCode === 0) return { says: 'The tests pass; there is nothing to fix.' }
-  let report = readTestOutput(before.output)
+  let report = readTestOutput(before.output, around.folders)
   const kept: string[] = []
   const tried = new Set<string>()
   let tries = 0
@@ -45,7 +45,7 @@ export const repair: PlanFor<'fix'> = function* ({ command: named }, around) {
       if ('says' in outcome) return outcome
       const { exitCode, output } = endOf(outcome)
       if (exitCode === 0) return { says: done([...kept, change], tries) }
-      const after = readTestOutput(output)
+      const after = readTestOutput(output, around.folders)
       if (isFewer(after, report)) {
         kept.push(change)
         better = { report: after, says: change }
@@ -191,5 +191,7 @@ function done(changes: readonly string[], tries: number): string {
 function gaveUp(tries: number, kept: readonly string[]): string {
   const left =
     kept.length === 0 ? 'The files are as they were.' : `I kept what mended some of the tests: ${kept.join(', and ')}.`
+  if (tries === 0)
+    return 'The tests fail, and I see nothing that a change of one token could mend; more than that I cannot do without a language model. I changed nothing.'
   return `The tests still fail. I tried ${counted(tries, 'small change')} of one token each and none of them helped; more than that I cannot do without a language model. ${left}`
 }

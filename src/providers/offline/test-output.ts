@@ -18,10 +18,11 @@ const mostRead = 40_000
 const mostPlaces = 30
 
 /** Reads what node:test, Vitest, Jest, Mocha and others print. */
-export function readTestOutput(output: string): TestReport {
+export function readTestOutput(output: string, folders: readonly string[] = []): TestReport {
   const text = output.length <= mostRead ? output : `${output.slice(0, mostRead / 2)}\n${output.slice(-mostRead / 2)}`
   const places = uniquePlaces(
     [...text.matchAll(placePattern)].map(([, path = '', line]) => ({ path, line: Number(line) })),
+    folders,
   )
   const failed = failedIn(text)
   return { ...(failed !== undefined && { failed }), places }
@@ -44,10 +45,13 @@ function failedIn(text: string): number | undefined {
   return undefined
 }
 
-function uniquePlaces(found: readonly Place[]): Place[] {
+function uniquePlaces(found: readonly Place[], folders: readonly string[]): Place[] {
   const own = found.filter(({ path }) => !path.includes('node_modules/'))
   const relative = own.map(({ path }) => path).filter((path) => !path.startsWith('/'))
-  const roots = new Set(own.flatMap(({ path }) => rootOf(path, relative)))
+  const roots = new Set([
+    ...own.flatMap(({ path }) => rootOf(path, relative)),
+    ...folders.map((folder) => `${folder}/`),
+  ])
   const seen = new Set<string>()
   const places: Place[] = []
   for (const { path, line } of own) {
