@@ -48,6 +48,8 @@ export interface Command<F extends Flags = Flags> {
   readonly about?: readonly string[]
   readonly flags?: F
   readonly examples?: readonly Example[]
+  /** A mistake in how it was called prints its help too. */
+  readonly helpsOnMistake?: true
   /** Commands of its own: `libero sessions list`. */
   readonly commands?: readonly Command[]
   /** Which of them it is where none is named. */

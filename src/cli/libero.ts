@@ -6,14 +6,14 @@ import type { Io } from './io.ts'
 
 /** `libero …`, whole. Resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
-  let name = 'run'
+  let command: Command | undefined
   try {
     const called = await whatIsMeant(args, io)
     if (typeof called === 'number') return called
-    name = called.command.name
-    return await perform(called.command, called.args, `libero ${name}`, io)
+    command = called.command
+    return await perform(command, called.args, `libero ${command.name}`, io)
   } catch (error) {
-    return await complain(error, name, io)
+    return await complain(error, command, io)
   }
 }
 
@@ -105,9 +105,11 @@ async function notThere({ name, commands: own = [] }: Command, asked: string | u
   )
 }
 
-async function complain(error: unknown, name: string, io: Io): Promise<number> {
+async function complain(error: unknown, command: Command | undefined, io: Io): Promise<number> {
   if (error instanceof UsageError) {
-    io.err(`libero: ${error.message}\nSee: libero ${name} --help`)
+    const path = `libero ${command?.name ?? 'run'}`
+    const help = command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
+    io.err(`libero: ${error.message}\n${help || `See: ${path} --help`}`)
     return error.exitCode
   }
   if (error instanceof CliError) {

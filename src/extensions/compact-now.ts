@@ -70,7 +70,7 @@ function cutOf(turns: readonly ShownTurn[], keep: number): number {
 
 /** One append: the log keeps everything, and results whose call is gone are not shown any more. */
 async function sumUp(run: Run, keep: number): Promise<string> {
-  const { hooks, log, provider, model } = run
+  const { hooks, log, provider } = run
   const turns = log.transcript.shownTurns(provider.meta.name)
   const cut = cutOf(turns, keep)
   const { seq: toSeq } = turns[cut - 1]!

@@ -22,10 +22,14 @@ export class WorkQueue {
     return true
   }
 
-  /** Puts something before all that waits. */
-  addNext(work: Work): void {
-    this.#waiting.unshift(itemOf(work))
+  /** The same, but next: right behind what is under way or about to begin. */
+  addNext(work: Work): boolean {
+    if (this.#waiting.length >= mostWaiting) return false
+    const isUnderWay = this.#active?.isQuiet === false
+    const at = isUnderWay ? 0 : this.#waiting.findIndex(({ state }) => !state.isQuiet) + 1
+    this.#waiting.splice(at, 0, itemOf(work))
     this.#start(work)
+    return true
   }
 
   /**

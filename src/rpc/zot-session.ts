@@ -104,7 +104,7 @@ export class ZotSession {
 
   #answer(command: Envelope, task: () => object | Promise<object>): void {
     if (this.#shortsWaiting >= mostShorts) {
-      this.refuse(command, 'too many commands wait; let some of them finish first')
+      this.refuse(command, tooMany)
       return
     }
     this.#shortsWaiting++
@@ -124,7 +124,7 @@ export class ZotSession {
       return run(state)
     }
     const isTaken = this.#work.add({ size, after: this.#shorts, run: start })
-    if (!isTaken) this.refuse(command, 'too many commands wait; let some of them finish first')
+    if (!isTaken) this.refuse(command, tooMany)
   }
 
   #prompt(command: Envelope): void {
@@ -172,21 +172,32 @@ export class ZotSession {
   /** While something is under way the conversation is emptied as soon as that has ended; for the client it is empty now. */
   #clear(command: Envelope): void {
     const waits = !this.#work.isIdle
-    const after = waits ? {} : { after: this.#shorts }
+    const cleared = Promise.withResolvers<void>()
+    const run = async (): Promise<void> => {
+      const problem = await this.#problemOf(() => this.#host.clear())
+      this.#clearsWaiting--
+      if (waits && problem !== undefined) this.#report(`The conversation could not be cleared: ${problem}`)
+      if (!waits && problem !== undefined) this.refuse(command, problem)
+      if (!waits && problem === undefined) this.#respond(command)
+      cleared.resolve()
+    }
+    const isTaken = this.#work.addNext({ size: 0, isQuiet: true, run, ...(!waits && { after: this.#shorts }) })
+    if (!isTaken) {
+      this.refuse(command, tooMany)
+      return
+    }
     this.#clearsWaiting++
-    const cleared = new Promise<void>((resolve) => {
-      const run = async (): Promise<void> => {
-        const problem = await this.#host.clear().then(() => undefined, messageOf)
-        this.#clearsWaiting--
-        if (waits && problem !== undefined) this.#report(`The conversation could not be cleared: ${problem}`)
-        if (!waits && problem !== undefined) this.refuse(command, problem)
-        if (!waits && problem === undefined) this.#respond(command)
-        resolve()
-      }
-      this.#work.addNext({ size: 0, isQuiet: true, run, ...after })
-    })
     if (waits) this.#respond(command)
-    else this.#shorts = this.#shorts.then(() => cleared)
+    else this.#shorts = this.#shorts.then(() => cleared.promise)
+  }
+
+  async #problemOf(task: () => Promise<void>): Promise<string | undefined> {
+    try {
+      await task()
+      return undefined
+    } catch (error) {
+      return messageOf(error)
+    }
   }
 
   #messages(): object[] {
@@ -210,6 +221,7 @@ export class ZotSession {
 }
 
 const mostShorts = 1000
+const tooMany = 'too many commands wait; let some of them finish first'
 
 function shownModel(model: Awaited<ReturnType<RpcHost['models']>>[number]): object {
   const { id, provider, contextWindow, maxOutput, reasoning } = model

@@ -308,6 +308,14 @@ describe('failures', () => {
   })
 })
 
+test('an event that belongs to another turn than the one under way is passed over', () => {
+  const projection = new ZotProjection()
+  const event = { durable: false, after: 0, n: 1 } as const
+  projection.take({ ...event, type: 'turn_started', turnId: 'b', step: 1 })
+  expect(projection.take({ ...event, type: 'text', turnId: 'a', attempt: 1, delta: 'late' })).toEqual([])
+  expect(projection.take({ ...event, type: 'turn_failed', turnId: 'a', stop: 'error', error: 'late' })).toEqual([])
+})
+
 describe('retries', () => {
   test('what was streamed cannot be unsent: the step goes on, and the message says what counts', async () => {
     const again: Step = [
@@ -330,6 +338,16 @@ describe('retries', () => {
     ])
     expect(of('assistant_message')[0]!.content).toMatchObject([{ text: 'whole' }, { args: { text: 'b' } }])
     expect(of('usage')).toHaveLength(2)
+  })
+
+  test('an attempt that was streamed and one that is not: the text that counts is streamed too', async () => {
+    const again: Step = [
+      { type: 'text', delta: 'half' },
+      { type: 'retry', attempt: 2, reason: 'overloaded' },
+      reply({ type: 'text', text: 'whole' }),
+    ]
+    const { of } = await play({ steps: [again] })
+    expect(of('text_delta').map(({ delta }) => delta)).toEqual(['half', 'whole'])
   })
 
   test('what the lost attempt cost is part of the usage', async () => {

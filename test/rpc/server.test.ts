@@ -169,6 +169,13 @@ describe('commands', () => {
     expect(agent.turns.map(({ content }) => content)).toMatchObject([[{ text: '2' }], [{ text: 'next' }]])
   })
 
+  test('C022 clear in the same breath as a prompt forgets that prompt too, and not the next one', async () => {
+    const agent = agentOf({ steps: ['one', 'two'] })
+    const frames = await converse(hostOf(agent), prompt('1'), { type: 'clear', id: 'c' }, prompt('2'))
+    expect(checkGrammar(frames)).toEqual([])
+    expect(agent.turns.map(({ content }) => content)).toMatchObject([[{ text: '2' }], [{ text: 'two' }]])
+  })
+
   test('a clear that fails is refused when idle, and reported when it comes too late to be answered', async () => {
     const clear = () => Promise.reject(new Error('disk full'))
     const [refused] = await converse(hostOf(agentOf({}), { clear }), { type: 'clear', id: 'c' })

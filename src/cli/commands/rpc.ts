@@ -38,6 +38,7 @@ export const command = defineCommand({
     },
     { line: 'libero rpc --provider deepseek --cwd ~/project --max-steps 40', says: 'As a program would start it' },
   ],
+  helpsOnMistake: true, // as programs that were written for zot expect
   async run({ values }, io) {
     // Before anything else is loaded: whatever that says must not get between the frames.
     const { ownStdout } = await import('../rpc/own-stdout.ts')

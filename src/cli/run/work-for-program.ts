@@ -1,5 +1,4 @@
-import type { Agent } from '../../core/agent.ts'
-import { AgentAbortedError, messageOf } from '../../core/errors.ts'
+import type { Writable } from 'node:stream'
 import { version } from '../../core/version.ts'
 import { durable, followEvents } from '../../events/events.ts'
 import type { EventsHost } from '../../rpc/event-server.ts'
@@ -8,66 +7,63 @@ import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { holdBack } from '../rpc/hold-back.ts'
+import { ownStdout } from '../rpc/own-stdout.ts'
+import { outcomeOf } from '../rpc/run-outcome.ts'
 import { watch } from './attend.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { runOptions } from './run-options.ts'
 
+interface Place {
+  readonly io: Io
+  readonly cwd: string
+}
+
 /** `libero run` with `--json` or `--events`: lines for a program on stdout, and no screen. */
-export async function workForProgram(
-  values: RunValues,
-  task: string | undefined,
-  { io, cwd }: { readonly io: Io; readonly cwd: string },
-): Promise<number> {
+export async function workForProgram(values: RunValues, task: string | undefined, { io, cwd }: Place): Promise<number> {
   if (values.json && task === undefined)
     throw new UsageError('there is no task; say it as in: libero --json "list the files here"')
+  const { frames, giveBack } = ownStdout(io)
   let opened: OpenedAgent | undefined
   const watching = watch(io, () => opened?.agent.abort(), io.err)
   try {
     opened = await openAgent(values, { io, cwd })
     for (const notice of opened.notices) io.err(notice)
-    const working = values.json
-      ? asFrames(values, task, opened, { io, cwd })
-      : overLines(values, task, opened, { io, cwd })
-    const exitCode = await watching.during(working)
+    const speak = values.json ? asFrames : asLines
+    const exitCode = await watching.during(speak(values, task, opened, { io, cwd, frames }))
     return watching.exitCode ?? exitCode
   } finally {
     await opened?.close()
     watching.close()
+    giveBack()
   }
 }
 
-async function asFrames(
-  values: RunValues,
-  task: string | undefined,
-  opened: OpenedAgent,
-  { io, cwd }: { readonly io: Io; readonly cwd: string },
-): Promise<number> {
+type Wire = Place & { readonly frames: Writable }
+
+async function asFrames(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
   const { runJson } = await import('../rpc/one-shot.ts')
-  const run = await runOptions(values, task, opened, cwd)
-  return runJson({ agent: opened.agent, run, stdout: io.stdout })
+  const run = await runOptions(values, task, opened, wire.cwd)
+  return runJson({ agent: opened.agent, run, stdout: wire.frames })
 }
 
-async function overLines(
-  values: RunValues,
-  task: string | undefined,
-  opened: OpenedAgent,
-  { io, cwd }: { readonly io: Io; readonly cwd: string },
-): Promise<number> {
+async function asLines(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
   const { serveEvents } = await import('../../rpc/event-server.ts')
   const last = await serveEvents({
-    host: hostOf(values, opened, cwd),
-    input: io.stdin as AsyncIterable<Uint8Array>,
-    output: io.stdout,
+    host: hostOf(values, opened, wire.cwd),
+    input: wire.io.stdin as AsyncIterable<Uint8Array>,
+    output: wire.frames,
     ...(task !== undefined ? { first: task } : isOpen(opened) && { first: true as const }),
     ...(values.after !== undefined && { after: Number(values.after) }),
   })
-  if (last?.error !== undefined) io.err(`libero: ${last.error}`)
+  if (last?.error !== undefined) wire.io.err(`libero: ${last.error}`)
   return last ? exitCodeOf(last) : exitCodes.done
 }
 
 /** A session that stopped in the middle goes on by itself. */
-const isOpen = ({ agent }: OpenedAgent): boolean =>
-  agent.log.transcript.turns.length > 0 && !agent.log.transcript.isAnswered
+function isOpen({ agent: { log } }: OpenedAgent): boolean {
+  return log.transcript.turns.length > 0 && !log.transcript.isAnswered
+}
 
 function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost {
   const { agent, authority, chosen, session } = opened
@@ -80,7 +76,7 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
     head: agent.log.head,
     replay: async (after) => (await opened.entries(after)).map(durable),
     follow: (listener) => followEvents(agent, listener),
-    run: async (message, clientKey) => {
+    async run(message, clientKey) {
       const options = await runOptions(values, message, opened, cwd)
       return outcomeOf(agent.run({ ...options, ...(clientKey !== undefined && { clientKey }) }))
     },
@@ -91,42 +87,26 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
       authority.attach({
         name: 'program',
         present(prompt) {
+          const { correlationId, kind, payload, expiresAt, signal } = prompt
           present({
-            ...prompt,
-            signal: prompt.signal,
-            respond: (answer) =>
-              prompt.respond(
-                'value' in answer
-                  ? { status: 'accepted', value: answer.value }
-                  : { status: 'rejected', reason: answer.reason },
-              ),
+            correlationId,
+            kind,
+            payload,
+            expiresAt,
+            signal,
+            respond: (answer) => prompt.respond(asAnswer(answer)),
           })
         },
       }),
-    holdBack(isReady) {
-      for (const moment of heldMoments) agent.hooks.hook(moment, () => isReady())
-    },
+    holdBack: (isReady) => void holdBack(agent, isReady),
   }
 }
 
-/** Each of these is awaited: whoever streams is held up while the reader is slow. */
-const heldMoments = [
-  'turn:before',
-  'stream:text',
-  'stream:thinking',
-  'stream:tool:args',
-  'turn:after',
-  'tool:after',
-] as const
+type Answered = { readonly value: unknown } | { readonly reason: string }
 
-async function outcomeOf(running: ReturnType<Agent['run']>): Promise<RunOutcome> {
-  try {
-    const { status, stopReason } = await running
-    return { status, stopReason }
-  } catch (error) {
-    if (error instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted' }
-    return { status: 'error', stopReason: 'error', error: messageOf(error) }
-  }
+function asAnswer(answer: Answered) {
+  if ('value' in answer) return { status: 'accepted', value: answer.value } as const
+  return { status: 'rejected', reason: answer.reason } as const
 }
 
 function exitCodeOf({ status, stopReason }: RunOutcome): number {

@@ -1,7 +1,7 @@
 import { visibleText } from '../../platform/visible-text.ts'
 import { createBlockStream, type Piece } from './markdown/block-stream.ts'
 import { createMarkdownRenderer } from './markdown/render-markdown.ts'
-import { span, wrapSpans } from './markdown/spans.ts'
+import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What the model says, on its way to stdout: as it is into a pipe, rendered block by block for a person. */
@@ -118,7 +118,7 @@ function renderedAnswer(terminal: Terminal, out: AnswerOut): AnswerView {
       // A line that fills the screen and more is wrapped from near its end.
       const lines = blocks.tail(most).map((line) => line.slice(-most * columns).trimEnd())
       while (lines.at(-1) === '') lines.pop()
-      return lines.flatMap((line) => wrapSpans([span(line, plain)], columns - 1)).slice(-most)
+      return lines.flatMap((line) => wrapLine(line, plain, columns - 1)).slice(-most)
     },
     get isPrinted() {
       return isPrinted

@@ -11,6 +11,7 @@ test.each([
   [{ pattern: '*.ts' }, '*.ts'],
   [{ url: 'https://a.test/' }, 'https://a.test/'],
   [{ level: 3, yes: true }, '{"level":3,"yes":true}'],
+  [{ mode: '\x9b2J' }, '{"mode":"\\x9b2J"}'],
   [{}, ''],
   [{ path: '\u202egpj.exe' }, '\\u202egpj.exe'],
 ])('%j is shown as %j', (input, title) => {

@@ -96,6 +96,14 @@ describe('live lines', () => {
     expect(writes[1]).toContain('x'.repeat(70))
   })
 
+  test('an unfinished block is shown as it is written, indented as it is, and wrapped to the screen', async () => {
+    const { show, writes, text, clock } = stage({ columns: 20 })
+    show(...text('```\n  if (a)\n    one two three four five'))
+    await clock.advance(40)
+    const lines = ['```', '  if (a)', '    one two three', '    four five']
+    expect(writes.at(-1)).toContain(lines.map((line) => `${line}\x1b[K`).join('\n'))
+  })
+
   test('a spinner turns only while something is under way, and no timer stays', async () => {
     const { show, writes, turn, fact, clock, screen } = stage()
     show(turn('t1', '', { c1: ['shell', { command: 'sleep 9' }] }))
@@ -153,6 +161,25 @@ describe('live lines', () => {
     show(turn('t1', '', calls as never))
     await clock.advance(100)
     expect(writes.at(-1)).toContain('and 45 more')
+  })
+})
+
+describe('an answer on a terminal', () => {
+  test('is rendered block by block, and what is unfinished when a call begins is finished with it', () => {
+    const { show, said, hint, text } = stage()
+    show(...text('# Head\n\nOne **two**'))
+    expect(said.out).toBe('Head\n')
+    show(hint({ type: 'tool_start', turnId: 't1', callId: 'c1', name: 'shell', displayName: 'shell' }))
+    expect(said.out).toBe('Head\n\nOne two\n')
+  })
+
+  test('UI-01 is harmless also where it is too long to be rendered', () => {
+    const { show, said, text, turn } = stage()
+    const long = `${'word '.repeat(5000)}\x1b[2J\x9b2J ${'word '.repeat(1000)}end`
+    show(...text(long), turn('t1', long))
+    expect(said.out).toContain('␛[2J\\x9b2J')
+    expect(said.out.match(/word/g)).toHaveLength(6000)
+    expect(said.out).toMatch(/word end\n$/)
   })
 })
 

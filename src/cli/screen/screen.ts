@@ -8,7 +8,7 @@ import { createCallsView } from './calls-view.ts'
 import { createChildrenView } from './children-view.ts'
 import { costLines, endingLine, type RunEnding } from './cost-lines.ts'
 import { createFrames, looseClock } from './frames.ts'
-import { span, wrapSpans } from './markdown/spans.ts'
+import { wrapLine } from './markdown/spans.ts'
 import { createPhaseView } from './phase-view.ts'
 import { createPrinter } from './printer.ts'
 import type { Terminal } from './terminal.ts'
@@ -102,7 +102,7 @@ function fullScreen({ terminal, cwd, openCalls = [], clock = looseClock }: Scree
   /** Sentences of our own, broken between words. */
   const print = (text: string, look: (text: string) => string): void => {
     const lines = text.split('\n')
-    printer.lines(isLively ? lines.flatMap((line) => wrapSpans([span(line, look)], columns() - 1)) : lines.map(look))
+    printer.lines(isLively ? lines.flatMap((line) => wrapLine(line, look, columns() - 1)) : lines.map(look))
   }
   const say = (text: string): void => {
     said += text

@@ -61,6 +61,7 @@ async function written(
 ): Promise<string> {
   if (format === 'jsonl') return (await import('./export-lines.ts')).exportLines(store, id, redactor)
   const story = await readStory(store, id, redactor)
-  if (format === 'html') return (await import('./page/story-page.ts')).storyPage(story)
+  if (format === 'html')
+    return (await import('./page/story-page.ts')).storyPage(story, { isRedacted: redactor !== undefined })
   return (await import('./markdown/story-markdown.ts')).storyMarkdown(story)
 }

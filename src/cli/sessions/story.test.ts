@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createAgent } from '../../create-agent.ts'
 import { createRedactor } from '../../platform/redact.ts'
+import { importSession } from '../../sessions/export.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSession } from '../../sessions/session.ts'
 import { call, scripted, tool } from '../../testing/index.ts'
@@ -107,6 +108,19 @@ test('SE-03 a secret that one place gives away is taken out of all, in every for
     expect(text).toContain('[REDACTED:')
   }
   expect(await exportLines(store, 's')).toContain(hidden)
+})
+
+test('SE-03 what an entry keeps beside itself is looked through too, and comes back under its new name', async () => {
+  const [store, there] = [createMemoryStore(), createMemoryStore()]
+  const session = await createSession({ store, id: 's' })
+  const blob = await store.blobs('s').put(new TextEncoder().encode(`the key is ${secret}`))
+  await session.open()
+  await session.log.append({ type: 'state', owner: 'results', value: { blob } })
+  await session.release()
+  await importSession(there, await exportLines(store, 's', createRedactor()))
+  const [entry] = await there.read('s')
+  const name = (entry as { value?: { blob?: string } }).value?.blob ?? ''
+  expect(new TextDecoder().decode(await there.blobs('s').get(name))).toBe('the key is [REDACTED:1]')
 })
 
 test('Markdown holds calls that unfold, and nothing in them ends their fences', async () => {

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
@@ -54,6 +64,15 @@ test('--continue goes on with the latest session that was begun in this folder',
   const { session, isNew, begunIn } = await openSession(store, { cwd, continue: true })
   expect([session.id, isNew, begunIn]).toEqual([latest.id, false, undefined])
   expect(session.turns).toHaveLength(2)
+})
+
+test('a folder is the same by whichever link one comes to it', async () => {
+  const real = realpathSync(mkdtempSync(join(folder, 'project-')))
+  const link = join(folder, 'link')
+  symlinkSync(real, link)
+  const one = await begun(link)
+  expect((await openSession(store, { cwd: real, continue: true })).session.id).toBe(one.id)
+  expect((await openSession(store, { cwd: link, continue: true })).begunIn).toBeUndefined()
 })
 
 test('--continue where nothing was begun says so, and what to do', async () => {

@@ -119,6 +119,7 @@ function fromConfig(name: string, { baseURL, model, apiKeyEnv }: ConfiguredProvi
         baseURL,
         defaultModel: model,
         envKeys: env,
+        prices: false, // no list knows it, and looking into one takes its time
         ...options,
       }),
   }

@@ -72,6 +72,26 @@ test('what does not help is taken back, and after six tries it gives up with the
   await agent.destroy()
 })
 
+test('what mends one of two tests is kept, and the other one is mended after it', async () => {
+  const both = source.replace('return a - b', 'return a + b')
+  const good = both.replace('return a + b', 'return a - b').replace(/(function add.*\n {2}return a) - b/, '$1 + b')
+  const execution = memoryExecution({
+    files: { 'src/sum.js': both, 'test/sum.test.js': `${testFile}subtract(3, 2)\n` },
+    exec(command) {
+      if (!command.includes('test')) return { exitCode: 127 }
+      const [subtract, add] = execution.files.get('/project/src/sum.js')!.match(/return a . b/g)!
+      const passed = Number(subtract === 'return a - b') + Number(add === 'return a + b')
+      const places = 'test at test/sum.test.js:7:1\ntest at test/sum.test.js:5:1\n'
+      return { stdout: `ℹ pass ${passed}\nℹ fail ${2 - passed}\n${places}`, exitCode: passed === 2 ? 0 : 1 }
+    },
+  })
+  const agent = createAgent({ ...coding, provider: offline(), execution })
+  const { text } = await agent.run({ prompt: 'fix the failing tests with `node --test`' })
+  expect(text).toMatch(/^The tests pass now\. I changed .* line \d of `src\/sum\.js`, and .* line \d of/)
+  expect(execution.files.get('/project/src/sum.js')).toBe(good)
+  await agent.destroy()
+})
+
 test('tests that pass are left alone', async () => {
   const { agent, runs, text } = project(() => true)
   expect((await agent.run({ prompt: 'fix the failing tests' })).text).toContain('nothing to fix')
@@ -129,7 +149,7 @@ test('what test runners print is read: places, how many failed, and where the pr
   })
   const vitest =
     ' FAIL  src/a.test.ts > adds\n ❯ src/a.test.ts:6:10\n ❯ node_modules/x/y.js:1:1\n      Tests  2 failed | 3 passed (5)'
-  expect(readTestOutput(vitest)).toEqual({ failed: 2, places: [{ path: 'src/a.test.ts', line: 6 }] })
+  expect(readTestOutput(vitest)).toEqual({ failed: 2, passed: 3, places: [{ path: 'src/a.test.ts', line: 6 }] })
   const tap = "not ok 1 - adds\n  location: '/desk/shop/test/a.test.js:5:1'\n# fail 1"
   expect(readTestOutput(tap, ['/desk/shop']).places).toEqual([{ path: 'test/a.test.js', line: 5 }])
   expect(importsOf('test/a.test.js', `import '../src/a.js'\nconst b = require("./b")`)).toEqual(['src/a.js', 'test/b'])

@@ -1,11 +1,11 @@
 import type { Deed } from './conversation.ts'
-import { linesOfFunctions, type Mutation, mutationsOf } from './mutations.ts'
+import type { Mutation } from './mutations.ts'
 import { type Ask, type Ending, failure, type PlanFor, type Surroundings } from './plan.ts'
-import { brief, code, counted, denialIn, endOf, fenced, fileIn } from './results.ts'
-import { importsOf, isTestFile, readTestOutput, spellings, type TestReport } from './test-output.ts'
+import { brief, code, counted, denialIn, endOf, fenced } from './results.ts'
+import { candidatesOf, type Source, sourcesOf } from './suspects.ts'
+import { readTestOutput, type TestReport } from './test-output.ts'
 
 const mostTries = 6
-const mostSources = 3
 
 /**
  * Mends a failing test by trying: runs the tests, changes one token in the code that the failing test imports, runs them
@@ -29,7 +29,7 @@ export const repair: PlanFor<'fix'> = function* ({ command: named }, around) {
         says: `The tests fail, but the output does not say in which file of this project:\n\n${fenced(tailOf(before.output))}`,
         isStuck: true,
       }
-    let better: { report: TestReport; says: string } | undefined
+    let better: TestReport | undefined
     for (const { source, mutation } of candidatesOf(sources)) {
       const key = `${source.path}:${mutation.line}:${mutation.after}`
       if (tried.has(key) || tries >= mostTries) continue
@@ -46,16 +46,16 @@ export const repair: PlanFor<'fix'> = function* ({ command: named }, around) {
       const { exitCode, output } = endOf(outcome)
       if (exitCode === 0) return { says: done([...kept, change], tries) }
       const after = readTestOutput(output, around.folders)
-      if (isFewer(after, report)) {
+      if (isBetter(after, report)) {
         kept.push(change)
-        better = { report: after, says: change }
+        better = after
         break
       }
       const undone = yield* undo(source, mutation)
       if (undone) return undone
     }
     if (!better) return { says: gaveUp(tries, kept), isStuck: true }
-    report = better.report
+    report = better
   }
 }
 
@@ -64,65 +64,6 @@ export function* testCommand({ can }: Surroundings): Generator<Ask, string, Deed
   if (!can('read')) return 'npm test'
   const deed = yield { say: 'I will see how this project runs its tests.', job: { do: 'read', path: 'package.json' } }
   return !deed.isError && /"test"\s{0,9}:\s{0,9}"/.test(deed.text) ? 'npm test' : 'node --test'
-}
-
-interface Source {
-  readonly path: string
-  readonly lines: readonly string[]
-  /** Lines that have to do with the failure, from 0. */
-  readonly near: ReadonlySet<number>
-}
-
-/** The files that the failing tests are about: those on the way to the failure, then those that the tests import. */
-function* sourcesOf({ places }: TestReport): Generator<Ask, Source[] | Ending, Deed> {
-  const testPlaces = places.filter(({ path }) => isTestFile(path))
-  const test = testPlaces[0]?.path
-  const wanted = places.filter(({ path }) => !isTestFile(path)).map(({ path }) => [path])
-  let names = new Set<string>()
-  if (test !== undefined) {
-    const deed = yield { say: `${code(test)} fails. I will read it.`, job: { do: 'read', path: test } }
-    if (denialIn(deed)) return failure(deed, `read ${code(test)}`)
-    const { lines } = fileIn(deed)
-    if (!deed.isError) wanted.push(...importsOf(test, lines.join('\n')).map(spellings))
-    names = namesNear(
-      lines,
-      testPlaces.filter(({ path }) => path === test).map(({ line }) => line - 1),
-    )
-  }
-  const sources: Source[] = []
-  for (const candidates of wanted) {
-    if (sources.length >= mostSources) break
-    for (const path of candidates) {
-      if (sources.some((source) => source.path === path)) break
-      const deed = yield { say: `I will read ${code(path)}, which it uses.`, job: { do: 'read', path } }
-      if (denialIn(deed)) return failure(deed, `read ${code(path)}`)
-      const { lines, isPart } = fileIn(deed)
-      if (deed.isError || isPart) continue
-      const near = linesOfFunctions(lines, names)
-      for (const one of places) if (one.path === path) near.add(one.line - 1)
-      sources.push({ path, lines, near })
-      break
-    }
-  }
-  return sources
-}
-
-/** What is called around the failing lines of a test. */
-function namesNear(lines: readonly string[], failing: readonly number[]): Set<string> {
-  const around = failing.flatMap((line) => lines.slice(Math.max(0, line - 2), line + 1))
-  return new Set(
-    around.flatMap((line) => [...line.slice(0, 400).matchAll(/([\w$]{1,100})\(/g)].map(([, name = '']) => name)),
-  )
-}
-
-function candidatesOf(sources: readonly Source[]): { source: Source; mutation: Mutation }[] {
-  const all = sources.map((source) => ({ source, mutations: mutationsOf(source.lines, source.near) }))
-  const isNear = ({ near }: Source, { line }: Mutation): boolean => near.has(line)
-  const flat = all.flatMap(({ source, mutations }) => mutations.map((mutation) => ({ source, mutation })))
-  return [
-    ...flat.filter(({ source, mutation }) => isNear(source, mutation)),
-    ...flat.filter(({ source, mutation }) => !isNear(source, mutation)),
-  ]
 }
 
 /** Changes a file and runs the tests: the result of the run, or why it came to nothing. */
@@ -179,8 +120,10 @@ function countOf(text: string, part: string): number {
   return count
 }
 
-const isFewer = (after: TestReport, before: TestReport): boolean =>
-  after.failed !== undefined && before.failed !== undefined && after.failed > 0 && after.failed < before.failed
+/** Fewer failures alone may only mean that a file could not be loaded at all. */
+const isBetter = (after: TestReport, before: TestReport): boolean =>
+  (after.failed ?? Number.POSITIVE_INFINITY) < (before.failed ?? 0) &&
+  (after.passed ?? 0) > (before.passed ?? Number.POSITIVE_INFINITY)
 
 const tailOf = (output: string): string => output.trimEnd().split('\n').slice(-10).join('\n').slice(-1500)
 

@@ -4,6 +4,7 @@ import { resolvePosix } from '../../core/posix-path.ts'
 export interface TestReport {
   /** Undefined where no known reporter counted them. */
   readonly failed?: number
+  readonly passed?: number
   /** Files of the project that are named with a line, those of tests first; paths as short as they can be told. */
   readonly places: readonly Place[]
 }
@@ -24,21 +25,30 @@ export function readTestOutput(output: string, folders: readonly string[] = []):
     [...text.matchAll(placePattern)].map(([, path = '', line]) => ({ path, line: Number(line) })),
     folders,
   )
-  const failed = failedIn(text)
-  return { ...(failed !== undefined && { failed }), places }
+  const failed = countIn(text, failures)
+  const passed = countIn(text, passes)
+  return { ...(failed !== undefined && { failed }), ...(passed !== undefined && { passed }), places }
 }
 
 /** A path with an ending, and a line: `src/a.test.ts:12:3`, `file:///p/a.js:7`. */
 const placePattern =
   /(?<![\w@.+/-])(?:file:\/\/)?((?:[\w@.+-]{0,100}\/){0,30}[\w@.+-]{1,100}\.(?:[cm]?[jt]sx?|py)):(\d{1,7})/g
 
-function failedIn(text: string): number | undefined {
-  for (const pattern of [
-    /^\s*(?:ℹ|#) fail (\d{1,6})\b/m,
-    /\bTests?:?\s{1,9}(\d{1,6}) failed\b/,
-    /\b(\d{1,6}) failing\b/,
-    /\b(\d{1,6}) failed\b/,
-  ]) {
+const failures = [
+  /^\s{0,20}(?:ℹ|#) fail (\d{1,6})\b/m,
+  /\bTests?:?\s{1,9}(\d{1,6}) failed\b/,
+  /\b(\d{1,6}) failing\b/,
+  /\b(\d{1,6}) failed\b/,
+]
+const passes = [
+  /^\s{0,20}(?:ℹ|#) pass (\d{1,6})\b/m,
+  /\bTests?:?\s{1,9}(?:\d{1,6} failed\s{0,9}[|,]\s{0,9})?(\d{1,6}) passed\b/,
+  /\b(\d{1,6}) passing\b/,
+  /\b(\d{1,6}) passed\b/,
+]
+
+function countIn(text: string, patterns: readonly RegExp[]): number | undefined {
+  for (const pattern of patterns) {
     const found = pattern.exec(text)
     if (found) return Number(found[1])
   }

@@ -1,5 +1,6 @@
 import type { Intent } from './intent.ts'
-import { isBareCommand, recognise } from './recognise.ts'
+import { recognise } from './recognise.ts'
+import { isBareCommand } from './recognise-run.ts'
 import { phraseOf, type Word } from './words.ts'
 
 /** One of the requests in a prompt; without an intent nobody knows what it means. */

@@ -47,6 +47,13 @@ export function plainly({ words }: Phrase): string {
   return words.map(({ plain, isQuoted }) => (isQuoted ? '…' : plain)).join(' ')
 }
 
+/** Whether one of these words is in it, unquoted. */
+export const has = ({ words }: Phrase, ...plains: string[]): boolean =>
+  words.some(({ plain }) => plains.includes(plain))
+
+/** Its first word: mostly the verb. */
+export const first = ({ words }: Phrase): string => words[0]?.plain ?? ''
+
 const closers: Readonly<Record<string, string>> = { '"': '"', "'": "'", '`': '`', '“': '”', '‘': '’', '«': '»' }
 
 /** Looks for quoted texts. A closing mark that was not found once is not looked for again, which keeps it linear. */

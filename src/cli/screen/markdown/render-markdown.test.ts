@@ -57,6 +57,10 @@ describe('blocks', () => {
     expect(shown('a <b>c</b>')).toEqual(['a <b>c</b>'])
   })
 
+  test('entities are the characters they stand for, but in code', () => {
+    expect(shown('a &amp; b &lt;c&gt; &#65; &nope; `&amp;`')).toEqual(['a & b <c> A &nope; &amp;'])
+  })
+
   test('a rule is a line', () => {
     expect(shown('---', 10)).toEqual(['──────────'])
   })

@@ -14,6 +14,15 @@ export function span(text: string, look: Look): Span {
   return { text: visibleText(text).replaceAll('\r', '').replaceAll('\t', ' '), look }
 }
 
+/** One line of foreign text in as many as it takes; blanks within it count, and what it is indented by stays. */
+export function wrapLine(text: string, look: Look, width: number): string[] {
+  const whole = span(text, look)
+  if (textWidth(whole.text) <= width) return [look(whole.text)]
+  const [indent = ''] = /^ */.exec(whole.text) ?? []
+  const kept = indent.length <= width / 2 ? indent : ''
+  return wrapSpans([whole], width - kept.length).map((line) => kept + line)
+}
+
 /** Ends a line. */
 export const lineBreak: Span = { text: '\n', look: (text) => text }
 

@@ -78,14 +78,14 @@ const info = { id: hostile, head: 1, createdAt: 0, updatedAt: 1000 }
 test('UI-05 UI-10 nothing that somebody else wrote becomes an element, wherever it stands', async () => {
   const child: ChildStory = { ...storyOf(info, worst()), callId: '2' }
   const lost: ChildStory = storyOf(info, worst())
-  const page = await storyPage(storyOf(info, worst(), [child, lost]))
+  const page = await storyPage(storyOf(info, worst(), [child, lost]), { isRedacted: true })
   expect(strangersIn(page)).toEqual([])
   expect(elementsIn(page).filter(({ name }) => name === 'img')).toHaveLength(3) // the one PNG of each of the three
   expect(page.match(/&lt;script&gt;/g)!.length).toBeGreaterThan(30)
 })
 
 test('UI-03 UI-05 UI-07 the page forbids itself scripts, and everything that is loaded', async () => {
-  const page = await storyPage(storyOf(info, worst()))
+  const page = await storyPage(storyOf(info, worst()), { isRedacted: true })
   const style = /<style>([\s\S]*?)<\/style>/.exec(page)![1]!
   const digest = createHash('sha256').update(style).digest('base64')
   const policy = `default-src 'none'; style-src 'sha256-${digest}'; img-src data:; base-uri 'none'; form-action 'none'`
@@ -101,6 +101,7 @@ test('UI-01 control characters can be seen, and bidi controls in what was done',
       info,
       entries(turn('user', text('a\x1b[2Jb')), turn('assistant', call('1', 'shell', { command: 'rm \u202eexe.txt' }))),
     ),
+    { isRedacted: true },
   )
   expect(page).toContain('a␛[2Jb')
   expect(page).toContain('rm \\u202eexe.txt')

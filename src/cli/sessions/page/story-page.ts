@@ -7,7 +7,7 @@ import { pageStyle } from './page-style.ts'
 import { storyParts } from './story-parts.ts'
 
 /** A session as one page that needs nothing else: no scripts, nothing is loaded, and its policy forbids both. */
-export async function storyPage(story: Story): Promise<string> {
+export async function storyPage(story: Story, { isRedacted }: { readonly isRedacted: boolean }): Promise<string> {
   const markdown = markdownThread()
   try {
     const title = shownExactly(story.title || story.id)
@@ -32,7 +32,7 @@ ${about.join('\n')}
 </header>
 <main>
 ${await storyParts(story, markdown)}</main>
-<footer>A session of Libero. What looked like a secret was taken out, remote images were not loaded.</footer>
+<footer>A session of Libero. Remote images were left out${isRedacted ? ', and so was what looked like a secret' : ''}.</footer>
 </body>
 </html>
 `
