@@ -11,6 +11,9 @@ export interface PseudoTerminal {
   text(): string
   /** All bytes that came. */
   readonly raw: string
+  /** What it made of the window's title. */
+  readonly titles: readonly string[]
+  readonly isAlternate: boolean
   type(keys: string): void
   resize(columns: number, rows: number): void
   /** Waits until the screen has it. */
@@ -34,9 +37,11 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
     cols,
     rows,
     cwd,
-    name: 'xterm-256color',
+    name: env.TERM ?? 'xterm-256color', // it has the last word on $TERM
     env: { PATH: process.env.PATH ?? '', HOME: cwd, TERM: 'xterm-256color', NODE_NO_WARNINGS: '1', ...env },
   })
+  const titles: string[] = []
+  screen.onTitleChange((title) => titles.push(title))
   let raw = ''
   let isOver = false
   child.onData((data) => {
@@ -69,6 +74,10 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
     get raw() {
       return raw
     },
+    titles,
+    get isAlternate() {
+      return screen.buffer.active.type === 'alternate'
+    },
     type: (keys) => child.write(keys),
     resize(columns, height) {
       screen.resize(columns, height)
@@ -89,4 +98,12 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
     ended,
   }
   return terminal
+}
+
+/** What is in it beside sequences of our own making: colours, frames, the cursor, pastes, and moves within live lines. */
+export function foreignIn(raw: string): string[] {
+  // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
+  const ours = /\x1b\[(?:\?(?:2026|2004|25|7)[hl]|[JK]|\d+A|[\d;]*m)|\r\n|\r(?=\x1b\[)/g
+  return raw.replace(ours, '').match(/[\x00-\x1f\x7f-\x9f].{0,10}/gs) ?? []
+  // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 }

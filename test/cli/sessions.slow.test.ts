@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { notePlace } from '../../src/cli/setup/note-place.ts'
 import { openSession, openStore } from '../../src/cli/setup/open-session.ts'
 import type { Session, SessionStore } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
@@ -45,7 +46,7 @@ function openHome(): Home {
     begun: (prompt, where = cwd) =>
       self.with(async (store) => {
         const { session } = await openSession(store, { cwd: where })
-        await createAgent({ provider: scripted('Hello.'), session }).run({ prompt })
+        await createAgent({ provider: scripted('Hello.'), session, extensions: [notePlace(where)] }).run({ prompt })
         return session.id
       }),
   }
@@ -56,7 +57,7 @@ function openHome(): Home {
 function waiting({ with: using, home, cwd }: Home): Promise<string> {
   return using(async (store) => {
     const { session } = await openSession(store, { cwd })
-    await agentOf(session, home, [call('1', 'shell', { command: 'rm -rf build\u202e' })], 'Deleted.').run({
+    await agentOf(session, { home, cwd }, [call('1', 'shell', { command: 'rm -rf build\u202e' })], 'Deleted.').run({
       prompt: 'Clean up',
     })
     return session.id
@@ -65,11 +66,12 @@ function waiting({ with: using, home, cwd }: Home): Promise<string> {
 
 function agentOf(
   session: Session,
-  home: string,
+  { home, cwd }: Pick<Home, 'home' | 'cwd'>,
   ...script: Parameters<typeof scripted>
 ): ReturnType<typeof createAgent> {
   const tools = { shell: tool('shell', () => 'gone') }
-  return createAgent({ provider: scripted(...script), session, tools, authority: { home, mode: 'ask' } })
+  const extensions = [notePlace(cwd)]
+  return createAgent({ provider: scripted(...script), session, tools, extensions, authority: { home, mode: 'ask' } })
 }
 
 describe('libero sessions list', () => {
@@ -208,7 +210,7 @@ describe('libero sessions answer', () => {
     expect([again.code, again.err]).toEqual([1, `Session ${id} waits for nothing\n`])
     await desk.with(async (store) => {
       const session = await loadSession(store, id)
-      expect((await agentOf(session, desk.home, 'Deleted.').run()).text).toBe('Deleted.')
+      expect((await agentOf(session, desk, 'Deleted.').run()).text).toBe('Deleted.')
     })
     expect((await desk.libero(['show', id])).out).toContain('Allowed by user')
   })
@@ -220,7 +222,7 @@ describe('libero sessions answer', () => {
     expect(given.err).toContain('Refused: shell (1)')
     const said = await desk.with(async (store) => {
       const session = await loadSession(store, id)
-      await agentOf(session, desk.home, 'I left it.').run()
+      await agentOf(session, desk, 'I left it.').run()
       return texts(session.turns)
     })
     expect(said.join('\n')).toContain('keep it')

@@ -15,6 +15,7 @@ import type { Io } from '../io.ts'
 import type { ChosenModel } from '../setup/choose-model.ts'
 import type { Config } from '../setup/config.ts'
 import { defaultTurns } from '../setup/defaults.ts'
+import { notePlace } from '../setup/note-place.ts'
 import type { OpenedSession, OpenSessionOptions } from '../setup/open-session.ts'
 import { readSchema } from './read-schema.ts'
 import { systemPrompt } from './system-prompt.ts'
@@ -67,7 +68,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     behavior: { ...preset.behavior, ...behavior },
     execution,
     authority,
-    extensions: [layers],
+    extensions: [layers, notePlace(cwd)],
     ...(kept && { session: kept.session }),
   })
   return {

@@ -18,6 +18,7 @@ import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { scripted } from '../../testing/index.ts'
 import { CliError } from '../cli-error.ts'
+import { notePlace } from './note-place.ts'
 import { openSession, openStore, sessionsPath, titleOf } from './open-session.ts'
 import { newSessionId } from './session-id.ts'
 
@@ -32,7 +33,7 @@ beforeEach(() => {
 
 async function begun(where: string, says = 'Hello.'): Promise<Session> {
   const { session } = await openSession(store, { cwd: where })
-  await createAgent({ provider: scripted('Hi.'), session }).run({ prompt: says })
+  await createAgent({ provider: scripted('Hi.'), session, extensions: [notePlace(where)] }).run({ prompt: says })
   return session
 }
 
@@ -49,6 +50,8 @@ test('a new session has an id that can be typed, and remembers where it was begu
   const { session, isNew } = await openSession(store, { cwd })
   expect(isNew).toBe(true)
   expect(session.id).toMatch(/^(?:[a-z][aeiou]){3}-(?:[a-z][aeiou]){3}$/)
+  expect(await store.list()).toEqual([]) // there is nothing to keep yet
+  await createAgent({ provider: scripted('Hi.'), session, extensions: [notePlace(cwd)] }).run({ prompt: 'Hello.' })
   expect((await loadSession(store, session.id)).log.transcript.states.get('cli')).toEqual({ cwd })
 })
 

@@ -37,14 +37,14 @@ export interface OpenedSession {
   readonly begunIn?: string
 }
 
-/** The session that a run works in: a new one, or one that was begun before. Nobody else writes it, as far as one can know. */
+/** The session that a run works in: a new one, which is in the store from its first run on, or one that was begun before. Nobody else writes it, as far as one can know. */
 export async function openSession(
   store: SessionStore,
   wish: SessionWish,
   { pick }: OpenSessionOptions = {},
 ): Promise<OpenedSession> {
   const id = await wantedId(store, wish, pick)
-  if (id === undefined) return { session: await beginSession(store, wish.cwd), isNew: true }
+  if (id === undefined) return { session: await createSession({ store, id: newSessionId() }), isNew: true }
   const found = await loadSession(store, id)
   const session = wish.fork ? await forkSession(found, wish.cwd) : found
   if (!wish.fork) await checkFree(session, wish)
