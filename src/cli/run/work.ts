@@ -67,6 +67,7 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen } = opened
     if (!values.quiet) screen.notice(`${chosen.name} ${chosen.model} (${chosen.why})`)
+    screen.expect(agent.log.transcript.openCalls)
     followEvents(agent, (event) => screen.show(event))
     const runTask = async (prompt: string | undefined): Promise<number> => {
       const outcome = await watching.over(agent.run(await runOptions(values, prompt, opened!, cwd)))

@@ -11,6 +11,8 @@ import { cutToWidth, textWidth } from './text-width.ts'
 
 /** The calls of an agent: those under way as live lines, each that ended as lines that stay. */
 export interface CallsView {
+  /** Calls that an earlier run left open; their results are told without their names. */
+  expect(calls: readonly ToolCallBlock[]): void
   /** What is to be printed now. */
   show(event: ShownEvent): string[]
   /** A line for each call under way, and one for what it last said. */
@@ -33,8 +35,6 @@ export interface CallsOptions {
   readonly cwd: string
   now(): number
   columns(): number
-  /** Calls that an earlier run left open. */
-  readonly open?: readonly ToolCallBlock[]
 }
 
 interface Call {
@@ -50,14 +50,13 @@ interface Call {
   isWaiting?: true
 }
 
-export function createCallsView({ paint, cwd, now, columns, open = [] }: CallsOptions): CallsView {
+export function createCallsView({ paint, cwd, now, columns }: CallsOptions): CallsView {
   const calls = new Map<string, Call>()
 
   const add = ({ id, name, input }: ToolCallBlock, at?: number): void => {
     const shown = calls.get(id)?.name ?? shownName(name)
     calls.set(id, { name: shown, title: callTitle(input, cwd), since: now(), ...(at !== undefined && { at }) })
   }
-  for (const call of open) add(call)
 
   const entry = (one: LogEntry): string[] => {
     switch (one.type) {
@@ -119,6 +118,9 @@ export function createCallsView({ paint, cwd, now, columns, open = [] }: CallsOp
   }
 
   return {
+    expect(open) {
+      for (const call of open) add(call)
+    },
     show(event) {
       if (event.durable) return entry(event.entry)
       if (event.type === 'tool_start') {

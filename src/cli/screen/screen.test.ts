@@ -5,11 +5,11 @@ import type { AgentEvent } from '../../events/events.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScreen, type RunEnding, type ScreenOptions } from './screen.ts'
 
-function stage(options: FakeTerminalOptions & Partial<Pick<ScreenOptions, 'isQuiet' | 'openCalls'>> = {}) {
-  const { isQuiet = false, openCalls = [], ...rest } = options
+function stage(options: FakeTerminalOptions & Partial<Pick<ScreenOptions, 'isQuiet'>> = {}) {
+  const { isQuiet = false, ...rest } = options
   const fake = fakeTerminal({ env: { NO_COLOR: '1' }, ...rest })
   const clock = fakeClock()
-  const screen = createScreen({ terminal: fake.terminal, cwd: '/desk/project', isQuiet, openCalls, clock })
+  const screen = createScreen({ terminal: fake.terminal, cwd: '/desk/project', isQuiet, clock })
   const show = (...events: AgentEvent[]): void => {
     for (const event of events) screen.show(event)
   }
@@ -223,10 +223,8 @@ describe('results', () => {
   })
 
   test('a call that an earlier run left open has its name', () => {
-    const { show, said, fact } = stage({
-      tty: 'none',
-      openCalls: [{ type: 'tool_call', id: 'old', name: 'shell', input: { command: 'make' } }],
-    })
+    const { screen, show, said, fact } = stage({ tty: 'none' })
+    screen.expect([{ type: 'tool_call', id: 'old', name: 'shell', input: { command: 'make' } }])
     show(fact({ type: 'call_result', callId: 'old', outcome: 'done', output: 'made' }))
     expect(said.err).toBe('✓ shell make  made\n')
   })

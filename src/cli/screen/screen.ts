@@ -17,6 +17,8 @@ export type { RunEnding } from './cost-lines.ts'
 
 /** What a person sees of a run. Fed by `followEvents`; everything of the answer goes to stdout, all else to stderr. */
 export interface Screen {
+  /** Calls that an earlier run of the session left open; their results are told without their names. */
+  expect(calls: readonly ToolCallBlock[]): void
   show(event: AgentEvent): void
   /** Something to know that is no event: what settings were left out, which model was chosen. */
   notice(text: string, kind?: 'info' | 'warning'): void
@@ -35,8 +37,6 @@ export interface ScreenOptions {
   readonly cwd: string
   /** Only the final answer, once, and nothing on stderr but errors. */
   readonly isQuiet?: boolean
-  /** Calls that an earlier run of the session left open; their results are told without their names. */
-  readonly openCalls?: readonly ToolCallBlock[]
   readonly clock?: Clock
 }
 
@@ -48,6 +48,7 @@ export function createScreen(options: ScreenOptions): Screen {
 function quietScreen(terminal: Terminal): Screen {
   const answer = createAnswerView(terminal, createPrinter(terminal))
   return {
+    expect() {},
     show() {},
     notice() {},
     end({ stats }) {
@@ -60,10 +61,10 @@ function quietScreen(terminal: Terminal): Screen {
   }
 }
 
-function fullScreen({ terminal, cwd, openCalls = [], clock = looseClock }: ScreenOptions): Screen {
+function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Screen {
   const { paint, isLively } = terminal
   const columns = (): number => (isLively ? terminal.columns : unknownWidth)
-  const calls = createCallsView({ paint, cwd, now: clock.now, columns, open: openCalls })
+  const calls = createCallsView({ paint, cwd, now: clock.now, columns })
   const children = createChildrenView(paint, cwd)
   const phase = createPhaseView(paint)
   /** What was streamed of this turn; the turn itself says whether that was all. */
@@ -160,6 +161,7 @@ function fullScreen({ terminal, cwd, openCalls = [], clock = looseClock }: Scree
   }
 
   return {
+    expect: calls.expect,
     show(event) {
       if (isClosed) return
       if (!event.durable && event.type === 'child') children.show(event)
