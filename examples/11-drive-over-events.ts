@@ -20,18 +20,17 @@ const exited = new Promise((resolve) => child.once('close', resolve))
 const say = (command: EventCommand) => child.stdin.write(`${JSON.stringify(command)}\n`)
 
 say({ type: 'prompt', message: 'replace teh with the in notes.md' })
-let text = ''
 for await (const json of createInterface(child.stdout)) {
   const line: EventLine = JSON.parse(json)
   if ('durable' in line) {
-    if (!line.durable && line.type === 'text') text += line.delta
+    if (!line.durable && line.type === 'text') process.stdout.write(line.delta)
+    if (line.durable && line.entry.type === 'turn' && line.entry.turn.role === 'assistant') console.log()
     if (line.durable && line.entry.type === 'run_ended') child.stdin.end() // it ends when nothing more can come
   } else if (line.type === 'request') {
     console.log('May it?', line.payload.description)
     say({ type: 'answer', request: line.request, value: true })
   }
 }
-console.log(text)
 console.log('exit code', await exited)
 console.log(await readFile(join(cwd, 'notes.md'), 'utf8'))
 await rm(cwd, { recursive: true })

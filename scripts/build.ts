@@ -48,7 +48,14 @@ async function bundleInto(dist: string): Promise<void> {
     chunkFileNames: 'chunks/[name].js',
     // Readers have the source; the types keep their comments.
     comments: false,
-    codeSplitting: { groups: [{ name: 'engine', test: engine }], includeDependenciesRecursively: false },
+    codeSplitting: {
+      groups: [
+        { name: 'cli', test: cli },
+        { name: 'engine', test: engine },
+        { name: 'work', test: work },
+      ],
+      includeDependenciesRecursively: true,
+    },
   })
   await bundle.close()
 }
@@ -56,6 +63,13 @@ async function bundleInto(dist: string): Promise<void> {
 /** What whoever loads the root needs in any case: one file instead of a hundred. */
 const engine =
   /\/src\/core\/|\/sessions\/(session|memory-store|stores)\.ts|\/interop\/(anthropic|detect|fields|openai)\.ts|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
+
+/** What every command needs, and those who only ask for help or the version must not load more than that for. */
+const cli = /\/src\/(cli\/(cli-error|command|exit-codes|help|libero|parse)|core\/(nearest|version)|platform\/visible-text)\.ts$/
+
+/** What a run at a terminal imports when it comes to it, for the same reason: these, and what they import at once. */
+const work =
+  /\/src\/(cli\/run\/(work|open-agent|read-task|run-options)|cli\/setup\/(config|choose-model|open-session|note-place)|authority\/(authority|trust\/(enter-project|trust-list))|layers\/layered-tools|presets\/profiles|execution\/process|sessions\/(sqlite-store|stored-session)|create-agent|extensions\/(read-tracking|summary-compaction)|providers\/(services\/openai-compat|wires\/openai-chat|exchange|catalogue)|platform\/http-node)\.ts$/
 
 /** Each subpath of the package, and the command line, by where its code goes. */
 function entries(): Record<string, string> {

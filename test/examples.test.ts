@@ -73,6 +73,14 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     '3 deny user said no: not today',
     'I looked, and left it at that.',
   ],
+  '11-drive-over-events.ts': [
+    'I will replace `teh` with `the` in `notes.md`.',
+    'May it? Allow edit?',
+    'does: fs.read notes.md; fs.write notes.md',
+    'Done. Edited notes.md (1 replacement, line 1).',
+    'exit code 0',
+    'Remember the milk.',
+  ],
 }
 
 describe('examples', () => {
@@ -97,25 +105,28 @@ describe('examples', () => {
 })
 
 describe('npm start', () => {
+  // The word makes it the demo also where there is a key, or a local model.
   test('shows a whole run, and no escape codes where no terminal is', async () => {
-    const { code, stdout, stderr } = await run(scripts.start)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout).not.toContain('\u001b')
+    const { code, stdout, stderr } = await run(`${scripts.start} demo`)
+    expect(code).toBe(0)
+    expect(stdout + stderr).not.toContain('\u001b')
 
-    const files = readdirSync(join(root, 'docs/decisions'))
-    const lines: (string | RegExp)[] = [
-      /^libero\b/,
-      /^you +Which decision in docs\/decisions is the longest, and what is it about\?$/,
-      /^model +1 I will look at the folder first\.$/,
-      /^ +✓ list_files\(docs\/decisions\) /,
-      new RegExp(`^model +2 ${files.length} files\\.`),
-      ...files.map(() => /^ +✓ count_words\(docs\/decisions\/.*\.md\) /),
-      /^model +3 The longest one has \d+ words: “.+”\.$/,
-      /^3 turns, 30 tokens in, 15 out, \d+ ms\.$/,
-      `The session holds 6 turns in ${files.length + 10} log entries.`,
-      /^Next: npm run example examples\/01-hello\.ts/,
+    const about: (string | RegExp)[] = [
+      /^libero demo\b/,
+      'you › Find the failing test and fix it, with `node --test`.',
+      /^✗ shell node --test +exit 1$/,
+      '? Allow edit?',
+      /^✓ allowed once: edit src\/cart\.js \(answered by the demo/,
+      '  -  return whole + rebate',
+      '  +  return whole - rebate',
+      /^✓ shell node --test /,
+      /^6 turns · .* · \$0 · /,
+      'What changed',
+      /^The session had \d+ entries in SQLite/,
+      'Try next',
     ]
-    expect(firstMissing(stdout, lines), stdout).toBeUndefined()
+    expect(firstMissing(stderr, about), stderr).toBeUndefined()
+    expect(firstMissing(stdout, [/^The tests pass now\./]), stdout).toBeUndefined()
   })
 })
 

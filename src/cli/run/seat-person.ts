@@ -7,6 +7,7 @@ import { readLine } from '../screen/read-line.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
 import type { SessionSummary } from '../sessions/summary.ts'
+import { holdKeyboard } from './hold-keyboard.ts'
 import { interactWith } from './interact-with.ts'
 
 /** The person at the terminal, with everything they can be asked. */
@@ -23,23 +24,31 @@ export function seatPerson(options: {
   readonly keyboard: Keyboard
   readonly screen: Screen
   readonly onInterrupt: () => void
+  readonly suspend: () => Promise<void>
+  readonly isForeground: () => boolean
 }): Seat {
   const { terminal, keyboard } = options
-  const interactor = createPerson(options)
+  // Where the answer goes elsewhere, a pager for one, somebody else may want the keys.
+  const held = terminal.isAnswerShown ? holdKeyboard(options) : undefined
+  const interactor = createPerson({ ...options, ...(held && { screen: held.screen }) })
+  const ask = async (initial: string): Promise<string | undefined> => {
+    try {
+      const task = await readLine(terminal, keyboard, { prompt: 'you › ', initial, escapeSays: 'end' })
+      if (task !== undefined) terminal.line(`${terminal.paint.cyan('you ›')} ${visibleText(task)}`)
+      return task
+    } catch (error) {
+      if (error instanceof DialogClosed) return undefined
+      throw error
+    }
+  }
   return {
     interactor,
-    async ask() {
-      try {
-        const task = await readLine(terminal, keyboard, { prompt: 'you › ', escapeSays: 'end' })
-        if (task !== undefined) terminal.line(`${terminal.paint.cyan('you ›')} ${visibleText(task)}`)
-        return task
-      } catch (error) {
-        if (error instanceof DialogClosed) return undefined
-        throw error
-      }
-    },
+    ask: () => (held ? held.lend(ask) : ask('')),
     pick: (sessions) => pickSession(interactor, sessions),
-    close: () => keyboard.close(),
+    close() {
+      held?.close()
+      keyboard.close()
+    },
   }
 }
 

@@ -12,6 +12,7 @@ import { type Attended, watch } from './attend.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { readTask } from './read-task.ts'
 import { runOptions } from './run-options.ts'
+import type { Seat } from './seat-person.ts'
 
 /** `libero run`: from the flags to the exit code. */
 export async function work({ values, words }: Given<typeof runFlags>, io: Io): Promise<number> {
@@ -51,8 +52,10 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     ...(values.quiet && { isQuiet: true }),
   })
   let opened: OpenedAgent | undefined
+  let person: Seat | undefined
   // Whoever quits at once leaves a terminal behind that somebody goes on with.
   const quit = (exitCode: number): void => {
+    person?.close()
     terminal.close()
     io.quit(exitCode)
   }
@@ -61,8 +64,8 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     () => opened?.agent.abort(),
     (text) => screen.notice(text),
   )
-  const person = terminal.isLively ? await personAt(io, terminal, screen, watching.interrupt) : undefined
   try {
+    if (terminal.isLively) person = await personAt(io, terminal, screen, watching.interrupt)
     opened = await openAgent(values, { io, cwd, ...(person && { person: person.interactor, pick: person.pick }) })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen } = opened
@@ -94,7 +97,8 @@ async function personAt(io: Io, terminal: Terminal, screen: Screen, onInterrupt:
   const keyboard = openKeyboard(io)
   if (!keyboard) return undefined
   const { seatPerson } = await import('./seat-person.ts')
-  return seatPerson({ terminal, keyboard, screen, onInterrupt })
+  const { isForeground, suspend } = await import('./foreground.ts')
+  return seatPerson({ terminal, keyboard, screen, onInterrupt, isForeground, suspend })
 }
 
 async function conclude(

@@ -8,6 +8,8 @@ import { textWidth } from './text-width.ts'
 export interface ReadLineOptions extends Partial<Pick<DialogPlace, 'signal' | 'expiresAt' | 'quietMs'>> {
   /** Stands before what is typed. Default `› `. */
   readonly prompt?: string
+  /** Stands there as if it had been typed. */
+  readonly initial?: string
   /** For keys and passwords: nothing of it is shown, not even how long it is. */
   readonly isSecret?: boolean
   /** What Esc does, in a word or two. Default `no answer`. */
@@ -24,9 +26,16 @@ export async function readLine(
   keyboard: Keyboard,
   options: ReadLineOptions = {},
 ): Promise<string | undefined> {
-  const { prompt = '› ', isSecret = false, escapeSays = 'no answer', clock = systemClock, ...rest } = options
+  const {
+    prompt = '› ',
+    initial = '',
+    isSecret = false,
+    escapeSays = 'no answer',
+    clock = systemClock,
+    ...rest
+  } = options
   const { paint } = terminal
-  const line = new LineEditor()
+  const line = new LineEditor(initial)
 
   function editable(): string {
     if (isSecret)

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 /** How many columns a line takes on a terminal; colours take none. */
 export function textWidth(line: string): number {
   const text = line.includes('\x1b') ? line.replace(colour, '') : line
-  if (isAscii(text)) return text.length
+  if (isSimple(text)) return text.length
   let width = 0
   for (const { segment } of graphemes().segment(text)) width += graphemeWidth(segment)
   return width
@@ -13,7 +13,7 @@ export function textWidth(line: string): number {
 export function cutToWidth(line: string, columns: number): string {
   // What is longer than any screen need not be measured to its end: every column holds at most a few characters.
   const most = Math.max(columns, 1) * longestGrapheme
-  if (line.length <= columns && !line.includes('\x1b') && isAscii(line)) return line
+  if (line.length <= columns && !line.includes('\x1b') && isSimple(line)) return line
   if (line.length <= most && textWidth(line) <= columns) return line
   if (columns < 1) return ''
   return `${headOf(line.slice(0, most), columns - 1)}…`
@@ -44,7 +44,7 @@ export function headOf(line: string, columns: number): string {
 
 /** What a person takes for single characters. */
 export function graphemesOf(text: string): Iterable<string> {
-  return isAscii(text) ? text : Array.from(graphemes().segment(text), ({ segment }) => segment)
+  return isSimple(text) ? text : Array.from(graphemes().segment(text), ({ segment }) => segment)
 }
 
 export function graphemeWidth(grapheme: string): number {
@@ -62,7 +62,9 @@ const longestGrapheme = 16
 const colour = /\x1b\[[0-9;]*m/g
 const colours = /(\x1b\[[0-9;]*m)/
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
-const isAscii = (text: string): boolean => !/[^\t\n\r\x20-\x7e]/.test(text)
+/** Every character takes one column and stands for itself: what we draw with, and most of what people write in the West. */
+const isSimple = (text: string): boolean =>
+  !/[^\t\n\r\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2026\u203a\u2500-\u257f\u2713\u2717]/.test(text)
 const takesNoRoom = /^[\p{Mn}\p{Me}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 const isEmoji = /^(?:\p{Emoji_Presentation}|\p{Regional_Indicator}{2}|\p{Emoji}\uFE0F)/u
 

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { handKeyboard } from '../../../test/cli/person-kit.ts'
+import { type HoldOptions, holdKeyboard } from './hold-keyboard.ts'
+
+function desk(more: Partial<HoldOptions> = {}) {
+  const told: string[] = []
+  const keyboard = handKeyboard()
+  const held = holdKeyboard({
+    keyboard,
+    screen: { pause: () => void told.push('pause'), resume: () => void told.push('resume') },
+    onInterrupt: () => void told.push('interrupt'),
+    ...more,
+  })
+  return { told, keyboard, held }
+}
+
+test('what is typed while nobody asks is kept for who asks next, once', async () => {
+  const { told, keyboard, held } = desk()
+  keyboard.press('hex', 'backspace', 'y', 'enter')
+  const seen: (string | boolean)[] = []
+  for (let i = 0; i < 2; i++)
+    await held.lend(async (typed) => {
+      seen.push(typed, keyboard.isRead)
+    })
+  expect(seen).toEqual(['hey', false, '', false])
+  expect([keyboard.isRead, told]).toEqual([true, []])
+})
+
+test('Ctrl-C interrupts', () => {
+  const { told, keyboard } = desk()
+  keyboard.press('ctrl-c', 'ctrl-c')
+  expect(told).toEqual(['interrupt', 'interrupt'])
+})
+
+test('the keyboard is free while the screen is paused, and after it was closed', () => {
+  const { told, keyboard, held } = desk()
+  held.screen.pause()
+  expect(keyboard.isRead).toBe(false)
+  held.screen.resume()
+  expect([keyboard.isRead, told]).toEqual([true, ['pause', 'resume']])
+  held.screen.pause()
+  held.close()
+  held.screen.resume()
+  expect(keyboard.isRead).toBe(false)
+})
+
+test('Ctrl-Z puts everything away until the process goes on, also if a dialog opens meanwhile', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const { told, keyboard, held } = desk({ suspend: () => promise })
+  keyboard.press('ctrl-z')
+  expect([keyboard.isRead, told]).toEqual([false, ['pause']])
+  held.screen.pause()
+  resolve()
+  await promise
+  await Promise.resolve()
+  expect([keyboard.isRead, told]).toEqual([false, ['pause', 'pause']])
+  held.screen.resume()
+  expect([keyboard.isRead, told]).toEqual([true, ['pause', 'pause', 'resume']])
+})
+
+test('in the background the keyboard is left alone', () => {
+  let isForeground = false
+  const { keyboard, held } = desk({ isForeground: () => isForeground })
+  expect(keyboard.isRead).toBe(false)
+  isForeground = true
+  held.screen.pause()
+  held.screen.resume()
+  expect(keyboard.isRead).toBe(true)
+})
