@@ -1,9 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript: stripping the types from even an empty file costs more than all of this. The compile cache lets
 // every later start load what an earlier one compiled.
-import { existsSync } from 'node:fs'
-import module from 'node:module'
-
 const [major, minor] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 18)) {
   console.error(
@@ -11,6 +8,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
   )
   process.exit(1)
 }
-module.enableCompileCache()
+// Imported as modules, Node's own parts would bring all that they could be asked for.
+process.getBuiltinModule('node:module').enableCompileCache()
 const built = new URL('../dist/cli/main.js', import.meta.url)
-await import(existsSync(built) ? built.href : new URL('../src/cli/main.ts', import.meta.url).href)
+const isBuilt = process.getBuiltinModule('node:fs').existsSync(built)
+await import(isBuilt ? built.href : new URL('../src/cli/main.ts', import.meta.url).href)

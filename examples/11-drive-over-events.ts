@@ -10,8 +10,8 @@ import type { EventCommand, EventLine } from 'libero/rpc'
 const cwd = await mkdtemp(join(tmpdir(), 'libero-example-'))
 await writeFile(join(cwd, 'notes.md'), 'Remember teh milk.\n')
 
-const libero = fileURLToPath(new URL('../bin/libero.js', import.meta.url)) // once installed: libero
-const child = spawn(process.execPath, [libero, 'run', '--events', '--provider', 'offline'], {
+const main = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url)) // once installed: spawn('libero', …)
+const child = spawn(process.execPath, [main, 'run', '--events', '--provider', 'offline'], {
   cwd,
   env: { ...process.env, LIBERO_HOME: join(cwd, 'home') }, // leaves your own folder alone
   stdio: ['pipe', 'pipe', 'inherit'],

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { rolldown } from 'rolldown'
+import { type Plugin, rolldown } from 'rolldown'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -40,6 +40,7 @@ async function bundleInto(dist: string): Promise<void> {
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: /^[^./]/, // every package and every built-in stays an import
+    plugins: [builtInsByHand],
     checks: { ineffectiveDynamicImport: false },
   })
   await bundle.write({
@@ -53,6 +54,7 @@ async function bundleInto(dist: string): Promise<void> {
         { name: 'cli', test: cli },
         { name: 'engine', test: engine },
         { name: 'work', test: work },
+        { name: 'call', test: /\/src\/authority\/gate\.ts$/ }, // what the first call of a tool loads
       ],
       includeDependenciesRecursively: true,
     },
@@ -60,16 +62,31 @@ async function bundleInto(dist: string): Promise<void> {
   await bundle.close()
 }
 
+/**
+ * To import a part of Node as a module makes it list all it has, and load that: `fs` its streams, `util` a comparison of
+ * texts. Asked for by hand it gives what is wanted.
+ */
+const builtInsByHand: Plugin = {
+  name: 'built-ins-by-hand',
+  renderChunk: (code) =>
+    code.replace(
+      /^import (?:\{ (.+) \}|(?:\* as )?([\w$]+)) from "(node:[\w/]+)";$/gm,
+      (_, names: string | undefined, whole: string | undefined, part: string) =>
+        `const ${whole ?? `{ ${names!.replaceAll(' as ', ': ')} }`} = process.getBuiltinModule("${part}");`,
+    ),
+}
+
 /** What whoever loads the root needs in any case: one file instead of a hundred. */
 const engine =
   /\/src\/core\/|\/sessions\/(session|memory-store|stores)\.ts|\/interop\/(anthropic|detect|fields|openai)\.ts|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
 
 /** What every command needs, and those who only ask for help or the version must not load more than that for. */
-const cli = /\/src\/(cli\/(cli-error|command|exit-codes|help|libero|parse)|core\/(nearest|version)|platform\/visible-text)\.ts$/
+const cli =
+  /\/src\/(cli\/(cli-error|command|exit-codes|help|libero|parse)|core\/(nearest|version)|platform\/visible-text)\.ts$/
 
 /** What a run at a terminal imports when it comes to it, for the same reason: these, and what they import at once. */
 const work =
-  /\/src\/(cli\/run\/(work|open-agent|read-task|run-options)|cli\/setup\/(config|choose-model|open-session|note-place)|authority\/(authority|trust\/(enter-project|trust-list))|layers\/layered-tools|presets\/profiles|execution\/process|sessions\/(sqlite-store|stored-session)|create-agent|extensions\/(read-tracking|summary-compaction)|providers\/(services\/openai-compat|wires\/openai-chat|exchange|catalogue)|platform\/http-node)\.ts$/
+  /\/src\/(cli\/run\/(work|open-agent|read-task|run-options)|cli\/setup\/(config|choose-model|open-session|note-place)|authority\/(authority|trust\/(enter-project|trust-list))|presets\/profiles|execution\/process|sessions\/(sqlite-store|stored-session)|create-agent|auth\/credentials|extensions\/(read-tracking|summary-compaction)|providers\/(services\/openai-compat|wires\/openai-chat|exchange|catalogue)|platform\/http-node)\.ts$/
 
 /** Each subpath of the package, and the command line, by where its code goes. */
 function entries(): Record<string, string> {

@@ -2,7 +2,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { Extension, Run } from '../core/run.ts'
 import { auditCalls } from './audit/audit-calls.ts'
 import type { Authority, AuthorityParts } from './authority.ts'
-import { createGate, type Judged } from './gate.ts'
+import type { Judged } from './gate.ts'
 
 /** The first of the framework's gates, for an agent and its children. */
 export function authorityExtension(authority: Authority, parts: AuthorityParts): Extension {
@@ -13,7 +13,7 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
       await parts.ready()
       if (run.depth === 0) await stages?.start?.(run, hooks)
       limitTools(run, parts)
-      const gate = createGate(authority, parts, run)
+      const gate = lateGate(authority, parts, run)
       const audit = auditCalls(run, parts.audit)
       hooks.hook('tool:gate', async (ctx) => {
         const judged = await gate(ctx).catch(async (error) => {
@@ -30,6 +30,16 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
     },
     dispose: () => authority.close(),
   }
+}
+
+type Gate = (ctx: HookContexts['tool:gate']) => Promise<Judged | undefined>
+
+/** Loaded by the first call: many a run has none, and what reads shell lines is most of it. */
+function lateGate(authority: Authority, parts: AuthorityParts, run: Run): Gate {
+  let gate: Gate | undefined
+  let loading: Promise<Gate> | undefined
+  const load = async (): Promise<Gate> => (gate = (await import('./gate.ts')).createGate(authority, parts, run))
+  return async (ctx) => (gate ?? (await (loading ??= load())))(ctx)
 }
 
 /** The time limit of a rule holds for tools that have none of their own. */

@@ -210,7 +210,7 @@ const cases: readonly (readonly [what: string, error: unknown, sentence: string,
   [
     'no Docker',
     dockerProblem('Docker could not look for the image node:24', coded('ENOENT', { address: '/var/run/docker.sock' })),
-    '--context docker cannot be used here: Docker could not look for the image node:24: Docker does not answer at /var/run/docker.sock (ENOENT). Start Docker (`docker info` must work), or say where it is with DOCKER_HOST; or leave out --context docker',
+    '--context docker cannot be used here: Docker does not answer at /var/run/docker.sock (ENOENT). Start Docker (`docker info` must work), or say where it is with DOCKER_HOST; or leave out --context docker',
     1,
   ],
   [

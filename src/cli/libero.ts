@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { commands, type Listed } from './commands.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
+import { parse } from './parse.ts'
 
 /** `libero …`, whole. Resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
@@ -37,22 +38,30 @@ async function whatIsMeant(args: readonly string[], io: Io): Promise<Called | nu
   if (first === undefined) return (await import('./start.ts')).start(io)
   const listed = find(aliases[first] ?? first)
   if (listed) return { command: await listed.load(), args: rest }
-  if (rest.length === 0 && /^[\w-]+$/.test(first) && !first.startsWith('-')) {
-    const { nearest } = await import('../core/nearest.ts')
-    const [meant] = nearest(
-      first,
-      commands.map(({ name }) => name),
-      1,
-    )
-    if (meant !== undefined) {
-      io.err(
-        `libero: there is no command "${first}"; did you mean: libero ${meant}? For a task of one word: libero run ${first}`,
-      )
-      return exitCodes.usage
-    }
-  }
-  return { command: await named('run').load(), args }
+  const meant = await misspelt(first, rest)
+  if (meant === undefined) return { command: await named('run').load(), args }
+  const kind = rest.length === 0 ? 'a task of one word' : 'a task'
+  const task = `libero run ${[first, ...rest].join(' ')}`
+  io.err(`libero: there is no command "${first}"; did you mean: libero ${meant}? (for ${kind}: ${task})`)
+  return exitCodes.usage
 }
+
+/** A lone word, or one before a word that the command nearest to it knows: it was hardly meant as a task. */
+async function misspelt(first: string, rest: readonly string[]): Promise<string | undefined> {
+  if (rest.length > 3 || ![first, ...rest].every((word) => /^[\w-]+$/.test(word)) || first.startsWith('-'))
+    return undefined
+  const { nearest } = await import('../core/nearest.ts')
+  const names = commands.map(({ name }) => name)
+  const [meant] = nearest(first, names, 1)
+  if (meant === undefined || rest.length === 0) return meant
+  const { commands: own = [] } = await named(meant).load()
+  if (own.some(({ name }) => name === rest[0])) return [meant, ...rest].join(' ')
+  const isOfName = rest.length === 1 && takesName.includes(meant)
+  return isOfName ? [meant, ...rest].join(' ') : undefined
+}
+
+/** Commands that are followed by the name of something. */
+const takesName = ['login', 'logout', 'completion']
 
 const find = (name: string): Listed | undefined => commands.find((one) => one.name === name)
 const named = (name: string): Listed => find(name)!
@@ -85,7 +94,6 @@ async function perform(command: Command, args: readonly string[], path: string, 
   const standard = own.find(({ name }) => name === defaultCommand)
   if (standard && !isHelp && (first === undefined || first.startsWith('-')))
     return perform(standard, args, `${path} ${standard.name}`, io)
-  const { parse } = await import('./parse.ts')
   if (!command.run && !isHelp) throw await notThere(command, first)
   const given = parse(args, command)
   if (given.help || !command.run) {

@@ -1,4 +1,5 @@
 import { libero } from './libero.ts'
 import { endWith, processIo } from './process-io.ts'
 
-await endWith(await libero(process.argv.slice(2), processIo()))
+const io = processIo()
+await endWith(await libero(process.argv.slice(2), io), io)

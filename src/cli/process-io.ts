@@ -1,27 +1,67 @@
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { homedir, userInfo } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { CliError } from './cli-error.ts'
+import { exitCodes } from './exit-codes.ts'
 import type { Io, Output, StopSignal } from './io.ts'
 
+/** What is known of a process besides. */
+export interface ProcessIo extends Io {
+  /** Why stdout did not take everything; a standard stream forgets it. */
+  readonly lost: unknown
+}
+
 /** The process itself, as commands see it. */
-export function processIo(): Io {
+export function processIo(): ProcessIo {
   const { stdin, stdout, stderr, env } = process
   // A reader that went away is no reason to die of an error nobody can see; who writes an answer listens for it.
-  for (const stream of [stdout, stderr]) stream.on('error', () => {})
-  const userHome = homedir()
+  stderr.on('error', () => {})
+  let lost: unknown
+  stdout.on('error', (error) => {
+    lost ??= error
+  })
   return {
+    get lost() {
+      return lost
+    },
     stdin,
     stdout,
     stderr,
     env,
-    cwd: process.cwd(),
-    home: env.LIBERO_HOME || join(userHome, '.libero'),
-    userHome,
+    get cwd() {
+      return currentFolder()
+    },
+    get home() {
+      const named = env.LIBERO_HOME || join(homeFolder(), '.libero')
+      return isAbsolute(named) ? named : join(currentFolder(), named)
+    },
+    get userHome() {
+      return homeFolder()
+    },
     fetch: globalThis.fetch,
     onSignal,
     onCrash,
     quit: (exitCode) => process.exit(exitCode),
     out: (line) => void stdout.write(`${line}\n`),
     err: (line) => void stderr.write(`${line}\n`),
+  }
+}
+
+/** Asked for only when it is needed: the help can be read anywhere. */
+function currentFolder(): string {
+  try {
+    return process.cwd()
+  } catch (cause) {
+    throw new CliError('this folder is gone, or may not be read: go to another one with cd', exitCodes.error, { cause })
+  }
+}
+
+/** An empty HOME is none: what lies here would count as the user's own. */
+function homeFolder(): string {
+  try {
+    const named = homedir()
+    return isAbsolute(named) ? named : userInfo().homedir
+  } catch (cause) {
+    throw new CliError('this user has no home folder: set HOME to a folder of yours', exitCodes.error, { cause })
   }
 }
 
@@ -44,9 +84,18 @@ function onCrash(listener: (error: unknown) => void): () => void {
 }
 
 /** Ends the process once everything that was written has been read, or cannot be any more. */
-export async function endWith(exitCode: number): Promise<never> {
+export async function endWith(exitCode: number, io: Pick<ProcessIo, 'lost'>): Promise<never> {
   await Promise.all([drained(process.stdout), drained(process.stderr)])
-  process.exit(exitCode)
+  await new Promise(setImmediate) // an error of the last write is told a tick later
+  process.exit(io.lost !== undefined && exitCode === exitCodes.done ? await sayLost(io.lost) : exitCode)
+}
+
+/** What was asked for came to its end, and nobody has it. */
+async function sayLost(lost: unknown): Promise<number> {
+  const { exitCode, error } = (await import('./failures/output-failure.ts')).outputFailure(lost)
+  if (error) process.stderr.write(`libero: ${error.message}\n`)
+  await drained(process.stderr)
+  return exitCode
 }
 
 function drained(stream: Output): Promise<void> {

@@ -180,7 +180,7 @@ test('streamed text belongs to its turn and attempt, and a retry makes it void',
     { type: 'turn_started', turnId, step: 1 },
     { type: 'stream_started', turnId, attempt: 1 },
     { type: 'text', turnId, attempt: 1, delta: 'half a' },
-    { type: 'stream_void', turnId, attempt: 2, reason: 'overloaded' },
+    { type: 'stream_void', turnId, attempt: 2, reason: 'overloaded', delayMs: 10 },
     { type: 'text', turnId, attempt: 2, delta: 'whole' },
   ])
 })

@@ -34,7 +34,14 @@ export type Provisional =
   | { readonly type: 'turn_started'; readonly turnId: string; readonly step: number }
   | { readonly type: 'stream_started'; readonly turnId: string; readonly attempt: number }
   /** What was streamed for this turn so far is void. */
-  | { readonly type: 'stream_void'; readonly turnId: string; readonly attempt: number; readonly reason: string }
+  | {
+      readonly type: 'stream_void'
+      readonly turnId: string
+      readonly attempt: number
+      readonly reason: string
+      /** How long the service is left alone before it is asked again. */
+      readonly delayMs?: number
+    }
   | { readonly type: 'text'; readonly turnId: string; readonly attempt: number; readonly delta: string }
   | { readonly type: 'thinking'; readonly turnId: string; readonly attempt: number; readonly delta: string }
   | {
@@ -103,7 +110,10 @@ function followOne({ log, hooks }: Followed, emit: (event: DurableEvent | Provis
     log.subscribe((entry) => emit(durable(entry))),
     hooks.hook('turn:before', ({ turnId, turn }) => show({ type: 'turn_started', turnId, step: turn })),
     hooks.hook('stream:start', ({ turnId, attempt }) => show({ type: 'stream_started', turnId, attempt })),
-    hooks.hook('stream:retry', ({ turnId, attempt, reason }) => show({ type: 'stream_void', turnId, attempt, reason })),
+    hooks.hook('stream:retry', ({ turnId, attempt, reason, delayMs }) => {
+      const more = delayMs !== undefined && { delayMs: Math.round(delayMs) }
+      show({ type: 'stream_void', turnId, attempt, reason, ...more })
+    }),
     hooks.hook('stream:text', ({ turnId, attempt, delta }) => show({ type: 'text', turnId, attempt, delta })),
     hooks.hook('stream:thinking', ({ turnId, attempt, delta }) => show({ type: 'thinking', turnId, attempt, delta })),
     hooks.hook('stream:tool:start', ({ turnId, callId, name, displayName }) =>

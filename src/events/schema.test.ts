@@ -53,7 +53,7 @@ const entries: Samples<EntryBody> = {
 const provisional: Samples<Provisional> = {
   turn_started: { type: 'turn_started', turnId: 't', step: 1 },
   stream_started: { type: 'stream_started', turnId: 't', attempt: 1 },
-  stream_void: { type: 'stream_void', turnId: 't', attempt: 2, reason: 'x' },
+  stream_void: { type: 'stream_void', turnId: 't', attempt: 2, reason: 'x', delayMs: 0 },
   text: { type: 'text', turnId: 't', attempt: 1, delta: 'x' },
   thinking: { type: 'thinking', turnId: 't', attempt: 1, delta: 'x' },
   tool_start: { type: 'tool_start', turnId: 't', callId: 'c', name: 'n', displayName: 'N' },

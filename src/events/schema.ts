@@ -93,7 +93,7 @@ type ShownOf<Type extends Provisional['type']> = Omit<Extract<Provisional, { typ
 const provisionalFields: { [Type in Provisional['type']]: JsonSchema } = {
   turn_started: object<ShownOf<'turn_started'>>({ turnId: text, step: ordinal }),
   stream_started: object<ShownOf<'stream_started'>>({ turnId: text, attempt: ordinal }),
-  stream_void: object<ShownOf<'stream_void'>>({ turnId: text, attempt: ordinal, reason: text }),
+  stream_void: object<ShownOf<'stream_void'>>({ turnId: text, attempt: ordinal, reason: text }, { delayMs: index }),
   text: object<ShownOf<'text'>>({ turnId: text, attempt: ordinal, delta: text }),
   thinking: object<ShownOf<'thinking'>>({ turnId: text, attempt: ordinal, delta: text }),
   tool_start: object<ShownOf<'tool_start'>>({ turnId: text, callId: text, name: text, displayName: text }),

@@ -1,6 +1,5 @@
 import type { Extension, Run } from '../core/run.ts'
 import type { Message, SessionTurn } from '../core/turn.ts'
-import { compact, shownMessages } from './compaction/compact.ts'
 import { fitsAnywhere, type Limits, limitsOf } from './compaction/limits.ts'
 import { sizeOfAll } from './compaction/sizes.ts'
 
@@ -20,6 +19,7 @@ export function summaryCompaction(): Extension {
         const limits = await limitsOf(run, request)
         const isTooBig = limits.measure(size) > limits.limit
         if (!isTooBig || !(hasGrown(run, limits) || isOtherModel(run, model))) return
+        const { compact, shownMessages } = await import('./compaction/compact.ts')
         const stored = shownMessages(run)
         if (await compact(run, { turnId, model, limits, asksModel: true }))
           request.messages = renewed(messages, stored, shownMessages(run))

@@ -2,8 +2,8 @@ import type { TouchedFile } from '../core/file-touch.ts'
 import type { JsonSchema, ToolCheck, ToolContext } from '../core/tool.ts'
 import { othersIn } from './event-loop.ts'
 import { type ChangeContext, changeFile, mostChanged, type PresentFile } from './keyed-write.ts'
-import { type LosslessText, losslessText } from './matching/lossless-text.ts'
-import { type NotReplaced, type Replaced, type ReplaceOptions, replaceText, type TextEdit } from './matching/replace.ts'
+import type { LosslessText } from './matching/lossless-text.ts'
+import type { NotReplaced, Replaced, ReplaceOptions, TextEdit } from './matching/replace.ts'
 import { unifiedDiff } from './text/diff.ts'
 
 /** One edit as a model writes it. */
@@ -90,6 +90,7 @@ async function contentOf(
   if (!present && first?.old_string === '') throw new Error(`there is no "${path}"; create it with write_file`)
   if (!present) return undefined
   const bytes = await present.bytes()
+  const { losslessText } = await import('./matching/lossless-text.ts')
   const content = losslessText(bytes)
   if (!content) throw new Error(`"${path}" is not a text file, so it cannot be edited; use a command instead`)
   // Such a context decodes for us, and what it could not decode is lost to us.
@@ -106,11 +107,13 @@ async function applied(
   { signal }: ChangeContext,
 ): Promise<MadeEdits | Refusal> {
   const edits: MadeEdit[] = []
+  const { replaceText } = await import('./matching/replace.ts')
   const options: ReplaceOptions = { shown: content.shown, most: mostChanged, named: inputs.length === 1 }
+  const replace: Replace = (text, edit) => replaceText(text, edit, options)
   let { text } = content
   let since = performance.now()
   for (const [index, input] of inputs.entries()) {
-    const result = appliedOne(content, text, input, options)
+    const result = appliedOne(content, text, input, replace)
     if (result.type === 'refused') return { type: 'refused', index, reason: result.reason }
     const { text: made, ...edit } = result
     edits.push(edit)
@@ -137,14 +140,11 @@ function encoded(path: string, { content, text }: MadeEdits): Uint8Array {
   )
 }
 
-function appliedOne(
-  content: LosslessText,
-  text: string,
-  input: EditInput,
-  options: ReplaceOptions,
-): Replaced | NotReplaced {
+type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
+
+function appliedOne(content: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
-  if (content.encoding !== 'unknown') return replaceText(text, { old: old_string, new: new_string, all }, options)
+  if (content.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
   // Where the old text is UTF-8 beyond ASCII, the place is, and the new text may be too.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
@@ -153,7 +153,7 @@ function appliedOne(
         'new_string has characters beyond ASCII, and the file is not all UTF-8, so nobody knows how to write them there; use a command instead',
     }
   const edit: TextEdit = { old: content.own(old_string), new: content.own(new_string), all }
-  const result = replaceText(text, edit, options)
+  const result = replace(text, edit)
   if (result.type === 'replaced' || !old_string.includes('\uFFFD')) return result
   return {
     ...result,

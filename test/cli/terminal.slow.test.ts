@@ -88,6 +88,7 @@ test('a whole task: text as it comes, rendered when it is done, a diff, and ever
   expect(await terminal.ended).toBe(0)
   const left = terminal.text()
   expect(left).toContain('✗ not allowed (use make, bitte schön): shell touch never')
+  expect(left.match(/use make/g)).toHaveLength(1)
   expect(left).toMatch(/\nDone\n\n• two is TWO\n\n5 turns .*\nsession \S+; go on with: libero --continue$/)
   expect(left).not.toMatch(/▸|[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/)
   expect(said()).toContain('use make, bitte schön')
@@ -212,27 +213,56 @@ describe('a project with instructions of its own', () => {
   })
 })
 
-test('without a task it is a conversation, which Ctrl-D ends; --resume lets one choose', async () => {
+test('without a task it is a conversation, which Ctrl-D ends; --resume lets one choose and go on', async () => {
   const desk = openDesk(service.url)
-  service.play([{ say: 'Noted: *blue*.' }], [{ say: '**Blue**, you said.' }], [{ say: 'Still blue.' }])
+  const held = gate()
+  service.play([{ say: 'Noted: *blue*.' }], [{ say: '**Blue**, ' }, { hang: held }, { say: 'you said.' }])
   const terminal = sit(desk, ['run'])
   await terminal.until('you ›')
   terminal.type('remember blue\r')
-  await terminal.until(/Noted: blue\..*go on with.*you ›/s)
+  await terminal.until(/Noted: blue\.\n.*\n\nyou ›/s)
   terminal.type('whichx\x7f colour?\r')
-  await terminal.until(/Blue, you said\..*you ›/s)
+  await terminal.until('**Blue**,')
+  terminal.type('and \x1b[200~green\x1b[201~')
+  held.open()
+  // What was typed meanwhile is not in the middle of the answer, and waits to be sent.
+  await terminal.until(/\n\nBlue, you said\.\n\n1 turn .*\n\nyou › and green *\n/)
+  terminal.type('\x15\x03')
+  await terminal.until('Ctrl-C again ends')
   terminal.type('\x04')
   expect(await terminal.ended).toBe(0)
   expect(terminal.text()).toMatch(/you › remember blue\n.*you › which colour\?\n/s)
+  expect(terminal.text().match(/go on with: libero --continue/g)).toHaveLength(1)
   expect(said()).toMatch(/remember blue.*which colour\?/)
   expect(foreignIn(terminal.raw)).toEqual([])
 
-  const again = sit(desk, ['--resume', '-p', 'and now?'])
-  await again.until(/▸ 1\. \S+ .*remember blue.*Enter: this one/s)
+  service.play([{ say: 'Still blue.' }])
+  const again = sit(desk, ['--resume'])
+  await again.until(/▸ 1\. \S+ +remember blue \(just now, done\).*Enter: this one/s)
   again.type('\r')
+  await again.until(/Blue, you said\.\n\nyou ›/)
+  expect(service.requests).toHaveLength(2)
+  again.type('and now?\r')
+  await again.until(/Still blue\..*you ›/s)
+  again.type('exit\r')
   expect(await again.ended).toBe(0)
-  expect(again.text()).toContain('Still blue.')
   expect(said()).toMatch(/remember blue.*which colour\?.*and now\?/)
+})
+
+test('keys that are typed into a run are not seen, and Ctrl-Z puts it aside', async () => {
+  const desk = openDesk(service.url)
+  const held = gate()
+  service.play([{ say: 'One **two**' }, { hang: held }, { say: ' three.' }])
+  const terminal = sit(desk, ['x'], { shell: 'set -m; "$@"; echo "left with $?"; stty -a; fg; echo "ended with $?"' })
+  await terminal.until('One **two**')
+  terminal.type('abc\r\r\x1b[A')
+  terminal.type('\x1a')
+  await terminal.until(/left with 1\d\d\n.* icanon .* echo /s)
+  expect(terminal.raw.lastIndexOf('\x1b[?25l')).toBeLessThan(terminal.raw.lastIndexOf('\x1b[?25h'))
+  held.open()
+  expect(await terminal.ended).toBe(0)
+  expect(terminal.text()).toMatch(/left with.*\n\nOne two three\.\n\n1 turn.*\n.*ended with 0$/s)
+  expect(terminal.text()).not.toContain('abc')
 })
 
 test.each([30, 200])('fits a screen of %i columns', async (columns) => {
@@ -320,7 +350,8 @@ test('UI-01 UI-02 PI-07 sequences in what the model says, runs, names and reads 
   expect(terminal.titles).toEqual([])
   expect(terminal.isAlternate).toBe(false)
   const joined = terminal.rows().join('')
-  for (const place of ['model ', 'name', "touch 'made ", 'code ']) expect(joined).toContain(`${place}${shown}`)
+  for (const place of ['model ', '  ', 'name', "touch 'made "]) expect(joined).toContain(`${place}${shown}`)
+  expect(terminal.text()).toContain(`  code ${whole}\n`)
   expect(terminal.text()).toContain('safe at the end')
 })
 
@@ -328,3 +359,4 @@ test('UI-01 UI-02 PI-07 sequences in what the model says, runs, names and reads 
 const hostile =
   '\x1b]52;c;eA==\x07\x1b]8;;https://evil.test\x1b\\\x1b]0;title\x07\x1bP1$r\x1b\\\x1b[2J\x1b[1;1H\x9b2J\x9d0;t\x9c\x1b[?1049h'
 const shown = '␛]52;c;eA==\\x07'
+const whole = `${shown}␛]8;;https://evil.test␛\\␛]0;title\\x07␛P1$r␛\\␛[2J␛[1;1H\\x9b2J\\x9d0;t\\x9c␛[?1049h`

@@ -53,7 +53,7 @@ describe('libero run --events', () => {
   test('says hello, then every event of the run as it is; the durable ones are numbered without gaps', async () => {
     const desk = openDesk(service.url)
     service.play([{ say: 'Hello ' }, { say: 'there.' }])
-    const { code, out } = await desk.libero(['--events', '--prompt', 'hi'])
+    const { code, out } = await desk.libero(['--events', 'hi'])
     const [hello, ...rest] = linesOf(out)
     expect(code).toBe(0)
     expect(hello).toMatchObject({

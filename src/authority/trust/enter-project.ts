@@ -17,7 +17,7 @@ export interface EnterOptions {
   readonly interact?: Interact
   readonly audit?: AuditSink
   readonly signal?: AbortSignal
-  /** What a notice says to do where nobody could be asked. Default: what a program would do. */
+  /** What a notice says to do where nobody could be asked, or somebody declined. Default: what a program would do. */
   readonly advice?: string
 }
 
@@ -69,7 +69,7 @@ async function standingOf(place: Place, options: EnterOptions): Promise<Standing
   if (known) {
     await note(options, 'ProjectTrustKnown', root, { decision: known.decision, grantedAt: known.grantedAt })
     if (known.decision === 'trusted') return { state: 'trusted', known }
-    return { state: 'declined', notice: declined(shown) }
+    return { state: 'declined', notice: declined(shown, options) }
   }
   const names = await projectNames(root)
   const answer = await askAboutProject(root, names, options)
@@ -87,14 +87,14 @@ async function standingOf(place: Place, options: EnterOptions): Promise<Standing
     return { state, shown: new Set(names.names.map(({ id }) => id)) }
   }
   await list.decline(root)
-  return { state: 'declined', notice: declined(shown) }
+  return { state: 'declined', notice: declined(shown, options) }
 }
 
 const leftOut = 'Its tools, skills, agents, settings, instructions and MCP servers are left out.'
 const events = { trust: 'ProjectTrusted', once: 'ProjectTrustedOnce', decline: 'ProjectDeclined' } as const
 
-function declined(shown: string): string {
-  return `${shown} was declined. ${leftOut} To change that, trust it in your trust list.`
+function declined(shown: string, { advice }: EnterOptions): string {
+  return `${shown} was declined. ${leftOut} ${advice ?? 'To change that, trust it in your trust list.'}`
 }
 
 function howToGrant(root: string): string {

@@ -40,8 +40,10 @@ const mostNames = 500
 
 /** Whether a folder brings anything that could run or steer; an empty `.libero` counts. Looks at this folder only, never above it, and opens nothing. */
 export async function isProject(root: string): Promise<boolean> {
-  for (const name of ['.libero', '.mcp.json', 'AGENTS.md', 'CLAUDE.md']) if (await infoOf(join(root, name))) return true
-  return false
+  const found = await Promise.all(
+    ['.libero', '.mcp.json', 'AGENTS.md', 'CLAUDE.md'].map((name) => infoOf(join(root, name))),
+  )
+  return found.some((info) => info !== undefined)
 }
 
 /** What a project brings, from the names in its folders: no file is opened. */

@@ -12,13 +12,13 @@ export const command = defineCommand({
     'Where nobody can be asked, look through the project, then grant exactly what you saw by its digest. What changes afterwards is left out again.',
   ],
   flags: {
-    digest: { type: 'string', value: 'sha256:…', says: 'Trust the project as it is, if this is its digest' },
+    digest: { type: 'string', value: 'digest', says: 'Trust the project as it is, if this is its digest' },
     revoke: { type: 'boolean', says: 'Trust it no more, in programs that run too' },
     list: { type: 'boolean', says: 'Show every decision there is' },
   },
   examples: [
     { line: 'libero trust', says: 'What this project brings, its digest, and whether it is trusted' },
-    { line: 'libero trust --digest sha256:…', says: 'Trusts it as it was shown' },
+    { line: 'libero trust --digest 3f…', says: 'Trusts it as it was shown' },
     { line: 'libero trust --revoke ../other', says: 'Takes it back' },
   ],
   async run({ values, words }, io) {

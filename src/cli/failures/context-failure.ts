@@ -11,6 +11,6 @@ export function explainContext(error: unknown, { foreign }: Explaining): string 
   )
     return `--sandbox cannot be used here: ${foreign(message.replace(' Nothing was run.', '').replace(', and nothing was run', ''))}; or leave out --sandbox`
   if (/^A Docker context needs the package|^Docker (?:could not|does not)|^There is no image /.test(message))
-    return `--context docker cannot be used here: ${foreign(message.replace(/, or say where it is: createDockerContext\(.*?\), or DOCKER_HOST/, ', or say where it is with DOCKER_HOST'))}; or leave out --context docker`
+    return `--context docker cannot be used here: ${foreign(message.replace(/^Docker could not .*?: (?=Docker )/, '').replace(/, or say where it is: createDockerContext\(.*?\), or DOCKER_HOST/, ', or say where it is with DOCKER_HOST'))}; or leave out --context docker`
   return undefined
 }

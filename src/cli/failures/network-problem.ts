@@ -8,6 +8,8 @@ export function networkProblem(error: unknown, whom: string, by: Explaining): st
   const place = host === undefined ? '' : ` at ${by.foreign(host)}`
   if (/CERT|UNABLE_TO_|^ERR_(?:TLS|SSL)_|SELF_SIGNED/.test(code))
     return `the certificate of ${whom} was not accepted (${code}): behind a proxy that looks into connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine`
+  if (code === 'EPROTO')
+    return `${whom} does not speak TLS${place} (${code}): check its address; where it is meant to be plain, write http:// in place of https://`
   if (/^(?:ENOTFOUND|EAI_)/.test(code))
     return `${whom} was not found${place} (${code}): check the network (to work without one: --provider offline)`
   if (code === 'ECONNREFUSED' || code === 'ConnectionRefused')
@@ -46,7 +48,7 @@ interface Coded {
 }
 
 const isNetwork =
-  /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|TIMEDOUT|NOTFOUND|AI_[A-Z]+|(?:HOST|NET)(?:UNREACH|DOWN))|ERR_(?:TLS|SSL)_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*|UND_ERR_(?:SOCKET|CLOSED|\w*TIMEOUT)|Connection(?:Refused|Closed))$/
+  /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|PROTO|TIMEDOUT|NOTFOUND|AI_[A-Z]+|(?:HOST|NET)(?:UNREACH|DOWN))|ERR_(?:TLS|SSL)_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*|UND_ERR_(?:SOCKET|CLOSED|\w*TIMEOUT)|Connection(?:Refused|Closed))$/
 
 function hostOf({ hostname, address, port, message }: Coded): { host?: string } {
   const name = hostname ?? address

@@ -9,17 +9,23 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Explaining } from '../explain-failure.ts'
 
 /** The place where sessions are kept cannot do what it should. */
-export function explainStore({ code, message }: StoreError, { foreign }: Explaining): string {
+export function explainStore({ code, message }: StoreError, { foreign }: Pick<Explaining, 'foreign'>): string {
   const [what, next] = stores[code]
-  return `${what}: ${next} (${foreign(message.replace(/\. Copy what is readable.*|; pass .*$/s, ''))})`
+  return `${what}: ${next} (${foreign(message.replace(forPrograms, ''))})`
 }
 
+/** What a program could do about it, and what is said anyway. */
+const forPrograms =
+  /\. Copy what is readable.*|; pass .*$|: nothing was written; free some space, then go on|: nothing was written; check the rights[^(]*(?= \()/s
 const without = 'or keep no session: --no-session'
 const stores: Readonly<Record<StoreError['code'], readonly [what: string, next: string]>> = {
   full: ['there is no room for the session', `free some space on the disk, then: libero --continue, ${without}`],
   read_only: ['the sessions may not be written', `check who owns their folder and may write it, ${without}`],
   busy: ['another program holds the sessions too long', 'end it, or try again'],
-  corrupt: ['the sessions cannot be read', 'restore the file from a backup, or move it away to begin with a new one'],
+  corrupt: [
+    'the sessions cannot be read',
+    'move the file away to begin with a new one; docs/sessions.md says how to rescue what is readable',
+  ],
   newer: ['the sessions were written by a newer Libero', `update this one, ${without}`],
   network_fs: [
     'the sessions lie on a network drive, where they would be damaged',

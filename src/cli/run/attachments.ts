@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import type { ImageBlock } from '../../core/turn.ts'
 import { codeOf } from '../../platform/files.ts'
 import { imageInfo } from '../../platform/image-info.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 
 const mostBytes = 20 * 1024 * 1024
@@ -13,19 +14,22 @@ export async function readImages(paths: readonly string[], cwd: string): Promise
 }
 
 async function readImage(named: string, path: string): Promise<ImageBlock> {
+  const shown = fullyVisible(named)
   let bytes: Buffer
   try {
     bytes = await readFile(path)
   } catch (error) {
     const why = codeOf(error) === 'ENOENT' ? 'there is no such file' : `it cannot be read (${codeOf(error)})`
-    throw new UsageError(`--image ${named}: ${why}; a container's image needs --context docker`, { cause: error })
+    throw new UsageError(`--image ${shown}: ${why}; name a picture (a container's image needs --context docker)`, {
+      cause: error,
+    })
   }
   if (bytes.length > mostBytes)
     throw new CliError(
-      `--image ${named} has ${bytes.length} bytes, and a picture may have ${mostBytes}; make it smaller`,
+      `--image ${shown} has ${bytes.length} bytes, and a picture may have ${mostBytes}; make it smaller`,
     )
   const data = bytes.toString('base64')
   const info = imageInfo(data)
-  if (!info) throw new UsageError(`--image ${named} is no PNG, JPEG, GIF or WebP; convert it to one of them`)
+  if (!info) throw new UsageError(`--image ${shown} is no PNG, JPEG, GIF or WebP; convert it to one of them`)
   return { type: 'image', mediaType: info.type, data }
 }

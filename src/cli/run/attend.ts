@@ -2,6 +2,7 @@ import { AgentAbortedError, messageOf } from '../../core/errors.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { outputFailure } from '../failures/output-failure.ts'
 import type { Io, StopSignal } from '../io.ts'
 
 /** How long a run that was told to stop may take to do so. */
@@ -59,7 +60,10 @@ export function watch(io: Io, abort: () => void, say: (text: string) => void): W
     else stop(signal === 'SIGHUP' ? exitCodes.hungUp : exitCodes.terminated)
   }
 
-  const onClosed = (): void => stop(exitCodes.closed)
+  const onClosed = (failed: unknown): void => {
+    const { exitCode, error } = outputFailure(failed)
+    if (isRunning || !error) stop(exitCode, error) // else it is said when the process ends
+  }
   const offs = [
     io.onSignal(onSignal),
     io.onCrash((error) => stop(exitCodes.error, error)),

@@ -1,20 +1,33 @@
 import { exitCodes } from '../exit-codes.ts'
 
-/** One task after another, until the person has no more (Ctrl-D). What fails is said, and the conversation goes on. */
-export async function converse(
-  ask: () => Promise<string | undefined>,
-  run: (task: string) => Promise<number>,
-  say: (text: string) => void,
-): Promise<number> {
+export interface Conversation {
+  /** The next task; `undefined` where there is none (Ctrl-D). */
+  ask(): Promise<string | undefined>
+  /** Without a task: goes on where the session stands. */
+  run(task: string | undefined): Promise<number>
+  say(text: string): void
+  /** It begins with what the session left open. */
+  readonly isGoingOn?: boolean
+}
+
+/** One task after another, until the person has no more. What fails is said, and the conversation goes on. */
+export async function converse({ ask, run, say, isGoingOn = false }: Conversation): Promise<number> {
+  let task = isGoingOn ? undefined : await ask()
+  if (task === undefined && !isGoingOn) return exitCodes.done
   for (;;) {
-    const task = await ask()
-    if (task === undefined) return exitCodes.done
-    if (task.trim() === '') continue
+    if (task !== undefined && isGoodbye.test(task)) return exitCodes.done
     try {
-      const exitCode = await run(task)
-      if (exitCode === exitCodes.terminated || exitCode === exitCodes.hungUp) return exitCode
+      if (task?.trim() !== '') {
+        const exitCode = await run(task)
+        if (exitCode === exitCodes.terminated || exitCode === exitCodes.hungUp) return exitCode
+      }
     } catch (error) {
       say(error instanceof Error ? error.message : String(error))
     }
+    task = await ask()
+    if (task === undefined) return exitCodes.done
   }
 }
+
+/** What people type to leave, here as elsewhere. No model has to be asked about it. */
+const isGoodbye = /^\s*[/:]?(?:exit|quit|q)\s*$/

@@ -1,22 +1,33 @@
-import type { Authority } from '../../authority/authority.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Authority, createAuthority } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import type { Agent } from '../../core/agent.ts'
 import type { Behavior } from '../../core/behavior.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { LogEntry } from '../../core/log.ts'
+import type { Extension } from '../../core/run.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { ToolDef } from '../../core/tool.ts'
-import type { LayeredTools } from '../../layers/layered-tools.ts'
+import { createAgent } from '../../create-agent.ts'
+import { createProcessContext } from '../../execution/process.ts'
 import type { Preset } from '../../presets/preset.ts'
+import { build, plan } from '../../presets/profiles.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import type { ChosenModel } from '../setup/choose-model.ts'
+import { type ChosenModel, chooseModel } from '../setup/choose-model.ts'
 import type { Config } from '../setup/config.ts'
 import { defaultTurns } from '../setup/defaults.ts'
 import { notePlace } from '../setup/note-place.ts'
-import type { OpenedSession, OpenSessionOptions } from '../setup/open-session.ts'
+import {
+  type OpenedSession,
+  type OpenSessionOptions,
+  openSession,
+  openStore,
+  sessionsPath,
+} from '../setup/open-session.ts'
 import { readSchema } from './read-schema.ts'
 import { systemPrompt } from './system-prompt.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
@@ -51,7 +62,6 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   const workspace = await openWorkspace(cwd, { io, ...(person && { person }), ...(signal && { signal }) })
   const { config } = workspace.loaded
   const profile = values.profile ?? config.profile
-  const { chooseModel } = await import('../setup/choose-model.ts')
   const chosen = await chooseModel(wishOf(values), config, io)
   const behavior = await behaviorOf(values, config, cwd)
   const execution = await executionOf(values, config, cwd)
@@ -59,7 +69,6 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   const authority = await authorityOf(values, workspace, preset, options)
   const layers = await toolsInFiles(workspace, authority, io)
   const kept = values['no-session'] ? undefined : await keptSession(values, config, options)
-  const { createAgent } = await import('../../create-agent.ts')
   const agent = createAgent({
     ...preset,
     provider: chosen.provider,
@@ -68,7 +77,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     behavior: { ...preset.behavior, ...behavior },
     execution,
     authority,
-    extensions: [layers, notePlace(cwd)],
+    extensions: [...layers, notePlace(cwd)],
     ...(kept && { session: kept.session }),
   })
   return {
@@ -125,15 +134,18 @@ async function executionOf(values: RunValues, config: Config, cwd: string): Prom
     if (image === undefined) throw new UsageError('--context docker needs an image: add --image node:24')
     return (await import('../../execution/docker.ts')).createDockerContext({ image, cwd })
   }
-  if (values.sandbox ?? config.sandbox)
+  if (values.sandbox ?? config.sandbox) {
+    // Said before a model is asked and a tool fails of it.
+    await (await import('../../execution/bubblewrap/check.ts')).findBubblewrap(undefined, [cwd])
     return (await import('../../execution/bubblewrap.ts')).createBubblewrapContext({ cwd })
-  return (await import('../../execution/process.ts')).createProcessContext({ cwd })
+  }
+  return createProcessContext({ cwd })
 }
 
 async function presetOf(name: 'basic' | 'coding' | 'build' | 'plan'): Promise<Preset> {
   if (name === 'basic') return (await import('../../presets/basic.ts')).basic
   if (name === 'coding') return (await import('../../presets/coding.ts')).coding
-  return (await import('../../presets/profiles.ts'))[name]
+  return name === 'plan' ? plan : build
 }
 
 function without(tools: Readonly<Record<string, ToolDef>>, names: readonly string[]): Record<string, ToolDef> {
@@ -146,7 +158,6 @@ async function authorityOf(
   preset: Preset,
   { io, person }: OpenOptions,
 ): Promise<Authority> {
-  const { createAuthority } = await import('../../authority/authority.ts')
   // A profile that only looks decides; one that asks leaves it to the settings, which may say otherwise.
   const mode = values.yolo ? 'yolo' : (values.mode ?? (isPlan(preset) ? 'plan' : undefined))
   return createAuthority({
@@ -163,11 +174,13 @@ async function authorityOf(
 
 const isPlan = ({ authority }: Preset): boolean => authority?.mode === 'plan'
 
-async function toolsInFiles({ cwd, project }: Workspace, authority: Authority, { home }: Io): Promise<LayeredTools> {
+/** None where there is no folder of tools: to look for them is more than to find nothing. */
+async function toolsInFiles({ cwd, project }: Workspace, authority: Authority, { home }: Io): Promise<Extension[]> {
+  if (!existsSync(join(home, 'tools')) && !existsSync(join(cwd, '.libero', 'tools'))) return []
   const { layeredTools } = await import('../../layers/layered-tools.ts')
   const { interact } = authority
   const { mayReadTools: mayReadProject, revoked } = project
-  return layeredTools({ home, projectRoot: cwd, mayReadProject, revoked, interact })
+  return [layeredTools({ home, projectRoot: cwd, mayReadProject, revoked, interact })]
 }
 
 async function keptSession(
@@ -175,7 +188,6 @@ async function keptSession(
   config: Config,
   { io, cwd, pick }: OpenOptions,
 ): Promise<OpenedSession & { readonly store: SessionStore }> {
-  const { openSession, openStore, sessionsPath } = await import('../setup/open-session.ts')
   const store = await openStore(sessionsPath(config, io))
   const wish = { cwd, ...(resume && { resume }), ...(goesOn && { continue: true }), ...(fork && { fork: true }) }
   const opened = await openSession(store, wish, pick ? { pick } : {})

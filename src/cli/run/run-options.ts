@@ -1,4 +1,5 @@
 import type { RunOptions } from '../../core/run.ts'
+import type { ImageBlock } from '../../core/turn.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { OpenedAgent } from './open-agent.ts'
 
@@ -9,12 +10,17 @@ export async function runOptions(
   { chosen, thinking }: OpenedAgent,
   cwd: string,
 ): Promise<RunOptions> {
-  const pictures = values.context === 'docker' ? [] : (values.image ?? [])
-  const images = pictures.length === 0 ? [] : await (await import('./attachments.ts')).readImages(pictures, cwd)
+  const images = await picturesOf(values, cwd)
   return {
     model: chosen.model,
     ...(prompt !== undefined && { prompt }),
     ...(images.length > 0 && { images }),
     ...(thinking !== undefined && { thinking }),
   }
+}
+
+/** The pictures that the model is to look at. */
+export async function picturesOf({ context, image: named }: RunValues, cwd: string): Promise<ImageBlock[]> {
+  if (context === 'docker' || named === undefined) return []
+  return (await import('./attachments.ts')).readImages(named, cwd)
 }

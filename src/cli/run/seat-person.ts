@@ -3,10 +3,12 @@ import { visibleText } from '../../platform/visible-text.ts'
 import { DialogClosed } from '../screen/dialogs/dialog.ts'
 import type { Keyboard } from '../screen/keys.ts'
 import { createPerson } from '../screen/person.ts'
-import { readLine } from '../screen/read-line.ts'
+import { type ReadLineOptions, readLine } from '../screen/read-line.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
+import { stateWords } from '../sessions/state-words.ts'
 import type { SessionSummary } from '../sessions/summary.ts'
+import { ago } from '../sessions/time-words.ts'
 import { holdKeyboard } from './hold-keyboard.ts'
 import { interactWith } from './interact-with.ts'
 
@@ -31,15 +33,14 @@ export function seatPerson(options: {
   // Where the answer goes elsewhere, a pager for one, somebody else may want the keys.
   const held = terminal.isAnswerShown ? holdKeyboard(options) : undefined
   const interactor = createPerson({ ...options, ...(held && { screen: held.screen }) })
+  const history: string[] = []
   const ask = async (initial: string): Promise<string | undefined> => {
-    try {
-      const task = await readLine(terminal, keyboard, { prompt: 'you › ', initial, escapeSays: 'end' })
-      if (task !== undefined) terminal.line(`${terminal.paint.cyan('you ›')} ${visibleText(task)}`)
-      return task
-    } catch (error) {
-      if (error instanceof DialogClosed) return undefined
-      throw error
-    }
+    terminal.line('')
+    const task = await taskOf({ terminal, keyboard, history, initial })
+    if (task === undefined) return undefined
+    if (task !== history.at(-1)) history.push(task)
+    terminal.line(`${terminal.paint.cyan('you ›')} ${visibleText(task).replaceAll('\n', '\n      ')}`)
+    return task
   }
   return {
     interactor,
@@ -52,9 +53,37 @@ export function seatPerson(options: {
   }
 }
 
+interface Asking extends Pick<ReadLineOptions, 'history' | 'initial'> {
+  readonly terminal: Terminal
+  readonly keyboard: Keyboard
+}
+
+/** Something that was typed. One Ctrl-C is a slip; two in a row are meant. */
+async function taskOf({ terminal, keyboard, ...options }: Asking): Promise<string | undefined> {
+  let initial = options.initial ?? ''
+  let isWarned = false
+  for (;;) {
+    try {
+      const task = await readLine(terminal, keyboard, { ...options, initial, prompt: 'you › ', isKept: true })
+      if (task === undefined || task.trim() !== '') return task
+      isWarned = false
+    } catch (error) {
+      if (!(error instanceof DialogClosed)) throw error
+      if (isWarned || error.why === 'over') return undefined
+      isWarned = true
+      terminal.line(terminal.paint.dim('Ctrl-C again ends the conversation, and so does Ctrl-D.'))
+    }
+    initial = ''
+  }
+}
+
 async function pickSession(person: Interactor, sessions: readonly SessionSummary[]): Promise<string | undefined> {
   const ask = await interactWith(person)
-  const options = sessions.map(({ id, title }) => `${id}  ${title}`)
+  const now = Date.now()
+  const options = sessions.map(({ id, title, updatedAt, state }) => {
+    const facts = [...(updatedAt === undefined ? [] : [ago(updatedAt, now)]), stateWords[state]]
+    return `${id}  ${title} (${facts.join(', ')})`
+  })
   const payload = { kind: 'Select', prompt: 'Which session?', options }
   const answer = await ask({ kind: 'Select', payload }, new AbortController().signal)
   return answer.status === 'accepted' ? sessions[options.indexOf(String(answer.value))]?.id : undefined

@@ -1,25 +1,26 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { followEvents } from '../../events/events.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { Given } from '../command.ts'
 import type { RunValues, runFlags } from '../commands/run.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { createScreen, type Screen } from '../screen/screen.ts'
+import { createScreen, type RunEnding, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
 import { type Attended, watch } from './attend.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { readTask } from './read-task.ts'
-import { runOptions } from './run-options.ts'
+import { picturesOf, runOptions } from './run-options.ts'
 import type { Seat } from './seat-person.ts'
 
 /** `libero run`: from the flags to the exit code. */
 export async function work({ values, words }: Given<typeof runFlags>, io: Io): Promise<number> {
   const cwd = await folderOf(values.cwd, io)
-  const task = values.events
-    ? values.prompt
-    : await readTask({ words, ...(values.prompt !== undefined && { prompt: values.prompt }) }, io)
+  await picturesOf(values, cwd) // one that is not there is said before anything is begun
+  const stdin = values.events ? 'taken' : isGoingOn(values) ? 'more' : 'task'
+  const task = await readTask({ words, prompt: values.prompt }, io, stdin)
   if (values.json || values.events)
     return (await import('./work-for-program.ts')).workForProgram(values, task, { io, cwd })
   if (task === undefined && !isGoingOn(values) && !io.stdin.isTTY)
@@ -32,10 +33,11 @@ const isGoingOn = ({ resume, continue: goesOn }: RunValues): boolean => resume !
 async function folderOf(named: string | undefined, io: Io): Promise<string> {
   if (named === undefined) return io.cwd
   const path = resolve(io.cwd, named)
+  const shown = fullyVisible(named)
   const info = await stat(path).catch((cause) => {
-    throw new UsageError(`--cwd ${named}: there is no such folder, or it cannot be entered`, { cause })
+    throw new UsageError(`--cwd ${shown}: there is no such folder, or you may not enter it; check the path`, { cause })
   })
-  if (!info.isDirectory()) throw new UsageError(`--cwd ${named} is no folder`)
+  if (!info.isDirectory()) throw new UsageError(`--cwd ${shown} is a file; name a folder`)
   return path
 }
 
@@ -72,13 +74,21 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     if (!values.quiet) screen.notice(`${chosen.name} ${chosen.model} (${chosen.why})`)
     screen.expect(agent.log.transcript.openCalls)
     followEvents(agent, (event) => screen.show(event))
-    const runTask = async (prompt: string | undefined): Promise<number> => {
+    const isTalk = task === undefined && (!isGoingOn(values) || isAlone(terminal, io, values))
+    let hasRun = false
+    const run = async (prompt: string | undefined): Promise<number> => {
       const outcome = await watching.over(agent.run(await runOptions(values, prompt, opened!, cwd)))
-      return await conclude(outcome, opened!, { io, screen, values })
+      hasRun = true
+      return await conclude(outcome, opened!, { io, screen, values, isTalk })
     }
-    if (task !== undefined || isGoingOn(values)) return await runTask(task)
-    if (!person) throw new UsageError('there is no task; say it as in: libero "list the files here"')
-    return await (await import('./converse.ts')).converse(person.ask, runTask, (text) => screen.notice(text, 'warning'))
+    if (!isTalk) return await run(task)
+    if (!person)
+      throw new UsageError(`there is no task${whyNoTalk(terminal)}; say it as in: libero "list the files here"`)
+    const say = (text: string): void => screen.notice(text, 'warning')
+    const { converse } = await import('./converse.ts')
+    const exitCode = await converse({ ask: person.ask, run, say, isGoingOn: isGoingOn(values) })
+    if (hasRun) screen.end(withSession({ provider: chosen.name, model: chosen.model }, opened))
+    return exitCode
   } finally {
     screen.close()
     person?.close()
@@ -87,6 +97,15 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     watching.close()
   }
 }
+
+/** Somebody types and reads, and no program does either: who goes on with a session there has more to say. */
+const isAlone = (terminal: Terminal, { stdin }: Io, { quiet, schema }: RunValues): boolean =>
+  terminal.isLively && terminal.isAnswerShown && stdin.isTTY === true && !quiet && schema === undefined
+
+const whyNoTalk = ({ isLively }: Terminal): string =>
+  isLively
+    ? ''
+    : ', and a conversation needs a terminal that can do more (TERM is dumb, CI is set, or stderr is a file)'
 
 /** With a schema, stdout is for the JSON alone. */
 const withoutAnswer = (terminal: Terminal): Terminal =>
@@ -103,13 +122,15 @@ async function personAt(io: Io, terminal: Terminal, screen: Screen, onInterrupt:
 
 async function conclude(
   { stats, error, exitCode }: Attended,
-  { session, chosen }: OpenedAgent,
-  { io, screen, values }: { io: Io; screen: Screen; values: RunValues },
+  opened: OpenedAgent,
+  { io, screen, values, isTalk }: { io: Io; screen: Screen; values: RunValues; isTalk: boolean },
 ): Promise<number> {
   if (error === undefined && exitCode === exitCodes.done && values.schema !== undefined)
     io.out(JSON.stringify(stats?.output ?? null))
+  const { session, chosen } = opened
   const { name: provider, model } = chosen
-  screen.end({ provider, model, ...(stats && { stats }), ...(session && { sessionId: session.id }) })
+  const ending = { provider, model, ...(stats && { stats }) }
+  screen.end(isTalk ? ending : withSession(ending, opened))
   if (error !== undefined) {
     const { explainFailure } = await import('../explain-failure.ts')
     const explained = explainFailure(error, { env: io.env, provider, model })
@@ -123,3 +144,7 @@ async function conclude(
   }
   return exitCode
 }
+
+/** How to go on is said once, when it is over. */
+const withSession = (ending: RunEnding, { session }: OpenedAgent): RunEnding =>
+  session ? { ...ending, sessionId: session.id } : ending

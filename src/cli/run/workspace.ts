@@ -1,8 +1,10 @@
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import { enterProject } from '../../authority/trust/enter-project.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
+import { createTrustList } from '../../authority/trust/trust-list.ts'
 import type { AuditSink } from '../../core/authority.ts'
 import type { Io } from '../io.ts'
-import type { LoadedConfig } from '../setup/config.ts'
+import { type LoadedConfig, loadConfig } from '../setup/config.ts'
 import { interactWith } from './interact-with.ts'
 
 /** A folder as it may be used: what of it is trusted, and what the user's and its own settings say. */
@@ -18,11 +20,6 @@ export async function openWorkspace(
   { io, person, audit, signal }: { io: Pick<Io, 'home'>; person?: Interactor; audit?: AuditSink; signal?: AbortSignal },
 ): Promise<Workspace> {
   const { home } = io
-  const [{ enterProject }, { createTrustList }, { loadConfig }] = await Promise.all([
-    import('../../authority/trust/enter-project.ts'),
-    import('../../authority/trust/trust-list.ts'),
-    import('../setup/config.ts'),
-  ])
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
     advice: 'To see what it brings, and to trust it: libero trust',

@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../core/log.ts'
+import type { EntryOf, LogEntry } from '../../core/log.ts'
 import { type ToolCallBlock, toolCallsOf } from '../../core/turn.ts'
 import type { AgentEvent } from '../../events/events.ts'
 import { visibleName } from '../../platform/visible-text.ts'
@@ -48,6 +48,8 @@ interface Call {
   at?: number
   progress?: string
   isWaiting?: true
+  /** By the person at this terminal, who has seen the answer there. */
+  isRefused?: true
 }
 
 export function createCallsView({ paint, cwd, now, columns }: CallsOptions): CallsView {
@@ -70,7 +72,7 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
         change(one.callId, (call) => (call.isWaiting = true))
         return []
       case 'approval_answered':
-        change(one.callId, (call) => delete call.isWaiting)
+        change(one.callId, (call) => answered(call, one))
         return []
       case 'call_result':
         return ended(one)
@@ -88,6 +90,7 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
     const call = calls.get(result.callId)
     if (!call) return [] // a tool called it: what comes of that is in the caller's own result
     calls.delete(result.callId)
+    if (call.isRefused && result.outcome === 'blocked') return []
     const { isGood, summary, problem, diff } = callOutcome(result)
     const took = call.at === undefined ? 0 : result.at - call.at
     const facts = [summary, ...(took > 1000 ? [shownTime(took)] : [])].join(' · ')
@@ -151,6 +154,13 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
       return waiting.flatMap((call) => titled(paint.yellow('?'), call, 'waits for permission'))
     },
   }
+}
+
+/** Nobody wants to know how long a person took to answer, nor to be told twice what it was. */
+function answered(call: Call, { at, decision, by, clientKey }: EntryOf<'approval_answered'>): void {
+  delete call.isWaiting
+  call.at = at
+  if (decision === 'deny' && by === 'user' && clientKey === undefined) call.isRefused = true
 }
 
 const shownName = (name: string): string => cutToWidth(visibleName(name), 40)

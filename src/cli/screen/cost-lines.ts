@@ -13,7 +13,8 @@ export interface RunEnding {
 
 /** What a run took, and how to go on with it: `3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…`. */
 export function costLines({ stats, provider, sessionId }: RunEnding, columns: number): string[] {
-  const facts = stats ? [[...factsOf(stats, provider)].join(' · ')] : []
+  // Where no model was asked there is nothing to count.
+  const facts = stats && stats.turns > 0 ? [[...factsOf(stats, provider)].join(' · ')] : []
   if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; go on with: libero --continue`)
   const line = facts.join(' · ')
   return textWidth(line) <= columns ? [line].filter((text) => text !== '') : facts

@@ -159,7 +159,7 @@ describe('an approval', () => {
     keyboard.press('n')
     await once
     const { outcome } = await ask(asked(undefined, ['once', 'session', 'project']))
-    expect(terminal.shown).toContain('  a  yes, and those like it always, in this project')
+    expect(terminal.shown).toContain('  a  yes, always in this project, and those like it')
     keyboard.press('a')
     expect(await outcome).toEqual(accepted({ scope: 'project' }))
   })

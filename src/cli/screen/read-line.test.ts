@@ -78,3 +78,18 @@ test('the screen may change its size while it is open', async () => {
   keyboard.press('enter')
   await line
 })
+
+test('a line that is kept is cleared by Esc and left by Ctrl-D; arrows bring back earlier ones, and what was not sent', async () => {
+  const { terminal, keyboard, clock } = desk()
+  const options = { history: ['one', 'two'], initial: 'dra', isKept: true, clock }
+  const line = readLine(terminal, keyboard, options)
+  const seen: string[] = []
+  for (const key of ['ft', 'up', '!', 'up', 'up', 'down', 'down', 'down', 'escape']) {
+    keyboard.press(key)
+    seen.push(terminal.shown[0]!.replace('\x1b[7m \x1b[27m', ''))
+  }
+  expect(seen).toEqual(['draft', 'two', 'two!', 'one', 'one', 'two!', 'draft', 'draft', ''].map((text) => `› ${text}`))
+  expect(terminal.shown[1]).toBe('  Enter: send; Esc: clear; Ctrl-D: end')
+  keyboard.press('ctrl-d')
+  expect(await line).toBeUndefined()
+})

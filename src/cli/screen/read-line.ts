@@ -14,11 +14,15 @@ export interface ReadLineOptions extends Partial<Pick<DialogPlace, 'signal' | 'e
   readonly isSecret?: boolean
   /** What Esc does, in a word or two. Default `no answer`. */
   readonly escapeSays?: string
+  /** Esc clears the line, and Ctrl-D leaves: for a line that is asked for again and again. */
+  readonly isKept?: boolean
+  /** Earlier lines, oldest first: the arrows bring them back. */
+  readonly history?: readonly string[]
   readonly clock?: Clock
 }
 
 /**
- * Asks for a line of text at the bottom of the screen; undefined means Esc. Ctrl-C rejects with an `AbortError`. What
+ * Asks for a line of text at the bottom of the screen; undefined means Esc, or Ctrl-D on an empty line. Ctrl-C rejects with an `AbortError`. What
  * was pasted keeps its newlines, but for those at its end. Nothing of it stays on the screen: who asks shows what is to be seen.
  */
 export async function readLine(
@@ -31,11 +35,23 @@ export async function readLine(
     initial = '',
     isSecret = false,
     escapeSays = 'no answer',
+    isKept = false,
+    history = [],
     clock = systemClock,
     ...rest
   } = options
   const { paint } = terminal
-  const line = new LineEditor(initial)
+  let line = new LineEditor(initial)
+  const lines = [...history, initial]
+  let at = history.length
+
+  /** What was typed and not sent is found again further down. */
+  function recall(place: number): void {
+    if (lines[place] === undefined) return
+    lines[at] = line.text
+    at = place
+    line = new LineEditor(lines[place])
+  }
 
   function editable(): string {
     if (isSecret)
@@ -47,12 +63,15 @@ export async function readLine(
   return await runDialog<string | undefined>(
     {
       draw: () => [`${paint.cyan(prompt)}${editable()}`],
-      hint: () => `Enter: done; Esc: ${escapeSays}`,
+      hint: () => (isKept ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeSays}`),
       press(key) {
         if (key.type === 'enter') return { value: line.text.replace(/\n+$/, '') }
         const isEnd = key.type === 'ctrl' && key.key === 'd' && line.text === ''
-        if (key.type === 'escape' || isEnd) return { value: undefined }
-        line.press(key)
+        if (isEnd || (key.type === 'escape' && !isKept)) return { value: undefined }
+        if (key.type === 'escape') line = new LineEditor()
+        else if (key.type === 'up') recall(at - 1)
+        else if (key.type === 'down') recall(at + 1)
+        else line.press(key)
         return undefined
       },
     },

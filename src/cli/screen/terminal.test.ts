@@ -81,6 +81,16 @@ describe('live lines', () => {
     expect(writes[1]).toContain('\r\x1b[2A')
   })
 
+  test('are cleared before they are drawn in another size, so that no terminal joins what it broke', () => {
+    const { terminal, writes, resize } = fakeTerminal({ columns: 40 })
+    terminal.live(['x'.repeat(30)])
+    terminal.live(['y'.repeat(30)])
+    resize(20)
+    terminal.live(['z'])
+    expect(writes[1]).toContain('\r\x1b[?7ly')
+    expect(writes[2]).toContain('\r\x1b[1A\x1b[J\x1b[?7lz')
+  })
+
   test('stand below whatever is printed', () => {
     const { terminal, writes } = fakeTerminal()
     terminal.live(['busy'])

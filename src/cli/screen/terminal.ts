@@ -63,7 +63,8 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
     if (width === shownAt && isSame(next, shown)) return
     if (next.length > 0 || shown.length > 0) {
       closeAnswer()
-      const up = shown.length > 0 ? toTop() : ''
+      // A terminal that broke lines for its new size joins them again with the next one, unless they were cleared.
+      const up = shown.length > 0 ? `${toTop()}${width === shownAt ? '' : clearDown}` : ''
       const hide = shown.length === 0 ? hideCursor : ''
       stderr.write(`${begin}${hide}${up}${drawn(next)}${clearDown}${next.length === 0 ? showCursor : ''}${end}`)
     }

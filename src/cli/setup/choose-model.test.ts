@@ -69,7 +69,7 @@ describe('a provider that is named', () => {
   test('with a typo in it is a usage error that names the nearest', async () => {
     const failing = choose({ provider: 'antropic' })
     await expect(failing).rejects.toThrow(
-      'there is no provider "antropic", did you mean anthropic? It is one of anthropic, openai',
+      'there is no provider "antropic", did you mean anthropic? (there are anthropic, openai',
     )
     await expect(failing).rejects.toBeInstanceOf(UsageError)
     await expect(choose({}, { config: { provider: 'opnai' } })).rejects.toThrow('did you mean openai?')

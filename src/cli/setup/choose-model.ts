@@ -78,7 +78,7 @@ export function requireKnown(name: string, known: ReadonlyMap<string, KnownProvi
   if (provider) return provider
   const [meant] = nearest(name, known.keys(), 1)
   throw new UsageError(
-    `there is no provider "${fullyVisible(name.slice(0, 40))}"${meant ? `, did you mean ${meant}?` : ''} It is one of ${[...known.keys()].join(', ')}`,
+    `there is no provider "${fullyVisible(name.slice(0, 40))}"${meant ? `, did you mean ${meant}?` : ''} (there are ${[...known.keys()].join(', ')})`,
   )
 }
 

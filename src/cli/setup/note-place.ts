@@ -6,9 +6,11 @@ import { cwdIn, noteOwner } from '../sessions/summary.ts'
 export function notePlace(cwd: string): Extension {
   return {
     name: 'note-place',
-    async start({ log, depth }) {
+    start({ log, depth, working }) {
       if (depth > 0 || cwdIn(log.transcript.states.get(noteOwner)) !== undefined) return
-      await log.append({ type: 'state', owner: noteOwner, value: { cwd: placeOf(cwd) } })
+      // Not waited for: it is written with what comes next. A log that cannot be written ends the run without our help.
+      const writing = Promise.resolve(log.append({ type: 'state', owner: noteOwner, value: { cwd: placeOf(cwd) } }))
+      working.add(writing.catch(() => {}))
     },
   }
 }

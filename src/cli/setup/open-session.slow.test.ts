@@ -200,7 +200,7 @@ test('a store that cannot be opened is one sentence with the next step', async (
     mode: 0o600,
   })
   const broken = await failure(openStore(join(folder, 'broken.db')))
-  expect(broken.message).toMatch(/^The sessions cannot be opened: .*broken\.db.*move the file away/s)
+  expect(broken.message).toMatch(/^the sessions cannot be read: move the file away.*\(\S*broken\.db is damaged[^.]*\)$/)
   if (process.getuid?.() === 0) return // nothing is forbidden to root
   mkdirSync(join(folder, 'closed'))
   chmodSync(join(folder, 'closed'), 0o500)

@@ -4,6 +4,7 @@ import { messageOf, StoreError } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { codeOf } from '../../platform/files.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { createSqliteStore } from '../../sessions/sqlite-store.ts'
 import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import type { Config } from './config.ts'
@@ -29,23 +30,21 @@ export async function openStore(path: string): Promise<SessionStore> {
       return store
     }
     mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
-    const { createSqliteStore } = await import('../../sessions/sqlite-store.ts')
     const store = createSqliteStore({ path: place })
     await store.identity() // opens it: what is wrong is said now, not in the middle of a run
     return store
   } catch (error) {
-    throw cannotOpen(visibleName(place), error)
+    throw await cannotOpen(visibleName(place), error)
   }
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
-/** A `StoreError` says already what to do about its place. */
-function cannotOpen(place: string, error: unknown): CliError {
+async function cannotOpen(place: string, error: unknown): Promise<CliError> {
   const elsewhere = 'or keep sessions elsewhere: libero config set sessions <path>'
   if (error instanceof StoreError) {
-    const advice = error.code === 'corrupt' ? `; move the file away to begin anew, ${elsewhere}` : ''
-    return new CliError(`The sessions cannot be opened: ${error.message}${advice}`, undefined, { cause: error })
+    const { explainStore } = await import('../failures/session-failure.ts')
+    return new CliError(explainStore(error, { foreign: visibleName }), undefined, { cause: error })
   }
   const what = folderProblems[codeOf(error) ?? ''] ?? messageOf(error)
   return new CliError(

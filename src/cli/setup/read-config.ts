@@ -4,17 +4,18 @@ import { codeOf } from '../../platform/files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
+import { parseConfig, parseJson } from './parse-config.ts'
 
-/** One `config.json`, checked; undefined when there is none. What checks it is loaded only where there is one. */
+/** One `config.json`, checked; undefined when there is none. */
 export async function readConfig(path: string, options: ReadingOptions): Promise<Config | undefined> {
   const text = await readText(path, options)
-  return text === undefined ? undefined : (await import('./parse-config.ts')).parseConfig(text, path)
+  return text === undefined ? undefined : parseConfig(text, path)
 }
 
 /** The same before it is checked. */
 export async function readJson(path: string, options: ReadingOptions): Promise<unknown> {
   const text = await readText(path, options)
-  return text === undefined ? undefined : (await import('./parse-config.ts')).parseJson(text, path)
+  return text === undefined ? undefined : parseJson(text, path)
 }
 
 /** How a file is opened. */

@@ -20,9 +20,9 @@ export function scopeChoices(offered: unknown, count: number): Choice<Verdict>[]
     has(scope) ? [{ key, says: `yes${all}, ${says}`, value: scope }] : []
   return [
     { key: 'y', says: `yes${all}, this once`, value: 'once' },
-    ...yes('s', 'session', 'and those like it in this session'),
-    ...yes(has('always') ? 'p' : 'a', 'project', 'and those like it always, in this project'),
-    ...yes('a', 'always', 'and those like it always, everywhere'),
+    ...yes('s', 'session', 'in this session, and those like it'),
+    ...yes(has('always') ? 'p' : 'a', 'project', 'always in this project, and those like it'),
+    ...yes('a', 'always', 'always and everywhere, and those like it'),
     ...(count > 1 ? [{ key: 'e', says: 'decide on each', value: 'each' as const }] : []),
     { key: 'n', says: `no${none}`, value: 'no' },
     { key: 'r', says: `no${none}, and say why`, value: 'reason' },

@@ -53,10 +53,12 @@ async function choose(
 ): Promise<Verdict> {
   const { terminal } = place
   const { paint } = terminal
-  const heading = calls.length > 1 ? `Allow these ${calls.length} calls?` : calls[0]!.title
   const isLong = shownRows > terminal.rows - 10
+  const heading = calls.length > 1 ? `Allow these ${calls.length} calls?` : calls[0]!.title
   const title = [
-    paint.bold(heading),
+    '',
+    // What is asked is still in sight where it is one thing that fits the screen.
+    ...(isLong || calls.length > 1 ? [paint.bold(heading)] : []),
     ...(isLong ? [paint.yellow(`  ${shownRows} lines above: scroll up and read all of it`)] : []),
   ]
   const choices = scopeChoices(scopes, calls.length)

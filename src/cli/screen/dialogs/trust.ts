@@ -32,7 +32,7 @@ async function decide(payload: Readonly<Record<string, unknown>>, place: DialogP
     ...(items.length > 1 ? [{ key: 'c', says: 'choose what to trust', value: 'some' as const }] : []),
     { key: 'd', says: isWhole ? 'decline, and remember that' : 'do not trust it', value: 'decline' },
   ]
-  const title = [paint.bold('Trust?')]
+  const title = ['']
   const ways = { initial: 'decline', onEscape: 'later', escapeSays: 'not now' } as const
   const verdict = await runDialog(choicesView<Verdict>({ title, choices, ...ways }, terminal), place)
   if (verdict === 'later') {

@@ -1,0 +1,19 @@
+import { codeOf } from '../../platform/files.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+/** What it means that stdout cannot be written. A reader that went away needs no words; a full disk does. */
+export function outputFailure(error: unknown): { readonly exitCode: number; readonly error?: CliError } {
+  const code = codeOf(error)
+  if (code === undefined || gone.test(code)) return { exitCode: exitCodes.closed }
+  const next =
+    code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+      ? 'free some space where it goes to'
+      : 'check where it goes to'
+  return {
+    exitCode: exitCodes.error,
+    error: new CliError(`the output could not be written (${code}): ${next}, then try again`),
+  }
+}
+
+const gone = /^(?:EPIPE|ECONNRESET|EBADF|EIO|ERR_STREAM_\w+)$/

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { retryNotice } from './retry-notice.ts'
+
+test.each([
+  [
+    'No answer from 127.0.0.1:9: connect ECONNREFUSED 127.0.0.1:9; check the address, the headers and the network',
+    1600,
+    '… the service at 127.0.0.1:9 does not answer (connect ECONNREFUSED 127.0.0.1:9); trying again in 2 s',
+  ],
+  [
+    'No answer from 127.0.0.1:9: write EPROTO 402D:error:0A00010B:SSL routines:\n; check the address, the headers and the network',
+    300,
+    '… the service at 127.0.0.1:9 does not answer (EPROTO); trying again',
+  ],
+  ['HTTP 529: Overloaded', undefined, '… the service broke off (HTTP 529: Overloaded); trying again'],
+  ['a\u001b[31mred\nword', 999, '… the service broke off (a\\u001b[31mred\\nword); trying again'],
+])('%j', (reason, delayMs, said) => {
+  expect(retryNotice({ reason, ...(delayMs !== undefined && { delayMs }) }, false)).toBe(said)
+})
+
+test('what was printed already does not count', () => {
+  expect(retryNotice({ reason: 'overloaded', delayMs: 5000 }, true)).toBe(
+    '… the service broke off (overloaded); what it said so far does not count; trying again in 5 s',
+  )
+})

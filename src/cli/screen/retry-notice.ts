@@ -1,0 +1,24 @@
+import { visibleName } from '../../platform/visible-text.ts'
+
+/** What is said when the model's side failed and is asked again: why, whether what was shown counts, and when. */
+export function retryNotice(
+  { reason, delayMs = 0 }: { readonly reason: string; readonly delayMs?: number },
+  isPrinted: boolean,
+): string {
+  const [, place, why] = /^(?:Provider "[^"]*" failed: )?No answer from ([^\s;,]+): (.*)$/s.exec(reason) ?? []
+  const words = shorter(why ?? reason).slice(0, 300)
+  const what =
+    place === undefined
+      ? `the service broke off (${visibleName(words)})`
+      : `the service at ${visibleName(place)} does not answer (${visibleName(words)})`
+  const above = isPrinted ? '; what it said so far does not count' : ''
+  const when = delayMs >= 1000 ? ` in ${Math.round(delayMs / 1000)} s` : ''
+  return `… ${what}${above}; trying again${when}`
+}
+
+/** Without what the last sentence says, should it come to that: what to check. */
+const shorter = (why: string): string =>
+  why
+    .replace(/; check the address, the headers and the network$/, '')
+    .replace(/^write EPROTO .*$/s, 'EPROTO')
+    .trim()
