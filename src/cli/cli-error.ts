@@ -12,7 +12,10 @@ export class CliError extends Error {
 
 /** It was called in a way that means nothing. */
 export class UsageError extends CliError {
-  constructor(message: string, options?: ErrorOptions) {
+  /** The command whose help says more, where it is not the one that was called. */
+  readonly see?: string
+  constructor(message: string, options: ErrorOptions & { readonly see?: string } = {}) {
     super(message, exitCodes.usage, options)
+    if (options.see !== undefined) this.see = options.see
   }
 }

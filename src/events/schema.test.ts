@@ -90,6 +90,7 @@ const optional: Partial<Record<string, readonly string[]>> = {
   entry_approval_answered: ['mac', 'note', 'clientKey'],
   entry_context_edit: ['replacement', 'provider'],
   entry_run_ended: ['dropsTo', 'error', 'output'],
+  provisional_stream_void: ['delayMs'],
   provisional_turn_failed: ['partial'],
   block_document: ['name'],
   block_text: ['providerData'],

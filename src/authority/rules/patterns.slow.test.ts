@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CodedError } from '../../core/errors.ts'
-import { holdThread } from '../shell/shell-thread.ts'
+import { holdThread } from '../shell/hold-thread.ts'
 import { compilePatterns, testPatterns } from './patterns.ts'
 
 // One thread for all of them: without a hold each call would start its own.

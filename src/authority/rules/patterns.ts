@@ -1,7 +1,7 @@
 import { CodedError, messageOf } from '../../core/errors.ts'
 import { JobFailed, OutOfTime } from '../../platform/standing-worker.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import { holdThread, type ThreadHold } from '../shell/shell-thread.ts'
+import { holdThread, type ThreadHold } from '../shell/hold-thread.ts'
 import type { ToolRule } from './settings.ts'
 
 /** Refuses regular expressions that are none. `where` says whose they are: "denyPatterns of settings.json". */

@@ -1,7 +1,7 @@
 import { digestOf } from '../../platform/digest.ts'
 import { OutOfTime } from '../../platform/standing-worker.ts'
+import { holdThread, type ThreadHold } from './hold-thread.ts'
 import type { ShellReading } from './reading.ts'
-import { holdThread, type ThreadHold } from './shell-thread.ts'
 
 export interface ShellReaderOptions {
   /** For reading one line; then it counts as not whole. */

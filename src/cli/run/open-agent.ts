@@ -29,6 +29,7 @@ import {
   sessionsPath,
 } from '../setup/open-session.ts'
 import { readSchema } from './read-schema.ts'
+import { ruleTypos } from './rule-typos.ts'
 import { systemPrompt } from './system-prompt.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
@@ -91,6 +92,10 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     notices: [
       ...workspace.loaded.warnings,
       ...authority.warnings,
+      ...ruleTypos(
+        [values.allow, values.deny, config.allow, config.ask, config.deny].flatMap((rules) => rules ?? []),
+        Object.values(preset.tools ?? {}).map(({ spec }) => spec.name),
+      ),
       ...(workspace.project.notice === undefined ? [] : [workspace.project.notice]),
       ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
     ],

@@ -13,7 +13,7 @@ test.each([
     '… the service at 127.0.0.1:9 does not answer (EPROTO); trying again',
   ],
   ['HTTP 529: Overloaded', undefined, '… the service broke off (HTTP 529: Overloaded); trying again'],
-  ['a\u001b[31mred\nword', 999, '… the service broke off (a\\u001b[31mred\\nword); trying again'],
+  ['a\u001b[31mred\nword', 999, '… the service broke off (a␛[31mred\\nword); trying again'],
 ])('%j', (reason, delayMs, said) => {
   expect(retryNotice({ reason, ...(delayMs !== undefined && { delayMs }) }, false)).toBe(said)
 })
