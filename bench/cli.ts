@@ -8,7 +8,7 @@ import { build } from '../scripts/build.ts'
 import { compare, median, type Result } from './measure.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const rounds = 15
+const rounds = 21
 
 /** How long a person waits for the command line: whole processes, as they are installed, against an empty one. */
 export async function cli(): Promise<Result[]> {

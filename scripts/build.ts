@@ -40,7 +40,7 @@ async function bundleInto(dist: string): Promise<void> {
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: /^[^./]/, // every package and every built-in stays an import
-    plugins: [builtInsByHand],
+    plugins: [builtInsByHand, asciiOnly],
     checks: { ineffectiveDynamicImport: false },
   })
   await bundle.write({
@@ -75,6 +75,17 @@ const builtInsByHand: Plugin = {
         `const ${whole ?? `{ ${names!.replaceAll(' as ', ': ')} }`} = process.getBuiltinModule("${part}");`,
     ),
 }
+
+/** A file of ASCII alone is read as it is, and kept in half the room. There are no names and no comments beyond it. */
+const asciiOnly: Plugin = {
+  name: 'ascii-only',
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle))
+      if (file.type === 'chunk') file.code = file.code.replace(/[\u0080-\uffff]/g, escaped)
+  },
+}
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** What whoever loads the root needs in any case: one file instead of a hundred. */
 const engine =

@@ -86,12 +86,17 @@ function explainCoded({ class: kind, code, message }: CodedError, { foreign }: E
   if (code === 'AuditWriteFailed') return `nothing was done, since the audit cannot be written: ${said}`
   const isSetting =
     /^(?:Invalid(?:Rule|Pattern|Setting|SecurityMode|AuthorityOption)|UnknownSetting|AllowlistWithoutMode)$/
+  if (isSetting.test(code) && ofFlag.test(said)) return said.replace(ofFlag, '--$1 $2 ')
   return isSetting.test(code) ? `a setting cannot be used: ${said} (see: libero config, libero policy --help)` : said
 }
+
+/** A rule that was given as a flag. */
+const ofFlag = /^the launch settings' (allow|deny)\[\d+\], (.*?), (?=is |has |names )/
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CliError) return error.exitCode
   if (isInterrupted(error)) return exitCodes.interrupted
+  if (error instanceof CodedError && ofFlag.test(error.message.replace(/^\S+: /, ''))) return exitCodes.usage
   if (error instanceof AgentBudgetError) return exitCodes.budget
   if (error instanceof CodedError && (error.code === 'NoInteractorAttached' || error.code === 'permission-required'))
     return exitCodes.permission

@@ -3,6 +3,8 @@ import type { Readable, Writable } from 'node:stream'
 /** Everything a command touches of the outside world; tests hand in their own. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown }
+  /** Known without opening it: there is nothing to read, as from `/dev/null`. */
+  readonly isStdinEmpty?: boolean
   /** The answer, and nothing else. */
   readonly stdout: Output
   /** Everything that is about the answer: progress, questions, notices, errors. */

@@ -115,8 +115,8 @@ async function notThere({ name, commands: own = [] }: Command, asked: string | u
 
 async function complain(error: unknown, command: Command | undefined, io: Io): Promise<number> {
   if (error instanceof UsageError) {
-    const path = `libero ${command?.name ?? 'run'}`
-    const help = command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
+    const path = `libero ${error.see ?? command?.name ?? 'run'}`
+    const help = !error.see && command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
     io.err(`libero: ${error.message}\n${help || `See: ${path} --help`}`)
     return error.exitCode
   }

@@ -1,5 +1,7 @@
+import { fstatSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { isatty } from 'node:tty'
 import { CliError } from './cli-error.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Io, Output, StopSignal } from './io.ts'
@@ -12,7 +14,7 @@ export interface ProcessIo extends Io {
 
 /** The process itself, as commands see it. */
 export function processIo(): ProcessIo {
-  const { stdin, stdout, stderr, env } = process
+  const { stdout, stderr, env } = process
   // A reader that went away is no reason to die of an error nobody can see; who writes an answer listens for it.
   stderr.on('error', () => {})
   let lost: unknown
@@ -23,7 +25,13 @@ export function processIo(): ProcessIo {
     get lost() {
       return lost
     },
-    stdin,
+    // Opened by whoever reads from it: that takes a while.
+    get stdin() {
+      return process.stdin
+    },
+    get isStdinEmpty() {
+      return isNothing(0)
+    },
     stdout,
     stderr,
     env,
@@ -43,6 +51,15 @@ export function processIo(): ProcessIo {
     quit: (exitCode) => process.exit(exitCode),
     out: (line) => void stdout.write(`${line}\n`),
     err: (line) => void stderr.write(`${line}\n`),
+  }
+}
+
+/** Whether a descriptor is known to give nothing, as `/dev/null` is: a device, and no terminal. */
+function isNothing(fd: number): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice() && !isatty(fd)
+  } catch {
+    return false
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
@@ -10,6 +10,8 @@ import { gate, type MockService, startMockService } from '../rpc/mock-service.ts
 import { type Desk, type Ended, openDesk } from './cli-kit.ts'
 
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
+/** Then one mount hides both. */
+const hasBinInUsr = mayMount && realpathSync('/bin') === '/usr/bin'
 if (!mayMount) console.warn('libero on a full and on a read-only disk: not tried; run as root on Linux with CI set')
 if (!nobodyCanRunNode) console.warn('libero without permissions: not tried; run as root, with a Node others may run')
 
@@ -125,12 +127,19 @@ describe('words and flags', () => {
     [['--image', 'bad.json', 'hi'], /^--image bad\.json is no PNG, JPEG, GIF or WebP; convert it/],
     [['--cwd', 'nope', 'hi'], /^--cwd nope: there is no such folder, or you may not enter it; check the path$/],
     [['--cwd', 'bad.json', 'hi'], /^--cwd bad\.json is a file; name a folder$/],
+    [['--allow', '', 'hi'], /^--allow "" is empty; write a tool, "tool:pattern" or an effect$/],
     [['--context', 'docker', 'hi'], /^--context docker needs an image: add --image/],
   ])('libero %j', async (args, said) => {
     const desk = open()
     desk.write('bad.json', '\n// a remark')
     await complains(desk, args, 2, said)
     expect(existsSync(join(desk.home, 'sessions.db'))).toBe(false)
+  })
+
+  test('a slip in a rule is said, since a rule about nothing only looks like protection', async () => {
+    const { code, err } = await open().libero(['--deny', 'shel:rm *', 'hi'])
+    expect(code).toBe(0)
+    expect(err).toContain('! The rule "shel:rm *" is about no tool that is here, did you mean "shell"?')
   })
 
   test('a container without an engine', async () => {
@@ -148,12 +157,28 @@ describe('words and flags', () => {
 
 describe('files of the user', () => {
   test.each([
-    ['{"provider": "offline",}', /config\.json is not JSON, line 1, column 24: there is a comma too many/],
-    ['{"provder": "offline"}', /config\.json has an unknown key "provder", did you mean "provider"/],
-    ['{"maxTurns": "five"}', /config\.json: maxTurns cannot be "five"; write a whole number/],
-    ['{"provider": "nope"}', /^there is no provider "nope" \(there are anthropic, /],
-    [' '.repeat(1024 * 1024 + 1), /^Cannot read \S+config\.json: it is larger than 1 MiB; shorten it$/],
-  ])('a config that holds %j', async (content, said) => {
+    [
+      'has a comma too many',
+      '{"provider": "offline",}',
+      /config\.json is not JSON, line 1, column 24: there is a comma too many/,
+    ],
+    [
+      'has a slip in a key',
+      '{"provder": "offline"}',
+      /config\.json has an unknown key "provder", did you mean "provider"/,
+    ],
+    [
+      'has a wrong kind of value',
+      '{"maxTurns": "five"}',
+      /config\.json: maxTurns cannot be "five"; write a whole number/,
+    ],
+    [
+      'names an unknown provider',
+      '{"provider": "nope"}',
+      /^there is no provider "nope", which the config names \(there are anthropic, /,
+    ],
+    ['is huge', ' '.repeat(1024 * 1024 + 1), /^Cannot read \S+config\.json: it is larger than 1 MiB; shorten it$/],
+  ])('a config that %s', async (_, content, said) => {
     const desk = open()
     configure(desk, content)
     await complains(desk, ['hi'], 2, said)
@@ -293,6 +318,22 @@ describe.runIf(mayMount)('disks', () => {
     expect(service.requests).toHaveLength(before)
   })
 })
+
+test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))(
+  '--sandbox without bubblewrap is said before a model is asked, with how to install it',
+  async () => {
+    const before = service.requests.length
+    const run = 'exec "$NODE" --conditions=libero-source "$MAIN" --sandbox hi'
+    const ended = await inShell(open(), `unshare -m sh -c 'mount -t tmpfs tmpfs /usr/bin && ${run}'`)
+    expect(complaint(ended)).toEqual([
+      1,
+      expect.stringMatching(
+        /^--sandbox cannot be used here: There is no bwrap in .*Install it with .*; or leave out --sandbox$/,
+      ),
+    ])
+    expect(service.requests).toHaveLength(before)
+  },
+)
 
 describe.runIf(nobodyCanRunNode)('permissions', () => {
   test('a home, a config and sessions that may not be read or written', async () => {

@@ -31,7 +31,9 @@ export const command = defineCommand({
     for (const name of names) {
       // Also an entry that this version cannot read.
       if (!(await store.remove(name)))
-        throw new CliError(`nothing is stored for ${fullyVisible(name)}; stored are: ${shown}`)
+        throw new CliError(
+          `nothing is stored for ${fullyVisible(name)}; ${stored.length === 0 ? 'nor is anything else' : `stored are: ${shown}`}`,
+        )
       io.err(`forgot what was stored for ${fullyVisible(name)}`)
       const provider = knownProviders({}).get(name)
       const variable = provider && variableOf(provider, io)

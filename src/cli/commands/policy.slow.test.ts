@@ -61,7 +61,7 @@ describe('libero policy explain', () => {
     })
     expect(await libero('explain', '--rules', await rules({ mode: 'wild' }), '--', 'ls')).toMatchObject({
       code: 2,
-      err: [expect.stringContaining('InvalidSecurityMode'), expect.anything()],
+      err: [expect.stringContaining('is not used: the launch settings have the mode "wild"'), expect.anything()],
     })
     expect(await libero('explain')).toMatchObject({ code: 2, out: [] })
     expect(await libero('explain', '--colour', '--', 'ls')).toMatchObject({

@@ -58,7 +58,7 @@ async function refuse(error: unknown): Promise<never> {
   const { CodedError } = await import('../../core/errors.ts')
   const isFinding = error instanceof CodedError && error.code === 'RuleTestFailed'
   if (!(error instanceof CodedError) || isFinding) throw error
-  throw new UsageError(error.message, { cause: error })
+  throw new UsageError(error.message.replace(/^\w+\/\w+: /, ''), { cause: error })
 }
 
 export const command = defineCommand({

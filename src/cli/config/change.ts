@@ -21,7 +21,7 @@ export async function setSetting([name, ...words]: readonly string[], io: Io): P
   const value = valueFrom(setting, words)
   const alone: Settings = {}
   put(alone, setting, value)
-  checkConfig(alone, 'libero config set')
+  checkConfig(alone, 'config set')
   await change(io, async (settings, path) => {
     put(settings, setting, value)
     checkConfig(settings, path)

@@ -39,7 +39,7 @@ export async function runDemo(io: Io): Promise<number> {
     io.quit(exitCode)
   }
   const watching = watch(
-    { ...io, quit },
+    Object.create(io, { quit: { value: quit } }),
     () => agent?.abort(),
     () => screen.notice('Stopping the demo.'),
   )

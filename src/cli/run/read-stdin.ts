@@ -4,7 +4,12 @@ import type { Io } from '../io.ts'
  * What was piped in, as text. Where nothing has come after `patienceMs` it is `undefined`: a program may have started
  * us with a pipe that it never writes to. Without a limit it waits until stdin ends.
  */
-export async function readStdin({ stdin }: Pick<Io, 'stdin'>, patienceMs?: number): Promise<string | undefined> {
+export async function readStdin(
+  io: Pick<Io, 'stdin' | 'isStdinEmpty'>,
+  patienceMs?: number,
+): Promise<string | undefined> {
+  if (io.isStdinEmpty) return undefined
+  const { stdin } = io
   if (stdin.isTTY || stdin.destroyed) return undefined
   const chunks: Buffer[] = []
   const ended = Promise.withResolvers<'ended' | 'nothing'>()

@@ -11,7 +11,7 @@ const patienceMs = 1000
  */
 export async function readTask(
   given: { readonly prompt?: string | undefined; readonly words: readonly string[] },
-  io: Pick<Io, 'stdin'>,
+  io: Pick<Io, 'stdin' | 'isStdinEmpty'>,
   stdin: 'task' | 'more' | 'taken' = 'task',
 ): Promise<string | undefined> {
   if (given.prompt !== undefined && given.words.some((word) => word !== '-'))

@@ -62,7 +62,7 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     io.quit(exitCode)
   }
   const watching = watch(
-    { ...io, quit },
+    Object.create(io, { quit: { value: quit } }),
     () => opened?.agent.abort(),
     (text) => screen.notice(text),
   )

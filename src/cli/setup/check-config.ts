@@ -2,8 +2,8 @@ import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
+import { ConfigError } from './config-error.ts'
 import { configSchema } from './config-schema.ts'
 
 /** Refuses a config that is not what `configSchema` says, with the file, the key and what to write instead. */
@@ -50,22 +50,22 @@ function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: 
   }
   for (const name of required as string[])
     if (!Object.hasOwn(value, name))
-      throw new UsageError(`${shown(place)} has no ${name}; add ${wantedOf(known[name]!)}`)
+      throw new ConfigError(`${shown(place)} has no ${name}; add ${wantedOf(known[name]!)}`)
 }
 
-function unknownKey(name: string, known: readonly string[], place: Place): UsageError {
+function unknownKey(name: string, known: readonly string[], place: Place): ConfigError {
   const names = known.filter((one) => one !== '$schema')
   const hint = didYouMean(name, names) || `; it may have ${names.join(', ')}`
-  return new UsageError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
+  return new ConfigError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
 }
 
-function wrong(value: unknown, schema: JsonSchema, { file, key }: Place): UsageError {
-  if (key === '') return new UsageError(`${shown({ file, key })} is not an object; write settings between { and }`)
+function wrong(value: unknown, schema: JsonSchema, { file, key }: Place): ConfigError {
+  if (key === '') return new ConfigError(`${shown({ file, key })} is not an object; write settings between { and }`)
   // Where a pattern is wanted, what stands there may be a key that was put into the wrong place.
   const got = schema.pattern || isRecord(value) ? '' : ` ${fullyVisible(JSON.stringify(value)).slice(0, 80)}`
   const hint = schema.enum && typeof value === 'string' ? didYouMean(value, schema.enum as string[]) : ''
   const name = fullyVisible(key).slice(0, 120)
-  return new UsageError(
+  return new ConfigError(
     `${fullyVisible(file)}: ${name} cannot be${got || ' this'}${hint || `; write ${wantedOf(schema)}`}`,
   )
 }

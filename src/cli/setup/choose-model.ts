@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { nearest } from '../../core/nearest.ts'
 import type { Provider } from '../../core/provider.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
@@ -64,7 +65,7 @@ function namedBy(wish: ModelWish, config: Config, known: ReadonlyMap<string, Kno
     const model = wish.model ?? (config.provider === provider.name ? config.model : undefined)
     return { provider, why: `--provider ${provider.name}`, ...ownName(provider, model) }
   }
-  const usual = config.provider === undefined ? undefined : requireKnown(config.provider, known)
+  const usual = config.provider === undefined ? undefined : requireKnown(config.provider, known, 'config')
   const meant = wish.model !== undefined && !usual?.vendors ? splitName(wish.model, known) : undefined
   if (meant) return { ...meant, why: `--model ${fullyVisible(wish.model ?? '')}` }
   if (usual) return { provider: usual, why: 'provider in the config', ...ownName(usual, wish.model ?? config.model) }
@@ -73,12 +74,17 @@ function namedBy(wish: ModelWish, config: Config, known: ReadonlyMap<string, Kno
 }
 
 /** The provider of that name, or what was probably meant. */
-export function requireKnown(name: string, known: ReadonlyMap<string, KnownProvider>): KnownProvider {
+export function requireKnown(
+  name: string,
+  known: ReadonlyMap<string, KnownProvider>,
+  namedBy?: 'config',
+): KnownProvider {
   const provider = known.get(name)
   if (provider) return provider
   const [meant] = nearest(name, known.keys(), 1)
   throw new UsageError(
-    `there is no provider "${fullyVisible(name.slice(0, 40))}"${meant ? `, did you mean ${meant}?` : ''} (there are ${[...known.keys()].join(', ')})`,
+    `there is no provider "${fullyVisible(name.slice(0, 40))}"${namedBy ? ', which the config names' : ''}${meant ? `, did you mean ${meant}?` : ''} (there are ${[...known.keys()].join(', ')})`,
+    namedBy && { see: namedBy },
   )
 }
 
@@ -134,7 +140,7 @@ async function create(
   const wanted = model ?? (known.isLocal && address !== undefined ? await firstLocal(known, address, io) : undefined)
   const options = {
     env: io.env,
-    credentialsPath: credentialsPathOf(io),
+    credentialsPath: existsSync(credentialsPathOf(io)) && credentialsPathOf(io),
     ...(apiKey?.trim() && { apiKey }),
     ...(baseURL !== undefined && { baseURL }),
     ...(wanted !== undefined && { defaultModel: wanted }),

@@ -78,7 +78,7 @@ describe('the user’s file', () => {
   ])('%s is refused with a sentence, and exit code 2', async (_, text, says) => {
     write(join(home, 'config.json'), text)
     const error = await failure()
-    expect(error).toMatchObject({ name: 'UsageError', exitCode: exitCodes.usage })
+    expect(error).toMatchObject({ name: 'ConfigError', exitCode: exitCodes.usage })
     expect(error.message).toMatch(says)
     expect(error.message).toContain(join(home, 'config.json'))
     expect(error.message).not.toContain('\n')
@@ -244,7 +244,7 @@ describe('authority.json beside it', () => {
   test('a mistake in it is one about settings, too', async () => {
     write(join(home, 'authority.json'), '{"mood": "plan"}')
     const error = await failure()
-    expect(error).toMatchObject({ name: 'UsageError', exitCode: exitCodes.usage })
+    expect(error).toMatchObject({ name: 'ConfigError', exitCode: exitCodes.usage })
     expect(error.message).toMatch(/^\S*authority\.json is not used: .*unknown field "mood", did you mean "mode"/)
   })
 })

@@ -4,6 +4,7 @@ import type { AuthoritySettings, RuleEntry } from '../../authority/rules/setting
 import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
+import { ConfigError } from './config-error.ts'
 import type { ConfigFile } from './tighten.ts'
 
 /** What one layer says, and which files say it. */
@@ -69,14 +70,15 @@ async function checkRules(rules: Rules, layer: RuleLayer, path: string): Promise
   }
 }
 
-/** The same failure as one about how it was called: exit code 2, and no code in front of the sentence. */
+/** The same failure as one of the config: exit code 2, and neither a code nor a name of ours for the file before the sentence. */
 export function refusedRules(error: unknown, before = ''): unknown {
-  if (error instanceof CodedError)
-    return new UsageError(fullyVisible(before + error.message.slice(`${error.class}/${error.code}: `.length)), {
-      cause: error,
-    })
-  return error instanceof UsageError ? new UsageError(fullyVisible(before + error.message), { cause: error }) : error
+  if (!(error instanceof CodedError || error instanceof UsageError)) return error
+  const said =
+    error instanceof CodedError ? error.message.slice(`${error.class}/${error.code}: `.length) : error.message
+  return new ConfigError(fullyVisible(before + (before === '' ? said : said.replace(ourName, ''))), { cause: error })
 }
+
+const ourName = /^the (?:global|project) settings' /
 
 function joined(
   list: Exclude<RuleKey, 'mode'>,

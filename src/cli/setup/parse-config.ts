@@ -1,7 +1,7 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { UsageError } from '../cli-error.ts'
 import { checkConfig } from './check-config.ts'
 import type { Config } from './config.ts'
+import { ConfigError } from './config-error.ts'
 import { jsonProblem } from './json-problem.ts'
 
 /** The text of a `config.json` as what it says, without `$schema`, which is for editors. */
@@ -18,6 +18,6 @@ export function parseJson(text: string, path: string): unknown {
     return JSON.parse(text)
   } catch {
     const { line, column, says } = jsonProblem(text) ?? { line: 1, column: 1, says: 'it cannot be read' }
-    throw new UsageError(`${fullyVisible(path)} is not JSON, line ${line}, column ${column}: ${says}`)
+    throw new ConfigError(`${fullyVisible(path)} is not JSON, line ${line}, column ${column}: ${says}`)
   }
 }

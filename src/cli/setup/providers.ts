@@ -28,7 +28,8 @@ export interface KnownProvider {
 /** What is handed to a factory: nothing is left to defaults that read this process' environment or home. */
 export interface ProviderOptions {
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly credentialsPath: string
+  /** `false` where there is no such file: nobody has to look again. */
+  readonly credentialsPath: string | false
   readonly apiKey?: string
   readonly baseURL?: string
   readonly defaultModel?: string

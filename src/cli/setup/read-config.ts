@@ -2,8 +2,8 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { codeOf } from '../../platform/files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
+import { ConfigError } from './config-error.ts'
 import { parseConfig, parseJson } from './parse-config.ts'
 
 /** One `config.json`, checked; undefined when there is none. */
@@ -57,6 +57,6 @@ const problems: Readonly<Record<string, string>> = {
   ELOOP: 'it is a link; put the file itself there',
 }
 
-function unreadable(path: string, why: string): UsageError {
-  return new UsageError(`Cannot read ${fullyVisible(path)}: ${why}`)
+function unreadable(path: string, why: string): ConfigError {
+  return new ConfigError(`Cannot read ${fullyVisible(path)}: ${why}`)
 }
