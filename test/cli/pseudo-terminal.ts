@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from '@lydell/node-pty'
 import xterm from '@xterm/headless'
@@ -16,13 +17,16 @@ export interface PseudoTerminal {
   readonly isAlternate: boolean
   type(keys: string): void
   resize(columns: number, rows: number): void
-  /** Waits until the screen has it. */
-  until(text: string | RegExp): Promise<void>
+  /** Waits until the screen has it, or is like that, and gives what it has then. */
+  until(wanted: string | RegExp | ((screen: string) => boolean), inWords?: string): Promise<string>
+  /** Waits until all of these words are there. */
+  see(...words: string[]): Promise<string>
   readonly ended: Promise<number>
 }
 
-interface PseudoTerminalOptions {
-  readonly cwd: string
+export interface PseudoTerminalOptions {
+  /** Default: the folder for temporary files. */
+  readonly cwd?: string
   readonly env?: Record<string, string>
   readonly columns?: number
   readonly rows?: number
@@ -30,7 +34,7 @@ interface PseudoTerminalOptions {
 
 /** Starts a program in a pseudo-terminal; it is killed when the test is over, if it still runs. */
 export function startInTerminal(argv: readonly [string, ...string[]], options: PseudoTerminalOptions): PseudoTerminal {
-  const { cwd, env = {}, columns: cols = 80, rows = 24 } = options
+  const { cwd = tmpdir(), env = {}, columns: cols = 80, rows = 24 } = options
   const screen = new xterm.Terminal({ cols, rows, scrollback: 20_000, allowProposedApi: true })
   const [file, ...args] = argv
   const child = spawn(file, args, {
@@ -83,21 +87,24 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
       screen.resize(columns, height)
       child.resize(columns, height)
     },
-    async until(wanted) {
-      const isThere = (): boolean => {
-        const text = terminal.text()
-        return typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)
-      }
+    async until(wanted, inWords = String(wanted)) {
       for (let i = 0; i < 750; i++) {
-        if (isThere()) return
+        const text = terminal.text()
+        if (isLike(text, wanted)) return text
         if (isOver) break
         await pause(20)
       }
-      throw new Error(`${isOver ? 'it ended' : 'too long'} before ${String(wanted)} was seen:\n${terminal.text()}`)
+      throw new Error(`${isOver ? 'it ended' : 'too long'} before ${inWords} was seen:\n${terminal.text()}`)
     },
+    see: (...words) => terminal.until((text) => words.every((word) => text.includes(word)), words.join(', ')),
     ended,
   }
   return terminal
+}
+
+function isLike(text: string, wanted: string | RegExp | ((screen: string) => boolean)): boolean {
+  if (typeof wanted === 'function') return wanted(text)
+  return typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text)
 }
 
 /** What is in it beside sequences of our own making: colours, frames, the cursor, pastes, and moves within live lines. */

@@ -122,7 +122,9 @@ describe('it gives the terminal back', () => {
     await terminal.until('**answer** and')
     terminal.type('\x03')
     expect(await terminal.ended).toBe(0)
-    expect(terminal.text()).toMatch(/Half an answer and\n.*stopped before it was done/s)
+    expect(terminal.text()).toMatch(
+      /Half an answer and\n\nStopping; the session is kept.*\nstopped before it was done\n/,
+    )
     expect(terminal.text()).not.toContain('**')
     expectSane(terminal, 130)
   })

@@ -71,7 +71,7 @@ a notice
     show(...text('Half'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
     show(...text('Whole.'), turn('t1', 'Whole.'))
     expect(said.out).toBe('Half\nWhole.\n')
-    expect(said.err).toContain('broke off (overloaded); what it said so far does not count; asking again')
+    expect(said.err).toContain('broke off (overloaded); what it said so far does not count; trying again')
   })
 })
 

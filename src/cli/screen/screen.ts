@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { LogEntry } from '../../core/log.ts'
 import { type ToolCallBlock, textOf } from '../../core/turn.ts'
 import type { AgentEvent, Provisional } from '../../events/events.ts'
-import { visibleName, visibleText } from '../../platform/visible-text.ts'
+import { visibleText } from '../../platform/visible-text.ts'
 import { createAnswerView } from './answer-view.ts'
 import { createCallsView } from './calls-view.ts'
 import { createChildrenView } from './children-view.ts'
@@ -11,6 +11,7 @@ import { createFrames, looseClock } from './frames.ts'
 import { wrapLine } from './markdown/spans.ts'
 import { createPhaseView } from './phase-view.ts'
 import { createPrinter } from './printer.ts'
+import { retryNotice } from './retry-notice.ts'
 import type { Terminal } from './terminal.ts'
 
 export type { RunEnding } from './cost-lines.ts'
@@ -128,8 +129,8 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     printer.lines(calls.end())
     children.end()
   }
-  const restart = (reason: string): void => {
-    const notice = voidNotice(reason, answer.isPrinted)
+  const restart = (why: { readonly reason: string; readonly delayMs?: number }): void => {
+    const notice = retryNotice(why, answer.isPrinted)
     phase.asked(clock.now())
     said = ''
     answer.drop()
@@ -148,7 +149,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
         phase.thinking(event.delta)
         break
       case 'stream_void':
-        restart(event.reason)
+        restart(event)
         break
       case 'tool_start':
         phase.idle()
@@ -175,6 +176,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     },
     notice(text, kind = 'info') {
       const shown = visibleText(text).replaceAll('\r', '')
+      answer.flush() // what was said before stands above
       if (kind === 'warning') print(`! ${shown}`, paint.yellow)
       else print(shown, paint.dim)
     },
@@ -214,8 +216,3 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
 const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 /** Lines in a file are not cut for a screen, and are not endless either. */
 const unknownWidth = 200
-
-function voidNotice(reason: string, isPrinted: boolean): string {
-  const above = isPrinted ? '; what it said so far does not count' : ''
-  return `… the service broke off (${visibleName(reason.slice(0, 300))})${above}; asking again`
-}

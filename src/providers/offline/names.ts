@@ -2,13 +2,20 @@ import { type Phrase, part, textBetween, type Word } from './words.ts'
 
 const fillers = new Set(
   `the a an this that my our your me us all of file files folder folders directory called named content contents whole
-  new full current please to everything is are there in inside here lines line it its source code at for and`.split(
+  new full current please to everything is are there in inside here lines line it its source code at for and again`.split(
     /\s+/,
   ),
 )
 
+/** Whoever says one of these about a file wants something else than that file as it is. */
+const hedges = new Set(
+  `except excepting but unless if without not don't doesn't never nothing instead otherwise when until after before or
+  only`.split(/\s+/),
+)
+
 /** The one name in a phrase, of a file or a folder: quoted, or the only word that can be one. */
 export function nameIn(phrase: Phrase): string | undefined {
+  if (phrase.words.some(({ plain }) => hedges.has(plain))) return undefined
   const quoted = phrase.words.filter(({ isQuoted }) => isQuoted)
   if (quoted.length > 0) return quoted.length === 1 ? quoted[0]!.text : undefined
   const candidates = phrase.words.filter(({ plain, text }) => looksLikePath(text) || !fillers.has(plain))
@@ -16,6 +23,23 @@ export function nameIn(phrase: Phrase): string | undefined {
   const paths = candidates.filter(({ text }) => looksLikePath(text))
   return paths.length === 1 ? nameOf(paths[0]!) : undefined
 }
+
+/** The name in a phrase that says nothing else: a word that is not understood may turn the whole round. */
+export function onlyNameIn({ words }: Phrase, ...beside: string[]): string | undefined {
+  const rest = words.filter(({ plain, isQuoted }) => isQuoted || !(namers.has(plain) || beside.includes(plain)))
+  const [only] = rest
+  return rest.length !== 1 || isVague(only!) ? undefined : nameOf(only!)
+}
+
+const namers = new Set(['the', 'my', 'our', 'your', 'file', 'called', 'named', 'please'])
+const vague = new Set(
+  'it its that this them these those everything anything something nothing all every each any some both here there again'.split(
+    ' ',
+  ),
+)
+
+/** Means something that was said elsewhere. */
+export const isVague = ({ plain, isQuoted }: Word): boolean => !isQuoted && vague.has(plain)
 
 /** A word as a name: a full stop that ends the sentence is not part of it. */
 export function nameOf({ text, isQuoted }: Word): string {
@@ -62,23 +86,19 @@ const lastPlain = ({ words }: Phrase): string => words.at(-1)?.plain ?? ''
 
 /** A text that somebody wants to have written or found, without the words that only introduce it. */
 export function contentIn(phrase: Phrase): string {
-  let from = 0
-  while (from < phrase.words.length - 1 && introducers.has(phrase.words[from]!.plain)) from++
-  const rest = part(phrase, from)
-  const [only] = rest.words
-  return only?.isQuoted && rest.words.length === 1 ? only.text : textBetween(rest, 0)
+  return exactTextIn(phrase) ?? textBetween(phrase, 0)
 }
 
-const introducers = new Set([
-  'the',
-  'a',
-  'text',
-  'word',
-  'words',
-  'string',
-  'phrase',
-  'line',
-  'content',
-  'contents',
-  'following',
-])
+/** The same where there is no doubt that it is one: it is quoted, or called a text; `a comment` may be anything. */
+export function exactTextIn(phrase: Phrase): string | undefined {
+  const { words } = phrase
+  let from = 0
+  while (from < words.length - 1 && introducers.has(words[from]!.plain)) from++
+  const [only, ...others] = words.slice(from)
+  if (only?.isQuoted) return others.length === 0 ? only.text : undefined
+  const isCalled = from > 1 && !articles.has(words[from - 1]!.plain)
+  return isCalled ? textBetween(phrase, from) : undefined
+}
+
+const articles = new Set(['the', 'a'])
+const introducers = new Set([...articles, ...'text word words string phrase line content contents following'.split(' ')])

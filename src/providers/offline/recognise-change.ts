@@ -1,5 +1,5 @@
-import type { Intent } from './intent.ts'
-import { contentIn, nameIn, nameOf } from './names.ts'
+import type { Intent, Kind } from './intent.ts'
+import { contentIn, exactTextIn, isVague, looksLikePath, onlyNameIn } from './names.ts'
 import { shellWord } from './shell-word.ts'
 import { type Phrase, part, plainly } from './words.ts'
 
@@ -39,9 +39,11 @@ function replace(given: Phrase): Intent | undefined {
   if (mark < 0) return verb === 'replace' ? incomplete('Replace it with what, and in which file?') : undefined
   const place = ahead === undefined ? lastOf(phrase, mark + 2, 'in', 'inside') : phrase.words.length
   if (place < 0) return verb === 'rename' ? undefined : incomplete('In which file shall I replace it?')
-  const path = ahead ?? nameIn(withoutEverywhere(part(phrase, place + 1)))
+  const path = ahead ?? onlyNameIn(withoutEverywhere(part(phrase, place + 1)))
   if (path === undefined) return incomplete('In which file shall I replace it?')
-  const values = { from: contentIn(part(phrase, from, mark)), to: contentIn(part(phrase, mark + 1, place)) }
+  const [before, after] = [part(phrase, from, mark), part(phrase, mark + 1, place)]
+  if (isElsewhere(before) || isElsewhere(after)) return incomplete('Which text exactly, in quotes?')
+  const values = { from: contentIn(before), to: contentIn(after) }
   return values.from === '' ? undefined : { kind: 'replace', ...values, path, isAll: isAll || verb === 'rename' }
 }
 
@@ -49,7 +51,7 @@ function replace(given: Phrase): Intent | undefined {
 function fileAhead(phrase: Phrase): { readonly path?: string; readonly phrase: Phrase } {
   if (verbOf(phrase) !== 'in') return { phrase }
   const at = phrase.words.findIndex(({ plain }, i) => i > 1 && Object.hasOwn(replacers, plain))
-  const path = at > 0 ? nameIn(part(phrase, 1, at)) : undefined
+  const path = at > 0 ? onlyNameIn(part(phrase, 1, at)) : undefined
   return path === undefined ? { phrase } : { path, phrase: part(phrase, at) }
 }
 
@@ -57,17 +59,28 @@ function withoutEverywhere({ source, words }: Phrase): Phrase {
   return { source, words: words.filter(({ plain }) => plain !== 'everywhere') }
 }
 
-const incomplete = (question: string): Intent => ({ kind: 'incomplete', question, like: 'replace' })
+const incomplete = (question: string, like: Kind = 'replace'): Intent => ({ kind: 'incomplete', question, like })
+
+/** `it`, or a line by its number: not the text itself. */
+function isElsewhere({ words }: Phrase): boolean {
+  const [first, second] = words.filter(({ plain }) => plain !== 'the')
+  if (!first) return false
+  return words.length === 1 ? isVague(first) : /^lines?$/.test(first.plain) && /^\d/.test(second?.plain ?? '')
+}
 
 function remove(phrase: Phrase): Intent | undefined {
   if (!['delete', 'remove', 'rm', 'erase'].includes(verbOf(phrase))) return undefined
   const place = lastOf(phrase, 2, 'from', 'in')
   if (place > 0) {
-    const path = nameIn(part(phrase, place + 1))
-    const from = contentIn(part(phrase, 1, place))
-    return path === undefined || from === '' ? undefined : { kind: 'replace', from, to: '', path, isAll: false }
+    const path = onlyNameIn(part(phrase, place + 1))
+    const text = part(phrase, 1, place)
+    const [only, ...others] = text.words
+    const isWord = others.length === 0 && !isVague(only!) && !looksLikePath(only!.text)
+    const from = exactTextIn(text) ?? (isWord ? only!.text : '')
+    if (path === undefined || from === '') return incomplete('Which text shall I take out of which file?')
+    return { kind: 'replace', from, to: '', path, isAll: false }
   }
-  const path = nameIn(part(phrase, 1))
+  const path = onlyNameIn(part(phrase, 1))
   return path === undefined ? undefined : { kind: 'run', command: `rm -- ${shellWord(path)}` }
 }
 
@@ -83,8 +96,8 @@ function move(phrase: Phrase): Intent | undefined {
   const program = Object.hasOwn(movers, verbOf(phrase)) ? movers[verbOf(phrase)] : undefined
   const mark = lastOf(phrase, 2, 'to', 'into', 'as')
   if (program === undefined || mark < 0) return undefined
-  const from = nameIn(part(phrase, 1, mark))
-  const to = nameIn(part(phrase, mark + 1))
+  const from = onlyNameIn(part(phrase, 1, mark), 'folder', 'directory')
+  const to = onlyNameIn(part(phrase, mark + 1), 'folder', 'directory')
   if (from === undefined || to === undefined) return undefined
   return { kind: 'run', command: `${program} -- ${shellWord(from)} ${shellWord(to)}` }
 }
@@ -94,14 +107,11 @@ function append(phrase: Phrase): Intent | undefined {
   if (verb !== 'append' && verb !== 'add') return undefined
   const mark = lastOf(phrase, 2, 'to')
   if (mark < 0) return undefined
-  const path = nameIn(withoutEnd(part(phrase, mark + 1)))
-  const text = contentIn(part(phrase, 1, mark))
-  return path === undefined || text === '' ? undefined : { kind: 'append', path, text }
-}
-
-/** `the end of notes.txt` */
-function withoutEnd({ source, words }: Phrase): Phrase {
-  return { source, words: words.filter(({ plain }) => plain !== 'end' && plain !== 'bottom') }
+  const path = onlyNameIn(part(phrase, mark + 1), 'end', 'bottom', 'of')
+  const what = part(phrase, 1, mark)
+  const text = exactTextIn(what) ?? (verb === 'append' && !isElsewhere(what) ? contentIn(what) : '')
+  if (path === undefined || text === '') return incomplete('Which text shall I append to which file?', 'append')
+  return { kind: 'append', path, text }
 }
 
 const makers = new Set(['create', 'make', 'touch', 'mkdir', 'add', 'write', 'generate'])
@@ -115,31 +125,37 @@ function create(phrase: Phrase): Intent | undefined {
   const head = mark > 0 ? part(phrase, 1, mark === word ? mark : mark + 1) : part(phrase, 1)
   const isFolder =
     verb === 'mkdir' || head.words.some(({ plain }) => ['folder', 'directory', 'folders'].includes(plain))
-  const path = nameIn(withoutKind(head))
+  const path = onlyNameIn(head, ...kinds)
   if (path === undefined) return undefined
   if (isFolder) return { kind: 'run', command: `mkdir -p -- ${shellWord(path)}` }
   if (mark < 0) {
     const isSure = ['create', 'touch'].includes(verb) || head.words.some(({ plain }) => plain === 'file')
     return isSure ? { kind: 'create', path, text: '' } : undefined
   }
-  return { kind: 'create', path, text: ended(contentIn(part(phrase, mark + 1))) }
+  const content = part(phrase, mark + 1)
+  const isPlain = looksLikePath(path) && !isDescribed(content)
+  const text = exactTextIn(content) ?? (isPlain ? contentIn(content) : undefined)
+  return text === undefined ? whatText : { kind: 'create', path, text: ended(text) }
 }
 
-function withoutKind({ source, words }: Phrase): Phrase {
-  return {
-    source,
-    words: words.filter(({ plain }) => !['empty', 'blank', 'small', 'text', 'which', 'that'].includes(plain)),
-  }
+const kinds = 'a an new empty blank small text which that folder directory folders'.split(' ')
+const whatText = incomplete('Which text exactly shall stand in it? Put it in quotes.', 'create')
+
+/** `an express app` is no text to write down, and a quoted text with words behind it says more than the text. */
+function isDescribed({ words }: Phrase): boolean {
+  const [first] = words
+  return !first || first.isQuoted || isVague(first) || ['a', 'an', 'two', 'three', 'my', 'our'].includes(first.plain)
 }
 
 /** `write "hello" to notes.txt` */
 function write(phrase: Phrase): Intent | undefined {
   if (!['write', 'put', 'save', 'store'].includes(verbOf(phrase))) return undefined
   const mark = lastOf(phrase, 2, 'to', 'into', 'in', 'as')
-  const last = phrase.words.at(-1)
-  if (mark < 0 || !last) return undefined
-  const path = nameIn(part(phrase, mark + 1)) ?? nameOf(last)
-  return { kind: 'create', path, text: ended(contentIn(part(phrase, 1, mark))) }
+  if (mark < 0) return undefined
+  const path = onlyNameIn(part(phrase, mark + 1), ...kinds)
+  const text = exactTextIn(part(phrase, 1, mark))
+  if (text !== undefined && path !== undefined) return { kind: 'create', path, text: ended(text) }
+  return path !== undefined && looksLikePath(path) ? whatText : undefined
 }
 
 /** Text files end with a newline. */
