@@ -33,7 +33,8 @@ async function writeCode(dist: string): Promise<string | undefined> {
   }
 }
 
-async function bundleInto(dist: string): Promise<void> {
+/** The code alone. */
+export async function bundleInto(dist: string): Promise<void> {
   const bundle = await rolldown({
     cwd: root,
     input: entries(),

@@ -2,10 +2,10 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { builtCli } from '../built-cli.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = await builtCli()
 
 /** A person's machine: a home, a project, and nothing of this one's environment but where programs are. */
 export interface Desk {
@@ -48,7 +48,7 @@ export function openDesk(baseURL?: string): Desk {
   const env = { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: home, NODE_NO_WARNINGS: '1' }
 
   function start(args: readonly string[], more: { env?: Record<string, string> } = {}): Running {
-    const child = spawn(process.execPath, ['--conditions=libero-source', main, ...args], {
+    const child = spawn(process.execPath, [main, ...args], {
       cwd,
       env: { ...env, ...more.env },
     })

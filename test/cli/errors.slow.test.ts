@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { createSession } from '../../src/sessions/session.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'
 import { nobodyCanRunNode } from '../as-nobody.ts'
+import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { type Desk, type Ended, openDesk } from './cli-kit.ts'
 
@@ -323,7 +323,7 @@ test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))
   '--sandbox without bubblewrap is said before a model is asked, with how to install it',
   async () => {
     const before = service.requests.length
-    const run = 'exec "$NODE" --conditions=libero-source "$MAIN" --sandbox hi'
+    const run = 'exec "$NODE" "$MAIN" --sandbox hi'
     const ended = await inShell(open(), `unshare -m sh -c 'mount -t tmpfs tmpfs /usr/bin && ${run}'`)
     expect(complaint(ended)).toEqual([
       1,
@@ -339,7 +339,7 @@ describe.runIf(nobodyCanRunNode)('permissions', () => {
   test('a home, a config and sessions that may not be read or written', async () => {
     const desk = open()
     const asNobody = async (prepare: string, ...args: string[]) => {
-      const line = `chown -R 65534:65534 "$HOME" && ${prepare} && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$NODE" --conditions=libero-source "$MAIN" ${args.join(' ')}`
+      const line = `chown -R 65534:65534 "$HOME" && ${prepare} && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$NODE" "$MAIN" ${args.join(' ')}`
       return complaint(await inShell(desk, line))
     }
     expect(await asNobody('chmod 0 "$LIBERO_HOME/config.json"', 'hi')).toEqual([
@@ -359,11 +359,11 @@ describe.runIf(nobodyCanRunNode)('permissions', () => {
   })
 })
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = await builtCli()
 
 /** A line as somebody types it, with `libero` in it. */
 function inShell({ cwd, env }: Desk, line: string): Promise<Ended> {
-  const script = `libero() { "$NODE" --conditions=libero-source "$MAIN" "$@"; }\n${line}`
+  const script = `libero() { "$NODE" "$MAIN" "$@"; }\n${line}`
   const child = spawn('/bin/sh', ['-c', script], {
     cwd,
     env: { ...env, NODE: process.execPath, MAIN: main },

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
 import { foreignIn, type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = await builtCli()
 
 let service: MockService
 beforeAll(async () => {
@@ -28,7 +28,7 @@ interface Sitting {
 
 /** Somebody at a terminal types `libero …`. */
 function sit(desk: Desk, args: readonly string[], { env, shell, ...size }: Sitting = {}): PseudoTerminal {
-  const libero = [process.execPath, '--conditions=libero-source', main, ...args] as const
+  const libero = [process.execPath, main, ...args] as const
   const line = shell === undefined ? libero : (['/bin/sh', '-c', shell, 'sh', ...libero] as const)
   return startInTerminal(line, { cwd: desk.cwd, env: { ...desk.env, ...env }, columns: 100, rows: 40, ...size })
 }

@@ -168,7 +168,7 @@ describe('the ends of the pipes', () => {
     client.send({ id: '1', type: 'prompt', message: 'go' })
     const pid = Number((await client.next('tool_progress')).text.split('\n')[0])
     client.child.stdout.destroy()
-    expect(await client.exited).toBe(0)
+    expect(await client.exited).toBe(141)
     await until(() => !isAlive(pid), 'the command is gone')
     expect(client.stderr()).toBe('')
   })
@@ -180,7 +180,7 @@ describe('the ends of the pipes', () => {
     client.send({ id: '1', type: 'prompt', message: 'go' })
     await client.next('text_delta')
     client.child.stdout.destroy()
-    expect(await client.exited).toBe(0)
+    expect(await client.exited).toBe(141)
     expect(client.stderr()).toBe('')
   })
 
@@ -189,7 +189,7 @@ describe('the ends of the pipes', () => {
     await client.ask({ type: 'ping' })
     client.child.stdin.destroy()
     client.child.stdout.destroy()
-    expect(await client.exited).toBe(0)
+    expect(await client.exited).toBe(141)
   })
 })
 

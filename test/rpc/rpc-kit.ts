@@ -1,9 +1,10 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
+import { builtCli } from '../built-cli.ts'
 import { checkGrammar } from './check-grammar.ts'
 import { type MockService, startMockService } from './mock-service.ts'
 
@@ -39,10 +40,10 @@ export interface StartOptions {
   readonly reads?: boolean
 }
 
-export const mainFile = resolve(import.meta.dirname, '../../src/cli/main.ts')
+export const mainFile = await builtCli()
 
-/** How `libero` is started from its source. */
-export const liberoArgs = ['--conditions=libero-source', mainFile] as const
+/** How `libero` is started. */
+export const liberoArgs = [mainFile] as const
 
 /** `libero …`; it is ended with the test, whatever happens. */
 export function start(command: readonly string[], { env = {}, home, cwd, reads = true }: StartOptions = {}): Client {

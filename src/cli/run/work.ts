@@ -9,6 +9,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { createScreen, type RunEnding, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
+import type { ChosenModel } from '../setup/choose-model.ts'
 import { type Attended, watch } from './attend.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { readTask } from './read-task.ts'
@@ -71,7 +72,7 @@ async function atTerminal(values: RunValues, task: string | undefined, { io, cwd
     opened = await openAgent(values, { io, cwd, ...(person && { person: person.interactor, pick: person.pick }) })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen } = opened
-    if (!values.quiet) screen.notice(`${chosen.name} ${chosen.model} (${chosen.why})`)
+    screen.notice(`${nameOf(chosen)} (${chosen.why})`)
     screen.expect(agent.log.transcript.openCalls)
     followEvents(agent, (event) => screen.show(event))
     const isTalk = task === undefined && (!isGoingOn(values) || isAlone(terminal, io, values))
@@ -106,6 +107,9 @@ const whyNoTalk = ({ isLively }: Terminal): string =>
   isLively
     ? ''
     : ', and a conversation needs a terminal that can do more (TERM is dumb, CI is set, or stderr is a file)'
+
+/** `anthropic claude-…`; a model that has its provider's name is named once. */
+const nameOf = ({ name, model }: ChosenModel): string => (name === model ? name : `${name} ${model}`)
 
 /** With a schema, stdout is for the JSON alone. */
 const withoutAnswer = (terminal: Terminal): Terminal =>

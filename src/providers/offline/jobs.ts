@@ -63,7 +63,8 @@ function commandFor(job: Job): string | undefined {
     case 'search':
       return `grep -rnF -- ${shellWord(job.text)} ${shellWord(job.path)}`
     case 'files':
-      return `find ${shellWord(job.path)} -type f -name ${shellWord(job.pattern.slice(job.pattern.lastIndexOf('/') + 1))}`
+      // What begins with one of these would be taken for a part of the expression, and `-delete` is one.
+      return `find ${shellWord(/^[-(!,)]/.test(job.path) ? `./${job.path}` : job.path)} -type f -name ${shellWord(job.pattern.slice(job.pattern.lastIndexOf('/') + 1))}`
     default:
       return undefined
   }

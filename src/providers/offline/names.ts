@@ -92,13 +92,17 @@ export function contentIn(phrase: Phrase): string {
 /** The same where there is no doubt that it is one: it is quoted, or called a text; `a comment` may be anything. */
 export function exactTextIn(phrase: Phrase): string | undefined {
   const { words } = phrase
-  let from = 0
-  while (from < words.length - 1 && introducers.has(words[from]!.plain)) from++
+  const skip = (known: ReadonlySet<string>, start: number): number => {
+    let at = start
+    while (at < words.length - 1 && known.has(words[at]!.plain)) at++
+    return at
+  }
+  const noun = skip(articles, 0)
+  const from = skip(nouns, noun)
   const [only, ...others] = words.slice(from)
   if (only?.isQuoted) return others.length === 0 ? only.text : undefined
-  const isCalled = from > 1 && !articles.has(words[from - 1]!.plain)
-  return isCalled ? textBetween(phrase, from) : undefined
+  return noun > 0 && from > noun ? textBetween(phrase, from) : undefined
 }
 
 const articles = new Set(['the', 'a'])
-const introducers = new Set([...articles, ...'text word words string phrase line content contents following'.split(' ')])
+const nouns = new Set('text word words string phrase line content contents following'.split(' '))

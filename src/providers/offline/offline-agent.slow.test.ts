@@ -47,7 +47,7 @@ describe('plain requests become real tool calls', () => {
     expect(at('src/cart.js')).toContain('export const first = 1')
     await ask('create docs/new.md with hello world')
     expect(at('docs/new.md')).toBe('hello world\n')
-    expect(await ask('create notes.txt with nothing')).toContain('is there already')
+    expect(await ask('create notes.txt with other words')).toContain('is there already')
     await ask('append "plums" to notes.txt')
     expect(at('notes.txt')).toBe('apples\npears\nplums\n')
     expect(await ask('summarise what you did')).toContain('changed `docs/new.md`')

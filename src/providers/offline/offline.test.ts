@@ -4,6 +4,7 @@ import type { Message } from '../../core/turn.ts'
 import { codingTools } from '../../presets/index.ts'
 import { providerContract } from '../../testing/index.ts'
 import { offline } from './offline.ts'
+import { endOf } from './results.ts'
 
 describe('whichever tools there are', () => {
   const request = (prompt: string, ...specs: object[]): ModelRequest => ({
@@ -121,3 +122,13 @@ function callIn({ content }: ModelReply): unknown[] {
   const call = content.find((block) => block.type === 'tool_call')
   return call?.type === 'tool_call' ? [call.name, JSON.parse(String(call.input))] : []
 }
+
+test.each([
+  ['a\n(exit 0)\n(exit 4, 2ms)', true, 4],
+  ['a (exit 3)\n(exit 3)\n(exit 0, 2ms)', false, 0],
+  ['$ x\n[exit 0]\n[exit -1] (timed out) 9.00s', true, -1],
+  ['(exit 0)\n(timed out after 9s)', true, 137],
+  ['(killed by SIGKILL, 2ms)', true, 137],
+])('how a command ended is not what it printed: %j', (text, isError, exitCode) => {
+  expect(endOf({ text, isError }).exitCode).toBe(exitCode)
+})

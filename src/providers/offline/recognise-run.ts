@@ -1,5 +1,5 @@
 import type { Intent } from './intent.ts'
-import { nameOf } from './names.ts'
+import { isVague, looksLikePath, nameOf } from './names.ts'
 import { first, has, type Phrase, part, plainly, textBetween } from './words.ts'
 
 /** Requests that run something: tests, commands, git, a fetch. */
@@ -20,9 +20,18 @@ function tests(phrase: Phrase): Intent | undefined {
 }
 
 function isRepair(phrase: Phrase): boolean {
-  if (otherVerbs.has(first(phrase)) || has(phrase, 'not', "don't", 'never', 'without', 'how', 'why')) return false
-  if (has(phrase, 'fix', 'repair', 'mend', 'debug', 'correct', 'solve')) return true
+  if (otherVerbs.has(first(phrase)) || has(phrase, ...turnsRound)) return false
+  if (phrase.words.some(({ plain }, i) => menders.has(plain) && isVerb(phrase, i))) return true
   return has(phrase, 'make', 'get') && has(phrase, 'pass', 'passing', 'green', 'work', 'succeed')
+}
+
+const menders = new Set(['fix', 'repair', 'mend', 'debug', 'correct', 'solve'])
+const turnsRound = ['not', "don't", 'never', 'without', 'how', 'why', 'nothing', 'typo', 'typos', 'comment', 'docs']
+
+/** `the fix` is none: it stands where a clause begins. */
+function isVerb({ words }: Phrase, i: number): boolean {
+  const before = words[i - 1]
+  return !before || /[,.;:!?]$/.test(before.text) || ['and', 'then', 'please', 'you', 'just'].includes(before.plain)
 }
 
 /** Whoever says these wants something else, whatever it is about. */
@@ -33,11 +42,16 @@ const otherVerbs = new Set(
 
 /** `with npm test`, or a quoted command. */
 function commandIn(phrase: Phrase): { command?: string } {
-  const quoted = phrase.words.filter(({ isQuoted }) => isQuoted)
-  if (quoted.length === 1) return { command: quoted[0]!.text }
   const at = phrase.words.findLastIndex(({ plain }) => plain === 'with' || plain === 'using' || plain === 'running')
-  const isProgram = at >= 0 && programs.has(phrase.words[at + 1]?.plain ?? '')
-  return isProgram ? { command: withoutFullStop(textBetween(phrase, at + 1)) } : {}
+  const quoted = phrase.words.filter(({ isQuoted }) => isQuoted)
+  // What else is quoted may be the name of a test.
+  const isNamed =
+    quoted.length === 1 &&
+    (phrase.words[at + 1] === quoted[0] || (phrase.source[quoted[0]!.start] === '`' && isProgram(quoted[0]!.text)))
+  if (isNamed) return { command: quoted[0]!.text }
+  return at >= 0 && programs.has(phrase.words[at + 1]?.plain ?? '')
+    ? { command: withoutStop(part(phrase, at + 1)) }
+    : {}
 }
 
 /** Programs that people call without saying "run". */
@@ -54,24 +68,40 @@ function command(phrase: Phrase): Intent | undefined {
     let from = 1
     while (from < words.length - 1 && ['the', 'this', 'shell', 'command'].includes(words[from]!.plain)) from++
     const wanted = part(phrase, from)
-    if (wanted.words.length === 1 && ['it', 'that', 'again', 'this', 'something'].includes(first(wanted)))
-      return undefined
-    const quoted = wanted.words.length === 1 && wanted.words[0]!.isQuoted
-    return runOf(quoted ? wanted.words[0]!.text : withoutFullStop(textBetween(wanted, 0)))
+    const [only, ...others] = wanted.words
+    if (isVague(only!)) return undefined
+    if (isProse(wanted, words[from - 1]!.plain)) return whichCommand
+    return runOf(only!.isQuoted && others.length === 0 ? only!.text : withoutStop(wanted))
   }
-  if (
-    words.length === 1 &&
-    words[0]!.isQuoted &&
-    source.trimStart().startsWith('`') &&
-    programs.has(words[0]!.text.split(' ', 1)[0]!)
-  )
+  if (words.length === 1 && words[0]!.isQuoted && source.trimStart().startsWith('`') && isProgram(words[0]!.text))
     return runOf(words[0]!.text)
   if (!programs.has(prompt) || plainly(phrase) === 'git status') return undefined
   const isEnglish =
     ['make', 'go', 'touch', 'which', 'head', 'sort', 'date', 'sleep'].includes(prompt) &&
     !words.some(({ text }) => text.startsWith('-'))
-  return isEnglish || (prompt === 'ls' && words.length < 3) ? undefined : runOf(withoutFullStop(textBetween(phrase, 0)))
+  return isEnglish || (prompt === 'ls' && words.length < 3) ? undefined : runOf(withoutStop(phrase))
 }
+
+const whichCommand: Intent = {
+  kind: 'incomplete',
+  question: 'Which command exactly? Put it in backticks.',
+  like: 'run',
+}
+
+/** `the linter`, `my program`, `"ls" in src`, `npm test and tell me …`: a shell would take every word for its own. */
+function isProse({ words }: Phrase, before: string): boolean {
+  const [only, second] = words
+  if (before === 'the' && !only!.isQuoted && !programs.has(only!.plain) && !looksLikePath(only!.text)) return true
+  if (['a', 'an', 'my', 'our', 'all', 'some'].includes(only!.plain) || (only!.isQuoted && second?.plain === 'in'))
+    return true
+  return words.some(({ plain }, i) => plain === 'and' && orders.has(words[i + 1]?.plain ?? ''))
+}
+
+const orders = new Set(
+  `tell show report say explain fix give let read list delete remove create write replace see check commit push run`.split(
+    ' ',
+  ),
+)
 
 /** Whether a line is a command as a shell reads it, though nobody said "run". */
 export function isBareCommand(text: string): boolean {
@@ -81,10 +111,17 @@ export function isBareCommand(text: string): boolean {
   )
 }
 
+const isProgram = (text: string): boolean => programs.has(text.split(' ', 1)[0]!)
+
 const runOf = (command: string): Intent | undefined =>
   command.trim() === '' ? undefined : { kind: 'run', command: command.trim() }
 
-const withoutFullStop = (text: string): string => (/\w\.$/.test(text) ? text.slice(0, -1) : text)
+/** Without what ends the sentence; a question mark only where it is a question, since a shell knows it too. */
+function withoutStop(phrase: Phrase): string {
+  const text = textBetween(phrase, 0)
+  const isQuestion = /^\s*(?:can|could|would|will)\s/i.test(phrase.source)
+  return text.replace(isQuestion ? /(?<=[\w"'`])[.,!?]$/ : /(?<=[\w"'`])[.,]$/, '')
+}
 
 function changes(phrase: Phrase): Intent | undefined {
   const said = plainly(phrase)

@@ -3,7 +3,7 @@ import { recogniseChange } from './recognise-change.ts'
 import { recogniseCount, recogniseLook } from './recognise-look.ts'
 import { recogniseRun } from './recognise-run.ts'
 import { recogniseTalk } from './recognise-talk.ts'
-import { type Phrase, part, phraseOf } from './words.ts'
+import { type Phrase, part, phraseOf, plainly } from './words.ts'
 
 /** What one request means; undefined when it means nothing that is known. */
 export function recognise(text: string): Intent | undefined {
@@ -25,13 +25,17 @@ function recogniseTask(phrase: Phrase): Intent | undefined {
 
 const manners = new Set(
   `please kindly can could would will you i we want need like to d id i'd let's lets hey hi hello ok okay now first next
-  finally also and then just go ahead help try so well libero should`.split(/\s+/),
+  finally also and then just go ahead help try so well libero`.split(/\s+/),
 )
 const questions = new Set(['what', "what's", 'which', 'where', "where's", 'how'])
 const thanks = new Set('please thanks thank you for me now then'.split(' '))
 
+/** Whoever asks whether to do it does not ask for it. */
+const doubt = /^(?:can|could|should|shall|may|would|do|must) i\b|^(?:should|shall) we\b/
+
 /** `could you please … for me?` */
 function withoutManners(phrase: Phrase): Phrase {
+  if (doubt.test(plainly(part(phrase, 0, 2)))) return phrase
   let from = 0
   let to = phrase.words.length
   while (from < to - 1 && from < 10 && manners.has(phrase.words[from]!.plain)) from++

@@ -40,13 +40,15 @@ export interface Ended {
 
 /** How a command ended and what it printed. */
 export function endOf({ text, isError }: Pick<Deed, 'text' | 'isError'>): Ended {
-  const tail = text.slice(-400)
-  const code = /[([]exit (?:code )?(\d{1,3})\b/.exec(tail)?.[1]
+  // The last one counts: what a program printed stands above it.
+  const last = [...text.slice(-400).matchAll(endings)].at(-1)
   const output = withoutFooter(text)
-  if (code !== undefined) return { exitCode: Number(code), output }
-  if (/[([](?:timed out after|killed)\b/.test(tail)) return { exitCode: stopped, output: text }
+  if (last?.[1] !== undefined) return { exitCode: Number(last[1]), output }
+  if (last) return { exitCode: stopped, output: text }
   return isError ? { output: text } : { exitCode: 0, output }
 }
+
+const endings = /^[([](?:exit (?:code )?(-?\d{1,3})\b|timed out after\b|killed\b)/gm
 
 /** What shells say of a command that was stopped. */
 const stopped = 137

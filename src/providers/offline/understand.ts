@@ -88,14 +88,16 @@ function trimmed(prompt: string, from: number, to: number): Piece {
   return { text: prompt.slice(start, end), start, end }
 }
 
-/** `list the files and read a.txt`: only where both halves mean something, and the first one takes no text. */
+/** `list the files and read a.txt`: only where both halves mean something, and the first one takes no text, or the whole means nothing. */
 function parted(text: string, intent: Intent | undefined): Request[] {
   const whole = { text, ...(intent && { intent }) }
   if (intent?.kind === 'fix' || text.length > longestParted) return [whole]
+  const isClear = intent !== undefined && intent.kind !== 'incomplete'
   for (const [i, { plain, start, end }] of phraseOf(text).words.entries()) {
     if (plain !== 'and' || i === 0) continue
     const left = recognise(text.slice(0, start))
-    const right = left && looks.has(left.kind) ? recognise(text.slice(end)) : undefined
+    const isLeft = left && (looks.has(left.kind) || (!isClear && deeds.has(left.kind)))
+    const right = isLeft ? recognise(text.slice(end)) : undefined
     if (!left || !right) continue
     return [{ text: text.slice(0, start).trim(), intent: left }, ...parted(text.slice(end).trim(), right)]
   }
@@ -105,3 +107,4 @@ function parted(text: string, intent: Intent | undefined): Request[] {
 const longestParted = 500
 
 const looks = new Set<Intent['kind']>(['list', 'read', 'search', 'files', 'count', 'changes', 'test', 'notes', 'fetch'])
+const deeds = new Set<Intent['kind']>(['replace', 'run'])

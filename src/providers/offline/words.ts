@@ -54,7 +54,15 @@ export const has = ({ words }: Phrase, ...plains: string[]): boolean =>
 /** Its first word: mostly the verb. */
 export const first = ({ words }: Phrase): string => words[0]?.plain ?? ''
 
-const closers: Readonly<Record<string, string>> = { '"': '"', "'": "'", '`': '`', '“': '”', '‘': '’', '«': '»' }
+const closers: Readonly<Record<string, string>> = {
+  '"': '"',
+  "'": "'",
+  '`': '`',
+  '“': '”',
+  '‘': '’',
+  '«': '»',
+  '„': '“',
+}
 
 /** Looks for quoted texts. A closing mark that was not found once is not looked for again, which keeps it linear. */
 function createQuotes(source: string) {
