@@ -189,7 +189,7 @@ describe('the ends of the pipes', () => {
     await client.ask({ type: 'ping' })
     client.child.stdin.destroy()
     client.child.stdout.destroy()
-    expect(await client.exited).toBe(141)
+    expect([0, 141]).toContain(await client.exited) // by which of the two it hears of first
   })
 })
 

@@ -56,9 +56,7 @@ const codes: Readonly<Record<StopSignal, number>> = {
   SIGHUP: exitCodes.hungUp,
 }
 
-/** A reader that goes away has heard enough. */
 function codeOf({ reason }: ServeEnd): number {
-  return reason === 'input_ended' || reason === 'output_closed' || reason === 'stopped'
-    ? exitCodes.done
-    : exitCodes.error
+  if (reason === 'output_closed') return exitCodes.closed
+  return reason === 'input_ended' || reason === 'stopped' ? exitCodes.done : exitCodes.error
 }

@@ -22,7 +22,7 @@ export async function remove({ values, words }: Deleting, io: Io): Promise<numbe
   if (!values.yes && !isThere)
     throw new UsageError('sessions delete asks before it deletes, and there is no terminal to ask on; add --yes')
   return withStore(io, async (store) => {
-    const sessions = await meant(store, words)
+    const sessions = await meant(store, words, io.env)
     if (!values.yes && !(await isWanted(sessions, io))) {
       io.err('Nothing was deleted')
       return exitCodes.done
@@ -32,12 +32,12 @@ export async function remove({ values, words }: Deleting, io: Io): Promise<numbe
       io.err(`Deleted ${fullyVisible(id)}`)
     }
     // What it was called is not kept either.
-    await (await openSummaries(store, io.home)).keep(await store.list())
+    await (await openSummaries(store, io)).keep(await store.list())
     return exitCodes.done
   })
 }
 
-async function meant(store: SessionStore, words: readonly string[]): Promise<SessionSummary[]> {
+async function meant(store: SessionStore, words: readonly string[], env: Io['env']): Promise<SessionSummary[]> {
   const all = new Map((await store.list()).map((info) => [info.id, info]))
   const found = new Map<string, SessionSummary>()
   for (const word of words) {
@@ -52,7 +52,12 @@ async function meant(store: SessionStore, words: readonly string[]): Promise<Ses
     // What cannot be read can still be deleted.
     found.set(
       id,
-      await summarize(store, info).catch(() => ({ id, turns: 0, title: '(cannot be read)', state: 'failed' as const })),
+      await summarize(store, info, env).catch(() => ({
+        id,
+        turns: 0,
+        title: '(cannot be read)',
+        state: 'failed' as const,
+      })),
     )
   }
   return [...found.values()]

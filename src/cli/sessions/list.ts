@@ -25,7 +25,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
   const limit = limitOf(values.limit)
   const isAll = values.all === true
   const { shown, hasMore, others } = await withStore(io, (store) =>
-    newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd), home: io.home }),
+    newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd), io }),
   )
   if (values.json) {
     io.out(JSON.stringify(shown, null, 2))
@@ -56,9 +56,9 @@ interface Newest {
 }
 
 /** Sessions in which nothing was said are no sessions for people. */
-async function newest(store: SessionStore, { limit, cwd, home }: Sought): Promise<Newest> {
+async function newest(store: SessionStore, { limit, cwd, io }: Sought): Promise<Newest> {
   const all = await store.list()
-  const summaries = await openSummaries(store, home)
+  const summaries = await openSummaries(store, io)
   const shown: SessionSummary[] = []
   let others = 0
   let hasMore = false
@@ -77,7 +77,7 @@ interface Sought {
   readonly limit: number
   /** Where they were begun; anywhere without it. */
   readonly cwd: string | undefined
-  readonly home: string
+  readonly io: Pick<Io, 'home' | 'env'>
 }
 
 const damaged = ({

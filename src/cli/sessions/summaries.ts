@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { isRecord } from '../../core/is-record.ts'
 import type { SessionInfo, SessionStore } from '../../core/store.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
+import type { Io } from '../io.ts'
 import { stateWords } from './state-words.ts'
 import { type SessionSummary, summarize } from './summary.ts'
 
@@ -13,13 +14,13 @@ export interface Summaries {
 }
 
 /** Another number whenever a summary is made in another way. */
-const version = 1
+const version = 2
 
 /**
  * A log only ever grows, so what was said of one of the same length still holds. The file in the user's folder may be
  * deleted at any time; one that is damaged, or about another store, is passed over.
  */
-export async function openSummaries(store: SessionStore, home: string): Promise<Summaries> {
+export async function openSummaries(store: SessionStore, { home, env }: Pick<Io, 'home' | 'env'>): Promise<Summaries> {
   const path = join(home, 'session-list.json')
   const place = await store.identity?.().catch(() => undefined)
   const known = place === undefined ? new Map<string, Known>() : await readKnown(path, place)
@@ -28,7 +29,7 @@ export async function openSummaries(store: SessionStore, home: string): Promise<
     async of(info) {
       const before = known.get(info.id)
       if (before?.head === info.head && before.updatedAt === info.updatedAt) return before.summary
-      const summary = await summarize(store, info)
+      const summary = await summarize(store, info, env)
       known.set(info.id, { head: info.head, updatedAt: info.updatedAt, summary })
       hasChanged = true
       return summary

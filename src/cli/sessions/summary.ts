@@ -2,6 +2,7 @@ import type { LogEntry } from '../../core/log.ts'
 import type { SessionInfo, SessionStore } from '../../core/store.ts'
 import { Transcript } from '../../core/transcript.ts'
 import { withSpill } from '../../sessions/spill.ts'
+import type { Io } from '../io.ts'
 import { titleOf } from './title.ts'
 
 /** What a list says of a session. */
@@ -35,12 +36,16 @@ export type SessionState =
 /** Who writes the note of where a session was begun. */
 export const noteOwner = 'cli'
 
-/** Reads a session, which may be long. */
-export async function summarize(store: SessionStore, info: SessionInfo): Promise<SessionSummary> {
-  return summaryOf(info, await withSpill(store).read(info.id))
+/** Reads a session, which may be long. The secrets among the variables are no part of its title. */
+export async function summarize(store: SessionStore, info: SessionInfo, env: Io['env'] = {}): Promise<SessionSummary> {
+  return summaryOf(info, await withSpill(store).read(info.id), env)
 }
 
-export function summaryOf({ id, createdAt, updatedAt }: SessionInfo, entries: readonly LogEntry[]): SessionSummary {
+export function summaryOf(
+  { id, createdAt, updatedAt }: SessionInfo,
+  entries: readonly LogEntry[],
+  env: Io['env'] = {},
+): SessionSummary {
   const transcript = new Transcript()
   for (const entry of entries) transcript.apply(entry)
   const cwd = cwdIn(transcript.states.get(noteOwner))
@@ -49,7 +54,7 @@ export function summaryOf({ id, createdAt, updatedAt }: SessionInfo, entries: re
     ...(createdAt !== undefined && { createdAt }),
     ...(updatedAt !== undefined && { updatedAt }),
     turns: transcript.turns.filter(({ role, content }) => role === 'user' && content.some(isSpoken)).length,
-    title: titleOf(entries),
+    title: titleOf(entries, env),
     ...(cwd !== undefined && { cwd }),
     state: stateOf(transcript),
   }
