@@ -3,7 +3,8 @@ import { type EventLine, lineVersion } from './event-lines.ts'
 import type { RunOutcome } from './host.ts'
 import { type Envelope, readEnvelope } from './read-command.ts'
 import { readLines } from './read-lines.ts'
-import { type Output, writeLines } from './write-lines.ts'
+import { tooMany, WorkQueue } from './work-queue.ts'
+import { mostUnread, type Output, writeLines } from './write-lines.ts'
 
 /** The agent behind the lines, as whoever serves it hands it in. */
 export interface EventsHost {
@@ -47,7 +48,8 @@ export interface ServeEventsOptions {
   readonly after?: number
   /** The first thing to do: a task, or `true` to go on where the session stands. */
   readonly first?: string | true
-  readonly onClosed?: () => void
+  /** Stops what is under way, forgets what waits, writes what is left, and ends. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
@@ -55,17 +57,24 @@ export interface ServeEventsOptions {
  * `undefined` where there was none. A line that is too long, or a reader that went away, ends it.
  */
 export async function serveEvents(options: ServeEventsOptions): Promise<RunOutcome | undefined> {
-  const { host, input, output, after, first, onClosed } = options
-  const writer = writeLines(output, {
-    onClosed() {
-      host.abort()
-      onClosed?.()
-    },
+  const { host, input, output, after, first, signal } = options
+  let halt: () => void = () => {}
+  const halted = new Promise<void>((resolve) => {
+    halt = resolve
   })
+  const writer = writeLines(output, { onClosed: () => stop() })
   const write = (line: EventLine): void => writer.write(line)
   const open = new Map<string, Asked>()
-  let queue: Promise<void> = Promise.resolve()
+  const work = new WorkQueue()
+  let isOver = false
   let last: RunOutcome | undefined
+
+  function stop(): void {
+    isOver = true
+    work.drop()
+    host.abort()
+    halt()
+  }
 
   host.holdBack(() => writer.ready())
   const { version, provider, model, cwd, session, head } = host
@@ -80,7 +89,10 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     ...(session !== undefined && { session }),
     head,
   })
-  if (after !== undefined) for (const event of await host.replay(after)) write(event)
+  for (const event of after === undefined ? [] : await host.replay(after)) {
+    await writer.ready()
+    write(event)
+  }
   const unfollow = host.follow(write)
 
   const detach = host.attach((asked) => {
@@ -94,10 +106,14 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
   })
 
   function later(message: string | undefined, clientKey?: string): void {
-    queue = queue.then(async () => {
-      if (writer.isClosed) return
-      last = await host.run(message, clientKey)
-    })
+    const run = async (): Promise<void> => {
+      try {
+        last = await host.run(message, clientKey)
+      } catch (error) {
+        last = { status: 'error', stopReason: 'error', error: messageOf(error) }
+      }
+    }
+    if (!work.add({ size: message?.length ?? 0, run })) throw new Error(tooMany)
   }
 
   async function obey({ type, fields }: Envelope): Promise<void> {
@@ -113,10 +129,11 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     asked.respond('value' in fields ? { value: fields.value } : { reason: reasonIn(fields) })
   }
 
-  try {
-    if (first !== undefined) later(first === true ? undefined : first)
+  async function read(): Promise<void> {
     for await (const line of readLines(input)) {
-      if (writer.isClosed) break
+      // A client that asks and never reads the answers is not asked what else it wants.
+      await writer.ready(mostUnread)
+      if (isOver) return
       const envelope = readEnvelope(line)
       if (!envelope) continue
       if ('malformed' in envelope) {
@@ -129,17 +146,27 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
         await obey(envelope)
         write({ ...about, ok: true })
       } catch (error) {
-        write({ ...about, ok: false, error: error instanceof Error ? error.message : String(error) })
+        write({ ...about, ok: false, error: messageOf(error) })
       }
     }
+  }
+
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) stop()
+  try {
+    if (first !== undefined && !isOver) later(first === true ? undefined : first)
+    await Promise.race([read(), halted])
   } finally {
     detach() // nobody is left who could answer: what is asked from here on waits in the session
-    await queue
-    unfollow()
+    await work.idle()
     await writer.drained()
+    signal?.removeEventListener('abort', stop)
+    unfollow()
   }
   return last
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const commands = ['prompt', 'continue', 'steer', 'follow_up', 'abort', 'answer']
 

@@ -101,5 +101,8 @@ interface Item {
 
 const itemOf = (work: Work): Item => ({ work, state: { isAborted: false, isQuiet: work.isQuiet ?? false } })
 
+/** What a client is told whose work was not taken. */
+export const tooMany = 'too many commands wait; let some of them finish first'
+
 const mostWaiting = 1000
 const mostBytes = 64 * 1024 * 1024

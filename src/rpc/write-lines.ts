@@ -137,6 +137,12 @@ export function writeLines(output: Output, options: WriteLinesOptions = {}): Lin
   }
 }
 
+/**
+ * From how many queued characters on no more commands are read: four times what makes the agent wait, so that an abort is
+ * still heard when the agent has filled its part.
+ */
+export const mostUnread = 4 * 1024 * 1024
+
 /** What is written at once, about; a longer line is written alone. */
 const batchSize = 64 * 1024
 /** A joined piece grows no longer, so that a reader with a small buffer can follow. */

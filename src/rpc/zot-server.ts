@@ -1,7 +1,7 @@
 import type { RpcHost } from './host.ts'
 import { type Envelope, readEnvelope } from './read-command.ts'
 import { LineTooLongError, readLines } from './read-lines.ts'
-import { type LineWriter, type Output, writeLines } from './write-lines.ts'
+import { type LineWriter, mostUnread, type Output, writeLines } from './write-lines.ts'
 import { zotPiece } from './zot-piece.ts'
 import { ZotSession } from './zot-session.ts'
 
@@ -102,9 +102,6 @@ async function read(client: Client, input: AsyncIterable<Uint8Array>): Promise<S
   }
   return { reason: 'input_ended' }
 }
-
-/** Four times what makes the agent wait, so that an abort is still heard when the agent has filled its part. */
-const mostUnread = 4 * 1024 * 1024
 
 /** How long it takes depends on what was sent, and not on how much of it is right. */
 function hasToken({ fields }: Envelope, token: string): boolean {

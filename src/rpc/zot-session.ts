@@ -2,7 +2,7 @@ import type { AgentEvent } from '../events/events.ts'
 import type { ZotFrame } from './frames.ts'
 import type { RpcHost, RunOutcome } from './host.ts'
 import { type Envelope, readModel, readPrompt } from './read-command.ts'
-import { type Work, WorkQueue, type WorkState } from './work-queue.ts'
+import { tooMany, type Work, WorkQueue, type WorkState } from './work-queue.ts'
 import { messagesOf } from './zot-content.ts'
 import { ZotProjection } from './zot-projection.ts'
 
@@ -221,7 +221,6 @@ export class ZotSession {
 }
 
 const mostShorts = 1000
-const tooMany = 'too many commands wait; let some of them finish first'
 
 function shownModel(model: Awaited<ReturnType<RpcHost['models']>>[number]): object {
   const { id, provider, contextWindow, maxOutput, reasoning } = model

@@ -117,6 +117,15 @@ describe('libero sessions list', () => {
     ])
   })
 
+  test('SE-03 a secret of the variables is in no title, not even the beginning of it, nor in what is kept', async () => {
+    const desk = openHome()
+    const env = { HOUSE_TOKEN: 'blue-door-77-and-a-long-way-home' }
+    await desk.begun(`Knock at the house with the words ${env.HOUSE_TOKEN}`)
+    for (const args of [[], ['list', '--json']])
+      expect((await desk.libero(args, { io: { env } })).out).toMatch(/Knock at the house with the words \[REDACTED:1\]/)
+    expect(readFileSync(join(desk.home, 'session-list.json'), 'utf8')).not.toContain('blue-door')
+  })
+
   test('what is kept of the list holds no longer than it is true, and may be lost', async () => {
     const desk = openHome()
     const kept = join(desk.home, 'session-list.json')

@@ -25,12 +25,17 @@ export async function workForProgram(values: RunValues, task: string | undefined
     throw new UsageError('there is no task; say it as in: libero --json "list the files here"')
   const { frames, giveBack } = ownStdout(io)
   let opened: OpenedAgent | undefined
-  const watching = watch(io, () => opened?.agent.abort(), io.err)
+  const stopping = new AbortController()
+  const stop = (): void => {
+    stopping.abort()
+    opened?.agent.abort()
+  }
+  const watching = watch(io, stop, io.err)
   try {
     opened = await openAgent(values, { io, cwd })
     for (const notice of opened.notices) io.err(notice)
     const speak = values.json ? asFrames : asLines
-    const exitCode = await watching.during(speak(values, task, opened, { io, cwd, frames }))
+    const exitCode = await watching.during(speak(values, task, opened, { io, cwd, frames, signal: stopping.signal }))
     return watching.exitCode ?? exitCode
   } finally {
     await opened?.close()
@@ -39,7 +44,7 @@ export async function workForProgram(values: RunValues, task: string | undefined
   }
 }
 
-type Wire = Place & { readonly frames: Writable }
+type Wire = Place & { readonly frames: Writable; readonly signal: AbortSignal }
 
 async function asFrames(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
   const { runJson } = await import('../rpc/one-shot.ts')
@@ -53,6 +58,7 @@ async function asLines(values: RunValues, task: string | undefined, opened: Open
     host: hostOf(values, opened, wire.cwd),
     input: wire.io.stdin as AsyncIterable<Uint8Array>,
     output: wire.frames,
+    signal: wire.signal,
     ...(task !== undefined ? { first: task } : isOpen(opened) && { first: true as const }),
     ...(values.after !== undefined && { after: Number(values.after) }),
   })
