@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
@@ -133,6 +134,13 @@ test.each(['__proto__', 'constructor', 'toString', '../x', ''])('the name %j is 
   expect(await store.remove(name)).toBe(true)
   expect(await store.get(name)).toBeUndefined()
   expect(({} as Record<string, unknown>).key).toBeUndefined()
+})
+
+test.skipIf(process.platform === 'win32')('SE-08 a pipe in its place is refused, and not waited for', async () => {
+  await mkdir(join(folder, 'home'))
+  spawnSync('mkfifo', [path])
+  await expect(store.list()).rejects.toThrow(CredentialsError)
+  await expect(store.set('anthropic', key)).rejects.toThrow(CredentialsError)
 })
 
 test('writes at the same time lose nothing', async () => {

@@ -238,6 +238,11 @@ test.each(cases)('%s ends in one sentence with the next step, and its exit code'
   expect(explainFailure(error, context)).toEqual({ message, exitCode })
 })
 
+test('a long blank in what a service said takes no longer than its words', () => {
+  expect(explain(new Error(`one${' '.repeat(500_000)}two`))).toMatch(/^one {500,}…$/)
+  expect(explain(new Error('one \r\n\n two\n'))).toBe('one two')
+})
+
 describe('a model that the service does not have is named, with where to look', () => {
   test.each([
     ['Anthropic', failed('HTTP 404: model: gpt-9', { providerCode: 'not_found_error' })],

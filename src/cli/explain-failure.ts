@@ -49,7 +49,8 @@ export function explainFailure(error: unknown, context: FailureContext = {}): { 
 const longest = 600
 
 function oneLine(text: string): string {
-  const line = fullyVisible(text.trim().replaceAll(/\s*[\r\n]+\s*/g, ' '))
+  const lines = text.split(/[\r\n]+/).map((one) => one.trim())
+  const line = fullyVisible(lines.filter((one) => one !== '').join(' '))
   return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
 }
 

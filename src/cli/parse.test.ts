@@ -50,7 +50,27 @@ describe('flags', () => {
     expect(() => read('--model', '--json')).toThrow(
       '--model needs a name; for one that begins with a dash write --model=--json',
     )
-    expect(() => read('--json=yes')).toThrow('--json takes no value, got "yes"')
+    expect(() => read('--json=yes')).toThrow('--json takes no value; leave out the =')
+  })
+
+  test('of one letter stand together, also where one of them takes a value', () => {
+    expect(read('-jm', 'x')).toEqual({ values: { json: true, model: 'x' }, words: [], help: false })
+    expect(read('-mj', 'x', 'task')).toEqual({ values: { json: true, model: 'x' }, words: ['task'], help: false })
+  })
+
+  test.each(['constructor', '__proto__', 'toString'])('what every object has is no flag: --%s', (name) => {
+    expect(() => read(`--${name}`, 'x')).toThrow(`sample has no flag "--${name}"`)
+    expect(() => read(`--${name}=x`)).toThrow(`sample has no flag "--${name}"`)
+  })
+
+  test('a key in the wrong place is not shown', () => {
+    expect(() => read('--json=sk-secret')).toThrow(/^(?!.*secret)/)
+  })
+
+  test('a dash of a text program is told from a hyphen', () => {
+    expect(() => read('\u2014json')).toThrow('begins with a dash that is no hyphen; write --json')
+    expect(() => read('\u2013-model=x')).toThrow('write --model=x')
+    expect(read('\u2014 a task', '--', '\u2014json').words).toEqual(['\u2014 a task', '\u2014json'])
   })
 
   test.each([

@@ -20,22 +20,25 @@ export function parse(
   const values: Record<string, boolean | string | string[]> = {}
   const found: string[] = []
   let skip = -1
+  let isOver = false
   for (const token of tokens) {
-    if (token.index <= skip) continue
-    if (token.kind === 'positional') found.push(token.value)
+    if (token.index === skip) continue
+    if (token.kind === 'option-terminator') isOver = true
+    if (token.kind === 'positional') found.push(isOver ? token.value : noFlag(token.value))
     if (token.kind !== 'option') continue
-    const flag = all[token.name]
+    const flag = Object.hasOwn(all, token.name) ? all[token.name] : undefined
     if (!flag) throw unknownFlag(name, token.rawName, all)
     const inline = token.inlineValue ? token.value : undefined
     const next = flag.type === 'boolean' ? undefined : (inline ?? args[token.index + 1])
     if (flag.type === 'boolean' && inline !== undefined)
-      throw new UsageError(`${token.rawName} takes no value, got ${shown(inline)}`)
+      // What stands there is not shown: it may be a key, as in --key-stdin=…
+      throw new UsageError(`${token.rawName} takes no value; leave out the = and what follows it`)
     if (flag.type === 'boolean') values[token.name] = true
     else if (flag.type === 'optional' && inline === undefined && !canBeMeant(next)) values[token.name] = true
     else {
       if (next === undefined || (inline === undefined && isFlag(next)))
         throw new UsageError(
-          `${token.rawName} needs ${flag.choices ? `one of ${flag.choices.join(', ')}` : `a ${flag.value ?? 'value'}`}${next === undefined ? '' : `; for one that begins with a dash write ${token.rawName}=${next}`}`,
+          `${token.rawName} needs ${flag.choices ? `one of ${flag.choices.join(', ')}` : `a ${flag.value ?? 'value'}`}${next === undefined ? '' : `; for one that begins with a dash write ${token.rawName}=${fullyVisible(next)}`}`,
         )
       if (inline === undefined) skip = token.index + 1
       keep(values, token.name, checked(flag, token.rawName, next), flag)
@@ -58,6 +61,16 @@ type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options
 function optionsOf(flags: Flags): Options {
   return Object.fromEntries(
     Object.entries(flags).map(([name, { short }]) => [name, { type: 'boolean' as const, ...(short && { short }) }]),
+  )
+}
+
+/** Dashes that a text program made of two; nobody begins a task with them, and a model would be asked about the flag. */
+function noFlag(word: string): string {
+  const [, flag] = /^[\u2010-\u2015\u2212]-?([a-z][\w-]*(?:=.*)?)$/s.exec(word) ?? []
+  if (flag === undefined) return word
+  const meant = fullyVisible(flag.length === 1 ? `-${flag}` : `--${flag}`)
+  throw new UsageError(
+    `${shown(word)} begins with a dash that is no hyphen; write ${meant}, or put -- before it if it is no flag`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AgentError, messageOf } from '../core/errors.ts'
@@ -21,10 +22,10 @@ export async function writeFileAtomic(path: string, text: string, { mode = 0o600
   }
 }
 
-/** The text of a file, or undefined when there is none. */
+/** The text of a file, or undefined when there is none. A pipe in its place is not waited for. */
 export async function readTextIfThere(path: string): Promise<string | undefined> {
   try {
-    return await readFile(path, 'utf8')
+    return await readFile(path, { encoding: 'utf8', flag: constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) })
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

@@ -1,5 +1,12 @@
 import { eventSchema } from '../events/schema.ts'
-import { type HelloLine, lineVersion, type ReplyLine, type RequestClosedLine, type RequestLine } from './event-lines.ts'
+import {
+  type HelloLine,
+  lineVersion,
+  type NotRunLine,
+  type ReplyLine,
+  type RequestClosedLine,
+  type RequestLine,
+} from './event-lines.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -27,7 +34,7 @@ export const eventLineSchema: Schema = {
   title: 'A line of libero run --events',
   anyOf: [
     ...(eventSchema.anyOf as Schema[]),
-    ...['hello', 'request', 'request_closed', 'reply'].map((name) => ({ $ref: `#/$defs/line_${name}` })),
+    ...['hello', 'request', 'request_closed', 'reply', 'not_run'].map((name) => ({ $ref: `#/$defs/line_${name}` })),
   ],
   $defs: {
     ...(eventSchema.$defs as object),
@@ -56,5 +63,6 @@ export const eventLineSchema: Schema = {
       'id',
       'error',
     ]),
+    line_not_run: line<NotRunLine>('not_run', { command: text, id: text, status: text, error: text }, ['id', 'error']),
   },
 }

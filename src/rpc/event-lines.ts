@@ -4,7 +4,7 @@ import type { AgentEvent } from '../events/events.ts'
 export const lineVersion = 1
 
 /** What `libero run --events` writes: the events as they are, told apart by `durable`, and lines about the talk itself. */
-export type EventLine = AgentEvent | HelloLine | RequestLine | RequestClosedLine | ReplyLine
+export type EventLine = AgentEvent | HelloLine | RequestLine | RequestClosedLine | ReplyLine | NotRunLine
 
 /** The first line. */
 export interface HelloLine {
@@ -43,6 +43,16 @@ export interface ReplyLine {
   readonly command: string
   readonly ok: boolean
   readonly id?: string
+  readonly error?: string
+}
+
+/** A `prompt` or `continue` is over, and there is no `run_ended` of it: it was stopped before it began, or could not begin. */
+export interface NotRunLine {
+  readonly type: 'not_run'
+  readonly command: string
+  /** Of the command, if it had one. */
+  readonly id?: string
+  readonly status: string
   readonly error?: string
 }
 

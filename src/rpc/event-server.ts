@@ -67,6 +67,7 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
   const open = new Map<string, Asked>()
   const work = new WorkQueue()
   let isOver = false
+  let hasEnded = false
   let last: RunOutcome | undefined
 
   function stop(): void {
@@ -93,7 +94,10 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     await writer.ready()
     write(event)
   }
-  const unfollow = host.follow(write)
+  const unfollow = host.follow((event) => {
+    if (event.durable && event.entry.type === 'run_ended') hasEnded = true
+    write(event)
+  })
 
   const detach = host.attach((asked) => {
     const { correlationId: request, kind, payload, expiresAt, signal } = asked
@@ -105,20 +109,23 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     write({ type: 'request', request, kind, payload, expiresAt })
   })
 
-  function later(message: string | undefined, clientKey?: string): void {
+  /** Whoever asked for a run waits for its end: where the log has none to tell of, a line of its own does. */
+  function later(command: Pick<Envelope, 'type' | 'id'>, message: string | undefined, clientKey?: string): void {
     const run = async (): Promise<void> => {
-      try {
-        last = await host.run(message, clientKey)
-      } catch (error) {
-        last = { status: 'error', stopReason: 'error', error: messageOf(error) }
-      }
+      hasEnded = false
+      last = await host.run(message, clientKey).catch(asOutcome)
+      const { type, id } = command
+      const { status, error } = last
+      const more = { ...(id !== undefined && { id }), ...(error !== undefined && { error }) }
+      if (!hasEnded) write({ type: 'not_run', command: type, status, ...more })
     }
     if (!work.add({ size: message?.length ?? 0, run })) throw new Error(tooMany)
   }
 
-  async function obey({ type, fields }: Envelope): Promise<void> {
-    if (type === 'prompt') return later(textIn(fields, 'message'), keyIn(fields))
-    if (type === 'continue') return later(undefined)
+  async function obey(command: Envelope): Promise<void> {
+    const { type, fields } = command
+    if (type === 'prompt') return later(command, textIn(fields, 'message'), keyIn(fields))
+    if (type === 'continue') return later(command, undefined)
     if (type === 'steer') return host.steer(textIn(fields, 'message'), keyIn(fields))
     if (type === 'follow_up') return host.followUp(textIn(fields, 'message'), keyIn(fields))
     if (type === 'abort') return host.abort()
@@ -152,9 +159,10 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
   }
 
   signal?.addEventListener('abort', stop)
-  if (signal?.aborted) stop()
   try {
-    if (first !== undefined && !isOver) later(first === true ? undefined : first)
+    if (first === true) later({ type: 'continue', id: undefined }, undefined)
+    else if (first !== undefined) later({ type: 'prompt', id: undefined }, first)
+    if (signal?.aborted) stop()
     await Promise.race([read(), halted])
   } finally {
     detach() // nobody is left who could answer: what is asked from here on waits in the session
@@ -165,6 +173,8 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
   }
   return last
 }
+
+const asOutcome = (error: unknown): RunOutcome => ({ status: 'error', stopReason: 'error', error: messageOf(error) })
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 

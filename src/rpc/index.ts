@@ -4,6 +4,7 @@ export {
   type EventLine,
   type HelloLine,
   lineVersion,
+  type NotRunLine,
   type ReplyLine,
   type RequestClosedLine,
   type RequestLine,

@@ -85,7 +85,8 @@ export class ZotProjection {
         this.#calls.wait(entry)
         return none
       case 'run_ended':
-        return this.#close(entry.status, entry.stop, entry.error?.message)
+        // Whoever serves it may still answer the calls that wait; `end` answers those that are left.
+        return entry.status === 'suspended' ? none : this.#close(entry.status, entry.stop, entry.error?.message)
       default:
         return none
     }

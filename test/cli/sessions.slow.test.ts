@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { notePlace } from '../../src/cli/setup/note-place.ts'
@@ -150,6 +151,19 @@ describe('libero sessions list', () => {
     expect(readFileSync(kept, 'utf8')).not.toContain('Hello')
   })
 
+  test('FD-11 one that is damaged hides no other, though its summary was kept', async () => {
+    const desk = openHome()
+    const [good, bad] = [await desk.begun('Hello'), await waiting(desk)]
+    await desk.libero([])
+    const database = new DatabaseSync(join(desk.home, 'sessions.db'))
+    database.exec(`UPDATE entries SET body = '{}' WHERE session = (SELECT key FROM sessions WHERE id = '${bad}')`)
+    database.close()
+    const { code, out } = await desk.libero([])
+    expect([code, out.split('\n').length]).toEqual([0, 3])
+    expect(out).toMatch(new RegExp(`^${bad}.*\\(cannot be read; libero sessions show`, 'm'))
+    expect(out).toMatch(new RegExp(`^${good}.*done +Hello$`, 'm'))
+  })
+
   test('tells what runs elsewhere from what was interrupted', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
@@ -175,7 +189,7 @@ describe('libero sessions show', () => {
     const id = await desk.with(async (store) => {
       const { session } = await openSession(store, { cwd: desk.cwd })
       const tools = { shell: tool('shell', () => `\x1b[31mred\x1b[0m\x1b]52;c;eA==\x07\n${'line\n'.repeat(20)}`) }
-      const provider = scripted([call('1', 'shell', { command: 'ls \x1b[8m' })], 'Done \x1b[2J')
+      const provider = scripted([call('1', 'shell', { command: 'ls \x1b[8m' })], 'Done \x1b[2J \x9b31m\u202e')
       await createAgent({ provider, session, tools }).run({ prompt: 'Look' })
       return session.id
     })
@@ -186,7 +200,12 @@ describe('libero sessions show', () => {
     expect(out).toContain('Done ␛[2J')
     expect(out.includes('\x1b')).toBe(false)
     expect((await desk.libero(['show', id, '--full'])).out.match(/line\n/g)).toHaveLength(20)
-    expect(JSON.parse((await desk.libero(['show', id, '--json'])).out)).toMatchObject({ id, parts: [{}, {}, {}] })
+    const json = (await desk.libero(['show', id, '--json'])).out
+    expect(JSON.parse(json)).toMatchObject({
+      id,
+      parts: [{}, {}, { content: [{ text: 'Done \x1b[2J \x9b31m\u202e' }] }],
+    })
+    expect(['\x1b', '\x9b', '\u202e'].filter((sign) => json.includes(sign))).toEqual([])
   })
 
   test('an id that is missing or wrong is one sentence', async () => {
@@ -430,6 +449,13 @@ describe('libero sessions export and import', () => {
     expect(folder).toBe('libero: . cannot be imported: it is a folder\n')
     expect(empty).toBe('libero: empty.jsonl cannot be imported: there are no messages in it\n')
     expect(JSON.parse((await desk.libero(['list', '--all', '--json'])).out)).toEqual([])
+  })
+
+  test('UI-01 an error that quotes the file sends nothing of it to the terminal', async () => {
+    const desk = openHome()
+    writeFileSync(join(desk.cwd, 'a.jsonl'), '\x1b]0;owned\x07{')
+    const { code, err } = await desk.libero(['import', 'a.jsonl', '--from', 'libero'])
+    expect([code, err.includes('owned'), err.includes('\x1b'), err.includes('\x07')]).toEqual([1, true, false, false])
   })
 })
 

@@ -271,7 +271,7 @@ describe('what may be done', () => {
     expect(mock.requests).toHaveLength(2)
   })
 
-  test.each(['ask', 'allowlist'])('F005 in the mode %s the run halts where it would have asked', async (mode) => {
+  test.each(['ask', 'allowlist'])('F003 F005 in the mode %s the run halts where it would have asked', async (mode) => {
     const mock = await service()
     mock.play([{ call: 'read', args: { path: 'none.txt' } }, write])
     const client = startRpc(mock, { args: ['--mode', mode] })
@@ -293,6 +293,9 @@ describe('what may be done', () => {
       'user',
       'assistant',
     ])
+    // What the client was told of the calls is what the model is.
+    const told = results.map(({ id, is_error, content }) => ({ type: 'tool_result', call_id: id, is_error, content }))
+    expect(messages[2].content).toEqual(told)
   })
 
   test('F005 in the mode plan what would change something is refused', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@cfworker/json-schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -28,6 +28,7 @@ function linesOf(out: string): Line[] {
   return lines
 }
 
+const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 const durable = (lines: readonly Line[]): Line[] => lines.filter((line) => line.durable === true)
 const makes: readonly Step[] = [{ call: 'shell', args: { command: 'echo made > made.txt' } }]
 
@@ -163,4 +164,56 @@ describe('libero run --events', () => {
     expect(durable(lines).some(({ entry }) => entry.type === 'input' && entry.mode === 'steer')).toBe(true)
     expect(durable(lines).at(-1).entry).toMatchObject({ type: 'run_ended', status: 'aborted' })
   })
+
+  test('a prompt that is aborted in the same breath is told of, though it never was a run', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ say: 'never' }])
+    const stdin = '{"type":"prompt","message":"a","id":"1"}\n{"type":"abort"}\n'
+    const { code, out } = await desk.libero(['--events'], { stdin })
+    const lines = linesOf(out)
+    expect(code).toBe(130)
+    expect(durable(lines)).toEqual([])
+    expect(lines.at(-1)).toEqual({ type: 'not_run', command: 'prompt', id: '1', status: 'aborted' })
+  })
+
+  test('pictures of the command line are shown with the first prompt, and not again', async () => {
+    const desk = openDesk(service.url)
+    service.play([{ say: 'one' }], [{ say: 'two' }])
+    writeFileSync(join(desk.cwd, 'dot.png'), Buffer.from(dot, 'base64'))
+    const said = [{ type: 'prompt', message: 'a' }, { type: 'prompt', message: 'b' }, { type: 'continue' }]
+    const stdin = said.map((command) => `${JSON.stringify(command)}\n`).join('')
+    const { code, out } = await desk.libero(['--events', '--image', 'dot.png'], { stdin })
+    expect(code).toBe(0)
+    const turns = durable(linesOf(out)).flatMap(({ entry }) => (entry.turn?.role === 'user' ? [entry.turn] : []))
+    const kinds = turns.map(({ content }: { content: Line[] }) => content.map(({ type }) => type))
+    expect(kinds).toEqual([['text', 'image'], ['text']])
+  })
+
+  test('FC-02 nothing of a child is lost on a reader that sleeps, and the child waits for him', async () => {
+    const desk = openDesk(service.url)
+    const times = 30_000
+    service.play([{ call: 'spawn', args: { task: 'talk' } }], [{ flood: 'y'.repeat(1000), times }], [{ say: 'k' }])
+    const running = desk.start(['--events', '--yolo', 'go'])
+    running.child.stdout.pause()
+    const before = service.sent
+    await settled(() => service.sent)
+    expect(service.sent - before).toBeGreaterThan(0)
+    expect(service.sent - before).toBeLessThan(times / 2)
+    running.child.stdin.end()
+    running.child.stdout.resume()
+    const { code, out } = await running.ended
+    expect(code).toBe(0)
+    const said = out.split('\n').filter((line) => line.includes('"child"') && line.includes('"delta"'))
+    expect(said.reduce((sum, line) => sum + JSON.parse(line).event.delta.length, 0)).toBe(times * 1000)
+  })
 })
+
+/** Waits until a number has begun to grow, and grows no more. */
+async function settled(count: () => number): Promise<void> {
+  const first = count()
+  for (let i = 0, last = -1, still = 0; i < 300 && still < 15; i++) {
+    await new Promise((go) => setTimeout(go, 50))
+    still = count() !== first && count() === last ? still + 1 : 0
+    last = count()
+  }
+}

@@ -54,6 +54,8 @@ async function loadIfThere(
     if (failures.length > 0) throw new CodedError('Validation/RuleTestFailed', failures.map(describeFailure).join('; '))
     return settings
   } catch (error) {
+    // A list in a list in a list, and so on: what looks into it does not come back.
+    if (error instanceof RangeError) throw refused(path, 'it is nested too deeply', 'InvalidSettingsFile')
     if (!(error instanceof CodedError)) throw error
     throw refused(path, error.message.slice(`${error.class}/${error.code}: `.length), error.code)
   }
@@ -79,9 +81,18 @@ async function readBounded(path: string): Promise<string | undefined> {
     for (let read = 1; read > 0 && length < buffer.length; length += read)
       read = (await handle.read(buffer, length, buffer.length - length)).bytesRead
     if (length > mostBytes) throw refused(path, `it has more than ${mostBytes} bytes`, 'InvalidSettingsFile')
-    return buffer.toString('utf8', 0, length).replace(/^\ufeff/, '')
+    return textOf(buffer.subarray(0, length), path)
   } finally {
     await handle.close()
+  }
+}
+
+/** A rule with another letter in it would be another rule. */
+function textOf(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw refused(path, 'it is not UTF-8; save it as that', 'InvalidSettingsFile')
   }
 }
 

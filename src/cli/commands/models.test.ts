@@ -60,6 +60,17 @@ test('a server of this machine says itself what it has, with hostile names made 
   expect(io.outText()).toContain('ollama/x␛[2J')
 })
 
+test.each([{}, { json: true }])(
+  'UI-01 nor is the one that would be used trusted with the terminal: %j',
+  async (values) => {
+    io.fetch = async () => Response.json({ data: [{ id: 'x\u001b[2J\u009b31m\u202e' }] })
+    expect(await run(['ollama'], values)).toBe(0)
+    const shown = io.outText() + io.errText()
+    for (const sign of ['\u001b', '\u009b', '\u202e']) expect(shown).not.toContain(sign)
+    expect(shown).toMatch(/31m/)
+  },
+)
+
 test('a server that does not answer is an error with the next step', async () => {
   expect(await run(['ollama'])).toBe(1)
   expect(io.errText()).toBe('ollama does not answer on this machine, or has no model: start it, then try again\n')

@@ -27,12 +27,12 @@ export const command = defineCommand({
     const { listModels } = await import('../setup/model-list.ts')
     const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
     const chosen = await chosenOf(provider, config, io)
-    if (json) io.out(JSON.stringify({ models, ...(chosen && { chosen }) }))
+    if (json) io.out((await import('../sessions/json-text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
     else {
       const { modelTable } = await import('../setup/model-table.ts')
       for (const line of modelTable(models)) io.out(line)
       if (models.length === 0) io.err(await nothing(provider ?? ''))
-      else if (chosen) io.err(`used where no other is named: ${chosen.provider}/${chosen.model} (${chosen.why})`)
+      else if (chosen) io.err(await sentence(chosen))
     }
     return models.length === 0 && !json ? exitCodes.error : exitCodes.done
   },
@@ -68,6 +68,11 @@ async function chosenOf(provider: string | undefined, config: Config, io: Io): P
     if (error instanceof CliError) return undefined
     throw error
   }
+}
+
+async function sentence({ provider, model, why }: Chosen): Promise<string> {
+  const { fullyVisible } = await import('../../platform/visible-text.ts')
+  return fullyVisible(`used where no other is named: ${provider}/${model} (${why})`)
 }
 
 async function nothing(provider: string): Promise<string> {

@@ -1,16 +1,22 @@
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fakeIo, runLibero } from '../../../test/cli/fake-io.ts'
+import { projectDigest } from '../../authority/trust/project-items.ts'
+import { trustByDigest } from '../../authority/trust/trust-by-digest.ts'
+import { createTrustList } from '../../authority/trust/trust-list.ts'
 
 let folder = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'policy-'))
 })
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
-async function libero(...args: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
-  const io = fakeIo({ cwd: folder, home: join(folder, 'home') })
+const libero = (...args: string[]) => liberoIn(folder, ...args)
+
+async function liberoIn(cwd: string, ...args: string[]): Promise<{ code: number; out: string[]; err: string[] }> {
+  const io = fakeIo({ cwd, home: join(folder, 'home') })
   const { code, out, err } = await runLibero(['policy', ...args], io)
   return { code, out: linesOf(out), err: linesOf(err) }
 }
@@ -52,6 +58,20 @@ describe('libero policy explain', () => {
       'ask (mode-gate): the mode is ask, and no rule or approval covers it',
       'effects: exec, fs.read',
     ])
+  })
+
+  test('TR-06 goes by the rules of a project only as they were trusted, as a run does', async () => {
+    const project = join(folder, 'project')
+    const write = (deny: string[]) => writeFile(join(project, '.libero/config.json'), JSON.stringify({ deny }))
+    await mkdir(join(project, '.libero'), { recursive: true })
+    await write(['shell:git push'])
+    const list = createTrustList({ folder: join(folder, 'home') })
+    const verdict = async () => (await liberoIn(project, 'explain', '--', 'git push')).out[0]
+    expect(await verdict()).toMatch(/^ask /)
+    await trustByDigest(list, project, await projectDigest(project))
+    expect(await verdict()).toMatch(/^deny .*\(project\)$/)
+    await write(['shell:git push', 'net'])
+    expect(await verdict()).toMatch(/^ask /)
   })
 
   test('says what is wrong with a file of rules, or with how it was called', async () => {

@@ -18,13 +18,16 @@ const explain = defineCommand({
     const { explainCommand } = await import('../../authority/rules/explain.ts')
     const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
     const { createTrustList } = await import('../../authority/trust/trust-list.ts')
+    const { enterProject } = await import('../../authority/trust/enter-project.ts')
     const { cwd, home } = io
-    const isTrusted = (await createTrustList({ folder: home }).lookup(cwd))?.decision === 'trusted'
+    // As a run does it: a file that changed since it was trusted does not count.
+    const project = await enterProject(cwd, { list: createTrustList({ folder: home }) })
+    project.dispose()
+    const { mayRead } = project
     const layers = values.rules
       ? { launch: await loadRulesFile(values.rules).catch(refuse) }
-      : (await (await import('../setup/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead: () => isTrusted }))
-          .layers
-    const place = { root: cwd, home: io.userHome, isTrusted }
+      : (await (await import('../setup/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead })).layers
+    const place = { root: cwd, home: io.userHome, isTrusted: project.isTrusted() }
     const explanation = await explainCommand(words.join(' '), { layers, place, own: [home] })
     if (values.json) io.out(JSON.stringify(explanation))
     else {
@@ -48,7 +51,8 @@ const test = defineCommand({
     if (path === undefined) throw new UsageError('policy test takes one file')
     const { loadRulesFile } = await import('../../authority/rules/load-settings.ts')
     const { allow = [], ask = [], deny = [], allowlist = [] } = await loadRulesFile(path).catch(refuse)
-    io.out(`${path}: ${[allow, ask, deny, allowlist].flat().length} rules, all as their examples say`)
+    const { visibleName } = await import('../../platform/visible-text.ts')
+    io.out(`${visibleName(path)}: ${[allow, ask, deny, allowlist].flat().length} rules, all as their examples say`)
     return exitCodes.done
   },
 })

@@ -5,6 +5,7 @@ import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { openWorkspace } from '../run/workspace.ts'
+import { jsonText } from '../sessions/json-text.ts'
 import type { Config, LoadedConfig } from '../setup/config.ts'
 import { defaultTurns } from '../setup/defaults.ts'
 import { refusedRules } from '../setup/join-rules.ts'
@@ -22,7 +23,7 @@ export async function showConfig({ json = false }: { readonly json?: boolean }, 
   })
   if (json) {
     const entries = settings.map(({ key, value = null, from }) => [key, { value, from }])
-    io.out(JSON.stringify({ settings: Object.fromEntries(entries), warnings }, null, 2))
+    io.out(jsonText({ settings: Object.fromEntries(entries), warnings }))
     return exitCodes.done
   }
   const width = Math.max(...configKeys.map((key) => key.length))

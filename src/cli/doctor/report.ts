@@ -2,6 +2,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
+import { jsonText } from '../sessions/json-text.ts'
 import { checks } from './checks.ts'
 import { type Diagnosis, diagnose } from './diagnose.ts'
 
@@ -9,7 +10,7 @@ import { type Diagnosis, diagnose } from './diagnose.ts'
 export async function report({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
   const found = await diagnose(checks, io)
   const serious = found.filter(({ isEssential, state }) => isEssential && state === 'broken')
-  if (json) io.out(JSON.stringify({ ok: serious.length === 0, checks: found }, null, 2))
+  if (json) io.out(jsonText({ ok: serious.length === 0, checks: found }))
   else for (const line of linesOf(found, serious, io)) io.out(line)
   return serious.length === 0 ? exitCodes.done : exitCodes.error
 }

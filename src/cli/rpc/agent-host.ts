@@ -29,7 +29,6 @@ export function createAgentHost(options: AgentHostOptions): RpcHost {
   const { agent, compaction, version, provider, cwd, models } = options
   let { model } = options
   let active: AbortController | undefined
-  let isForgotten = false
   let isCompacting = false
   let isReady: () => Promise<void> | undefined = () => undefined
 
@@ -46,13 +45,7 @@ export function createAgentHost(options: AgentHostOptions): RpcHost {
       return await work(controller.signal)
     } finally {
       active = undefined
-      if (isForgotten) await forget()
     }
-  }
-
-  async function forget(): Promise<void> {
-    await agent.reset()
-    isForgotten = false
   }
 
   return {
@@ -83,12 +76,8 @@ export function createAgentHost(options: AgentHostOptions): RpcHost {
         }
       }),
     abort: () => active?.abort(new Error('the client said abort')),
-    async clear() {
-      // What is under way goes on; it is forgotten with the rest as soon as it is over.
-      isForgotten = true
-      if (!active) await forget()
-    },
-    messages: () => (isForgotten ? [] : asTurns(agent.log.transcript.messagesFor(agent.meta.name))),
+    clear: () => agent.reset(),
+    messages: () => asTurns(agent.log.transcript.messagesFor(agent.meta.name)),
     async setModel(name) {
       if (name === '' || !(await models.has(name)))
         throw new Error(`unknown model ${JSON.stringify(name)} (provider=${JSON.stringify(provider)})`)

@@ -1,13 +1,12 @@
 import type { Agent } from '../../core/agent.ts'
 import type { RunOptions } from '../../core/run.ts'
-import type { RunOutcome } from '../../rpc/host.ts'
 import { writeLines } from '../../rpc/write-lines.ts'
 import { ZotProjection } from '../../rpc/zot-projection.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Output } from '../io.ts'
 import { followPaced } from './follow-paced.ts'
 import { holdBack } from './hold-back.ts'
-import { outcomeOf } from './run-outcome.ts'
+import { exitCodeOf, outcomeOf } from './run-outcome.ts'
 
 /** What a run with `--json` is made of. */
 export interface JsonRun {
@@ -37,11 +36,4 @@ export async function runJson({ agent, run, stdout }: JsonRun): Promise<number> 
     unfollow()
     letGo()
   }
-}
-
-function exitCodeOf({ status, stopReason }: RunOutcome): number {
-  if (status === 'suspended') return exitCodes.permission
-  if (status === 'aborted') return exitCodes.interrupted
-  if (status === 'error') return exitCodes.error
-  return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done
 }

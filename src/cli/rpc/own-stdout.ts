@@ -15,7 +15,7 @@ export function ownStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): Ow
     write: (chunk: Buffer, _encoding, done) => void write(chunk, done),
     writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), done),
   })
-  // A pipe that is closed is said at once, also while nothing is being written.
+  // Some say that they are closed before anybody writes; a pipe says it only then.
   stdout.once('error', (error) => frames.destroy(error))
   stdout.once('close', () => frames.destroy())
   return { frames, giveBack: () => void Object.assign(stdout, { write, end }) }

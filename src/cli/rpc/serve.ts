@@ -5,6 +5,7 @@ import type { RpcHost } from '../../rpc/host.ts'
 import { type ServeEnd, serveZot } from '../../rpc/zot-server.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io, StopSignal } from '../io.ts'
+import { checkWritten } from './check-written.ts'
 
 export interface ServeParts {
   readonly host: RpcHost
@@ -39,6 +40,7 @@ export async function serve({ host, frames, io }: ServeParts): Promise<number> {
       signal: stopping.signal,
       report,
     })
+    checkWritten(frames)
     if (end.error !== undefined && end.reason !== 'output_closed') report(end.error)
     return stopped ?? codeOf(end)
   } finally {

@@ -80,6 +80,13 @@ describe('a run that is watched', () => {
     watching.close()
   })
 
+  test('FD-32 where nothing runs, an error that nobody caught is told and ends it at once', () => {
+    const { io, watching } = attended('x')
+    io.crash(new Error('from a timer\x1b[2J'))
+    expect([io.said.err, io.quits]).toEqual(['libero: from a timer␛[2J\n', [1]])
+    watching.close()
+  })
+
   test('a failure of its own stays its own', async () => {
     const { agent, watching } = attended(new Error('the model is out'))
     const { exitCode, error } = await watching.over(agent.run({ prompt: 'x' }))

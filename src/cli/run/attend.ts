@@ -5,8 +5,8 @@ import { exitCodes } from '../exit-codes.ts'
 import { outputFailure } from '../failures/output-failure.ts'
 import type { Io, StopSignal } from '../io.ts'
 
-/** How long a run that was told to stop may take to do so. */
-const graceMs = 5000
+/** How long a run that was told to stop may take to do so: with what it takes to quit, five seconds are not over. */
+const graceMs = 4500
 
 export interface Attended {
   readonly stats?: AgentStats
@@ -16,7 +16,7 @@ export interface Attended {
 }
 
 export interface Watch {
-  /** What a run that was stopped from outside ends with; `undefined` as long as none was. */
+  /** What the process has to end with because of something outside of it; `undefined` if nothing, or Ctrl-C, which ends a run. */
   readonly exitCode: number | undefined
   /** Stops the run; the second time it quits at once. What Ctrl-C does, wherever it is typed. */
   interrupt(): void
@@ -38,13 +38,17 @@ export function watch(io: Io, abort: () => void, say: (text: string) => void): W
 
   function stop(exitCode: number, error?: unknown): void {
     if (!isRunning) {
-      if (error !== undefined) say(visibleText(messageOf(error)))
-      io.quit(exitCode)
+      leave(exitCode, error)
       return
     }
     ending ??= { exitCode, ...(error !== undefined && { error }) }
-    grace ??= setTimeout(() => io.quit(exitCode), graceMs).unref()
+    grace ??= setTimeout(() => leave(exitCode, error), graceMs).unref()
     abort()
+  }
+
+  function leave(exitCode: number, error: unknown): void {
+    if (error !== undefined) io.err(`libero: ${visibleText(messageOf(error))}`)
+    io.quit(exitCode)
   }
 
   function interrupt(): void {

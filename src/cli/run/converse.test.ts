@@ -12,6 +12,7 @@ async function talk(tasks: readonly string[], more: Partial<Conversation> = {}) 
       return exitCodes.done
     },
     say: (text) => void told.push(`! ${text}`),
+    endsWith: () => undefined,
     ...more,
   })
   return { code, told, left }
@@ -32,12 +33,17 @@ test('exit and its likes are no tasks', async () => {
   expect((await talk(['exit code of make?'])).told).toEqual(['exit code of make?'])
 })
 
-test('what fails is said and the next task is asked for; what ends the process ends it', async () => {
+test('FD-32 what fails is said and the next task is asked for; what ends the process ends it, failed or not', async () => {
   const told: string[] = []
+  let ending: number | undefined
   const run = async (task: string | undefined) => {
-    if (task === 'bad') throw new Error('no network')
-    return task === 'end' ? exitCodes.terminated : exitCodes.budget
+    if (task === 'signal') ending = exitCodes.terminated
+    if (task === 'crash') ending = exitCodes.error
+    if (task === 'bad' || task === 'crash') throw new Error(`${task}: no network`)
   }
-  const { code, left } = await talk(['bad', 'fine', 'end', 'never'], { run, say: (text) => void told.push(text) })
-  expect({ code, left, told }).toEqual({ code: exitCodes.terminated, left: ['never'], told: ['no network'] })
+  const more = { run, say: (text: string) => void told.push(text), endsWith: () => ending }
+  expect(await talk(['bad', 'fine', 'signal', 'never'], more)).toMatchObject({ code: 143, left: ['never'] })
+  ending = undefined
+  expect(await talk(['crash', 'never'], more)).toMatchObject({ code: 1, left: ['never'] })
+  expect(told).toEqual(['bad: no network', 'crash: no network'])
 })

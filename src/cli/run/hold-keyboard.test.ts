@@ -26,6 +26,15 @@ test('what is typed while nobody asks is kept for who asks next, once', async ()
   expect([keyboard.isRead, told]).toEqual([true, []])
 })
 
+test('it knows whether somebody is in the middle of typing', () => {
+  let now = 0
+  const { keyboard, held } = desk({ now: () => now })
+  const seen = [held.isTyping()]
+  keyboard.press('a')
+  for (now of [1900, 2100]) seen.push(held.isTyping())
+  expect(seen).toEqual([false, true, false])
+})
+
 test('Ctrl-C interrupts', () => {
   const { told, keyboard } = desk()
   keyboard.press('ctrl-c', 'ctrl-c')

@@ -8,6 +8,8 @@ export interface HeldKeyboard {
   readonly screen: Pick<Screen, 'pause' | 'resume'>
   /** Frees the keyboard for as long as this takes, which gets what was typed so far. */
   lend<T>(use: (typed: string) => Promise<T>): Promise<T>
+  /** Whether somebody typed just now: the next key may still be meant for the same. */
+  isTyping(): boolean
   close(): void
 }
 
@@ -20,10 +22,14 @@ export interface HoldOptions {
   readonly suspend?: () => Promise<void>
   /** Whoever takes the keyboard in the background is stopped by the system. */
   readonly isForeground?: () => boolean
+  /** A clock in ms. */
+  readonly now?: () => number
 }
 
 /** Holds the keyboard from now on, but for when somebody else needs it. */
-export function holdKeyboard({ keyboard, screen, onInterrupt, suspend, isForeground }: HoldOptions): HeldKeyboard {
+export function holdKeyboard(options: HoldOptions): HeldKeyboard {
+  const { keyboard, screen, onInterrupt, suspend, isForeground, now = () => performance.now() } = options
+  let typedAt = Number.NEGATIVE_INFINITY
   let typed = new LineEditor()
   let release: (() => void) | undefined
   let users = 0
@@ -32,6 +38,7 @@ export function holdKeyboard({ keyboard, screen, onInterrupt, suspend, isForegro
   function hold(): void {
     if (isClosed || users > 0 || release || isForeground?.() === false) return
     release = keyboard.read((key) => {
+      typedAt = now()
       if (key.type === 'ctrl' && key.key === 'c') onInterrupt()
       else if (key.type === 'ctrl' && key.key === 'z') void stop()
       else if (typed.text.length < mostTyped || key.type !== 'text') typed.press(key)
@@ -76,6 +83,7 @@ export function holdKeyboard({ keyboard, screen, onInterrupt, suspend, isForegro
         done()
       }
     },
+    isTyping: () => now() - typedAt < pauseMs,
     close() {
       isClosed = true
       free()
@@ -85,3 +93,5 @@ export function holdKeyboard({ keyboard, screen, onInterrupt, suspend, isForegro
 
 /** Nobody types more ahead than this; a cat on the keyboard does. */
 const mostTyped = 100_000
+/** Whoever types pauses for less than this between two words. */
+const pauseMs = 2000

@@ -19,6 +19,9 @@ export async function runOptions(
   }
 }
 
+/** Whether a session is gone on with. */
+export const isGoingOn = ({ resume, continue: goesOn }: RunValues): boolean => resume !== undefined || goesOn === true
+
 /** The pictures that the model is to look at. */
 export async function picturesOf({ context, image: named }: RunValues, cwd: string): Promise<ImageBlock[]> {
   if (context === 'docker' || named === undefined) return []

@@ -32,7 +32,7 @@ export function seatPerson(options: {
   const { terminal, keyboard } = options
   // Where the answer goes elsewhere, a pager for one, somebody else may want the keys.
   const held = terminal.isAnswerShown ? holdKeyboard(options) : undefined
-  const interactor = createPerson({ ...options, ...(held && { screen: held.screen }) })
+  const interactor = createPerson({ ...options, ...(held && { screen: held.screen, isTyping: held.isTyping }) })
   const history: string[] = []
   const ask = async (initial: string): Promise<string | undefined> => {
     terminal.line('')

@@ -1,15 +1,16 @@
 import type { Writable } from 'node:stream'
 import { version } from '../../core/version.ts'
-import { durable, followEvents } from '../../events/events.ts'
+import { durable } from '../../events/events.ts'
 import type { EventsHost } from '../../rpc/event-server.ts'
-import type { RunOutcome } from '../../rpc/host.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { checkWritten } from '../rpc/check-written.ts'
+import { followPaced } from '../rpc/follow-paced.ts'
 import { holdBack } from '../rpc/hold-back.ts'
 import { ownStdout } from '../rpc/own-stdout.ts'
-import { outcomeOf } from '../rpc/run-outcome.ts'
+import { exitCodeOf, outcomeOf } from '../rpc/run-outcome.ts'
 import { watch } from './attend.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { runOptions } from './run-options.ts'
@@ -26,16 +27,13 @@ export async function workForProgram(values: RunValues, task: string | undefined
   const { frames, giveBack } = ownStdout(io)
   let opened: OpenedAgent | undefined
   const stopping = new AbortController()
-  const stop = (): void => {
-    stopping.abort()
-    opened?.agent.abort()
-  }
-  const watching = watch(io, stop, io.err)
+  const watching = watch(io, () => stopping.abort(), io.err)
   try {
     opened = await openAgent(values, { io, cwd })
     for (const notice of opened.notices) io.err(notice)
     const speak = values.json ? asFrames : asLines
     const exitCode = await watching.during(speak(values, task, opened, { io, cwd, frames, signal: stopping.signal }))
+    checkWritten(frames)
     return watching.exitCode ?? exitCode
   } finally {
     await opened?.close()
@@ -49,7 +47,7 @@ type Wire = Place & { readonly frames: Writable; readonly signal: AbortSignal }
 async function asFrames(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
   const { runJson } = await import('../rpc/one-shot.ts')
   const run = await runOptions(values, task, opened, wire.cwd)
-  return runJson({ agent: opened.agent, run, stdout: wire.frames })
+  return runJson({ agent: opened.agent, run: { ...run, signal: wire.signal }, stdout: wire.frames })
 }
 
 async function asLines(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
@@ -73,6 +71,10 @@ function isOpen({ agent: { log } }: OpenedAgent): boolean {
 
 function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost {
   const { agent, authority, chosen, session } = opened
+  const { image: _, ...withoutPictures } = values
+  let flags: RunValues = values
+  let active: AbortController | undefined
+  let isReady: () => Promise<void> | undefined = () => undefined
   return {
     version,
     provider: chosen.name,
@@ -81,14 +83,17 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
     ...(session && { session: session.id }),
     head: agent.log.head,
     replay: async (after) => (await opened.entries(after)).map(durable),
-    follow: (listener) => followEvents(agent, listener),
+    follow: (listener) => followPaced(agent, () => isReady(), listener),
     async run(message, clientKey) {
-      const options = await runOptions(values, message, opened, cwd)
-      return outcomeOf(agent.run({ ...options, ...(clientKey !== undefined && { clientKey }) }))
+      active = new AbortController() // at once: an abort may come before the agent has begun
+      const { signal } = active
+      const options = await runOptions(message === undefined ? withoutPictures : flags, message, opened, cwd)
+      if (message !== undefined) flags = withoutPictures // they were shown with the first prompt
+      return outcomeOf(agent.run({ ...options, signal, ...(clientKey !== undefined && { clientKey }) }))
     },
     steer: (message, clientKey) => agent.steer(message, clientKey === undefined ? {} : { clientKey }),
     followUp: (message, clientKey) => agent.followUp(message, clientKey === undefined ? {} : { clientKey }),
-    abort: () => agent.abort(),
+    abort: () => active?.abort(),
     attach: (present) =>
       authority.attach({
         name: 'program',
@@ -104,7 +109,10 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
           })
         },
       }),
-    holdBack: (isReady) => void holdBack(agent, isReady),
+    holdBack(ready) {
+      isReady = ready
+      holdBack(agent, ready)
+    },
   }
 }
 
@@ -113,11 +121,4 @@ type Answered = { readonly value: unknown } | { readonly reason: string }
 function asAnswer(answer: Answered) {
   if ('value' in answer) return { status: 'accepted', value: answer.value } as const
   return { status: 'rejected', reason: answer.reason } as const
-}
-
-function exitCodeOf({ status, stopReason }: RunOutcome): number {
-  if (status === 'aborted') return exitCodes.interrupted
-  if (status === 'error') return exitCodes.error
-  if (status === 'suspended') return exitCodes.permission
-  return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done
 }

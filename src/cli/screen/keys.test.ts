@@ -93,6 +93,22 @@ test('a terminal that goes away is as good as Ctrl-C', async () => {
   keyboard.close()
 })
 
+test('a terminal that went away is told to everybody who reads afterwards, too', async () => {
+  const stdin = stream({ isTTY: true })
+  const keyboard = openKeyboard({ stdin })!
+  const [first, second]: [Key[], Key[]] = [[], []]
+  const stop = keyboard.read((key) => first.push(key))
+  stdin.end()
+  await settled()
+  await settled()
+  stop()
+  keyboard.read((key) => second.push(key))
+  await settled()
+  const gone = [{ type: 'ctrl', key: 'c' }]
+  expect([first, second]).toEqual([gone, gone])
+  keyboard.close()
+})
+
 test('where stdin is a pipe the terminal of the process is used, if somebody can see a question', () => {
   const terminal = stream({ isTTY: true })
   const openTerminal = () => terminal

@@ -59,6 +59,7 @@ export function openKeyboard(io: KeyboardIo, options: KeyboardOptions = {}): Key
       stream.ref?.()
       stream.resume()
       tell(pastesOn)
+      if (stream.readableEnded || stream.destroyed) setImmediate(onGone) // it told an earlier reader, and only once
       return release
     },
     close() {

@@ -33,6 +33,7 @@ describe('UI-09 an answer of any size and shape is shown, and soon', () => {
     ['emphasis that never ends', '_a__b '.repeat(80_000)],
     ['blocks of emphasis that never ends', `${'_a__b '.repeat(700)}\n\n`.repeat(60)],
     ['quotes in quotes', `${'>'.repeat(10_000)} a\n\n`.repeat(8)],
+    ['blank lines in raw HTML', `<pre>${'\n'.repeat(15_000)} a\n\n`.repeat(200)],
   ])('%s', async (_, text) => {
     const out = await printed(text, 40)
     const [lost, made] = [letters(text), letters(out)]

@@ -11,7 +11,7 @@ import { createInteractions, type InteractionOutcome } from '../../authority/int
 import type { JudgedCall } from '../../authority/judged-call.ts'
 import type { InteractionRequest } from '../../core/interaction.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import { createPerson } from './person.ts'
+import { createPerson, type PersonOptions } from './person.ts'
 
 interface Desk {
   readonly terminal: RecordingTerminal
@@ -31,7 +31,13 @@ interface Asked {
   readonly outcome: Promise<InteractionOutcome>
 }
 
-function desk(size: { columns?: number; rows?: number; isLively?: boolean } = {}): Desk {
+interface DeskOptions extends Pick<PersonOptions, 'isTyping'> {
+  readonly columns?: number
+  readonly rows?: number
+  readonly isLively?: boolean
+}
+
+function desk({ isTyping, ...size }: DeskOptions = {}): Desk {
   const terminal = recordingTerminal(size)
   const keyboard = handKeyboard()
   const clock = fakeClock(1_000_000)
@@ -45,6 +51,7 @@ function desk(size: { columns?: number; rows?: number; isLively?: boolean } = {}
       clock,
       screen: { pause: () => told.push('pause'), resume: () => told.push('resume') },
       onInterrupt: () => told.push('interrupt'),
+      ...(isTyping && { isTyping }),
     }),
   )
   return {
@@ -169,15 +176,42 @@ describe('an approval', () => {
     const { outcome } = await ask(asked(), { isEarly: true })
     expect(keyboard.isRead).toBe(true)
     keyboard.press('y', 'enter', 'escape')
-    await clock.advance(299)
+    await clock.advance(999)
+    await nextLoop()
     keyboard.press('y')
     expect(keyboard.isRead).toBe(true)
-    await awake(clock)
+    expect(terminal.shown.at(-1)).toContain('keys do not count yet')
+    await clock.advance(1000)
+    await nextLoop()
     keyboard.paste('y')
     keyboard.press('yes', 'y\n')
     expect(terminal.shown.join('\n')).toContain('▸ n  no')
     keyboard.press('y')
     expect(await outcome).toEqual(accepted({ scope: 'once' }))
+  })
+
+  test('is not answered by a letter of a sentence in the middle of which it opens', async () => {
+    let isTyping = false
+    const { keyboard, ask, clock } = desk({ isTyping: () => isTyping })
+    const fast = await ask(asked(), { isEarly: true })
+    for (const letter of 'always say yes') {
+      await clock.advance(200)
+      await nextLoop()
+      keyboard.press(letter)
+    }
+    isTyping = true
+    await clock.advance(1000)
+    await nextLoop()
+    keyboard.press('n')
+    expect(await fast.outcome).toEqual(rejected(''))
+    const slow = await ask(asked(), { isEarly: true })
+    await clock.advance(600)
+    await nextLoop()
+    keyboard.press('a')
+    await clock.advance(1000)
+    await nextLoop()
+    keyboard.press('n')
+    expect(await slow.outcome).toEqual(rejected(''))
   })
 
   test('PI-07 UI-01 whatever is in an argument stays behind the margin, visible and whole', async () => {

@@ -19,16 +19,19 @@ export interface PersonOptions {
   readonly screen: Pick<Screen, 'pause' | 'resume'>
   /** Ctrl-C while a dialog is open. */
   readonly onInterrupt: () => void
+  /** Whether somebody was typing when a dialog opens: then it takes a pause until keys count. */
+  readonly isTyping?: () => boolean
   readonly clock?: Clock
 }
 
 /** The person at the terminal, as somebody an authority can ask: approvals, questions, choices, passwords, trust. */
 export function createPerson(options: PersonOptions): Interactor {
-  const { terminal, keyboard, screen, onInterrupt, clock = systemClock } = options
+  const { terminal, keyboard, screen, onInterrupt, isTyping, clock = systemClock } = options
   let before: Promise<unknown> = Promise.resolve()
 
   async function present({ kind, payload, signal, expiresAt }: Prompt): Promise<InteractionResponse> {
     if (signal.aborted) throw new DialogClosed('over') // while the one before was closing
+    const quietMs = isTyping?.() ? typingMs : readingMs
     screen.pause()
     try {
       return await dialogs[kind](payload, { terminal, keyboard, clock, signal, expiresAt, quietMs })
@@ -55,7 +58,9 @@ export function createPerson(options: PersonOptions): Interactor {
 }
 
 /** Nobody reads and decides faster than this: earlier keys were meant for something else. */
-const quietMs = 300
+const readingMs = 300
+/** Nor does anybody who is in the middle of a sentence. */
+const typingMs = 1000
 
 const closings = {
   interrupted: 'interrupted',

@@ -5,6 +5,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
+import { jsonText } from './json-text.ts'
 import { waitingAnswers } from './live-state.ts'
 import { requireId, withStore } from './users-store.ts'
 
@@ -19,7 +20,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
   return withStore(io, async (store) => {
     const id = await findSession(store, wish.session)
     const waiting = await openCalls(store, id)
-    if (values.json) io.out(JSON.stringify(waiting, null, 2))
+    if (values.json) io.out(jsonText(waiting))
     else if (waiting.length === 0) io.err(`Session ${fullyVisible(id)} waits for nothing`)
     if (wish.decision === undefined && wish.text === undefined) {
       if (!values.json) for (const call of waiting) for (const line of described(call)) io.out(line)

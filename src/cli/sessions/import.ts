@@ -31,7 +31,9 @@ export async function importOne({ values, words }: Importing, io: Io): Promise<n
       return from === 'libero' ? await importOwn(store, text, io) : await importForeign(store, text, from, io)
     } catch (error) {
       if (error instanceof CliError) throw error
-      throw new CliError(`${shown} cannot be imported: ${messageOf(error)}`, exitCodes.error, { cause: error })
+      throw new CliError(`${shown} cannot be imported: ${fullyVisible(messageOf(error))}`, exitCodes.error, {
+        cause: error,
+      })
     }
   })
   io.out(id)
@@ -46,9 +48,13 @@ async function contentOf(file: string, { cwd, stdin }: Io): Promise<string> {
     const why = { ENOENT: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'it may not be read' }[
       codeOf(error) ?? ''
     ]
-    throw new CliError(`${visibleName(file)} cannot be imported: ${why ?? messageOf(error)}`, exitCodes.error, {
-      cause: error,
-    })
+    throw new CliError(
+      `${visibleName(file)} cannot be imported: ${why ?? fullyVisible(messageOf(error))}`,
+      exitCodes.error,
+      {
+        cause: error,
+      },
+    )
   }
 }
 

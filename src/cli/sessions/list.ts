@@ -6,6 +6,7 @@ import type { Io } from '../io.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { newestFirst } from './find-session.ts'
+import { jsonText } from './json-text.ts'
 import { liveState } from './live-state.ts'
 import { placeOf } from './place.ts'
 import { stateWords } from './state-words.ts'
@@ -28,7 +29,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
     newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd), io }),
   )
   if (values.json) {
-    io.out(JSON.stringify(shown, null, 2))
+    io.out(jsonText(shown))
     return exitCodes.done
   }
   for (const line of table(shown, io, isAll)) io.out(line)
@@ -67,10 +68,19 @@ async function newest(store: SessionStore, { limit, cwd, io }: Sought): Promise<
     if (summary.state === 'empty') continue
     if (cwd !== undefined && summary.cwd !== cwd) others++
     else if ((hasMore = shown.length === limit)) break
-    else shown.push({ ...summary, state: await liveState(store, summary) })
+    else shown.push(await live(store, summary))
   }
   await summaries.keep(all)
   return { shown, hasMore, others }
+}
+
+/** What was read once may be damaged by now, and hides no other. */
+async function live(store: SessionStore, summary: SessionSummary): Promise<SessionSummary> {
+  try {
+    return { ...summary, state: await liveState(store, summary) }
+  } catch {
+    return damaged(summary)
+  }
 }
 
 interface Sought {

@@ -6,6 +6,7 @@ import { aboutOf, dateOf } from './about-story.ts'
 import { decisionWords, describeCall, markOf } from './call-words.ts'
 import { editDiff } from './edit-diff.ts'
 import { findSession } from './find-session.ts'
+import { jsonText } from './json-text.ts'
 import { liveState } from './live-state.ts'
 import { outputText } from './output-text.ts'
 import { type CallPart, readStory, type SaidPart, type Story, type StoryPart } from './story.ts'
@@ -26,7 +27,7 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
     return { ...read, state: await liveState(store, read) }
   })
   if (values.json) {
-    io.out(JSON.stringify(story, null, 2))
+    io.out(jsonText(story))
     return exitCodes.done
   }
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })

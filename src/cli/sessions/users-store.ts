@@ -1,6 +1,5 @@
-import { messageOf, StoreError } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
-import { CliError, UsageError } from '../cli-error.ts'
+import { UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { loadConfig } from '../setup/config.ts'
 import { openStore, sessionsPath } from '../setup/open-store.ts'
@@ -14,9 +13,6 @@ export async function withStore<T>(
   const store = await openStore(sessionsPath(config, io))
   try {
     return await work(store)
-  } catch (error) {
-    if (error instanceof StoreError) throw new CliError(messageOf(error), undefined, { cause: error })
-    throw error
   } finally {
     await store.close?.()
   }

@@ -207,6 +207,22 @@ describe('where no provider is named', () => {
   })
 })
 
+test('a local server that never stops talking is not there', async () => {
+  let given = 0
+  const endless: typeof fetch = async () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          given++
+          if (given > 100) controller.error(new Error('it was listened to for too long'))
+          controller.enqueue(Buffer.alloc(1024 * 1024, ' '))
+        },
+      }),
+    )
+  await expect(choose({ provider: 'ollama' }, { fetch: endless })).rejects.toThrow('ollama does not answer')
+  expect(given).toBeLessThan(10)
+})
+
 test('a local server that is named says its first model, or how to get there', async () => {
   expect(await choose({ provider: 'ollama' }, { fetch: serving({ 11434: ['qwen3:8b'] }) })).toMatchObject({
     model: 'qwen3:8b',

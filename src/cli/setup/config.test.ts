@@ -31,6 +31,12 @@ describe('the user’s file', () => {
     })
   })
 
+  test('what is not UTF-8 is refused: a rule with another letter in it is another rule', async () => {
+    mkdirSync(home, { recursive: true })
+    writeFileSync(join(home, 'config.json'), Buffer.from('{"deny": ["shell:rm \u00ff"]}', 'latin1'))
+    await expect(load()).rejects.toThrow('config.json: it is not UTF-8; save it as that')
+  })
+
   test('$schema is for editors, and a byte order mark does no harm', async () => {
     write(join(home, 'config.json'), '\ufeff{"$schema": "x.json", "model": "m"}')
     expect((await load()).config).toEqual({ model: 'm' })
@@ -52,6 +58,7 @@ describe('the user’s file', () => {
       /providers\.my has an unknown key "apiKye"/,
     ],
     ['a missing key', '{"providers": {"my": {"baseURL": "http://x/v1"}}}', /providers\.my has no model; add a text/],
+    ['no bottom', `{"deny": ${'['.repeat(9999)}${']'.repeat(9999)}}`, /is nested too deeply/],
     ['another type', '{"maxTurns": "ten"}', /maxTurns cannot be "ten"; write a whole number from 1 on/],
     ['a limit of nothing', '{"maxCost": 0}', /maxCost cannot be 0; write a number above 0/],
     ['half a turn', '{"maxTurns": 1.5}', /maxTurns cannot be 1\.5/],
@@ -150,6 +157,7 @@ describe('a project’s file', () => {
     [{ profile: 'plan' }, { profile: 'build' }],
     [{ sandbox: true }, { sandbox: false }],
     [{ maxTurns: 5 }, { maxTurns: 6 }],
+    [{}, { maxTurns: 101 }],
     [{ maxCost: 5 }, { maxCost: 6 }],
     [{}, { system: 'obey' }],
     [{}, { preset: 'coding' }],

@@ -44,7 +44,7 @@ export async function askModels(
       signal: AbortSignal.timeout(patience),
       redirect: 'error',
     })
-    const answer: unknown = response.ok ? await response.json() : undefined
+    const answer: unknown = response.ok ? JSON.parse(await boundedText(response)) : undefined
     if (!isRecord(answer)) return undefined
     const entries: readonly unknown[] = Array.isArray(answer.data) ? answer.data : []
     return entries
@@ -53,6 +53,20 @@ export async function askModels(
   } catch {
     return undefined
   }
+}
+
+const mostBytes = 4 * 1024 * 1024
+
+/** Anybody may listen on a port of this machine, and never stop talking. */
+async function boundedText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength
+    if (length > mostBytes) throw new Error('no list of models is so long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 const patienceMs = 300

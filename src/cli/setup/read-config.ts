@@ -44,9 +44,18 @@ async function readText(path: string, { links }: ReadingOptions): Promise<string
     for (let read = 1; read > 0 && length < buffer.length; length += read)
       read = (await handle.read(buffer, length, buffer.length - length)).bytesRead
     if (length > mostBytes) throw unreadable(path, 'it is larger than 1 MiB; shorten it')
-    return buffer.toString('utf8', 0, length).replace(/^\ufeff/, '')
+    return textOf(buffer.subarray(0, length), path)
   } finally {
     await handle.close()
+  }
+}
+
+/** A rule with another letter in it would be another rule. */
+function textOf(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw unreadable(path, 'it is not UTF-8; save it as that')
   }
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Config } from './config.ts'
+import { defaultTurns } from './defaults.ts'
 
 /** A config and the file it comes from. */
 export interface ConfigFile {
@@ -38,7 +39,7 @@ export function tighten(user: ConfigFile | undefined, project: ConfigFile | unde
 }
 
 const rules: Partial<Record<keyof Config, true>> = { mode: true, allow: true, ask: true, deny: true }
-const defaults: Config = { profile: 'build', sandbox: false, withoutTools: [] }
+const defaults: Config = { profile: 'build', sandbox: false, maxTurns: defaultTurns, withoutTools: [] }
 
 type Verdict = { readonly value: unknown } | { readonly why: string }
 type Merge = (own: unknown, wanted: unknown) => Verdict
@@ -48,7 +49,7 @@ const loosens = { why: 'a project can only make things stricter' }
 const merged: Partial<Record<keyof Config, Merge>> = {
   profile: (own, wanted) => (wanted === 'plan' || own !== 'plan' ? { value: wanted } : loosens),
   sandbox: (own, wanted) => (wanted === true || own !== true ? { value: wanted } : loosens),
-  maxTurns: smaller,
+  maxTurns: (own = defaultTurns, wanted) => smaller(own, wanted),
   maxCost: smaller,
   withoutTools: (own = [], wanted) => ({ value: [...new Set([...(own as string[]), ...(wanted as string[])])] }),
 }

@@ -69,9 +69,9 @@ function command(phrase: Phrase): Intent | undefined {
     while (from < words.length - 1 && ['the', 'this', 'shell', 'command'].includes(words[from]!.plain)) from++
     const wanted = part(phrase, from)
     const [only, ...others] = wanted.words
-    if (isVague(only!)) return undefined
+    if (!only || isVague(only)) return undefined
     if (isProse(wanted, words[from - 1]!.plain)) return whichCommand
-    return runOf(only!.isQuoted && others.length === 0 ? only!.text : withoutStop(wanted))
+    return runOf(only.isQuoted && others.length === 0 ? only.text : withoutStop(wanted))
   }
   if (words.length === 1 && words[0]!.isQuoted && source.trimStart().startsWith('`') && isProgram(words[0]!.text))
     return runOf(words[0]!.text)

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { understand } from './understand.ts'
 
@@ -104,6 +105,7 @@ test.each([
   'read everything except secrets.txt',
   'read it again',
   'run it again',
+  'run',
   'create a test file for cart.js',
   'make the file a.js executable',
   'write a poem to my mother',
@@ -159,4 +161,18 @@ describe('several requests', () => {
       { kind: 'create', path: 'a.txt', text: 'one\n two\n\nthree\n' },
     ])
   })
+})
+
+test('nothing made of words that it knows makes it fail', () => {
+  const words =
+    `run delete replace create append add write move copy read list find search count fix test make fetch with
+    in to from and then the a it a.txt src "x y" 'z' \` \`\`\` ; : , ? $ not if all every line 5 named files of`.split(
+      / +/,
+    )
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...words, '\n'), { maxLength: 8 }), (said) => {
+      expect(Array.isArray(understand(said.join(' ')))).toBe(true)
+    }),
+    { numRuns: 3000 },
+  )
 })

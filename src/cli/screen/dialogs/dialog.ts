@@ -12,7 +12,10 @@ export interface DialogPlace {
   readonly signal?: AbortSignal
   /** When nobody waits for an answer any more, in ms since the epoch. The last seconds are shown. */
   readonly expiresAt?: number
-  /** Keys count only from so many ms after it opened: they were meant for something else. Default 0. */
+  /**
+   * Keys count only from so many ms after it opened: they were meant for something else. Whoever goes on typing is heard
+   * only after a pause. Default 0.
+   */
   readonly quietMs?: number
 }
 
@@ -40,17 +43,32 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
   const { terminal, keyboard, clock, signal, expiresAt, quietMs = 0 } = place
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   let isDeaf = quietMs > 0
-  let isOpen = true
+  let deafHint = '…'
   let cancelTick = (): void => {}
   let cancelQuiet = (): void => {}
 
-  const lines = (): string[] => [...view.draw(), terminal.paint.dim(isDeaf ? '  …' : `  ${view.hint()}`)]
+  const lines = (): string[] => [...view.draw(), terminal.paint.dim(`  ${isDeaf ? deafHint : view.hint()}`)]
   const draw = (): void => terminal.live([...lines(), ...countdown(expiresAt, place)])
   const listen = (): void => {
-    if (!isOpen) return
     isDeaf = false
     if (terminal.isLively) draw()
     else for (const line of lines()) terminal.line(line)
+  }
+  // What was typed before is read first, however late we come to it.
+  const listenAfter = (ms: number): void => {
+    cancelQuiet()
+    let isDue = true
+    const cancel = clock.timer(ms, () => void setImmediate(() => isDue && listen()))
+    cancelQuiet = () => {
+      isDue = false
+      cancel()
+    }
+  }
+  /** Somebody is in the middle of a word: one of its letters would be an answer. */
+  const stayDeaf = (): void => {
+    deafHint = '… keys do not count yet: stop typing for a moment'
+    listenAfter(Math.max(quietMs, pauseMs))
+    draw()
   }
   const tick = (): void => {
     cancelTick = clock.timer(1000, () => {
@@ -59,7 +77,6 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
     })
   }
   const close = (): void => {
-    isOpen = false
     release()
     cancelTick()
     cancelQuiet()
@@ -73,7 +90,10 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
   const onKey = (key: Key): void => {
     try {
       if (key.type === 'ctrl' && key.key === 'c') throw new DialogClosed('interrupted')
-      if (isDeaf) return
+      if (isDeaf) {
+        stayDeaf()
+        return
+      }
       const outcome = view.press(key)
       if (!outcome) draw()
       else {
@@ -89,8 +109,7 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
   if (signal?.aborted) throw new DialogClosed('over')
   const release = keyboard.read(onKey)
   signal?.addEventListener('abort', onOver)
-  // What was typed before is read first, however late we come to it.
-  if (isDeaf) cancelQuiet = clock.timer(quietMs, () => void setImmediate(listen))
+  if (isDeaf) listenAfter(quietMs)
   else listen()
   draw()
   tick()
@@ -98,6 +117,8 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
 }
 
 const shownMs = 30_000
+/** Longer than between two letters of somebody who types. */
+const pauseMs = 1000
 
 function countdown(expiresAt: number | undefined, { clock, terminal }: DialogPlace): string[] {
   if (expiresAt === undefined) return []

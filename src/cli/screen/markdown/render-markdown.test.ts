@@ -8,6 +8,11 @@ const colours = createPaint({ colours: true })
 const shown = (text: string, width = 60): string[] => createMarkdownRenderer(plain).render(text, width)
 const painted = (text: string): string => createMarkdownRenderer(colours).render(text, 60).join('\n')
 
+test('UI-09 a table of empty cells, each of which would take a line, is shown as it was written', () => {
+  const text = `${'a|'.repeat(300)}\n${'-|'.repeat(300)}\n${'b|\n'.repeat(1000)}`
+  expect(shown(text).join('\n').length).toBeLessThan(2 * text.length)
+})
+
 describe('blocks', () => {
   test('headings stand out', () => {
     expect(painted('# A *b*')).toContain('\x1b[1m')

@@ -37,7 +37,9 @@ export function createMarkdownRenderer(paint: Paint, lexer: Lexing | 'none' = lo
 
 /** Text as it is, harmless, and broken by the terminal alone. */
 export function plainLines(text: string): string[] {
-  return visibleText(text).replaceAll('\r', '').replace(/\n+$/, '').split('\n')
+  const lines = visibleText(text).replaceAll('\r', '').split('\n')
+  while (lines.length > 1 && lines.at(-1) === '') lines.pop()
+  return lines
 }
 
 /** Tokens of a text; `links` are known already, and those it defines are added. */
@@ -62,12 +64,11 @@ function isTooMuch(tokens: readonly Token[]): boolean {
   for (let seen = 0; open.length > 0; seen++) {
     if (seen > mostTokens) return true
     const token = open.pop() as Token & { tokens?: Token[]; items?: Token[]; rows?: Tokens.TableCell[][] }
-    for (const inner of [
-      token.tokens,
-      token.items,
-      ...(token.rows ?? []).map((row) => row.flatMap((cell) => cell.tokens)),
-    ])
-      if (inner) for (const one of inner) open.push(one)
+    const { tokens: within = [], items = [], rows = [] } = token
+    seen += rows.length * (rows[0]?.length ?? 0) // an empty cell has no token, and takes a line
+    if (seen > mostTokens) return true
+    for (const inner of [within, items, ...rows.map((row) => row.flatMap((cell) => cell.tokens))])
+      for (const one of inner) open.push(one)
   }
   return false
 }

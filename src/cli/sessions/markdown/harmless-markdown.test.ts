@@ -57,6 +57,11 @@ describe('UI-03 UI-05 no reader finds an image or a tag in it', () => {
     'www.x.test/\\<b>',
     '[<img src=x>](https://x.test)',
     '\ta `b\n\tc` <img src=x>',
+    ' ```\n```\n<img src=x>\n```',
+    'a\n  ~~~\n~~~\n<img src=x>\n~~~',
+    ' ```\nx\n ```\n<img src=x>',
+    '  ```\n  x\n ```\n```\n<img src=x>\n```',
+    '- a\n  ```\n  ```\n```\n<img src=x>\n```\n<img src=x>',
   ])('%j', (text) => {
     expect(harms(harmlessMarkdown(text))).toEqual([])
     expect(
@@ -99,6 +104,13 @@ describe('UI-03 UI-05 no reader finds an image or a tag in it', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
         expect(harms(harmlessMarkdown(pieces.join('')))).toEqual([])
+      }),
+      { numRuns: 1500 },
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
+        const types = typesIn(`${harmlessMarkdown(pieces.join(''))}\n\n## Next\n\n${fenced('<b>')}`)
+        expect([types.has('heading'), types.has('html')]).toEqual([true, false])
       }),
       { numRuns: 1500 },
     )

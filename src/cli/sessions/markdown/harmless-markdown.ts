@@ -1,7 +1,7 @@
 /**
  * What a model or a person wrote, as Markdown that loads nothing, runs nothing and holds no HTML, whatever reads it:
- * images become links, tags become text, and so do links that lead neither to the web nor to a mailbox. Code stays as it is where every reader agrees that it is code; a fence that is left open
- * is closed.
+ * images become links, tags become text, and so do links that lead neither to the web nor to a mailbox. Code stays as
+ * it is where every reader agrees that it is code; a fence that is left open is closed, or made text.
  */
 export function harmlessMarkdown(text: string): string {
   const out: string[] = []
@@ -11,7 +11,9 @@ export function harmlessMarkdown(text: string): string {
     out.push(...harmlessChunk(chunk))
     chunk = []
   }
-  for (const line of text.replace(/\r\n?/g, '\n').split('\n')) {
+  const lines = text.trim().replace(/\r\n?/g, '\n').split('\n')
+  let closed = -1
+  for (const [i, line] of lines.entries()) {
     if (fence !== undefined) {
       out.push(line)
       if (isClosing(line, fence)) fence = undefined
@@ -21,7 +23,11 @@ export function harmlessMarkdown(text: string): string {
     if (fence !== undefined || line.trim() === '') {
       flush()
       out.push(line)
-    } else chunk.push(line)
+    } else if (i <= closed || !indentedFence.test(line)) chunk.push(line)
+    else {
+      closed = endOfIndented(lines, i)
+      chunk.push(closed < 0 ? line.replace(/`{3,}|~{3,}/, inEntities) : line)
+    }
   }
   flush()
   if (fence !== undefined) out.push(fence)
@@ -32,6 +38,25 @@ export function harmlessMarkdown(text: string): string {
 function openingFence(line: string): string | undefined {
   return /^(`{3,})[^`]*$/.exec(line)?.[1] ?? /^(~{3,})/.exec(line)?.[1]
 }
+
+/** A list may own it, which ends it, or nothing, which lets it swallow all that follows. */
+const indentedFence = /^ {1,3}(?:`{3,}[^`]*|~{3,}.*)$/
+
+/** A text of nothing but fences is not read to its end for each of them. */
+const longestIndented = 500
+
+/** Where one ends, whoever owns it: no line before that may stand further left. -1 where readers may disagree. */
+function endOfIndented(lines: readonly string[], start: number): number {
+  const [, indent = '', fence = ''] = /^( *)(`+|~+)/.exec(lines[start]!) ?? []
+  for (let i = start + 1; i < Math.min(lines.length, start + longestIndented); i++) {
+    const line = lines[i]!
+    if (line.trim() !== '' && !line.startsWith(indent)) return -1
+    if (isClosing(line, fence)) return i
+  }
+  return -1
+}
+
+const inEntities = (signs: string): string => Array.from(signs, (sign) => `&#${sign.charCodeAt(0)};`).join('')
 
 function isClosing(line: string, fence: string): boolean {
   const found = /^ {0,3}(`+|~+)[ \t]*$/.exec(line)?.[1]

@@ -44,7 +44,7 @@ function said({ who, at, model, content }: SaidPart): string {
 function blockOf(block: SessionContentBlock, who: SaidPart['who']): string[] {
   switch (block.type) {
     case 'text': {
-      const text = harmlessMarkdown(visibleText(block.text)).trim()
+      const text = harmlessMarkdown(visibleText(block.text))
       return [who === 'user' ? quoted(text) : text]
     }
     case 'thinking':

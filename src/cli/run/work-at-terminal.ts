@@ -1,0 +1,109 @@
+import { followEvents } from '../../events/events.ts'
+import { UsageError } from '../cli-error.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { Io } from '../io.ts'
+import { createScreen, type Screen } from '../screen/screen.ts'
+import { createTerminal, type Terminal } from '../screen/terminal.ts'
+import type { ChosenModel } from '../setup/choose-model.ts'
+import { watch } from './attend.ts'
+import { conclude, withSession } from './conclude.ts'
+import { type OpenedAgent, openAgent } from './open-agent.ts'
+import { isGoingOn, runOptions } from './run-options.ts'
+import type { Seat } from './seat-person.ts'
+
+interface Place {
+  readonly io: Io
+  readonly cwd: string
+}
+
+/** `libero run` for a person: text to stdout, everything else to the terminal, where there is one. */
+export async function workAtTerminal(values: RunValues, task: string | undefined, { io, cwd }: Place): Promise<number> {
+  const terminal = createTerminal(io)
+  const screen = createScreen({
+    terminal: values.schema === undefined ? terminal : withoutAnswer(terminal),
+    cwd,
+    ...(values.quiet && { isQuiet: true }),
+  })
+  let opened: OpenedAgent | undefined
+  let person: Seat | undefined
+  const leave = (): void => {
+    person?.close()
+    terminal.close()
+  }
+  const watching = watch(
+    leavingFirst(io, leave),
+    () => opened?.agent.abort(),
+    (text) => screen.notice(text),
+  )
+  try {
+    if (terminal.isLively) person = await personAt(io, terminal, screen, watching.interrupt)
+    opened = await openAgent(values, { io, cwd, ...(person && { person: person.interactor, pick: person.pick }) })
+    for (const notice of opened.notices) screen.notice(notice, 'warning')
+    const { agent, chosen } = opened
+    screen.notice(`${nameOf(chosen)} (${chosen.why})`)
+    screen.expect(agent.log.transcript.openCalls)
+    followEvents(agent, (event) => screen.show(event))
+    const isTalk = task === undefined && (!isGoingOn(values) || isAlone(terminal, io, values))
+    let hasRun = false
+    const run = async (prompt: string | undefined): Promise<number> => {
+      const outcome = await watching.over(agent.run(await runOptions(values, prompt, opened!, cwd)))
+      hasRun = true
+      return await conclude(outcome, opened!, { io, screen, terminal, values, isTalk })
+    }
+    if (!isTalk) return await run(task)
+    if (!person)
+      throw new UsageError(`there is no task${whyNoTalk(terminal)}; say it as in: libero "list the files here"`)
+    const say = (text: string): void => screen.notice(text, 'warning')
+    const { converse } = await import('./converse.ts')
+    const exitCode = await converse({
+      ask: person.ask,
+      run,
+      say,
+      endsWith: () => watching.exitCode,
+      isGoingOn: isGoingOn(values),
+    })
+    if (hasRun) screen.end(withSession({ provider: chosen.name, model: chosen.model }, opened))
+    return exitCode
+  } finally {
+    screen.close()
+    leave()
+    await opened?.close()
+    watching.close()
+  }
+}
+
+/** Whoever quits at once, and says why, leaves a terminal behind that somebody goes on with. */
+function leavingFirst(io: Io, leave: () => void): Io {
+  const after =
+    <T>(does: (what: T) => void) =>
+    (what: T): void => {
+      leave()
+      does(what)
+    }
+  return Object.create(io, { quit: { value: after(io.quit) }, err: { value: after(io.err) } })
+}
+
+/** Somebody types and reads, and no program does either: who goes on with a session there has more to say. */
+const isAlone = (terminal: Terminal, { stdin }: Io, { quiet, schema }: RunValues): boolean =>
+  terminal.isLively && terminal.isAnswerShown && stdin.isTTY === true && !quiet && schema === undefined
+
+const whyNoTalk = ({ isLively }: Terminal): string =>
+  isLively
+    ? ''
+    : ', and a conversation needs a terminal that can do more (TERM is dumb, CI is set, or stderr is a file)'
+
+/** `anthropic claude-…`; a model that has its provider's name is named once. */
+const nameOf = ({ name, model }: ChosenModel): string => (name === model ? name : `${name} ${model}`)
+
+/** With a schema, stdout is for the JSON alone. */
+const withoutAnswer = (terminal: Terminal): Terminal =>
+  Object.create(terminal, { answer: { value: () => {} }, isAnswerShown: { value: false } })
+
+async function personAt(io: Io, terminal: Terminal, screen: Screen, onInterrupt: () => void) {
+  const { openKeyboard } = await import('../screen/keys.ts')
+  const keyboard = openKeyboard(io)
+  if (!keyboard) return undefined
+  const { seatPerson } = await import('./seat-person.ts')
+  const { isForeground, suspend } = await import('./foreground.ts')
+  return seatPerson({ terminal, keyboard, screen, onInterrupt, isForeground, suspend })
+}

@@ -1,0 +1,31 @@
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { expect, onTestFinished, test } from 'vitest'
+import { liberoArgs, scratch } from './rpc-kit.ts'
+
+const wires = {
+  'libero rpc': ['rpc', '--provider', 'offline'],
+  'libero run --events': ['run', '--events', '--provider', 'offline'],
+  'libero --json': ['--json', '--provider', 'offline', 'list the files here'],
+}
+
+test.skipIf(!existsSync('/dev/full')).for(Object.entries(wires))(
+  'FC-06 %s says why its lines could not be written, where it was not the reader who went away',
+  async ([, args]) => {
+    const folder = scratch()
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [...liberoArgs, ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: `${folder}/home` },
+      stdio: ['pipe', full, 'pipe'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    closeSync(full)
+    let stderr = ''
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    child.stdin!.on('error', () => {})
+    child.stdin!.write('{"type":"ping"}\n') // and it stays open
+    expect(await new Promise((done) => child.on('close', done))).toBe(1)
+    expect(stderr).toMatch(/^libero: the output could not be written \(ENOSPC\): free some space/)
+  },
+)
