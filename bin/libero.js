@@ -9,7 +9,10 @@ if (major < 22 || (major === 22 && minor < 18)) {
   process.exit(1)
 }
 // Imported as modules, Node's own parts would bring all that they could be asked for.
-process.getBuiltinModule('node:module').enableCompileCache()
+const { isAbsolute, join } = process.getBuiltinModule('node:path')
+// Not where Node would put it: whoever first makes that folder in /tmp could lay code there for all users to run.
+const home = process.env.HOME ?? process.env.USERPROFILE ?? ''
+if (isAbsolute(home)) process.getBuiltinModule('node:module').enableCompileCache(join(home, '.cache', 'libero'))
 const built = new URL('../dist/cli/main.js', import.meta.url)
 const isBuilt = process.getBuiltinModule('node:fs').existsSync(built)
 await import(isBuilt ? built.href : new URL('../src/cli/main.ts', import.meta.url).href)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inAscii } from '../scripts/build.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -112,6 +113,12 @@ test('a build that fails says so and leaves no dist behind', async () => {
   expect(code).toBe(1)
   expect(output).toMatch(/TS2322[\s\S]*build: failed/)
   expect(existsSync(join(project, 'dist'))).toBe(false)
+})
+
+test('what would mean something else in ASCII is not built', () => {
+  expect(inAscii('const x = "a’😀"; /[😀]/u')).toBe('const x = "a\\u2019\\ud83d\\ude00"; /[\\ud83d\\ude00]/u')
+  expect(() => inAscii('String.raw`a ’`')).toThrow('cannot be written in ASCII: raw`a ’')
+  expect(() => inAscii('/\\’/')).toThrow('cannot be written in ASCII: \\’')
 })
 
 /** Runs plain node; gives its exit code and everything it printed. */

@@ -238,6 +238,11 @@ test.each(cases)('%s ends in one sentence with the next step, and its exit code'
   expect(explainFailure(error, context)).toEqual({ message, exitCode })
 })
 
+test('a limit in dollars for a model without a price says what else can be limited', () => {
+  const error = failed('behavior.limits.cost cannot be kept: …', { providerCode: 'unknown_price', retryable: false })
+  expect(explain(error)).toMatch(/^--max-cost cannot be kept, .* "gpt-9" of openai costs: limit it with --max-turns/)
+})
+
 test('a long blank in what a service said takes no longer than its words', () => {
   expect(explain(new Error(`one${' '.repeat(500_000)}two`))).toMatch(/^one {500,}…$/)
   expect(explain(new Error('one \r\n\n two\n'))).toBe('one two')

@@ -58,6 +58,16 @@ describe('flags', () => {
     expect(read('-mj', 'x', 'task')).toEqual({ values: { json: true, model: 'x' }, words: ['task'], help: false })
   })
 
+  test('of one letter take one value between them', () => {
+    expect(() => read('-mr', 'x')).toThrow('two flags of "-mr" need a value; write them apart')
+  })
+
+  test('a text that begins with a dash is told from a flag, however long', () => {
+    expect(() => read('- one\n- two')).toThrow('begins with a dash and is no flag; put -- before')
+    expect(() => read(`-${'x'.repeat(130_000)}`)).toThrow('begins with a dash and is no flag; put -- before')
+    expect(() => read(`--${'x'.repeat(130_000)}`)).toThrow(/^sample has no flag "--x{198}…"$/)
+  })
+
   test.each(['constructor', '__proto__', 'toString'])('what every object has is no flag: --%s', (name) => {
     expect(() => read(`--${name}`, 'x')).toThrow(`sample has no flag "--${name}"`)
     expect(() => read(`--${name}=x`)).toThrow(`sample has no flag "--${name}"`)

@@ -16,7 +16,7 @@ export function parse(
   { name, flags = {}, words, mostWords }: Command,
 ): Given & { help: boolean } {
   const all: Flags = { ...flags, help: helpFlag }
-  const { tokens } = parseArgs({ args: [...args], options: optionsOf(all), strict: false, tokens: true })
+  const tokens = tokensOf(args, all)
   const values: Record<string, boolean | string | string[]> = {}
   const found: string[] = []
   let skip = -1
@@ -27,7 +27,8 @@ export function parse(
     if (token.kind === 'positional') found.push(isOver ? token.value : noFlag(token.value))
     if (token.kind !== 'option') continue
     const flag = Object.hasOwn(all, token.name) ? all[token.name] : undefined
-    if (!flag) throw unknownFlag(name, token.rawName, all)
+    if (!flag)
+      throw /\s/.test(args[token.index] ?? '') ? notWords(args[token.index]!) : unknownFlag(name, token.rawName, all)
     const inline = token.inlineValue ? token.value : undefined
     const next = flag.type === 'boolean' ? undefined : (inline ?? args[token.index + 1])
     if (flag.type === 'boolean' && inline !== undefined)
@@ -40,6 +41,8 @@ export function parse(
         throw new UsageError(
           `${token.rawName} needs ${flag.choices ? `one of ${flag.choices.join(', ')}` : `a ${flag.value ?? 'value'}`}${next === undefined ? '' : `; for one that begins with a dash write ${token.rawName}=${fullyVisible(next)}`}`,
         )
+      if (inline === undefined && skip === token.index + 1)
+        throw new UsageError(`two flags of ${shown(args[token.index]!)} need a value; write them apart`)
       if (inline === undefined) skip = token.index + 1
       keep(values, token.name, checked(flag, token.rawName, next), flag)
     }
@@ -54,6 +57,19 @@ export function parse(
   const { help = false, ...rest } = values
   return { values: rest as Given['values'], words: found, help: help === true }
 }
+
+function tokensOf(args: readonly string[], flags: Flags) {
+  try {
+    return parseArgs({ args: [...args], options: optionsOf(flags), strict: false, tokens: true }).tokens
+  } catch (error) {
+    // It takes `-abc` apart letter by letter, and a text that begins with a dash may be long.
+    throw error instanceof RangeError ? notWords(args.find(isFlag) ?? '') : error
+  }
+}
+
+/** A list of points, say. */
+const notWords = (word: string): UsageError =>
+  new UsageError(`${shown(word)} begins with a dash and is no flag; put -- before words like that`)
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
 
@@ -76,7 +92,9 @@ function noFlag(word: string): string {
 
 const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-'
 const canBeMeant = (word: string | undefined): word is string => word !== undefined && !isFlag(word) && !/\s/.test(word)
-const shown = (word: string): string => `"${fullyVisible(word)}"`
+const shown = (word: string): string =>
+  `"${fullyVisible(word.length > mostShown ? `${word.slice(0, mostShown)}…` : word)}"`
+const mostShown = 200
 
 function checked({ choices }: Flag, rawName: string, value: string): string {
   if (!choices || choices.includes(value)) return value

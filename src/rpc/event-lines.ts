@@ -57,14 +57,20 @@ export interface NotRunLine {
 }
 
 /** What it reads, one JSON object a line. */
-export type EventCommand = {
-  readonly id?: string
-} /** Waits for the run before it. The same `clientKey` again is the same prompt. */ & (
-  | { readonly type: 'prompt'; readonly message: string; readonly clientKey?: string }
-  /** Goes on where the session stands. */
-  | { readonly type: 'continue' }
+export type EventCommand = { readonly id?: string } & (PromptCommand | OtherCommand)
+
+/** Waits for the run before it. The same `clientKey` again is the same prompt. */
+interface PromptCommand {
+  readonly type: 'prompt'
+  readonly message: string
+  readonly clientKey?: string
+}
+
+type OtherCommand =
   | { readonly type: 'steer' | 'follow_up'; readonly message: string; readonly clientKey?: string }
+  /** Goes on where the session stands; waits, too. */
+  | { readonly type: 'continue' }
+  /** Stops the run under way, or the one about to begin. */
   | { readonly type: 'abort' }
   /** `value` answers the request; without it, `reason` says why not. */
   | { readonly type: 'answer'; readonly request: string; readonly value?: unknown; readonly reason?: string }
-)

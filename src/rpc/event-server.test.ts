@@ -164,3 +164,28 @@ describe('FC-07 a client that never stops', () => {
     expect(refused[0]).toMatchObject({ command: 'prompt', error: expect.stringContaining('too many commands wait') })
   })
 })
+
+test('FC-02 what is replayed waits for a slow reader as well', async () => {
+  const { host } = fakeHost(async () => ended)
+  const events = Array.from({ length: 4000 }, (_, i) => ({ ...runEnded, seq: i, pad: 'x'.repeat(1000) }))
+  let goOn: () => void = () => {}
+  let isSlow = true
+  const output: Output = {
+    write(_, done) {
+      goOn = done
+      if (!isSlow) queueMicrotask(() => done())
+    },
+  }
+  let hasFollowed = false
+  const follow: EventsHost['follow'] = (listener) => {
+    hasFollowed = true
+    return host.follow(listener)
+  }
+  const served = serveEvents({ host: { ...host, follow, replay: async () => events }, input: says(), output, after: 0 })
+  await aWhile(() => hasFollowed)
+  expect(hasFollowed).toBe(false)
+  isSlow = false
+  goOn()
+  await served
+  expect(hasFollowed).toBe(true)
+})

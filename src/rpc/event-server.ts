@@ -3,7 +3,7 @@ import { type EventLine, lineVersion } from './event-lines.ts'
 import type { RunOutcome } from './host.ts'
 import { type Envelope, readEnvelope } from './read-command.ts'
 import { readLines } from './read-lines.ts'
-import { tooMany, WorkQueue } from './work-queue.ts'
+import { tooMany, type Work, WorkQueue } from './work-queue.ts'
 import { mostUnread, type Output, writeLines } from './write-lines.ts'
 
 /** The agent behind the lines, as whoever serves it hands it in. */
@@ -111,9 +111,9 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
 
   /** Whoever asked for a run waits for its end: where the log has none to tell of, a line of its own does. */
   function later(command: Pick<Envelope, 'type' | 'id'>, message: string | undefined, clientKey?: string): void {
-    const run = async (): Promise<void> => {
+    const run: Work['run'] = async ({ isAborted }) => {
       hasEnded = false
-      last = await host.run(message, clientKey).catch(asOutcome)
+      last = isAborted ? aborted : await host.run(message, clientKey).catch(asOutcome)
       const { type, id } = command
       const { status, error } = last
       const more = { ...(id !== undefined && { id }), ...(error !== undefined && { error }) }
@@ -128,7 +128,7 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
     if (type === 'continue') return later(command, undefined)
     if (type === 'steer') return host.steer(textIn(fields, 'message'), keyIn(fields))
     if (type === 'follow_up') return host.followUp(textIn(fields, 'message'), keyIn(fields))
-    if (type === 'abort') return host.abort()
+    if (type === 'abort') return work.abort() ? host.abort() : undefined
     if (type !== 'answer') throw new TypeError(`unknown command; there are ${commands.join(', ')}`)
     const request = textIn(fields, 'request')
     const asked = open.get(request)
@@ -173,6 +173,8 @@ export async function serveEvents(options: ServeEventsOptions): Promise<RunOutco
   }
   return last
 }
+
+const aborted: RunOutcome = { status: 'aborted', stopReason: 'aborted' }
 
 const asOutcome = (error: unknown): RunOutcome => ({ status: 'error', stopReason: 'error', error: messageOf(error) })
 

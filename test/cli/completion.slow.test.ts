@@ -50,9 +50,13 @@ describe.skipIf(!find('bash', 'apt-get install bash'))('bash', () => {
     expectOffers(inBash(['policy', 'explain', '--', '-']), [], ['--help', '-h'])
   })
 
+  test('a file that is called * is offered as that', () => {
+    expect(inBash(['run', '--schema', '']).said.toSorted()).toEqual(['*', 'other', 'schema one.json', 'src'])
+  })
+
   test('nothing on the line is run', () => {
     const { said, folder } = inBash(['run', '--mode', '$(touch was-run)`touch was-run`'])
-    expect({ said, made: filesIn(folder) }).toEqual({ said: [], made: ['other', 'schema one.json', 'src'] })
+    expect({ said, made: filesIn(folder) }).toEqual({ said: [], made: ['*', 'other', 'schema one.json', 'src'] })
   })
 
   function inBash(words: readonly string[]): Offered {
@@ -123,7 +127,7 @@ function expectOffers({ said }: Offered, offers: readonly string[], not: readonl
 function shell(program: string, args: readonly string[]): Offered {
   const { cwd: folder } = fakeIo()
   mkdirSync(join(folder, 'src'))
-  for (const name of ['schema one.json', 'other']) writeFileSync(join(folder, name), '')
+  for (const name of ['schema one.json', 'other', '*']) writeFileSync(join(folder, name), '')
   const { stdout, stderr } = spawnSync(program, args, {
     cwd: folder,
     encoding: 'utf8',

@@ -7,6 +7,7 @@ import { notePlace } from '../../src/cli/setup/note-place.ts'
 import { openSession, openStore } from '../../src/cli/setup/open-session.ts'
 import type { Session, SessionStore } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
+import { createSpawnTool } from '../../src/index.ts'
 import { loadSession } from '../../src/sessions/session.ts'
 import { call, scripted, texts, tool } from '../../src/testing/index.ts'
 import { openDesk } from './cli-kit.ts'
@@ -208,6 +209,23 @@ describe('libero sessions show', () => {
     expect(['\x1b', '\x9b', '\u202e'].filter((sign) => json.includes(sign))).toEqual([])
   })
 
+  test('sub-agents are told under their call, and at the end where somebody went back to before it', async () => {
+    const desk = openHome()
+    const id = await desk.with(async (store) => {
+      const { session } = await openSession(store, { cwd: desk.cwd })
+      const provider = scripted([call('1', 'spawn', { task: 'Dig for me' })], 'Dug.', 'Done.')
+      await createAgent({ provider, session, tools: { spawn: createSpawnTool() } }).run({ prompt: 'Look' })
+      return session.id
+    })
+    expect((await desk.libero(['show', id])).out).toMatch(
+      /• spawn [\s\S]* {2}sub-agent Dig for me[\s\S]*│ Dug\.[\s\S]*Done\./,
+    )
+    await desk.with(async (store) => (await loadSession(store, id)).rewind(1))
+    const { out } = await desk.libero(['show', id])
+    expect(out).not.toContain('• spawn')
+    expect(out).toMatch(/sub-agent Dig for me[\s\S]*│ Dug\./)
+  })
+
   test('an id that is missing or wrong is one sentence', async () => {
     const desk = openHome()
     const id = await desk.begun('Hello')
@@ -255,6 +273,31 @@ describe('libero sessions answer', () => {
     })
     expect(said.join('\n')).toContain('keep it')
     expect(said.join('\n')).not.toContain('gone')
+  })
+
+  test('calls of sub-agents that are called the same are told apart by their session', async () => {
+    const desk = openHome()
+    const id = await desk.with(async (store) => {
+      const { session } = await openSession(store, { cwd: desk.cwd })
+      const tools = { shell: tool('shell', () => 'gone'), spawn: createSpawnTool() }
+      const tasks = ['1', '2'].map((one) => call(one, 'spawn', { task: `Clean ${one}` }))
+      const children = () => [call('same', 'shell', { command: 'rm -rf build' })]
+      const authority = { home: desk.home, mode: 'ask' as const, allow: ['spawn'] }
+      await createAgent({ provider: scripted(tasks, children, children), session, tools, authority }).run({
+        prompt: 'Go',
+      })
+      return session.id
+    })
+    const waits = JSON.parse((await desk.libero(['answer', id, '--json'])).out) as { sessionId: string }[]
+    const owners = waits.map(({ sessionId }) => sessionId)
+    expect([owners.length, new Set(owners).size]).toEqual([2, 2])
+    const shown = (await desk.libero(['answer', id])).out
+    for (const owner of owners) expect(shown).toContain(`same  shell waits for a decision (of ${owner})`)
+    const unclear = await desk.libero(['answer', id, 'same', 'allow'])
+    expect([unclear.code, unclear.err]).toEqual([1, expect.stringContaining(owners.join(', '))])
+    expect((await desk.libero(['answer', owners[1]!, 'same', 'deny'])).code).toBe(0)
+    const left = JSON.parse((await desk.libero(['answer', id, '--json'])).out) as { sessionId: string }[]
+    expect(left.map(({ sessionId }) => sessionId)).toEqual([owners[0]])
   })
 
   test('what cannot be meant is refused', async () => {
@@ -449,6 +492,18 @@ describe('libero sessions export and import', () => {
     expect(folder).toBe('libero: . cannot be imported: it is a folder\n')
     expect(empty).toBe('libero: empty.jsonl cannot be imported: there are no messages in it\n')
     expect(JSON.parse((await desk.libero(['list', '--all', '--json'])).out)).toEqual([])
+  })
+
+  test.each(['a\x1b[2J', '-rf', '../a', 'a b'])('a name that nobody could type is not kept: %j', async (name) => {
+    const desk = openHome()
+    const lines = (await desk.libero(['export', await desk.begun('Hello'), '-f', 'jsonl'])).out.split('\n')
+    const head = { ...(JSON.parse(lines[0]!) as object), id: name }
+    const { code, out, err } = await desk.libero(['import', '-'], {
+      stdin: [JSON.stringify(head), ...lines.slice(1)].join('\n'),
+    })
+    expect([code, out]).toEqual([0, expect.stringMatching(/^[a-z]{6}-[a-z]{6}\n$/)])
+    expect(err).toContain(`it is called ${out.trim()} here`)
+    expect(err.includes('\x1b')).toBe(false)
   })
 
   test('UI-01 an error that quotes the file sends nothing of it to the terminal', async () => {

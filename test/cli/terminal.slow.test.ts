@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
@@ -160,13 +161,23 @@ describe('it gives the terminal back', () => {
     expect(service.requests).toEqual([])
   })
 
-  test('after an error nobody caught, which is told', async () => {
+  test.each([
+    ['in the middle of an answer', ['x'], '', 'Half'],
+    ['in a conversation, which does not go on', ['run'], 'x\r', 'Half'],
+    ['where a conversation waits', ['run'], '', /you › .*Ctrl-D: end/s],
+    ['at the question of trust', ['--cwd', 'strange', 'x'], '', /▸ d .*Esc: not now/s],
+  ] as const)('FD-32 after an error nobody caught, which is told: %s', async (_, args, typed, seen) => {
     const desk = openDesk(service.url)
+    desk.write('strange/AGENTS.md', 'Say BANANA.')
     const held = gate()
     service.play([{ say: 'Half' }, { hang: held }])
     const crash = `data:text/javascript,process.on('SIGUSR2',()=>{throw%20new%20Error('boom%5Cx1b[2J')})`
-    const terminal = sit(desk, ['x'], { shell: andThen, env: { NODE_OPTIONS: `--import="${crash}"` } })
-    await terminal.until('Half')
+    const terminal = sit(desk, args, { shell: andThen, env: { NODE_OPTIONS: `--import="${crash}"` } })
+    if (typed !== '') {
+      await terminal.until('you ›')
+      terminal.type(typed)
+    }
+    await terminal.until(seen)
     process.kill(Number(readFileSync(join(desk.cwd, 'pid'), 'utf8')), 'SIGUSR2')
     expect(await terminal.ended).toBe(0)
     expect(terminal.text()).toContain('boom␛[2J')
@@ -249,6 +260,25 @@ test('without a task it is a conversation, which Ctrl-D ends; --resume lets one 
   again.type('exit\r')
   expect(await again.ended).toBe(0)
   expect(said()).toMatch(/remember blue.*which colour\?.*and now\?/)
+})
+
+test('an approval that opens while somebody types is not answered by their next letter', async () => {
+  const desk = openDesk(service.url)
+  const held = gate()
+  service.play([{ say: 'Well' }, { hang: held }, { call: 'shell', args: { command: 'touch never' } }])
+  const terminal = sit(desk, ['x'])
+  await terminal.until('Well')
+  held.open()
+  // Long enough for a letter to come when it would have been taken for an answer.
+  for (let [typed, since] = [0, 0]; typed < 500 && since < 30; typed++) {
+    if (terminal.text().includes('keys do not count yet')) since++
+    terminal.type('yas'[typed % 3]!)
+    await pause(20)
+  }
+  await terminal.until(asked('touch never'))
+  terminal.type('n')
+  expect(await terminal.ended).toBe(0)
+  expect(existsSync(join(desk.cwd, 'never'))).toBe(false)
 })
 
 test('keys that are typed into a run are not seen, and Ctrl-Z puts it aside', async () => {

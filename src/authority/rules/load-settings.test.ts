@@ -88,6 +88,16 @@ test('links and folders are no settings', async () => {
   await expect(load()).rejects.toThrow(/not a regular file/)
 })
 
+test('what has no bottom, or is not UTF-8, is refused in words', async () => {
+  writeProject(`{"deny": ${'['.repeat(99_999)}${']'.repeat(99_999)}}`)
+  await expect(load()).rejects.toMatchObject({
+    code: 'InvalidSettingsFile',
+    message: expect.stringContaining('too deep'),
+  })
+  writeFileSync(join(projectRoot, '.libero/authority.json'), Buffer.from('{"deny": ["shell:rm \u00ff"]}', 'latin1'))
+  await expect(load()).rejects.toMatchObject({ code: 'InvalidSettingsFile', message: expect.stringContaining('UTF-8') })
+})
+
 test('a file of rules has to be there', async () => {
   const path = join(base, 'rules.json')
   await expect(loadRulesFile(path, facts)).rejects.toThrow(/no such file/)

@@ -64,7 +64,7 @@ export const command = defineCommand({
   words: '[task]',
   about: [
     'The answer goes to stdout, everything else to stderr. What is piped in is added to the task; the word - waits for it.',
-    'Ctrl-C stops and keeps the session; twice quits at once.',
+    'Ctrl-C stops and keeps the session; twice quits at once. At a terminal, without a task, it is a conversation.',
   ],
   flags: runFlags,
   examples: [
@@ -94,7 +94,7 @@ function checked<G extends Given<typeof runFlags>>(given: G): G {
   both('no-session', 'continue')
   both('sandbox', 'context')
   both('yolo', 'mode')
-  for (const name of ['model', 'cwd', 'schema'] as const)
+  for (const name of ['model', 'cwd', 'schema', 'resume'] as const)
     if (values[name] === '')
       throw new UsageError(`--${name} needs a ${runFlags[name].value}, got ""; leave it out, or say which`)
   if (values.fork && !values.resume && !values.continue)

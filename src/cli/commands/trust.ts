@@ -36,8 +36,8 @@ export const command = defineCommand({
     if (values.digest !== undefined && values.revoke)
       throw new UsageError('--digest and --revoke do not go together; choose one of them')
     if (values.revoke) {
-      await list.revoke(root)
-      io.out(`${shown} is not trusted any more`)
+      const isNews = await list.revoke(root)
+      io.out(isNews ? `${shown} is not trusted any more` : `${shown} was not trusted`)
       return exitCodes.done
     }
     const { describeNames, projectNames } = await import('../../authority/trust/project-names.ts')
@@ -52,7 +52,9 @@ export const command = defineCommand({
     io.out(`${shown}: ${known?.decision ?? 'not decided'}`)
     io.out(describeNames(await projectNames(root)))
     io.out(`digest: ${await projectDigest(root)}`)
-    if (known?.decision !== 'trusted') io.out(`Look through these files, then: libero trust --digest <digest>`)
+    const refusal = await list.refusal(root)
+    if (refusal !== undefined) io.out(`It cannot be trusted as a project: ${fullyVisible(refusal)}`)
+    else if (known?.decision !== 'trusted') io.out('Look through these files, then: libero trust --digest <digest>')
     return exitCodes.done
   },
 })

@@ -30,13 +30,19 @@ ${inner.map(({ path, words }) => `    ${quote(path)}) echo ${quote(shown(words))
   esac
 }
 
+# One by one: a file may be called *, and must not become all others.
+_libero_paths() {
+  local name
+  compopt -o filenames 2>/dev/null
+  while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen "$1" -- "$2")
+}
+
 _libero_offer() {
-  local IFS=$'\\n'
   case "$1" in
-    @files) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$2")) ;;
-    @folders) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$2")) ;;
+    @files) _libero_paths -f "$2" ;;
+    @folders) _libero_paths -d "$2" ;;
     @anything) COMPREPLY=() ;;
-    *) IFS=$' \\n'; COMPREPLY=($(compgen -W "$1" -- "$2")) ;;
+    *) COMPREPLY=($(compgen -W "$1" -- "$2")) ;;
   esac
 }
 

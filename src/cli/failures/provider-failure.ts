@@ -26,6 +26,8 @@ export function explainProvider(error: AgentProviderError, by: Explaining): stri
     return `${provider} wants no more requests for now (${said}): ${whenAgain(error, by)}`
   if (error instanceof AgentContextExceededError)
     return `the conversation does not fit into the context of ${model}: begin a new one, or choose a model with more room (see: libero models ${provider})`
+  if (error.providerCode === 'unknown_price')
+    return `--max-cost cannot be kept, since nobody knows what ${model} of ${provider} costs: limit it with --max-turns, or choose a model with a price (see: libero models)`
   if (isUnknownModel(error, by))
     return `${provider} has no model ${by.model === undefined ? 'of that name' : model} (${said}): choose one with --model (see: libero models ${provider})`
   const network = networkProblem(error, provider, by)

@@ -18,6 +18,8 @@ export interface Attended {
 export interface Watch {
   /** What the process has to end with because of something outside of it; `undefined` if nothing, or Ctrl-C, which ends a run. */
   readonly exitCode: number | undefined
+  /** What nobody caught, or why the answer could not be written, where that is why. */
+  readonly error: unknown
   /** Stops the run; the second time it quits at once. What Ctrl-C does, wherever it is typed. */
   interrupt(): void
   /** While this is under way, signals stop it in place of ending the process. */
@@ -87,6 +89,9 @@ export function watch(io: Io, abort: () => void, say: (text: string) => void): W
   return {
     get exitCode() {
       return ending?.exitCode
+    },
+    get error() {
+      return ending?.error
     },
     interrupt,
     during,

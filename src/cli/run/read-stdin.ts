@@ -1,4 +1,8 @@
+import { UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
+
+/** More than any model reads; what never ends must end somewhere. */
+const mostBytes = 16 * 1024 * 1024
 
 /**
  * What was piped in, as text. Where nothing has come after `patienceMs` it is `undefined`: a program may have started
@@ -12,11 +16,17 @@ export async function readStdin(
   const { stdin } = io
   if (stdin.isTTY || stdin.destroyed) return undefined
   const chunks: Buffer[] = []
+  let size = 0
   const ended = Promise.withResolvers<'ended' | 'nothing'>()
   const timer = patienceMs === undefined ? undefined : setTimeout(() => ended.resolve('nothing'), patienceMs)
   const onData = (chunk: Buffer | string): void => {
     clearTimeout(timer)
     chunks.push(Buffer.from(chunk))
+    size += chunk.length
+    if (size > mostBytes)
+      ended.reject(
+        new UsageError('stdin gives more than 16 MiB, which no model reads; put it into a file and name that'),
+      )
   }
   stdin.on('data', onData)
   stdin.once('end', () => ended.resolve('ended'))

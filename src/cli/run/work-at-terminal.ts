@@ -1,4 +1,5 @@
 import { followEvents } from '../../events/events.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
@@ -93,7 +94,7 @@ const whyNoTalk = ({ isLively }: Terminal): string =>
     : ', and a conversation needs a terminal that can do more (TERM is dumb, CI is set, or stderr is a file)'
 
 /** `anthropic claude-…`; a model that has its provider's name is named once. */
-const nameOf = ({ name, model }: ChosenModel): string => (name === model ? name : `${name} ${model}`)
+const nameOf = ({ name, model }: ChosenModel): string => fullyVisible(name === model ? name : `${name} ${model}`)
 
 /** With a schema, stdout is for the JSON alone. */
 const withoutAnswer = (terminal: Terminal): Terminal =>

@@ -34,6 +34,7 @@ export async function workForProgram(values: RunValues, task: string | undefined
     const speak = values.json ? asFrames : asLines
     const exitCode = await watching.during(speak(values, task, opened, { io, cwd, frames, signal: stopping.signal }))
     checkWritten(frames)
+    if (watching.error !== undefined) throw watching.error
     return watching.exitCode ?? exitCode
   } finally {
     await opened?.close()

@@ -23,11 +23,11 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
     if (values.json) io.out(jsonText(waiting))
     else if (waiting.length === 0) io.err(`Session ${fullyVisible(id)} waits for nothing`)
     if (wish.decision === undefined && wish.text === undefined) {
-      if (!values.json) for (const call of waiting) for (const line of described(call)) io.out(line)
+      if (!values.json) for (const call of waiting) for (const line of described(call, id)) io.out(line)
       return exitCodes.done
     }
     if (waiting.length === 0) return exitCodes.error
-    const call = chosen(waiting, wish.callId)
+    const call = chosen(waiting, id, wish.callId)
     await give(store, call, wish, io)
     io.err(
       `${said(wish)} ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
@@ -84,21 +84,28 @@ async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
 }
 
 /** Drawn from the call itself, so that what is seen is what is allowed. */
-function described({ callId, name, input, reason, wasAsked }: OpenCall): string[] {
+function described({ sessionId, callId, name, input, reason, wasAsked }: OpenCall, id: string): string[] {
+  const where = sessionId === id ? '' : ` (of ${fullyVisible(sessionId)})`
   const what = wasAsked ? 'waits for a decision' : `asks: ${fullyVisible(reason)}`
   const lines = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' }).split('\n')
-  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}`, ...lines.map((line) => `    ${line}`)]
+  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...lines.map((line) => `    ${line}`)]
 }
 
-function chosen(waiting: readonly OpenCall[], callId: string | undefined): OpenCall {
+/** Models number their calls, so one of a sub-agent may be called as another's: the session tells them apart. */
+function chosen(waiting: readonly OpenCall[], id: string, callId: string | undefined): OpenCall {
   const named = waiting.map((call) => `${fullyVisible(call.callId)} (${fullyVisible(call.name)})`).join(', ')
   if (callId === undefined) {
     if (waiting.length === 1) return waiting[0]!
     throw new UsageError(`${waiting.length} calls wait: ${named}; say which one before allow or deny`)
   }
-  const call = waiting.find((one) => one.callId === callId)
-  if (!call) throw new CliError(`No call "${fullyVisible(callId)}" waits; ${named} does`)
-  return call
+  const called = waiting.filter((one) => one.callId === callId)
+  const call = called.length === 1 ? called[0] : called.find(({ sessionId }) => sessionId === id)
+  if (call) return call
+  if (called.length === 0) throw new CliError(`No call "${fullyVisible(callId)}" waits; ${named} does`)
+  const owners = called.map(({ sessionId }) => fullyVisible(sessionId)).join(', ')
+  throw new CliError(
+    `${called.length} calls are called "${fullyVisible(callId)}", of the sessions ${owners}; give one of these in place of ${fullyVisible(id)}`,
+  )
 }
 
 async function give(store: SessionStore, call: OpenCall, { decision, note, text }: Wish, io: Io): Promise<void> {

@@ -83,13 +83,15 @@ function isOwn(text: string): boolean {
   }
 }
 
-/** Under its own name, or under a new one where that is taken. */
+/** Under its own name, or under a new one where that is taken or nobody could type it. */
 async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
   const [first = ''] = text.trimStart().split('\n', 1)
   const { id: name } = JSON.parse(first) as { id?: unknown }
   const isTaken = typeof name === 'string' && (await store.list()).some(({ id }) => id === name)
-  const { id, tornAt } = await importSession(store, text, isTaken ? { id: newSessionId() } : {})
+  const isOdd = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
+  const { id, tornAt } = await importSession(store, text, isTaken || isOdd ? { id: newSessionId() } : {})
   if (isTaken) io.err(`There is a session ${fullyVisible(name)} already; this one is called ${id}`)
+  else if (isOdd) io.err(`Its name "${fullyVisible(name)}" is hard to type; it is called ${id} here`)
   if (tornAt !== undefined) io.err(`The file was cut off at line ${tornAt}; what is before it was imported`)
   return id
 }

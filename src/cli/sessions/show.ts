@@ -9,7 +9,7 @@ import { findSession } from './find-session.ts'
 import { jsonText } from './json-text.ts'
 import { liveState } from './live-state.ts'
 import { outputText } from './output-text.ts'
-import { type CallPart, readStory, type SaidPart, type Story, type StoryPart } from './story.ts'
+import { type CallPart, childrenApart, readStory, type SaidPart, type Story, type StoryPart } from './story.ts'
 import { requireId, withStore } from './users-store.ts'
 
 const fewLines = 8
@@ -59,12 +59,16 @@ async function tell(story: Story, manner: Manner, indent = ''): Promise<string[]
   for (const part of story.parts) {
     all.push(...(await partLines(part, manner)).map((line) => indent + line))
     if (part.type !== 'call') continue
-    for (const child of story.children.filter(({ callId }) => callId === part.id)) {
-      all.push(`${indent}  ${manner.paint.cyan('sub-agent')} ${child.title}`)
-      all.push(...(await tell(child, manner, `${indent}  │ `)))
-    }
+    for (const child of story.children)
+      if (child.callId === part.id) all.push(...(await childLines(child, manner, indent)))
   }
+  for (const child of childrenApart(story)) all.push(...(await childLines(child, manner, indent)))
   return all
+}
+
+async function childLines(child: Story, manner: Manner, indent: string): Promise<string[]> {
+  const head = `${indent}  ${manner.paint.cyan('sub-agent')} ${child.title}`
+  return [head, ...(await tell(child, manner, `${indent}  │ `))]
 }
 
 async function partLines(part: StoryPart, manner: Manner): Promise<string[]> {

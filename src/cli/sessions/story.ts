@@ -99,3 +99,9 @@ export function storyOf(info: SessionInfo, entries: readonly LogEntry[], childre
   const totals = children.reduce((sum, child) => addTotals(sum, child.totals), totalsOf(entries))
   return { ...summaryOf(info, entries), models: [...teller.models], totals, parts: teller.parts, children }
 }
+
+/** Sub-agents whose call is not in the story, as after going back: they are told at its end. */
+export function childrenApart({ parts, children }: Pick<Story, 'parts' | 'children'>): ChildStory[] {
+  const known = new Set(parts.flatMap((part) => (part.type === 'call' ? [part.id] : [])))
+  return children.filter(({ callId }) => callId === undefined || !known.has(callId))
+}

@@ -2,7 +2,9 @@ import { Validator } from '@cfworker/json-schema'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkConfig } from './check-config.ts'
+import type { Config } from './config.ts'
 import { configFields, configSchema } from './config-schema.ts'
+import { joinRules } from './join-rules.ts'
 
 const validator = new Validator(configSchema, '2020-12')
 
@@ -33,6 +35,35 @@ test('the schema knows both forms of a rule', () => {
   expect(validator.validate({ allow: ['exec', rule], deny: [] }).valid).toBe(true)
   expect(validator.validate({ allow: [{ ...rule, whi: 1 }] }).valid).toBe(false)
   expect(validator.validate({ allow: [{ why: 'x' }] }).valid).toBe(false)
+})
+
+test.each<unknown>([
+  'shell:ls',
+  { rule: 'shell:ls' },
+  { rule: 'shell:ls', why: '', match: [], notMatch: ['rm'] },
+  '',
+  5,
+  null,
+  [],
+  {},
+  { rule: '' },
+  { rule: 'net', why: 5 },
+  { rule: 'net', match: 'ls' },
+  { rule: 'net', match: [5] },
+  { rule: 'net', match: null },
+  { rule: 'net', extra: 1 },
+])('the schema and the code that compiles rules say the same of %j', async (rule) => {
+  const joining = joinRules(
+    'global',
+    { path: '/desk/config.json', config: { deny: [rule] } as Config },
+    undefined,
+    '/desk',
+  )
+  const isFine = await joining.then(
+    () => true,
+    () => false,
+  )
+  expect(isFine).toBe(validator.validate({ deny: [rule] }).valid)
 })
 
 function provider() {

@@ -9,7 +9,6 @@ import { placeOf } from '../sessions/place.ts'
 import { cwdIn, noteOwner, type SessionSummary, summarize } from '../sessions/summary.ts'
 import { newSessionId } from './session-id.ts'
 
-export { titleOf } from '../sessions/title.ts'
 export { openStore, sessionsPath } from './open-store.ts'
 
 export interface SessionWish {

@@ -3,6 +3,7 @@ import type { ModelEvent, ModelReply, ModelRequest } from '../../core/provider.t
 import type { Message } from '../../core/turn.ts'
 import { codingTools } from '../../presets/index.ts'
 import { providerContract } from '../../testing/index.ts'
+import { type Call, callFor } from './jobs.ts'
 import { offline } from './offline.ts'
 import { endOf } from './results.ts'
 
@@ -131,4 +132,10 @@ test.each([
   ['(killed by SIGKILL, 2ms)', true, 137],
 ])('how a command ended is not what it printed: %j', (text, isError, exitCode) => {
   expect(endOf({ text, isError }).exitCode).toBe(exitCode)
+})
+
+test.each(['-delete', '(', '!x'])('a folder is no part of the expression of find, whatever its name is: %s', (path) => {
+  const bash = { name: 'bash', description: '', inputSchema: { type: 'object', properties: { command: {} } } }
+  const { input } = callFor({ do: 'files', pattern: '**/x', path }, [bash]) as Call
+  expect(input.command).toMatch(/^find '?\.\//)
 })

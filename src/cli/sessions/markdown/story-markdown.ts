@@ -5,7 +5,7 @@ import { decisionWords, describeCall, markOf } from '../call-words.ts'
 import { editDiff } from '../edit-diff.ts'
 import { outputText } from '../output-text.ts'
 import { escapeHtml } from '../page/escape-html.ts'
-import type { CallPart, ChildStory, SaidPart, Story, StoryPart } from '../story.ts'
+import { type CallPart, type ChildStory, childrenApart, type SaidPart, type Story, type StoryPart } from '../story.ts'
 import { fenced, longestTicks } from './fenced.ts'
 import { harmlessMarkdown } from './harmless-markdown.ts'
 
@@ -18,11 +18,9 @@ export async function storyMarkdown(story: Story): Promise<string> {
 }
 
 async function partsOf(story: Story): Promise<string[]> {
-  const known = new Set(story.parts.flatMap((part) => (part.type === 'call' ? [part.id] : [])))
   const parts: string[] = []
   for (const part of story.parts) parts.push(await partOf(part, story))
-  for (const child of story.children)
-    if (child.callId === undefined || !known.has(child.callId)) parts.push(await childOf(child))
+  for (const child of childrenApart(story)) parts.push(await childOf(child))
   return parts
 }
 

@@ -3,7 +3,7 @@ import { dateOf } from '../about-story.ts'
 import { decisionWords, describeCall, markOf } from '../call-words.ts'
 import { editDiff } from '../edit-diff.ts'
 import { outputText } from '../output-text.ts'
-import type { CallPart, ChildStory, SaidPart, Story, StoryPart } from '../story.ts'
+import { type CallPart, type ChildStory, childrenApart, type SaidPart, type Story, type StoryPart } from '../story.ts'
 import { diffHtml, looksLikeDiff } from './diff-html.ts'
 import { shownExactly, shownText } from './escape-html.ts'
 import { imageHtml } from './image-html.ts'
@@ -11,11 +11,9 @@ import type { MarkdownThread } from './markdown-thread.ts'
 
 /** What was said and done, as articles and things to unfold. */
 export async function storyParts(story: Story, markdown: Pick<MarkdownThread, 'render'>): Promise<string> {
-  const known = new Set(story.parts.flatMap((part) => (part.type === 'call' ? [part.id] : [])))
-  const others = story.children.filter(({ callId }) => callId === undefined || !known.has(callId))
   let html = ''
   for (const part of story.parts) html += await partHtml(part, story, markdown)
-  for (const child of others) html += await childHtml(child, markdown)
+  for (const child of childrenApart(story)) html += await childHtml(child, markdown)
   return html
 }
 
