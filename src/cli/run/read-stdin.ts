@@ -23,10 +23,9 @@ export async function readStdin(
     clearTimeout(timer)
     chunks.push(Buffer.from(chunk))
     size += chunk.length
-    if (size > mostBytes)
-      ended.reject(
-        new UsageError('stdin gives more than 16 MiB, which no model reads; put it into a file and name that'),
-      )
+    if (size <= mostBytes) return
+    stdin.pause() // at once: a source that never waits would not let us
+    ended.reject(new UsageError('stdin gives more than 16 MiB, which no model reads; put it into a file and name that'))
   }
   stdin.on('data', onData)
   stdin.once('end', () => ended.resolve('ended'))

@@ -17,6 +17,8 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
   const utf8 = new StringDecoder('utf8')
   let state: State = 'ground'
   let sequence = ''
+  /** How much of a paste's end was read: to look back at each character would take for ever. */
+  let endSeen = 0
   let text = ''
   let hasReturned = false
   let cancelTimer = (): void => {}
@@ -34,6 +36,7 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
   function to(next: State): void {
     state = next
     sequence = ''
+    endSeen = 0
   }
 
   const steps: Readonly<Record<State, (character: string) => void>> = {
@@ -78,7 +81,8 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
     },
     paste(character) {
       sequence += character
-      if (character === '~' && sequence.endsWith(pasteEnd)) endPaste()
+      endSeen = character === pasteEnd[endSeen] ? endSeen + 1 : Number(character === pasteEnd[0])
+      if (endSeen === pasteEnd.length) endPaste()
     },
   }
 
