@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -260,6 +260,21 @@ test('without a task it is a conversation, which Ctrl-D ends; --resume lets one 
   again.type('exit\r')
   expect(await again.ended).toBe(0)
   expect(said()).toMatch(/remember blue.*which colour\?.*and now\?/)
+})
+
+test('pictures go with the first task of a conversation, and not with every other', async () => {
+  const desk = openDesk(service.url)
+  const head = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  writeFileSync(join(desk.cwd, 'a.png'), Buffer.from(head, 'base64'))
+  const terminal = sit(desk, ['run', '--image', 'a.png'])
+  for (const [i, task] of ['one', 'two'].entries()) {
+    await terminal.until((text) => text.split('1 turn').length === i + 1 && /you › .*Ctrl-D: end$/s.test(text))
+    terminal.type(`${task}\r`)
+  }
+  await terminal.until((text) => text.split('1 turn').length === 3)
+  terminal.type('\x04')
+  expect(await terminal.ended).toBe(0)
+  expect(said().match(/data:image/g)).toHaveLength(1)
 })
 
 test('an approval that opens while somebody types is not answered by their next letter', async () => {

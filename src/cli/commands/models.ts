@@ -27,7 +27,7 @@ export const command = defineCommand({
     const { listModels } = await import('../setup/model-list.ts')
     const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
     const chosen = await chosenOf(provider, config, io)
-    if (json) io.out((await import('../sessions/json-text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
+    if (json) io.out((await import('../json-text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
     else {
       const { modelTable } = await import('../setup/model-table.ts')
       for (const line of modelTable(models)) io.out(line)

@@ -24,7 +24,7 @@ export const command = defineCommand({
       import('../tools/tool-table.ts'),
     ])
     const { tools, notices } = await listTools(values, io)
-    if (values.json) io.out((await import('../sessions/json-text.ts')).jsonText({ tools, notices }))
+    if (values.json) io.out((await import('../json-text.ts')).jsonText({ tools, notices }))
     else {
       for (const line of toolTable(tools)) io.out(line)
       for (const notice of notices) io.err(notice)

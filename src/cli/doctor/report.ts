@@ -1,8 +1,8 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
-import { jsonText } from '../sessions/json-text.ts'
 import { checks } from './checks.ts'
 import { type Diagnosis, diagnose } from './diagnose.ts'
 

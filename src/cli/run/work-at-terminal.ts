@@ -47,7 +47,8 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
     const isTalk = task === undefined && (!isGoingOn(values) || isAlone(terminal, io, values))
     let hasRun = false
     const run = async (prompt: string | undefined): Promise<number> => {
-      const outcome = await watching.over(agent.run(await runOptions(values, prompt, opened!, cwd)))
+      const flags = hasRun ? withoutPictures(values) : values
+      const outcome = await watching.over(agent.run(await runOptions(flags, prompt, opened!, cwd)))
       hasRun = true
       return await conclude(outcome, opened!, { io, screen, terminal, values, isTalk })
     }
@@ -82,6 +83,11 @@ function leavingFirst(io: Io, leave: () => void): Io {
       does(what)
     }
   return Object.create(io, { quit: { value: after(io.quit) }, err: { value: after(io.err) } })
+}
+
+/** They belong to the first task of a conversation: the model has seen them. */
+function withoutPictures({ image: _, ...values }: RunValues): RunValues {
+  return values
 }
 
 /** Somebody types and reads, and no program does either: who goes on with a session there has more to say. */

@@ -108,6 +108,16 @@ test('a paste is one text with its lines, and no key of it is pressed', () => {
   expect(push('\x1b[200~\x1b[201~')).toEqual([])
 })
 
+test('a paste may hold anything like its end, and as often as it wants', () => {
+  const { push } = decoded()
+  expect(push('\x1b[200~a\x1b\x1b[20~b\x1b[201\x1b[201~c')).toEqual([
+    { type: 'text', text: 'a[20~b[201', isPaste: true },
+    text('c'),
+  ])
+  const [long] = push(`\x1b[200~${'~'.repeat(400_000)}`, '\x1b[201~')
+  expect(long?.type === 'text' && long.text.length).toBe(400_000)
+})
+
 test('a paste whose end is lost is given after a while', async () => {
   const { push, clock, keys } = decoded()
   expect(push('\x1b[200~half')).toEqual([])
