@@ -2,8 +2,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type TestIo, testIo } from '../../test/cli-io.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type FakeIo, fakeIo } from '../../test/cli/fake-io.ts'
 import { libero } from './libero.ts'
 
 /** Refuses everything, in the way that the first part of the path says. */
@@ -14,7 +14,7 @@ const refusals: Readonly<Record<string, readonly [status: number, message: strin
 }
 
 let server: Server
-let io: TestIo
+let io: FakeIo
 beforeAll(async () => {
   server = createServer((request, response) => {
     const [status, message, code] = refusals[request.url?.split('/')[1] ?? ''] ?? [500, 'no', 'no']
@@ -26,8 +26,7 @@ beforeAll(async () => {
 afterAll(() => new Promise((resolve) => server.close(resolve)))
 
 beforeEach(async () => {
-  io = await testIo()
-  io.stdin.end()
+  io = fakeIo()
   await mkdir(io.home)
   const { port } = server.address() as AddressInfo
   const at = (path: string, where = `127.0.0.1:${port}`): object => ({
@@ -40,15 +39,13 @@ beforeEach(async () => {
   }
   await writeFile(join(io.home, 'config.json'), JSON.stringify({ providers }))
 })
-afterEach(() => io.remove())
 
 /** One sentence, no stack, nothing on stdout. */
 async function complaint(...args: string[]): Promise<readonly [exitCode: number, said: string]> {
   const exitCode = await libero(args, io)
-  expect(io.outText()).toBe('')
-  expect(io.errText()).not.toMatch(/\n {4}at /)
-  const lines = io
-    .errText()
+  expect(io.said.out).toBe('')
+  expect(io.said.err).not.toMatch(/\n {4}at /)
+  const lines = io.said.err
     .trim()
     .split('\n')
     .filter((line) => line.startsWith('libero: '))

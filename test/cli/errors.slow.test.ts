@@ -258,6 +258,7 @@ describe('odd places', () => {
       expect.stringMatching(/^this folder is gone.*with cd$/),
     ])
     expect(await inShell(desk, `${inGone} --version`)).toMatchObject({ code: 0, err: '' })
+    expect(await inShell(desk, `${inGone} --cwd ${desk.cwd} hi`)).toMatchObject({ code: 0 })
   })
 
   test('an answer that finds no room is an error, and the session is kept', async () => {

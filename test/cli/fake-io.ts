@@ -1,45 +1,54 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { onTestFinished } from 'vitest'
 import type { Io, StopSignal } from '../../src/cli/io.ts'
 import { libero } from '../../src/cli/libero.ts'
 
 /** The outside world of a command, in memory but for a folder that is removed after the test. */
-export interface FakeIo extends Io {
+export interface FakeIo extends Omit<Io, 'env' | 'fetch'> {
+  readonly env: Record<string, string | undefined>
+  fetch: typeof globalThis.fetch
   readonly said: { out: string; err: string }
   /** What it was ended with by `quit`. */
   readonly quits: number[]
+  /** Who listens for signals at present. */
+  readonly signals: ReadonlySet<unknown>
   signal(signal: StopSignal): void
   crash(error: unknown): void
+  /** Forgets what was said. */
+  clear(): void
 }
 
-export function fakeIo(more: Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'fetch'>> & { stdin?: string } = {}): FakeIo {
+type FakeIoOptions = Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'fetch'>> & { readonly stdin?: string | Readable }
+
+/** A machine without a key, a network, or anything on stdin but what is given. */
+export function fakeIo(more: FakeIoOptions = {}): FakeIo {
   const folder = mkdtempSync(join(tmpdir(), 'libero-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const said = { out: '', err: '' }
-  const collect = (name: 'out' | 'err'): PassThrough => {
-    const stream = new PassThrough()
-    stream.setEncoding('utf8')
-    stream.on('data', (text: string) => {
-      said[name] += text
+  const collect = (name: 'out' | 'err'): Writable =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk, _, done) {
+        said[name] += chunk
+        done()
+      },
     })
-    return stream
-  }
   const [stdout, stderr] = [collect('out'), collect('err')]
   const signals = new Set<(signal: StopSignal) => void>()
   const crashes = new Set<(error: unknown) => void>()
   const quits: number[] = []
   return {
-    stdin: Readable.from(more.stdin === undefined ? [] : [more.stdin]),
+    stdin: typeof more.stdin === 'object' ? more.stdin : Readable.from(more.stdin ? [Buffer.from(more.stdin)] : []),
     stdout,
     stderr,
-    env: more.env ?? {},
+    env: { ...more.env },
     cwd: more.cwd ?? folder,
     home: more.home ?? join(folder, 'home'),
     userHome: folder,
-    fetch: more.fetch ?? (() => Promise.reject(new Error('no network in tests'))),
+    fetch: more.fetch ?? (() => Promise.reject(new TypeError('fetch failed'))),
     onSignal(listener) {
       signals.add(listener)
       return () => void signals.delete(listener)
@@ -53,12 +62,14 @@ export function fakeIo(more: Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'fetch'>>
     err: (line) => void stderr.write(`${line}\n`),
     said,
     quits,
+    signals,
     signal: (signal) => {
       for (const listener of signals) listener(signal)
     },
     crash: (error) => {
       for (const listener of crashes) listener(error)
     },
+    clear: () => void Object.assign(said, { out: '', err: '' }),
   }
 }
 

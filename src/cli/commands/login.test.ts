@@ -1,16 +1,17 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type TestIo, testIo } from '../../../test/cli-io.ts'
+import { PassThrough } from 'node:stream'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { command } from './login.ts'
 import { command as logout } from './logout.ts'
 
-let io: TestIo
-beforeEach(async () => {
-  io = await testIo()
+let io: FakeIo
+let stdin: PassThrough
+beforeEach(() => {
+  stdin = new PassThrough()
+  io = fakeIo({ stdin })
 })
-afterEach(() => io.remove())
 
 const key = 'sk-test-0123456789abcdef'
 const run = (words: string[], values = {}): Promise<number> => command.run!({ words, values }, io)
@@ -19,7 +20,7 @@ const stored = async (): Promise<unknown> =>
   JSON.parse(await readFile(join(io.home, 'credentials.json'), 'utf8').catch(() => '{}'))
 
 function pipe(text: string): void {
-  io.stdin.end(text)
+  stdin.end(text)
 }
 
 describe('a key from stdin', () => {
@@ -28,8 +29,8 @@ describe('a key from stdin', () => {
     expect(await run(['groq'], { 'key-stdin': true })).toBe(0)
     expect(await stored()).toEqual({ groq: { type: 'api_key', key } })
     if (process.platform !== 'win32') expect((await stat(join(io.home, 'credentials.json'))).mode & 0o777).toBe(0o600)
-    expect(io.errText()).toContain('stored for groq in ')
-    expect(io.errText() + io.outText()).not.toContain(key)
+    expect(io.said.err).toContain('stored for groq in ')
+    expect(io.said.err + io.said.out).not.toContain(key)
   })
 
   test.each([
@@ -57,7 +58,7 @@ describe('a key from stdin', () => {
     io.env.GROQ_API_KEY = 'other'
     pipe(key)
     await run(['groq'], { 'key-stdin': true })
-    expect(io.errText()).toContain('GROQ_API_KEY is set and counts before it')
+    expect(io.said.err).toContain('GROQ_API_KEY is set and counts before it')
   })
 })
 
@@ -131,34 +132,31 @@ describe('--check', () => {
 })
 
 describe('at a terminal', () => {
-  function atTerminal(): PassThrough {
-    const stdin = Object.assign(io.stdin, { isTTY: true, setRawMode: () => {} })
+  beforeEach(() => {
+    Object.assign(stdin, { isTTY: true, setRawMode: () => {} })
     Object.assign(io.stderr, { isTTY: true, columns: 80, rows: 24 })
-    return stdin
-  }
+  })
 
   test('the provider is chosen from a list and the key is typed unseen', async () => {
-    const stdin = atTerminal()
     const running = run([])
-    await expect.poll(() => io.errText()).toContain('which provider?')
-    expect(io.errText()).toContain('  1  anthropic')
+    await expect.poll(() => io.said.err).toContain('which provider?')
+    expect(io.said.err).toContain('  1  anthropic')
     stdin.write('2\r')
-    await expect.poll(() => io.errText()).toContain('the key of openai')
-    await expect.poll(() => io.errText()).toContain('what you type is not shown')
+    await expect.poll(() => io.said.err).toContain('the key of openai')
+    await expect.poll(() => io.said.err).toContain('what you type is not shown')
     stdin.write(`${key}\r`)
     expect(await running).toBe(0)
     expect(await stored()).toEqual({ openai: { type: 'api_key', key } })
-    expect(io.errText() + io.outText()).not.toContain('0123456789abcdef')
+    expect(io.said.err + io.said.out).not.toContain('0123456789abcdef')
   })
 
   test.each([
     ['Esc', '\u001b', 'no key was given, and nothing was stored'],
     ['Ctrl-C', '\u0003', 'the login was stopped, and nothing was stored'],
   ])('%s stores nothing', async (_, pressed, message) => {
-    const stdin = atTerminal()
     const running = run(['openai'])
     running.catch(() => {})
-    await expect.poll(() => io.errText()).toContain('what you type is not shown')
+    await expect.poll(() => io.said.err).toContain('what you type is not shown')
     stdin.write(pressed)
     await expect(running).rejects.toMatchObject({ exitCode: 130, message })
     expect(await stored()).toEqual({})
@@ -174,7 +172,7 @@ test('the list shows names, kinds and ends, and no secret', async () => {
   }
   await writeFile(join(io.home, 'credentials.json'), JSON.stringify(credentials))
   expect(await run([], { list: true })).toBe(0)
-  expect(io.outText()).toBe('groq  key\nopenai  login, expired 2020-01-01T00:00:00.000Z\nx␛[2J  key\n')
+  expect(io.said.out).toBe('groq  key\nopenai  login, expired 2020-01-01T00:00:00.000Z\nx␛[2J  key\n')
 })
 
 describe('logout', () => {
@@ -190,7 +188,7 @@ describe('logout', () => {
     io.env.GROQ_API_KEY = 'k'
     expect(await forget(['groq'])).toBe(0)
     expect(await stored()).toEqual({ xai: { type: 'api_key', key } })
-    expect(io.errText()).toBe('forgot what was stored for groq\nGROQ_API_KEY is still set in the environment\n')
+    expect(io.said.err).toBe('forgot what was stored for groq\nGROQ_API_KEY is still set in the environment\n')
     expect(await forget([])).toBe(0)
     expect(await stored()).toEqual({})
     await expect(forget([])).rejects.toThrow('nothing is stored')

@@ -1,27 +1,26 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type TestIo, testIo } from '../../../test/cli-io.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { knownProviders } from '../setup/providers.ts'
 import { command } from './models.ts'
 
-let io: TestIo
-beforeEach(async () => {
-  io = await testIo()
+let io: FakeIo
+beforeEach(() => {
+  io = fakeIo()
 })
-afterEach(() => io.remove())
 
 const run = (words: string[], values = {}): Promise<number> => command.run!({ words, values }, io)
 
 test('the models of a provider are listed with window and price, the default first and marked', async () => {
   expect(await run(['anthropic'])).toBe(0)
-  const [head, first] = io.outText().split('\n')
+  const [head, first] = io.said.out.split('\n')
   expect(head).toMatch(/^model +context +output +thinks +in \$\/M +out \$\/M$/)
   expect(first).toMatch(/^anthropic\/claude-sonnet-5 \* +\S+k?M? +yes +\d/)
-  expect(io.outText()).toMatch(/^anthropic\/claude-haiku-4-5 +200k +64k +yes +1\.00 +5\.00$/m)
+  expect(io.said.out).toMatch(/^anthropic\/claude-haiku-4-5 +200k +64k +yes +1\.00 +5\.00$/m)
 })
 
 test('prices of models with tiers are those of a short prompt', async () => {
   await run(['google'], { json: true })
-  const { models } = JSON.parse(io.outText())
+  const { models } = JSON.parse(io.said.out)
   expect(models.find(({ id }: { id: string }) => id === 'gemini-2.5-pro')).toMatchObject({
     inputPrice: 1.25,
     outputPrice: 10,
@@ -32,32 +31,31 @@ test('without a provider only those that can be used are listed, and which one i
   io.env.CEREBRAS_API_KEY = 'k'
   await run([])
   const providers = new Set(
-    io
-      .outText()
+    io.said.out
       .trim()
       .split('\n')
       .slice(1)
       .map((line) => line.split('/')[0]),
   )
   expect([...providers]).toEqual(['cerebras', 'offline'])
-  expect(io.errText()).toContain('used where no other is named: cerebras/gpt-oss-120b (CEREBRAS_API_KEY is set)')
+  expect(io.said.err).toContain('used where no other is named: cerebras/gpt-oss-120b (CEREBRAS_API_KEY is set)')
 })
 
 test('models that are going out of use or write no text are left out unless all are wanted', async () => {
   await run(['openai'], { json: true })
-  const some = JSON.parse(io.outText()).models.map(({ id }: { id: string }) => id)
+  const some = JSON.parse(io.said.out).models.map(({ id }: { id: string }) => id)
   expect(some.filter((id: string) => /embed|whisper|dall-e/.test(id))).toEqual([])
   io.clear()
   await run(['openai'], { json: true, all: true })
-  const all = JSON.parse(io.outText()).models
+  const all = JSON.parse(io.said.out).models
   expect(all.length).toBeGreaterThan(some.length)
 })
 
 test('a server of this machine says itself what it has, with hostile names made visible', async () => {
   io.fetch = async () => Response.json({ data: [{ id: 'qwen3:8b' }, { id: 'x\u001b[2J' }] })
   expect(await run(['ollama'])).toBe(0)
-  expect(io.outText()).toMatch(/^ollama\/qwen3:8b \* +yes +free +free$/m)
-  expect(io.outText()).toContain('ollama/x␛[2J')
+  expect(io.said.out).toMatch(/^ollama\/qwen3:8b \* +yes +free +free$/m)
+  expect(io.said.out).toContain('ollama/x␛[2J')
 })
 
 test.each([{}, { json: true }])(
@@ -65,7 +63,7 @@ test.each([{}, { json: true }])(
   async (values) => {
     io.fetch = async () => Response.json({ data: [{ id: 'x\u001b[2J\u009b31m\u202e' }] })
     expect(await run(['ollama'], values)).toBe(0)
-    const shown = io.outText() + io.errText()
+    const shown = io.said.out + io.said.err
     for (const sign of ['\u001b', '\u009b', '\u202e']) expect(shown).not.toContain(sign)
     expect(shown).toMatch(/31m/)
   },
@@ -73,7 +71,7 @@ test.each([{}, { json: true }])(
 
 test('a server that does not answer is an error with the next step', async () => {
   expect(await run(['ollama'])).toBe(1)
-  expect(io.errText()).toBe('ollama does not answer on this machine, or has no model: start it, then try again\n')
+  expect(io.said.err).toBe('ollama does not answer on this machine, or has no model: start it, then try again\n')
 })
 
 test('a provider that does not exist is a usage error', async () => {

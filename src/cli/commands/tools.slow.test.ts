@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type TestIo, testIo } from '../../../test/cli-io.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { projectDigest } from '../../authority/trust/project-items.ts'
 import { trustByDigest } from '../../authority/trust/trust-by-digest.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
@@ -9,21 +9,20 @@ import { codingTools, plan } from '../../presets/index.ts'
 import type { ListedTool } from '../tools/list-tools.ts'
 import { command } from './tools.ts'
 
-let io: TestIo
+let io: FakeIo
 let project: string
 beforeEach(async () => {
-  io = await testIo()
+  io = fakeIo()
   project = join(io.cwd, 'project')
   await mkdir(project)
 })
-afterEach(() => io.remove())
 
 const run = (values = {}): Promise<number> => command.run!({ words: [], values: { cwd: 'project', ...values } }, io)
 
 async function tools(values = {}): Promise<readonly ListedTool[]> {
   io.clear()
   await run({ json: true, ...values })
-  return JSON.parse(io.outText()).tools
+  return JSON.parse(io.said.out).tools
 }
 
 async function put(path: string, text: string): Promise<void> {
@@ -43,12 +42,12 @@ const namesOf = (set: object): string[] => Object.values(set).map(({ spec }) => 
 
 test('every tool of the program is listed with what it does', async () => {
   await run()
-  const lines = io.outText().trim().split('\n')
+  const lines = io.said.out.trim().split('\n')
   expect(lines[0]).toMatch(/^tool +from +state +does$/)
   expect(lines.slice(1).map((line) => line.split(' ')[0])).toEqual(namesOf(codingTools).sort())
-  expect(io.outText()).toMatch(/^edit +program +active +reads files, writes files$/m)
-  expect(io.outText()).toMatch(/^shell +program +active +runs commands$/m)
-  expect(io.outText()).toMatch(/^todoread +program +active +nothing outside$/m)
+  expect(io.said.out).toMatch(/^edit +program +active +reads files, writes files$/m)
+  expect(io.said.out).toMatch(/^shell +program +active +runs commands$/m)
+  expect(io.said.out).toMatch(/^todoread +program +active +nothing outside$/m)
 })
 
 test('a profile or a preset has its own', async () => {
@@ -85,7 +84,7 @@ test('tools of a project that nobody trusts are named, and never opened', async 
   expect(await loads()).toBe(0)
   io.clear()
   await run()
-  expect(io.errText()).toContain('is not trusted')
+  expect(io.said.err).toContain('is not trusted')
 })
 
 test('tools of a trusted project are loaded, until they change', async () => {
@@ -103,7 +102,7 @@ test('tools of a trusted project are loaded, until they change', async () => {
 test('a hostile file name does nothing to the terminal', async () => {
   await put(join(project, '.libero/tools/a\u001b[2Jb.mjs'), toolText())
   await run()
-  expect(io.outText() + io.errText()).not.toContain('\u001b')
+  expect(io.said.out + io.said.err).not.toContain('\u001b')
 })
 
 test('a folder that is not there is a usage error', async () => {

@@ -39,7 +39,6 @@ export interface OpenedAgent {
   readonly authority: Authority
   readonly chosen: ChosenModel
   readonly session: Session | undefined
-  readonly isNew: boolean
   /** What the session's log holds after an entry; nothing where none is kept. */
   entries(after: number): Promise<readonly LogEntry[]>
   readonly thinking: ThinkingLevel | undefined
@@ -54,13 +53,12 @@ export interface OpenOptions extends OpenSessionOptions {
   readonly cwd: string
   /** Who can be asked. Without one a run halts where it would ask. */
   readonly person?: Interactor
-  readonly signal?: AbortSignal
 }
 
 /** Puts an agent together from flags, settings and what there is on this machine. Nothing is started yet. */
 export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
-  const { io, cwd, person, signal } = options
-  const workspace = await openWorkspace(cwd, { io, ...(person && { person }), ...(signal && { signal }) })
+  const { io, cwd, person } = options
+  const workspace = await openWorkspace(cwd, { io, ...(person && { person }) })
   const { config } = workspace.loaded
   const profile = values.profile ?? config.profile
   const chosen = await chooseModel(wishOf(values), config, io)
@@ -86,7 +84,6 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     authority,
     chosen,
     session: kept?.session,
-    isNew: kept?.isNew ?? true,
     entries: async (after) => (kept ? kept.store.read(kept.session.id, after) : []),
     thinking: values.thinking ?? config.thinking,
     notices: [

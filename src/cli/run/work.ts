@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import type { Given } from '../command.ts'
@@ -23,7 +23,7 @@ export async function work({ values, words }: Given<typeof runFlags>, io: Io): P
 
 async function folderOf(named: string | undefined, io: Io): Promise<string> {
   if (named === undefined) return io.cwd
-  const path = resolve(io.cwd, named)
+  const path = isAbsolute(named) ? resolve(named) : resolve(io.cwd, named) // a folder that is gone can be left this way
   const shown = fullyVisible(named)
   const info = await stat(path).catch((cause) => {
     throw new UsageError(`--cwd ${shown}: there is no such folder, or you may not enter it; check the path`, { cause })

@@ -2,7 +2,6 @@ import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { enterProject } from '../../authority/trust/enter-project.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
-import type { AuditSink } from '../../core/authority.ts'
 import type { Io } from '../io.ts'
 import { type LoadedConfig, loadConfig } from '../setup/config.ts'
 import { interactWith } from './interact-with.ts'
@@ -17,15 +16,13 @@ export interface Workspace {
 /** Enters a folder. Whether it is trusted is asked of `person`; with nobody there, nothing of an unknown project is used. */
 export async function openWorkspace(
   cwd: string,
-  { io, person, audit, signal }: { io: Pick<Io, 'home'>; person?: Interactor; audit?: AuditSink; signal?: AbortSignal },
+  { io, person }: { io: Pick<Io, 'home'>; person?: Interactor },
 ): Promise<Workspace> {
   const { home } = io
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
     advice: 'To see what it brings, and to trust it: libero trust',
     ...(person && { interact: await interactWith(person) }),
-    ...(audit && { audit }),
-    ...(signal && { signal }),
   })
   try {
     return { cwd, project, loaded: await loadConfig({ home, projectRoot: cwd, mayRead: project.mayRead }) }

@@ -12,7 +12,7 @@ export function callTitle(input: Readonly<Record<string, unknown>>, cwd: string)
 }
 
 /** A path as somebody in that folder would write it. */
-export function relativeTo(cwd: string, path: string): string {
+function relativeTo(cwd: string, path: string): string {
   const folder = cwd.endsWith('/') ? cwd : `${cwd}/`
   if (path === cwd) return '.'
   return (path.startsWith(folder) ? path.slice(folder.length) : path).slice(0, longest)
