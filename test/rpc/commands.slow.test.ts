@@ -242,7 +242,7 @@ describe('flags', () => {
       /"bush"; did you mean bash/,
     ],
     ['a number that is none', ['--max-steps', 'many'], 2, /--max-steps must be a whole number/],
-    ['a folder that is not there', ['--cwd', '/desk/nowhere'], 1, /\/desk\/nowhere is not there/],
+    ['a folder that is not there', ['--cwd', '/desk/nowhere'], 2, /\/desk\/nowhere: there is no such folder/],
     ['a provider without a key', ['--provider', 'deepseek'], 1, /DEEPSEEK_API_KEY|libero login/],
   ])('%s ends it before the first frame', async (_, args, code, why) => {
     const client = start(['rpc', ...args])

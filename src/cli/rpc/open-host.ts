@@ -10,9 +10,10 @@ import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { systemPrompt } from '../run/system-prompt.ts'
 import { openWorkspace, type Workspace } from '../run/workspace.ts'
+import { folderOf } from '../setup/folder.ts'
 import { type AgentHostOptions, createAgentHost } from './agent-host.ts'
 import { chooseWithKey } from './choose-with-key.ts'
-import { folderOf, type RpcValues, stepsOf, warningsOf } from './rpc-flags.ts'
+import { type RpcValues, stepsOf, warningsOf } from './rpc-flags.ts'
 import { servedModels } from './served-models.ts'
 import { zotAliases, zotTools } from './zot-tools.ts'
 
@@ -23,7 +24,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     none: values['no-tools'] ?? false,
     ...(values.tools !== undefined && { only: values.tools }),
   })
-  const cwd = await folderOf(values, io)
+  const cwd = await folderOf(values.cwd, io)
   const workspace = await openWorkspace(cwd, { io })
   closing.push(() => workspace.project.dispose())
   const { project, loaded } = workspace

@@ -1,8 +1,5 @@
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { visibleName } from '../../platform/visible-text.ts'
-import { CliError, UsageError } from '../cli-error.ts'
-import type { Io } from '../io.ts'
+import { UsageError } from '../cli-error.ts'
 
 /** The flags of `libero rpc`, as they were given. */
 export interface RpcValues {
@@ -29,14 +26,6 @@ export function stepsOf({ 'max-steps': given }: RpcValues): number | undefined {
   const steps = /^\d+$/.test(given) ? Number(given) : 0
   if (steps > 0 && Number.isSafeInteger(steps)) return steps
   throw new UsageError(`--max-steps must be a whole number of at least 1, got "${visibleName(given)}"`)
-}
-
-/** The folder to work in. */
-export async function folderOf({ cwd: given }: RpcValues, io: Pick<Io, 'cwd'>): Promise<string> {
-  const cwd = resolve(io.cwd, given ?? '.')
-  const info = await stat(cwd).catch(() => undefined)
-  if (info?.isDirectory()) return cwd
-  throw new CliError(`--cwd: ${visibleName(cwd)} is ${info ? 'no folder' : 'not there'}; name a folder that is`)
 }
 
 /** What to tell a person about flags that zot has and we do not. */

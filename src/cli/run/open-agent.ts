@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Authority, createAuthority } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import type { Agent } from '../../core/agent.ts'
@@ -17,6 +17,7 @@ import { build, plan } from '../../presets/profiles.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
+import { placeOf } from '../sessions/place.ts'
 import { type ChosenModel, chooseModel } from '../setup/choose-model.ts'
 import type { Config } from '../setup/config.ts'
 import { defaultTurns } from '../setup/defaults.ts'
@@ -93,7 +94,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
         [values.allow, values.deny, config.allow, config.ask, config.deny].flatMap((rules) => rules ?? []),
         Object.values(preset.tools ?? {}).map(({ spec }) => spec.name),
       ),
-      ...(workspace.project.notice === undefined ? [] : [workspace.project.notice]),
+      ...aboutProject(workspace, io),
       ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
     ],
     async close() {
@@ -103,6 +104,11 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
       await kept?.store.close?.()
     },
   }
+}
+
+/** The user's home holds our own folder, and is no project for that. */
+function aboutProject({ project: { notice, root } }: Workspace, { home }: Io): string[] {
+  return notice === undefined || root === placeOf(dirname(home)) ? [] : [notice]
 }
 
 function wishOf({ provider, model }: RunValues): { provider?: string; model?: string } {

@@ -1,12 +1,11 @@
-import { stat } from 'node:fs/promises'
-import { isAbsolute, resolve } from 'node:path'
-import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import type { Given } from '../command.ts'
 import type { runFlags } from '../commands/run.ts'
 import type { Io } from '../io.ts'
+import { folderOf } from '../setup/folder.ts'
 import { readTask } from './read-task.ts'
 import { isGoingOn, picturesOf } from './run-options.ts'
+import { workAtTerminal } from './work-at-terminal.ts'
 
 /** `libero run`: from the flags to the exit code. */
 export async function work({ values, words }: Given<typeof runFlags>, io: Io): Promise<number> {
@@ -18,16 +17,5 @@ export async function work({ values, words }: Given<typeof runFlags>, io: Io): P
     return (await import('./work-for-program.ts')).workForProgram(values, task, { io, cwd })
   if (task === undefined && !isGoingOn(values) && !io.stdin.isTTY)
     throw new UsageError('there is no task; say it as in: libero "list the files here", or pipe it in')
-  return (await import('./work-at-terminal.ts')).workAtTerminal(values, task, { io, cwd })
-}
-
-async function folderOf(named: string | undefined, io: Io): Promise<string> {
-  if (named === undefined) return io.cwd
-  const path = isAbsolute(named) ? resolve(named) : resolve(io.cwd, named) // a folder that is gone can be left this way
-  const shown = fullyVisible(named)
-  const info = await stat(path).catch((cause) => {
-    throw new UsageError(`--cwd ${shown}: there is no such folder, or you may not enter it; check the path`, { cause })
-  })
-  if (!info.isDirectory()) throw new UsageError(`--cwd ${shown} is a file; name a folder`)
-  return path
+  return workAtTerminal(values, task, { io, cwd })
 }

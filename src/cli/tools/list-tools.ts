@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises'
-import { basename, extname, resolve } from 'node:path'
+import { basename, extname } from 'node:path'
 import { projectNames } from '../../authority/trust/project-names.ts'
 import type { Effect } from '../../core/authority.ts'
 import type { Provider } from '../../core/provider.ts'
@@ -8,9 +7,9 @@ import { createAgent } from '../../create-agent.ts'
 import { layeredTools } from '../../layers/layered-tools.ts'
 import type { ToolListing, ToolState } from '../../layers/tool-item.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { openWorkspace, type Workspace } from '../run/workspace.ts'
+import { folderOf } from '../setup/folder.ts'
 
 /** A tool as an agent would have it here, or why it would not. */
 export interface ListedTool {
@@ -54,14 +53,6 @@ export async function listTools(
   } finally {
     project.dispose()
   }
-}
-
-async function folderOf(named: string | undefined, io: Io): Promise<string> {
-  if (named === undefined) return io.cwd
-  const path = resolve(io.cwd, named)
-  const info = await stat(path).catch(() => undefined)
-  if (!info?.isDirectory()) throw new UsageError(`--cwd ${fullyVisible(named)}: there is no such folder`)
-  return path
 }
 
 async function programTools(

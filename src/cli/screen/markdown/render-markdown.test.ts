@@ -54,7 +54,7 @@ describe('blocks', () => {
   })
 
   test('quotes have a bar, also inside of each other', () => {
-    expect(shown('> a\n>\n> > b')).toEqual(['│ a', '│', '│ │ b'])
+    expect(shown('> a\n>\n> > b')).toEqual(['▌ a', '▌', '▌ ▌ b'])
   })
 
   test('raw HTML is text', () => {
