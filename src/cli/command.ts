@@ -11,6 +11,8 @@ export interface Flag {
   readonly value?: string
   /** The only values there are. */
   readonly choices?: readonly string[]
+  /** It is a whole number of at least so much. */
+  readonly least?: number
   /** One sentence without a full stop. */
   readonly says: string
 }
@@ -58,7 +60,7 @@ export interface Command<F extends Flags = Flags> {
   run?(given: Given<F>, io: Io): Promise<number>
 }
 
-export interface Example {
+interface Example {
   readonly line: string
   readonly says: string
 }

@@ -96,7 +96,9 @@ const shown = (word: string): string =>
   `"${fullyVisible(word.length > mostShown ? `${word.slice(0, mostShown)}…` : word)}"`
 const mostShown = 200
 
-function checked({ choices }: Flag, rawName: string, value: string): string {
+function checked({ choices, least }: Flag, rawName: string, value: string): string {
+  if (least !== undefined && (!/^\d{1,15}$/.test(value) || Number(value) < least))
+    throw new UsageError(`${rawName} must be a whole number of at least ${least}, got ${shown(value)}`)
   if (!choices || choices.includes(value)) return value
   const [meant] = nearest(value, choices)
   throw new UsageError(

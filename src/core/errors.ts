@@ -30,6 +30,11 @@ export class CodedError extends AgentError {
     this.class = errorClass as ErrorClass
     this.code = code
   }
+
+  /** The message without class and code before it. */
+  get sentence(): string {
+    return this.message.slice(`${this.class}/${this.code}: `.length)
+  }
 }
 
 /** The run was stopped by `abort()` or its signal. `stats` holds what was done until then. */

@@ -1,7 +1,7 @@
+import { outcomeOf } from '../../src/cli/rpc/run-outcome.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import { followEvents } from '../../src/events/index.ts'
 import type { RpcHost, RpcModel } from '../../src/rpc/index.ts'
-import { outcomeOf } from './zot-kit.ts'
 
 /** A plain agent behind the wire, as small as a host can be. */
 export function hostOf(agent: Agent, more: Partial<RpcHost> = {}): RpcHost {
@@ -19,7 +19,7 @@ export function hostOf(agent: Agent, more: Partial<RpcHost> = {}): RpcHost {
     prompt(message, images) {
       const pictures = images.map(({ mimeType, data }) => ({ type: 'image', mediaType: mimeType, data }) as const)
       const text = message === '' ? [] : [{ type: 'text', text: message } as const]
-      return outcomeOf(agent, { prompt: [...text, ...pictures], model })
+      return outcomeOf(agent.run({ prompt: [...text, ...pictures], model }))
     },
     compact: async () => 'a summary',
     abort: () => agent.abort(),

@@ -1,3 +1,4 @@
+import { outcomeOf } from '../../src/cli/rpc/run-outcome.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import type { Provider } from '../../src/core/provider.ts'
 import type { AgentHookMap, RunOptions } from '../../src/core/run.ts'
@@ -38,7 +39,7 @@ export async function record(plan: Plan): Promise<Recorded> {
     events.push(event)
     put(projection.take(event))
   })
-  const outcome = await outcomeOf(agent, { prompt: 'go', ...plan.options, hooks: plan.hooks?.(agent) ?? {} })
+  const outcome = await outcomeOf(agent.run({ prompt: 'go', ...plan.options, hooks: plan.hooks?.(agent) ?? {} }))
   put(projection.end(outcome))
   return { frames, events, agent, projection, outcome }
 }
@@ -50,18 +51,6 @@ export function agentOf({ steps = [], provider, tools = [], aliases }: Plan): Ag
     execution: memoryExecution(),
     ...(aliases && { toolAliases: aliases }),
   })
-}
-
-/** How a run ended, as a host tells it. */
-export async function outcomeOf(agent: Agent, options: RunOptions): Promise<RunOutcome> {
-  try {
-    const { status, stopReason } = await agent.run(options)
-    return { status, stopReason }
-  } catch (error) {
-    const { name, message } = error as Error
-    const status = name === 'AgentAbortedError' ? 'aborted' : 'error'
-    return { status, stopReason: status, error: message }
-  }
 }
 
 export const readBack = (frame: object): Frame => JSON.parse(writeFrame(frame)) as Frame

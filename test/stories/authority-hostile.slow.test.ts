@@ -1,5 +1,5 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -15,6 +15,7 @@ import {
 import { call, tool } from '../../src/testing/index.ts'
 import { askUser, readFile as readFileTool, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import type { Extension, ToolDef } from '../../src/types.ts'
+import { temporary } from '../temporary.ts'
 import { guarded, noting } from './authority-kit.ts'
 
 const quiet = { 'hook:error': () => {} }
@@ -169,8 +170,8 @@ describe('settings', () => {
 
 describe('files', () => {
   test('the home folder and URLs lie outside the workspace, however they are written', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'workspace-'))
-    const elsewhere = await mkdtemp(join(tmpdir(), 'elsewhere-'))
+    const root = await temporary('workspace-')
+    const elsewhere = await temporary('elsewhere-')
     await writeFile(join(elsewhere, 'a.txt'), 'alpha')
     const paths = [
       '~/not-there.txt',
@@ -196,7 +197,7 @@ describe('files', () => {
   })
 
   test('FS-21 the name of a file does not keep its change from being seen', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'edit-'))
+    const root = await temporary('edit-')
     const path = '__proto__'
     await writeFile(join(root, path), 'old')
     let asked = 0
@@ -320,7 +321,7 @@ describe('children with rules of their own', () => {
   })
 
   test('SH-53 what a child may do by an approval ends with a change of the script, also where its parent asks nobody', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'npm-'))
+    const root = await temporary('npm-')
     const script = (line: string): Promise<void> =>
       writeFile(join(root, 'package.json'), JSON.stringify({ scripts: { test: line } }))
     await script('true')

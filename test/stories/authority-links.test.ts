@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createProcessContext } from '../../src/index.ts'
 import { call } from '../../src/testing/index.ts'
 import { readFile, shell } from '../../src/tools/index.ts'
+import { temporary } from '../temporary.ts'
 import { guarded } from './authority-kit.ts'
 
 async function workspace(): Promise<string> {
-  const base = await mkdtemp(join(tmpdir(), 'links-'))
+  const base = await temporary('links-')
   const root = join(base, 'root')
   await mkdir(join(root, 'deps'), { recursive: true })
   await mkdir(join(root, '.git', 'hooks'), { recursive: true })

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAuthority } from '../../src/authority/authority.ts'
@@ -7,9 +6,10 @@ import { createAgent, createMemoryStore, createProcessContext, createSession, lo
 import { call, scripted } from '../../src/testing/index.ts'
 import { askUser, shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import type { Session } from '../../src/types.ts'
+import { temporary } from '../temporary.ts'
 import { guarded, noting } from './authority-kit.ts'
 
-const tempHome = (): Promise<string> => mkdtemp(join(tmpdir(), 'home-'))
+const tempHome = (): Promise<string> => temporary('home-')
 const nobody = { mode: 'ask', interactors: [] } as const
 
 describe('nobody can be asked', () => {
@@ -145,7 +145,7 @@ describe('a question outlives its process', () => {
     const store = createMemoryStore()
     const { tools, ran } = noting('mail')
     const runIn = async (session: Session, script: [ReturnType<typeof call>][], prompt?: string) => {
-      const execution = createProcessContext({ cwd: await mkdtemp(join(tmpdir(), 'folder-')) })
+      const execution = createProcessContext({ cwd: await temporary('folder-') })
       const { agent } = guarded(script, { ...nobody, home }, { tools, session, execution })
       return agent.run(prompt === undefined ? {} : { prompt })
     }
@@ -226,7 +226,7 @@ describe('what is remembered', () => {
 
   test('B016 approvals for a project are kept and used only where that is switched on, in the user’s own folder', async () => {
     const home = await tempHome()
-    const root = await mkdtemp(join(tmpdir(), 'project-'))
+    const root = await temporary('project-')
     const { tools } = noting('mail', { deriveApprovalKey: () => 'k' })
     const asked: boolean[] = []
     const kept: boolean[] = []
@@ -291,7 +291,7 @@ describe('what is remembered', () => {
   })
 
   test('SH-53 an approved script that was changed since is asked about again', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'npm-'))
+    const root = await temporary('npm-')
     await writeFile(join(root, 'package.json'), '{"scripts":{"test":"true"}}')
     const authority = { mode: 'ask', workspace: { isTrusted: true } } as const
     const edit = () => writeFile(join(root, 'package.json'), '{"scripts":{"test":"touch evil"}}')
@@ -314,7 +314,7 @@ describe('what is remembered', () => {
   })
 
   test('FS-21 a file that changes while somebody looks at the question is asked about again', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'edit-'))
+    const root = await temporary('edit-')
     await writeFile(join(root, 'a.txt'), 'old')
     let asked = 0
     const answer = async () => {

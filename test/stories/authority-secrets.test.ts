@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createProcessContext } from '../../src/index.ts'
 import { coding } from '../../src/presets/index.ts'
 import { call } from '../../src/testing/index.ts'
+import { temporary } from '../temporary.ts'
 import { guarded } from './authority-kit.ts'
 
 test('B053 values of the environment and of settings appear in no request, and in no prompt', async () => {
@@ -16,7 +17,7 @@ test('B053 values of the environment and of settings appear in no request, and i
   }
   process.env.PLANTED_TOKEN = planted.env
   try {
-    const root = await mkdtemp(join(tmpdir(), 'secrets-'))
+    const root = await temporary('secrets-')
     const home = await mkdtemp(join(tmpdir(), `${planted.home}-`))
     await writeFile(join(root, 'a.txt'), 'alpha')
     const calls = [

@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createProcessContext } from '../../src/index.ts'
 import { call, fakeClock, tool } from '../../src/testing/index.ts'
 import { shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
+import { temporary } from '../temporary.ts'
 import { guarded, noting } from './authority-kit.ts'
 
 const keyed = { deriveApprovalKey: ({ to }: { to?: string }) => to ?? 'nobody' }
@@ -147,7 +147,7 @@ describe('other modes', () => {
   })
 
   test('plan only looks', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'plan-'))
+    const root = await temporary('plan-')
     await writeFile(join(root, 'a.txt'), 'a')
     const calls = [
       call('1', 'write_file', { path: 'b.txt', content: 'b' }),

@@ -1,8 +1,6 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodedError, messageOf } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { readSmallText } from '../../platform/read-small-text.ts'
 import { checkSettings } from './check-settings.ts'
 import { describeFailure, type FactsOfLine, testPolicy } from './policy-test.ts'
 import type { RuleLayer } from './rule-entry.ts'
@@ -57,43 +55,24 @@ async function loadIfThere(
     // A list in a list in a list, and so on: what looks into it does not come back.
     if (error instanceof RangeError) throw refused(path, 'it is nested too deeply', 'InvalidSettingsFile')
     if (!(error instanceof CodedError)) throw error
-    throw refused(path, error.message.slice(`${error.class}/${error.code}: `.length), error.code)
+    throw refused(path, error.sentence, error.code)
   }
 }
 
 const mostBytes = 1_000_000
 
-/** Undefined when there is no such file. A link could make the settings of one place those of another. */
-async function readBounded(path: string): Promise<string | undefined> {
-  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
-  const handle = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).catch((error: unknown) => {
-    const code = codeOf(error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    if (code === 'ELOOP') throw refused(path, 'it is a link; put the file itself there', 'InvalidSettingsFile')
-    throw refused(path, messageOf(error), 'InvalidSettingsFile')
-  })
-  if (!handle) return undefined
-  try {
-    const info = await handle.stat()
-    if (!info.isFile()) throw refused(path, 'it is not a regular file', 'InvalidSettingsFile')
-    const buffer = Buffer.alloc(mostBytes + 1)
-    let length = 0
-    for (let read = 1; read > 0 && length < buffer.length; length += read)
-      read = (await handle.read(buffer, length, buffer.length - length)).bytesRead
-    if (length > mostBytes) throw refused(path, `it has more than ${mostBytes} bytes`, 'InvalidSettingsFile')
-    return textOf(buffer.subarray(0, length), path)
-  } finally {
-    await handle.close()
-  }
+function readBounded(path: string): Promise<string | undefined> {
+  const refuse = (code: string, error: unknown): CodedError =>
+    refused(path, problems[code] ?? messageOf(error), 'InvalidSettingsFile')
+  return readSmallText(path, { mostBytes, links: 'refused', refuse })
 }
 
-/** A rule with another letter in it would be another rule. */
-function textOf(bytes: Uint8Array, path: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw refused(path, 'it is not UTF-8; save it as that', 'InvalidSettingsFile')
-  }
+const problems: Readonly<Record<string, string>> = {
+  ELOOP: 'it is a link; put the file itself there',
+  EISDIR: 'it is not a regular file',
+  EFTYPE: 'it is not a regular file',
+  EFBIG: `it has more than ${mostBytes} bytes`,
+  EILSEQ: 'it is not UTF-8; save it as that',
 }
 
 function parseJson(text: string, path: string): unknown {

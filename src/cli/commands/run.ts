@@ -101,15 +101,8 @@ function checked<G extends Given<typeof runFlags>>(given: G): G {
     throw new UsageError('--fork needs a session to copy: add --continue or --resume <id>')
   if (values.after !== undefined && !(values.events && values.resume))
     throw new UsageError('--after replays a session’s events: it needs --events and --resume <id>')
-  if (values.after !== undefined) wholeNumber('after', values.after, 0)
-  if (values['max-turns'] !== undefined) wholeNumber('max-turns', values['max-turns'], 1)
   const cost = values['max-cost']
   if (cost !== undefined && !(Number(cost) > 0))
     throw new UsageError(`--max-cost must be dollars, such as 0.50, got "${cost}"`)
   return given
-}
-
-function wholeNumber(flag: string, value: string, least: number): void {
-  if (!/^\d{1,9}$/.test(value) || Number(value) < least)
-    throw new UsageError(`--${flag} must be a whole number of at least ${least}, got "${value}"`)
 }

@@ -20,14 +20,6 @@ export interface RpcValues {
   readonly 'no-yolo'?: boolean
 }
 
-/** How many model calls a prompt may take, where somebody said so. */
-export function stepsOf({ 'max-steps': given }: RpcValues): number | undefined {
-  if (given === undefined) return undefined
-  const steps = /^\d+$/.test(given) ? Number(given) : 0
-  if (steps > 0 && Number.isSafeInteger(steps)) return steps
-  throw new UsageError(`--max-steps must be a whole number of at least 1, got "${visibleName(given)}"`)
-}
-
 /** What to tell a person about flags that zot has and we do not. */
 export function warningsOf(values: RpcValues): string[] {
   const given = [

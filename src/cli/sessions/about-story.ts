@@ -1,5 +1,6 @@
 import { stateWords } from './state-words.ts'
 import type { Story } from './story.ts'
+import { dateOf } from './time-words.ts'
 import { totalsLine } from './totals.ts'
 
 /** What stands above a session: names and values, the values as they came. */
@@ -17,10 +18,4 @@ export function aboutOf(story: Story): (readonly [name: string, value: string])[
     ['State', stateWords[state]],
   ]
   return rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
-}
-
-/** The same wherever it is read. */
-export function dateOf(at: number): string {
-  const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? 'unknown' : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

@@ -1,6 +1,5 @@
 import type { SessionStore } from '../../core/store.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
@@ -23,7 +22,7 @@ export interface Listing {
 
 /** `libero sessions list`. Reads no further back than it has to show. */
 export async function list({ values }: Listing, io: Io): Promise<number> {
-  const limit = limitOf(values.limit)
+  const limit = Number(values.limit ?? usualLimit)
   const isAll = values.all === true
   const { shown, hasMore, others } = await withStore(io, (store) =>
     newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd), io }),
@@ -41,12 +40,6 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
     )
   if (hasMore) io.err(`There are older ones: libero sessions list${isAll ? ' --all' : ''} --limit ${limit * 4}`)
   return exitCodes.done
-}
-
-function limitOf(given: string | undefined): number {
-  if (given === undefined) return usualLimit
-  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given)
-  throw new UsageError(`--limit must be a whole number of at least 1, got "${visibleName(given)}"`)
 }
 
 interface Newest {

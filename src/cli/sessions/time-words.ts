@@ -9,3 +9,9 @@ export function ago(at: number, now: number): string {
   if (past < 14 * day) return `${Math.floor(past / day)} d ago`
   return new Date(at).toISOString().slice(0, 10)
 }
+
+/** `2026-01-31 09:30 UTC`: the same wherever it is read. */
+export function dateOf(at: number): string {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? 'unknown' : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}

@@ -1,5 +1,6 @@
 import type { LogEntry } from '../../core/log.ts'
 import type { TurnUsage } from '../../core/turn.ts'
+import { shownCost, shownCount } from '../screen/numbers.ts'
 
 /** What a session has used so far. */
 export interface Totals {
@@ -28,13 +29,8 @@ export function addTotals(one: Totals, other: Totals): Totals {
 /** `12,400 tokens in, 310 out, $0.0312`, or nothing where no model was called. */
 export function totalsLine({ input, output, cost }: Totals): string | undefined {
   if (input === 0 && output === 0 && cost === undefined) return undefined
-  const tokens = `${input.toLocaleString('en')} tokens in, ${output.toLocaleString('en')} out`
-  return cost === undefined ? tokens : `${tokens}, ${dollars(cost)}`
-}
-
-function dollars(cost: number): string {
-  if (cost === 0) return '$0'
-  return cost < 1 ? `$${cost.toFixed(4)}` : `$${cost.toFixed(2)}`
+  const tokens = `${shownCount(input)} tokens in, ${shownCount(output)} out`
+  return cost === undefined ? tokens : `${tokens}, ${shownCost(cost)}`
 }
 
 const countOf = ({ input, output, cacheRead = 0, cacheCreation = 0, cost }: TurnUsage): Totals => ({

@@ -73,8 +73,7 @@ async function checkRules(rules: Rules, layer: RuleLayer, path: string): Promise
 /** The same failure as one of the config: exit code 2, and neither a code nor a name of ours for the file before the sentence. */
 export function refusedRules(error: unknown, before = ''): unknown {
   if (!(error instanceof CodedError || error instanceof UsageError)) return error
-  const said =
-    error instanceof CodedError ? error.message.slice(`${error.class}/${error.code}: `.length) : error.message
+  const said = error instanceof CodedError ? error.sentence : error.message
   return new ConfigError(fullyVisible(before + (before === '' ? said : said.replace(ourName, ''))), { cause: error })
 }
 

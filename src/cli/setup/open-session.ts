@@ -7,6 +7,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { findSession, latestHere, newestFirst } from '../sessions/find-session.ts'
 import { placeOf } from '../sessions/place.ts'
 import { cwdIn, noteOwner, type SessionSummary, summarize } from '../sessions/summary.ts'
+import { dateOf } from '../sessions/time-words.ts'
 import { newSessionId } from './session-id.ts'
 
 export { openStore, sessionsPath } from './open-store.ts'
@@ -125,8 +126,7 @@ async function checkFree(session: Session, { unpark }: SessionWish): Promise<voi
 
 function busy(id: string, error: SessionBusyError): CliError {
   const by = error.owner === undefined ? 'another program' : `another program (${fullyVisible(error.owner)})`
-  const since =
-    error.since === undefined ? '' : ` since ${new Date(error.since).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const since = error.since === undefined ? '' : ` since ${dateOf(error.since)}`
   const advice = `wait for it, or work in a copy with --resume ${fullyVisible(id)} --fork`
   return new CliError(`Session ${fullyVisible(id)} is being written by ${by}${since}; ${advice}`, exitCodes.error, {
     cause: error,
