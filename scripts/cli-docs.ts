@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Command, Flag, Flags } from '../src/cli/command.ts'
 import { commands } from '../src/cli/commands.ts'
+import { configFields } from '../src/cli/config/config-schema.ts'
 import { signature, usageOf } from '../src/cli/help.ts'
+import { knownProviders } from '../src/cli/models/providers.ts'
 import { helpFlag } from '../src/cli/parse.ts'
-import { configFields } from '../src/cli/setup/config-schema.ts'
-import { knownProviders } from '../src/cli/setup/providers.ts'
 import { head } from './cli-docs-head.ts'
 
 /** Where the page is. */

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import { configSchema } from '../src/cli/setup/config-schema.ts'
+import { configSchema } from '../src/cli/config/config-schema.ts'
 import { eventSchema } from '../src/events/schema.ts'
 import { eventLineSchema } from '../src/rpc/event-line-schema.ts'
 

@@ -9,6 +9,7 @@ const sample = defineCommand({
   flags: {
     model: { type: 'string', short: 'm', value: 'name', says: 'Which' },
     thinking: { type: 'string', choices: ['low', 'high'], says: 'How much' },
+    turns: { type: 'string', least: 1, says: 'How often' },
     allow: { type: 'string', multiple: true, value: 'rule', says: 'What' },
     resume: { type: 'optional', short: 'r', value: 'id', says: 'Which session' },
     json: { type: 'boolean', short: 'j', says: 'As JSON' },
@@ -51,6 +52,12 @@ describe('flags', () => {
       '--model needs a name; for one that begins with a dash write --model=--json',
     )
     expect(() => read('--json=yes')).toThrow('--json takes no value; leave out the =')
+  })
+
+  test('that are numbers are whole ones, from the least on', () => {
+    expect(read('--turns', '12').values).toEqual({ turns: '12' })
+    for (const wrong of ['0', '1.5', '1e3', 'many', '9'.repeat(16), ''])
+      expect(() => read(`--turns=${wrong}`)).toThrow(`--turns must be a whole number of at least 1, got "${wrong}"`)
   })
 
   test('of one letter stand together, also where one of them takes a value', () => {

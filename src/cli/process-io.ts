@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts'
 import type { Io, Output, StopSignal } from './io.ts'
 
 /** What is known of a process besides. */
-export interface ProcessIo extends Io {
+interface ProcessIo extends Io {
   /** Why stdout did not take everything; a standard stream forgets it. */
   readonly lost: unknown
 }

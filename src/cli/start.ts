@@ -10,9 +10,9 @@ export async function start(io: Io): Promise<number> {
   const piped = await readStdin(io, patienceMs)
   const { command: run } = await import('./commands/run.ts')
   if (piped !== undefined) return run.run!({ values: { prompt: piped }, words: [] }, io)
-  const { loadConfig } = await import('./setup/config.ts')
+  const { loadConfig } = await import('./config/config.ts')
   const { config } = await loadConfig({ home: io.home })
-  const { chooseModel } = await import('./setup/choose-model.ts')
+  const { chooseModel } = await import('./models/choose-model.ts')
   const { name } = await chooseModel({}, config, io)
   if (name === 'offline') {
     const { command: demo } = await import('./commands/demo.ts')

@@ -12,3 +12,8 @@ export function resolvePosix(cwd: string, path: string): string {
 export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
+
+/** A text as one word of a POSIX shell, in quotes only where it needs them: for commands that people read. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : shellQuote(text)
+}

@@ -19,12 +19,11 @@ export interface CompactNow extends Extension {
   compact(agent: Agent, options?: Pick<RunOptions, 'model' | 'signal'>): Promise<string>
 }
 
-export interface CompactNowOptions {
-  /** How many messages stay as they are, from the end. Default 4. */
-  readonly keep?: number
-}
+/** How many messages stay as they are, from the end. */
+const keep = 4
 
-export function compactNow({ keep = 4 }: CompactNowOptions = {}): CompactNow {
+/** Makes one, for one agent. */
+export function compactNow(): CompactNow {
   let wanted: Task | undefined
   return {
     name: 'compact-now',
@@ -32,11 +31,11 @@ export function compactNow({ keep = 4 }: CompactNowOptions = {}): CompactNow {
       const task = wanted
       wanted = undefined
       if (!task) return
-      task.summary = await sumUp(run, keep)
+      task.summary = await sumUp(run)
       run.turn++ // the summary was its model call, and with `maxTurns` its last: what is unanswered stays so
     },
     async compact(agent, options = {}) {
-      cutOf(turnsOf(agent), keep)
+      cutOf(turnsOf(agent))
       const task: Task = { summary: '' }
       wanted = task
       try {
@@ -50,7 +49,7 @@ export function compactNow({ keep = 4 }: CompactNowOptions = {}): CompactNow {
 }
 
 /** How the message begins that stands for what was summed up. */
-export const summaryHeading = '## Context Summary (compacted)'
+const summaryHeading = '## Context Summary (compacted)'
 
 interface Task {
   summary: string
@@ -59,7 +58,7 @@ interface Task {
 const turnsOf = ({ log, meta }: Agent): readonly ShownTurn[] => log.transcript.shownTurns(meta.name)
 
 /** How many of the oldest go. */
-function cutOf(turns: readonly ShownTurn[], keep: number): number {
+function cutOf(turns: readonly ShownTurn[]): number {
   if (turns.length === 0) throw new Error('nothing to compact: the conversation is empty')
   if (turns.length <= keep)
     throw new Error(
@@ -69,10 +68,10 @@ function cutOf(turns: readonly ShownTurn[], keep: number): number {
 }
 
 /** One append: the log keeps everything, and results whose call is gone are not shown any more. */
-async function sumUp(run: Run, keep: number): Promise<string> {
+async function sumUp(run: Run): Promise<string> {
   const { hooks, log, provider } = run
   const turns = log.transcript.shownTurns(provider.meta.name)
-  const cut = cutOf(turns, keep)
+  const cut = cutOf(turns)
   const { seq: toSeq } = turns[cut - 1]!
   const before = shownMessages(run)
   const text = await summaryOf(run, turns.slice(0, cut), before)

@@ -6,7 +6,7 @@ import { tooMany, type Work, WorkQueue, type WorkState } from './work-queue.ts'
 import { messagesOf } from './zot-content.ts'
 import { ZotProjection } from './zot-projection.ts'
 
-export interface ZotSessionOptions {
+interface ZotSessionOptions {
   readonly host: RpcHost
   readonly write: (frame: ZotFrame) => void
   readonly now?: (() => number) | undefined

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import type { Output } from '../../src/cli/io.ts'
 import { createTerminal, type Terminal } from '../../src/cli/screen/terminal.ts'
 
-export interface FakeTerminal {
+interface FakeTerminal {
   readonly terminal: Terminal
   readonly said: { out: string; err: string }
   /** Every single write to either, in order. */

@@ -1,5 +1,5 @@
 /** An element of a page, as a browser would see its beginning. */
-export interface Element {
+interface Element {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
 }

@@ -1,5 +1,5 @@
 import type { Key } from '../../src/cli/screen/key.ts'
-import type { Keyboard } from '../../src/cli/screen/keys.ts'
+import type { Keyboard } from '../../src/cli/screen/keyboard.ts'
 import { createPaint } from '../../src/cli/screen/paint.ts'
 import type { Terminal } from '../../src/cli/screen/terminal.ts'
 

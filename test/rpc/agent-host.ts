@@ -1,4 +1,4 @@
-import { outcomeOf } from '../../src/cli/rpc/run-outcome.ts'
+import { outcomeOf } from '../../src/cli/run/run-outcome.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import { followEvents } from '../../src/events/index.ts'
 import type { RpcHost, RpcModel } from '../../src/rpc/index.ts'

@@ -1,7 +1,10 @@
 /** A frame as a client reads it: anything with a type. */
 export type Frame = Readonly<Record<string, unknown>> & { readonly type: string }
 
-export interface GrammarOptions {
+/** The frames of a turn in which a model says something and calls nothing. */
+export const plainTurn = ['turn_start', 'assistant_start', 'text_delta', 'usage', 'assistant_message', 'turn_end']
+
+interface GrammarOptions {
   /** As `--json "prompt"`: no responses, and an `error` may be the last frame. */
   readonly isOneShot?: boolean
   /** The last prompt may still be at work. */

@@ -4,7 +4,7 @@ import type { ModelEvent } from '../../src/core/provider.ts'
 import { ZotProjection } from '../../src/rpc/index.ts'
 import { call, type Step, scripted, tool } from '../../src/testing/index.ts'
 import { createSpawnTool } from '../../src/tools/index.ts'
-import { checkGrammar, type Frame } from './check-grammar.ts'
+import { checkGrammar, type Frame, plainTurn } from './check-grammar.ts'
 import { type Plan, type Recorded, record, typesOf } from './zot-kit.ts'
 
 const usage = { input: 10, output: 5 }
@@ -21,7 +21,6 @@ const busy = tool('busy', (_, { progress }) => {
   progress('half')
   return 'whole'
 })
-const streamed = ['turn_start', 'assistant_start', 'text_delta', 'usage', 'assistant_message', 'turn_end']
 const called = ['tool_use_start', 'tool_use_args', 'tool_use_end']
 
 /** Records a run that must keep the grammar, whatever else it does. */
@@ -41,7 +40,7 @@ describe('a run that goes well', () => {
       'user_message',
       ...['turn_start', 'assistant_start', ...called, 'usage', 'assistant_message', 'tool_call', 'turn_end'],
       ...['tool_progress', 'tool_result'],
-      ...streamed,
+      ...plainTurn,
       'done',
     ])
     expect(of('user_message')).toEqual([
@@ -232,7 +231,7 @@ describe('failures', () => {
 
   test('broken midway, in a text', async () => {
     const { types, of } = await play({ provider: breaking({ type: 'start' }, { type: 'text', delta: 'half' }) })
-    expect(types).toEqual(['user_message', ...streamed, 'error', 'done'])
+    expect(types).toEqual(['user_message', ...plainTurn, 'error', 'done'])
     expect(of('assistant_message')[0]!.content).toEqual([{ type: 'text', text: 'half' }])
     expect(of('turn_end')[0]).toMatchObject({ stop: 'error' })
     expect(of('usage')[0]).toMatchObject({ input: 3, output: 1, cumulative: { input: 3, output: 1 } })
@@ -374,7 +373,7 @@ describe('aborts', () => {
       steps: ['a text of several pieces'],
       hooks: (agent) => ({ 'stream:text': () => agent.abort() }),
     })
-    expect(types).toEqual(['user_message', ...streamed, 'done'])
+    expect(types).toEqual(['user_message', ...plainTurn, 'done'])
     expect(of('turn_end')).toEqual([{ type: 'turn_end', stop: 'aborted', error: 'context canceled' }])
     expect(of('assistant_message')[0]!.content).toEqual([{ type: 'text', text: 'a text o' }])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { plainTurn } from './check-grammar.ts'
 import { gate } from './mock-service.ts'
 import { type Frame, ofPrompt, order, scratch, service, startRpc } from './rpc-kit.ts'
 
@@ -50,12 +51,7 @@ describe('a prompt over pipes', () => {
       'turn_end',
       'tool_progress',
       'tool_result',
-      'turn_start',
-      'assistant_start',
-      'text_delta',
-      'usage',
-      'assistant_message',
-      'turn_end',
+      ...plainTurn,
       'done',
     ])
     const of = (type: string): Frame[] => client.frames.filter((frame) => frame.type === type)

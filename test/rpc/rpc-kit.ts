@@ -40,10 +40,8 @@ export interface StartOptions {
   readonly reads?: boolean
 }
 
-export const mainFile = await builtCli()
-
 /** How `libero` is started. */
-export const liberoArgs = [mainFile] as const
+export const liberoArgs = [await builtCli()] as const
 
 /** `libero …`; it is ended with the test, whatever happens. */
 export function start(command: readonly string[], { env = {}, home, cwd, reads = true }: StartOptions = {}): Client {

@@ -1,4 +1,4 @@
-import { outcomeOf } from '../../src/cli/rpc/run-outcome.ts'
+import { outcomeOf } from '../../src/cli/run/run-outcome.ts'
 import type { Agent } from '../../src/core/agent.ts'
 import type { Provider } from '../../src/core/provider.ts'
 import type { AgentHookMap, RunOptions } from '../../src/core/run.ts'

@@ -16,8 +16,8 @@ export const command = defineCommand({
   ],
   async run({ values: { all = false }, words: [named] }, io) {
     const [{ openCredentials, variableOf }, { knownProviders }, { fullyVisible }] = await Promise.all([
-      import('../setup/keys.ts'),
-      import('../setup/providers.ts'),
+      import('../models/credentials.ts'),
+      import('../models/providers.ts'),
       import('../../platform/visible-text.ts'),
     ])
     if (all && named !== undefined) throw new UsageError('--all and a provider do not go together; choose one of them')

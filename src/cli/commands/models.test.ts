@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
-import { knownProviders } from '../setup/providers.ts'
+import { knownProviders } from '../models/providers.ts'
 import { command } from './models.ts'
 
 let io: FakeIo

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts'
+import type { Config } from '../config/config.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import type { Config } from '../setup/config.ts'
 
 /** `libero models`. */
 export const command = defineCommand({
@@ -22,14 +22,14 @@ export const command = defineCommand({
     { line: 'libero models anthropic --json', says: 'For a script' },
   ],
   async run({ values: { all = false, json = false }, words: [provider] }, io) {
-    const { config } = await (await import('../setup/config.ts')).loadConfig({ home: io.home })
+    const { config } = await (await import('../config/config.ts')).loadConfig({ home: io.home })
     const names = provider === undefined ? await usable(config, io, all) : [provider]
-    const { listModels } = await import('../setup/model-list.ts')
+    const { listModels } = await import('../models/model-list.ts')
     const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
     const chosen = await chosenOf(provider, config, io)
     if (json) io.out((await import('../json-text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
     else {
-      const { modelTable } = await import('../setup/model-table.ts')
+      const { modelTable } = await import('../models/model-table.ts')
       for (const line of modelTable(models)) io.out(line)
       if (models.length === 0) io.err(await nothing(provider ?? ''))
       else if (chosen) io.err(await sentence(chosen))
@@ -40,8 +40,8 @@ export const command = defineCommand({
 
 async function usable(config: Config, io: Io, all: boolean): Promise<string[]> {
   const [{ knownProviders }, { storedNames, variableOf }] = await Promise.all([
-    import('../setup/providers.ts'),
-    import('../setup/keys.ts'),
+    import('../models/providers.ts'),
+    import('../models/credentials.ts'),
   ])
   const stored = await storedNames(io)
   return [...knownProviders(config).values()]
@@ -58,7 +58,7 @@ interface Chosen {
 /** What a run would take; nothing where it could not begin. */
 async function chosenOf(provider: string | undefined, config: Config, io: Io): Promise<Chosen | undefined> {
   const [{ chooseModel }, { CliError }] = await Promise.all([
-    import('../setup/choose-model.ts'),
+    import('../models/choose-model.ts'),
     import('../cli-error.ts'),
   ])
   try {

@@ -26,7 +26,7 @@ const explain = defineCommand({
     const { mayRead } = project
     const layers = values.rules
       ? { launch: await loadRulesFile(values.rules).catch(refuse) }
-      : (await (await import('../setup/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead })).layers
+      : (await (await import('../config/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead })).layers
     const place = { root: cwd, home: io.userHome, isTrusted: project.isTrusted() }
     const explanation = await explainCommand(words.join(' '), { layers, place, own: [home] })
     if (values.json) io.out(JSON.stringify(explanation))
@@ -62,7 +62,7 @@ async function refuse(error: unknown): Promise<never> {
   const { CodedError } = await import('../../core/errors.ts')
   const isFinding = error instanceof CodedError && error.code === 'RuleTestFailed'
   if (!(error instanceof CodedError) || isFinding) throw error
-  throw new UsageError(error.message.replace(/^\w+\/\w+: /, ''), { cause: error })
+  throw new UsageError(error.sentence, { cause: error })
 }
 
 export const command = defineCommand({

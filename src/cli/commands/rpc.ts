@@ -1,4 +1,32 @@
-import { defineCommand } from '../command.ts'
+import { defineCommand, type Flags, type Values } from '../command.ts'
+
+const rpcFlags = {
+  provider: { type: 'string', value: 'name', says: 'Whose model' },
+  model: { type: 'string', value: 'name', says: 'Which model' },
+  cwd: { type: 'string', value: 'folder', says: 'The folder to work in' },
+  'api-key': { type: 'string', value: 'key', says: 'The key, in place of a stored one or one of the environment' },
+  'base-url': { type: 'string', value: 'url', says: 'Where the service is' },
+  'system-prompt': { type: 'string', value: 'text', says: 'What the model is told first, in place of the usual' },
+  'append-system-prompt': { type: 'string', value: 'text', multiple: true, says: 'What it is told besides' },
+  reasoning: { type: 'string', choices: ['low', 'medium', 'high'], says: 'How long it may think' },
+  'max-steps': { type: 'string', value: 'n', least: 1, says: 'Model calls for one prompt at most; default 100' },
+  tools: { type: 'string', value: 'names', says: 'Only these tools, with commas between their names' },
+  'no-tools': { type: 'boolean', says: 'No tools at all' },
+  mode: { type: 'string', choices: ['plan', 'ask', 'allowlist', 'yolo'], says: 'What may be done; default yolo' },
+  ext: {
+    type: 'string',
+    value: 'path',
+    multiple: true,
+    says: 'Understood, without effect: there are no extensions here',
+  },
+  'no-ext': { type: 'boolean', says: 'Understood: there are no extensions here' },
+  'with-skills': { type: 'boolean', says: 'Understood, without effect: there are no skills in this version' },
+  'no-skill': { type: 'boolean', says: 'Understood: there are no skills in this version' },
+  'no-yolo': { type: 'boolean', says: 'Understood, without effect, as in zot; see --mode' },
+} as const satisfies Flags
+
+/** The flags of `libero rpc`, as they were given. */
+export type RpcValues = Values<typeof rpcFlags>
 
 export const command = defineCommand({
   name: 'rpc',
@@ -7,30 +35,7 @@ export const command = defineCommand({
     'Reads commands from stdin and writes responses and events to stdout, one JSON object a line. One process is one folder, one conversation and one model at a time; nothing is stored. When stdin ends, what is under way is finished first. With ZOTCORE_RPC_TOKEN set, the first command has to be hello with that token.',
     'Nobody can be asked over this wire. In the mode yolo, the default, whatever a person would have to approve in any case is denied; in the other modes a run halts where it would have asked, and the call gets an error as its result.',
   ],
-  flags: {
-    provider: { type: 'string', value: 'name', says: 'Whose model' },
-    model: { type: 'string', value: 'name', says: 'Which model' },
-    cwd: { type: 'string', value: 'folder', says: 'The folder to work in' },
-    'api-key': { type: 'string', value: 'key', says: 'The key, in place of a stored one or one of the environment' },
-    'base-url': { type: 'string', value: 'url', says: 'Where the service is' },
-    'system-prompt': { type: 'string', value: 'text', says: 'What the model is told first, in place of the usual' },
-    'append-system-prompt': { type: 'string', value: 'text', multiple: true, says: 'What it is told besides' },
-    reasoning: { type: 'string', choices: ['low', 'medium', 'high'], says: 'How long it may think' },
-    'max-steps': { type: 'string', value: 'n', says: 'Model calls for one prompt at most; default 100' },
-    tools: { type: 'string', value: 'names', says: 'Only these tools, with commas between their names' },
-    'no-tools': { type: 'boolean', says: 'No tools at all' },
-    mode: { type: 'string', choices: ['plan', 'ask', 'allowlist', 'yolo'], says: 'What may be done; default yolo' },
-    ext: {
-      type: 'string',
-      value: 'path',
-      multiple: true,
-      says: 'Understood, without effect: there are no extensions here',
-    },
-    'no-ext': { type: 'boolean', says: 'Understood: there are no extensions here' },
-    'with-skills': { type: 'boolean', says: 'Understood, without effect: there are no skills in this version' },
-    'no-skill': { type: 'boolean', says: 'Understood: there are no skills in this version' },
-    'no-yolo': { type: 'boolean', says: 'Understood, without effect, as in zot; see --mode' },
-  },
+  flags: rpcFlags,
   examples: [
     {
       line: `echo '{"id":"1","type":"prompt","message":"list the files here"}' | libero rpc --provider offline`,

@@ -42,7 +42,7 @@ export const runFlags = {
   continue: { type: 'boolean', short: 'c', says: 'Go on with the latest session of this folder' },
   fork: { type: 'boolean', says: 'With --resume or --continue: go on in a copy' },
   'no-session': { type: 'boolean', says: 'Keep nothing' },
-  'max-turns': { type: 'string', value: 'n', says: 'Stop after so many model calls (default 100)' },
+  'max-turns': { type: 'string', value: 'n', least: 1, says: 'Stop after so many model calls (default 100)' },
   'max-cost': { type: 'string', value: 'dollars', says: 'Stop before it costs more' },
   schema: {
     type: 'string',
@@ -51,7 +51,12 @@ export const runFlags = {
   },
   json: { type: 'boolean', says: 'Print zot’s events as JSON lines; nobody is asked' },
   events: { type: 'boolean', says: 'Print Libero’s own events as JSON lines, and take commands and answers on stdin' },
-  after: { type: 'string', value: 'seq', says: 'With --events and --resume: first replay what came after this event' },
+  after: {
+    type: 'string',
+    value: 'seq',
+    least: 0,
+    says: 'With --events and --resume: first replay what came after this event',
+  },
   quiet: { type: 'boolean', short: 'q', says: 'Print the final answer only' },
   cwd: { type: 'string', value: 'folder', says: 'Work there' },
 } as const

@@ -7,7 +7,7 @@ const list = defineCommand({
   summary: 'List the sessions of this folder, newest first',
   flags: {
     all: { type: 'boolean', short: 'a', says: 'Those of all folders' },
-    limit: { type: 'string', short: 'n', value: 'n', says: 'At most so many (default 30)' },
+    limit: { type: 'string', short: 'n', value: 'n', least: 1, says: 'At most so many (default 30)' },
     json,
   },
   examples: [
@@ -72,7 +72,12 @@ const fork = defineCommand({
   words: '<id>',
   mostWords: 1,
   flags: {
-    at: { type: 'string', value: 'seq', says: 'Only up to this entry (sessions show --json has their numbers)' },
+    at: {
+      type: 'string',
+      value: 'seq',
+      least: 0,
+      says: 'Only up to this entry (sessions show --json has their numbers)',
+    },
   },
   examples: [{ line: 'libero sessions fork bafitu --at 12', says: 'A copy that knows only the first twelve entries' }],
   run: async (given, io) => (await import('../sessions/fork.ts')).fork(given, io),

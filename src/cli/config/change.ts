@@ -7,12 +7,12 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { checkConfig } from '../setup/check-config.ts'
-import type { Config } from '../setup/config.ts'
-import { configFields } from '../setup/config-schema.ts'
-import { joinRules } from '../setup/join-rules.ts'
-import { readJson } from '../setup/read-config.ts'
-import { type NamedSetting, namedSetting } from './keys.ts'
+import { checkConfig } from './check-config.ts'
+import type { Config } from './config.ts'
+import { configFields } from './config-schema.ts'
+import { joinRules } from './join-rules.ts'
+import { type NamedSetting, namedSetting } from './named-setting.ts'
+import { readJson } from './read-config.ts'
 
 /** `libero config set`: checked as a whole before anything is written. */
 export async function setSetting([name, ...words]: readonly string[], io: Io): Promise<number> {
@@ -104,8 +104,8 @@ async function checkMeaning(
     await joinRules('global', { path, config }, (await loadSettings({ home })).global, home)
   }
   if (key === 'provider' && config.provider !== undefined) {
-    const { requireKnown } = await import('../setup/choose-model.ts')
-    const { knownProviders } = await import('../setup/providers.ts')
+    const { requireKnown } = await import('../models/choose-model.ts')
+    const { knownProviders } = await import('../models/providers.ts')
     requireKnown(config.provider, knownProviders(config))
   }
 }

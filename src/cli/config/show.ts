@@ -6,11 +6,11 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { openWorkspace } from '../run/workspace.ts'
-import type { Config, LoadedConfig } from '../setup/config.ts'
-import { defaultTurns } from '../setup/defaults.ts'
-import { refusedRules } from '../setup/join-rules.ts'
-import { sessionsPath } from '../setup/open-store.ts'
-import { configKeys, namedSetting } from './keys.ts'
+import { sessionsPath } from '../sessions/open-store.ts'
+import type { Config, LoadedConfig } from './config.ts'
+import { defaultTurns } from './defaults.ts'
+import { refusedRules } from './join-rules.ts'
+import { configKeys, namedSetting } from './named-setting.ts'
 
 /** `libero config show`: every setting as it holds here, with the file it comes from. */
 export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {

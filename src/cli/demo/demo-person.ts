@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { askedCalls } from '../screen/dialogs/asked-calls.ts'
 import { boxed } from '../screen/dialogs/boxed.ts'
@@ -5,7 +6,7 @@ import { consentLooks } from '../screen/dialogs/consent-looks.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
 
-export interface DemoPersonOptions {
+interface DemoPersonOptions {
   readonly terminal: Terminal
   readonly screen: Pick<Screen, 'pause' | 'resume'>
   /** Milliseconds in which somebody can read the question. */
@@ -26,7 +27,7 @@ export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOpti
         terminal.line(
           ['', paint.bold(paint.yellow(`? ${title}`)), ...boxed(lines, terminal, consentLooks())].join('\n'),
         )
-        await readable(readingMs, signal)
+        await pause(readingMs, undefined, { signal }).catch(() => {}) // nobody has to read what was withdrawn
         terminal.line(
           `${paint.green('✓')} allowed once: ${about} ${paint.dim('(answered by the demo; here you would choose)')}`,
         )
@@ -36,17 +37,4 @@ export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOpti
       }
     },
   }
-}
-
-function readable(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms)
-    function done(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    signal.addEventListener('abort', done, { once: true })
-    if (signal.aborted) done()
-  })
 }

@@ -1,6 +1,6 @@
+import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import type { Workspace } from '../run/workspace.ts'
-import type { Config } from '../setup/config.ts'
 
 /** Something on this machine that works or does not. */
 export interface Check {

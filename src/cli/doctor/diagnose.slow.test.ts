@@ -166,7 +166,7 @@ describe('sessions', () => {
     const io = fakeIo()
     mkdirSync(io.home)
     writeFileSync(join(io.home, 'config.json'), '{"sessions": "~/elsewhere.db"}')
-    const { openStore } = await import('../setup/open-store.ts')
+    const { openStore } = await import('../sessions/open-store.ts')
     const store = await openStore(join(io.userHome, 'elsewhere.db'))
     const { epoch } = await store.lease('s', { owner: 'o', ttlMs: 1000 })
     await store.append('s', [{ type: 'label', seq: 1, id: 'e', at: 0, text: 'x' }], { epoch, head: 0 })

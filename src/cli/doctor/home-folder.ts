@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { shellWord } from '../../core/posix-path.ts'
 import { codeOf } from '../../platform/files.ts'
 import { broken, type Check, type Finding, ok } from './check.ts'
 
@@ -16,17 +17,18 @@ export const homeFolder: Check = {
         `${home} cannot be looked at (${info})`,
         'see whose it is with ls -ld, or set LIBERO_HOME to another folder',
       )
-    if (!info.isDirectory()) return broken(`${home} is not a folder`, `mv ${quoted(home)} ${quoted(`${home}.old`)}`)
+    if (!info.isDirectory())
+      return broken(`${home} is not a folder`, `mv ${shellWord(home)} ${shellWord(`${home}.old`)}`)
     if (!(await isWritable(home)))
-      return broken(`${home} cannot be written`, `chmod u+rwx ${quoted(home)}, or set LIBERO_HOME to another folder`)
+      return broken(`${home} cannot be written`, `chmod u+rwx ${shellWord(home)}, or set LIBERO_HOME to another folder`)
     const { mode } = info
     if (process.platform !== 'win32' && mode & 0o077)
-      return broken(`${home} is open to others (${(mode & 0o777).toString(8)})`, `chmod 700 ${quoted(home)}`)
+      return broken(`${home} is open to others (${(mode & 0o777).toString(8)})`, `chmod 700 ${shellWord(home)}`)
     const open = await openFiles(home)
     if (open.length > 0)
       return broken(
         `others may read ${open.join(', ')} in ${home}`,
-        `chmod 600 ${open.map((name) => quoted(join(home, name))).join(' ')}`,
+        `chmod 600 ${open.map((name) => shellWord(join(home, name))).join(' ')}`,
       )
     return ok(`${home}, for you alone`)
   },
@@ -55,6 +57,3 @@ async function openFiles(home: string): Promise<string[]> {
   }
   return open
 }
-
-/** For a POSIX shell, so that the advice can be copied. */
-export const quoted = (path: string): string => (/^[\w/.~-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)

@@ -1,8 +1,8 @@
 import { messageOf } from '../../core/errors.ts'
-import { chooseModel } from '../setup/choose-model.ts'
-import { credentialsPathOf, openCredentials, variableOf } from '../setup/keys.ts'
-import { findLocal } from '../setup/local-models.ts'
-import { knownProviders } from '../setup/providers.ts'
+import { chooseModel } from '../models/choose-model.ts'
+import { credentialsPathOf, openCredentials, variableOf } from '../models/credentials.ts'
+import { findLocal } from '../models/local-models.ts'
+import { knownProviders } from '../models/providers.ts'
 import { broken, type Check, missing, ok } from './check.ts'
 
 /** Which keys there are, and where; never what they are. */

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
+import { shellWord } from '../../core/posix-path.ts'
 import { networkFileSystemOf } from '../../platform/network-fs.ts'
-import { openStore, sessionsPath } from '../setup/open-store.ts'
+import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { broken, type Check, ok } from './check.ts'
-import { quoted } from './home-folder.ts'
 
 /** Whether sessions can be kept: a database is made beside theirs, written, read and removed; theirs is only opened. */
 export const sessionStore: Check = {
@@ -27,7 +27,7 @@ export const sessionStore: Check = {
       const kept = await store.list().finally(() => store.close?.())
       return ok(`${path}, ${kept.length} ${kept.length === 1 ? 'session' : 'sessions'}`)
     } catch (error) {
-      return broken(messageOf(error), `see ls -ld ${quoted(dirname(path))}, or: libero config set sessions <path>`)
+      return broken(messageOf(error), `see ls -ld ${shellWord(dirname(path))}, or: libero config set sessions <path>`)
     }
   },
 }

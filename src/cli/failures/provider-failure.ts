@@ -6,7 +6,7 @@ import {
   AgentRateLimitError,
 } from '../../core/errors.ts'
 import type { Explaining } from '../explain-failure.ts'
-import { knownProviders } from '../setup/providers.ts'
+import { knownProviders } from '../models/providers.ts'
 import { networkProblem } from './network-problem.ts'
 
 /** What the model's side failed of. */

@@ -1,5 +1,5 @@
 import type { Io } from '../io.ts'
-import { openKeyboard } from '../screen/keys.ts'
+import { openKeyboard } from '../screen/keyboard.ts'
 import { readLine } from '../screen/read-line.ts'
 import { createTerminal } from '../screen/terminal.ts'
 

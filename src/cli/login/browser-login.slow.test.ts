@@ -5,7 +5,7 @@ import {
   startAuthorizationServer,
 } from '../../../test/authorization-server.ts'
 import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
-import { openCredentials } from '../setup/keys.ts'
+import { openCredentials } from '../models/credentials.ts'
 import { browserLogin } from './browser-login.ts'
 
 let io: FakeIo

@@ -4,7 +4,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { openCredentials } from '../setup/keys.ts'
+import { openCredentials } from '../models/credentials.ts'
 import type { Asker } from './asker.ts'
 
 /** Logs in through the browser of this machine, or of another one with the address pasted here. Resolves with where it is stored. */

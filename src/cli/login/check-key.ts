@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { CliError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import type { KnownProvider } from '../setup/providers.ts'
+import type { KnownProvider } from '../models/providers.ts'
 
 /** Asks a service for its models, which costs nothing; throws unless it accepts the key. */
 export async function checkKey(provider: KnownProvider, key: string, { fetch }: Pick<Io, 'fetch'>): Promise<void> {

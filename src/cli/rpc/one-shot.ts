@@ -4,12 +4,12 @@ import { writeLines } from '../../rpc/write-lines.ts'
 import { ZotProjection } from '../../rpc/zot-projection.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Output } from '../io.ts'
+import { exitCodeOf, outcomeOf } from '../run/run-outcome.ts'
 import { followPaced } from './follow-paced.ts'
 import { holdBack } from './hold-back.ts'
-import { exitCodeOf, outcomeOf } from './run-outcome.ts'
 
 /** What a run with `--json` is made of. */
-export interface JsonRun {
+interface JsonRun {
   /** Put together and not yet running; it is not destroyed here. */
   readonly agent: Agent
   /** The prompt, images, model, and whatever else the run takes. */

@@ -1,5 +1,4 @@
 import { type Authority, createAuthority } from '../../authority/authority.ts'
-import type { SecurityMode } from '../../authority/rules/settings.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { Extension } from '../../core/run.ts'
 import { version } from '../../core/version.ts'
@@ -7,19 +6,19 @@ import { createAgent } from '../../create-agent.ts'
 import { compactNow } from '../../extensions/compact-now.ts'
 import type { RpcHost } from '../../rpc/host.ts'
 import { CliError } from '../cli-error.ts'
+import type { RpcValues } from '../commands/rpc.ts'
+import { defaultTurns } from '../config/defaults.ts'
 import type { Io } from '../io.ts'
+import { folderOf } from '../run/folder.ts'
 import { systemPrompt } from '../run/system-prompt.ts'
 import { openWorkspace, type Workspace } from '../run/workspace.ts'
-import { folderOf } from '../setup/folder.ts'
 import { type AgentHostOptions, createAgentHost } from './agent-host.ts'
 import { chooseWithKey } from './choose-with-key.ts'
-import { type RpcValues, stepsOf, warningsOf } from './rpc-flags.ts'
 import { servedModels } from './served-models.ts'
 import { zotAliases, zotTools } from './zot-tools.ts'
 
 /** Puts together what flags and settings ask for. `closing` is told, step by step, what has to be closed again. */
 export async function openHost(values: RpcValues, io: Io, closing: Closing): Promise<RpcHost> {
-  const maxSteps = stepsOf(values)
   const tools = zotTools({
     none: values['no-tools'] ?? false,
     ...(values.tools !== undefined && { only: values.tools }),
@@ -42,7 +41,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     tools: without(tools, config.withoutTools ?? []),
     toolAliases: zotAliases,
     behavior: {
-      maxTurns: Math.min(maxSteps ?? 100, config.maxTurns ?? Number.POSITIVE_INFINITY),
+      maxTurns: Math.min(Number(values['max-steps'] ?? defaultTurns), config.maxTurns ?? Number.POSITIVE_INFINITY),
       compactStrategy: 'summary',
       ...(config.maxCost !== undefined && { limits: { cost: config.maxCost } }),
     },
@@ -60,10 +59,20 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
 /** What is to be closed, the last one first. */
 export type Closing = (() => Promise<void> | void)[]
 
+/** What to tell a person about flags that zot has and we do not. */
+function warningsOf(values: RpcValues): string[] {
+  const given = [
+    values['no-yolo'] && '--no-yolo has no effect over rpc, where nobody can be asked; see --mode',
+    values.ext && '--ext has no effect: this version has no extensions of other programs',
+    values['with-skills'] && '--with-skills has no effect: this version has no skills',
+  ]
+  return given.filter((text) => typeof text === 'string')
+}
+
 /** Whoever drives it cannot be asked: what a person would have to approve in every mode is denied. */
 function authorityOf({ mode = 'yolo' }: RpcValues, { cwd, project, loaded }: Workspace, { home }: Io): Authority {
   return createAuthority({
-    mode: mode as SecurityMode,
+    mode,
     floor: 'deny',
     layers: loaded.layers,
     home,
@@ -103,6 +112,6 @@ async function toolsInFiles({ cwd, project }: Workspace, { interact }: Authority
 }
 
 function runOf({ reasoning }: RpcValues, { loaded }: Workspace): AgentHostOptions['run'] {
-  const thinking = (reasoning as 'low' | 'medium' | 'high' | undefined) ?? loaded.config.thinking
+  const thinking = reasoning ?? loaded.config.thinking
   return thinking === undefined ? {} : { thinking }
 }

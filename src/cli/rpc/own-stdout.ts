@@ -21,7 +21,7 @@ export function ownStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): Ow
   return { frames, giveBack: () => void Object.assign(stdout, { write, end }) }
 }
 
-export interface OwnStdout {
+interface OwnStdout {
   /** The way to the reader. Its `error` says that he is gone. */
   readonly frames: Writable
   giveBack(): void

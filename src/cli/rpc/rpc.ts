@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
+import type { RpcValues } from '../commands/rpc.ts'
 import type { Io } from '../io.ts'
 import { type Closing, openHost } from './open-host.ts'
-import type { RpcValues } from './rpc-flags.ts'
 import { serve } from './serve.ts'
 
 /** `libero rpc`, with stdout taken. Whatever can go wrong before the first frame is thrown. */

@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io, StopSignal } from '../io.ts'
 import { checkWritten } from './check-written.ts'
 
-export interface ServeParts {
+interface ServeParts {
   readonly host: RpcHost
   readonly frames: Writable
   readonly io: Io

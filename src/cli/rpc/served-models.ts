@@ -1,6 +1,6 @@
 import type { RpcModel } from '../../rpc/host.ts'
-import type { ModelIo } from '../setup/choose-model.ts'
-import type { Config } from '../setup/config.ts'
+import type { Config } from '../config/config.ts'
+import type { ModelIo } from '../models/choose-model.ts'
 
 /** The models a wire may choose from: those of one provider. */
 export interface ServedModels {
@@ -24,14 +24,14 @@ export function servedModels({ provider, model: first, baseURL, config, io }: Se
   let loading: Promise<readonly RpcModel[]> | undefined
 
   async function load(): Promise<readonly RpcModel[]> {
-    const { isLoopback } = await import('../setup/providers.ts')
+    const { isLoopback } = await import('../models/providers.ts')
     if (baseURL === undefined) {
-      const { listModels } = await import('../setup/model-list.ts')
+      const { listModels } = await import('../models/model-list.ts')
       return (await listModels(provider, config, io, { all: true })).map((model) => described(model))
     }
     // Somewhere else than usual, the usual list says nothing; and only a server of this machine may be asked without a key.
     if (!isLoopback(baseURL)) return []
-    const { askModels } = await import('../setup/local-models.ts')
+    const { askModels } = await import('../models/local-models.ts')
     return ((await askModels(baseURL, io, patienceMs)) ?? []).map((id) => described({ id, provider }))
   }
 

@@ -20,7 +20,7 @@ export function zotTools(wish: ToolWish = {}): Readonly<Record<string, ToolDef>>
 }
 
 /** What flags say about tools. */
-export interface ToolWish {
+interface ToolWish {
   readonly none?: boolean
   /** Names with commas between them, zot's or ours. */
   readonly only?: string

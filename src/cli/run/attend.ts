@@ -4,6 +4,7 @@ import { visibleText } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { outputFailure } from '../failures/output-failure.ts'
 import type { Io, StopSignal } from '../io.ts'
+import { exitCodeOf } from './run-outcome.ts'
 
 /** How long a run that was told to stop may take to do so: with what it takes to quit, five seconds are not over. */
 const graceMs = 4500
@@ -123,9 +124,4 @@ export function watch(io: Io, abort: () => void, say: (text: string) => void): W
       for (const off of offs) off()
     },
   }
-}
-
-function exitCodeOf({ status, stopReason }: AgentStats): number {
-  if (status === 'suspended') return exitCodes.permission
-  return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done
 }

@@ -1,9 +1,9 @@
-import type { Keyboard } from '../screen/keys.ts'
+import type { Keyboard } from '../screen/keyboard.ts'
 import { LineEditor } from '../screen/line-editor.ts'
 import type { Screen } from '../screen/screen.ts'
 
 /** Keys that are typed while nobody asks: a terminal would put them into the middle of what is shown. */
-export interface HeldKeyboard {
+interface HeldKeyboard {
   /** The screen as a dialog should have it: while it is paused, the keyboard is free. */
   readonly screen: Pick<Screen, 'pause' | 'resume'>
   /** Frees the keyboard for as long as this takes, which gets what was typed so far. */

@@ -16,19 +16,14 @@ import type { Preset } from '../../presets/preset.ts'
 import { build, plan } from '../../presets/profiles.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
+import type { Config } from '../config/config.ts'
+import { defaultTurns } from '../config/defaults.ts'
 import type { Io } from '../io.ts'
+import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
+import { notePlace } from '../sessions/note-place.ts'
+import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
+import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { placeOf } from '../sessions/place.ts'
-import { type ChosenModel, chooseModel } from '../setup/choose-model.ts'
-import type { Config } from '../setup/config.ts'
-import { defaultTurns } from '../setup/defaults.ts'
-import { notePlace } from '../setup/note-place.ts'
-import {
-  type OpenedSession,
-  type OpenSessionOptions,
-  openSession,
-  openStore,
-  sessionsPath,
-} from '../setup/open-session.ts'
 import { readSchema } from './read-schema.ts'
 import { ruleTypos } from './rule-typos.ts'
 import { systemPrompt } from './system-prompt.ts'
@@ -62,7 +57,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   const workspace = await openWorkspace(cwd, { io, ...(person && { person }) })
   const { config } = workspace.loaded
   const profile = values.profile ?? config.profile
-  const chosen = await chooseModel(wishOf(values), config, io)
+  const chosen = await chooseModel({ provider: values.provider, model: values.model }, config, io)
   const behavior = await behaviorOf(values, config, cwd)
   const execution = await executionOf(values, config, cwd)
   const preset = await presetOf(values.preset ?? profile ?? config.preset ?? 'build')
@@ -109,10 +104,6 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
 /** The user's home holds our own folder, and is no project for that. */
 function aboutProject({ project: { notice, root } }: Workspace, { home }: Io): string[] {
   return notice === undefined || root === placeOf(dirname(home)) ? [] : [notice]
-}
-
-function wishOf({ provider, model }: RunValues): { provider?: string; model?: string } {
-  return { ...(provider !== undefined && { provider }), ...(model !== undefined && { model }) }
 }
 
 const joined = (...texts: (string | undefined)[]): string | undefined =>

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../core/tool.ts'
 import { codeOf } from '../../platform/files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
-import { jsonProblem } from '../setup/json-problem.ts'
+import { jsonProblem } from '../config/json-problem.ts'
 
 /** The JSON Schema that `--schema` names. */
 export async function readSchema(named: string, cwd: string): Promise<JsonSchema> {

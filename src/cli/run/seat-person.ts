@@ -1,7 +1,7 @@
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import { DialogClosed } from '../screen/dialogs/dialog.ts'
-import type { Keyboard } from '../screen/keys.ts'
+import type { Keyboard } from '../screen/keyboard.ts'
 import { createPerson } from '../screen/person.ts'
 import { type ReadLineOptions, readLine } from '../screen/read-line.ts'
 import type { Screen } from '../screen/screen.ts'

@@ -3,9 +3,9 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
+import type { ChosenModel } from '../models/choose-model.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
-import type { ChosenModel } from '../setup/choose-model.ts'
 import { watch } from './attend.ts'
 import { conclude, withSession } from './conclude.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
@@ -107,7 +107,7 @@ const withoutAnswer = (terminal: Terminal): Terminal =>
   Object.create(terminal, { answer: { value: () => {} }, isAnswerShown: { value: false } })
 
 async function personAt(io: Io, terminal: Terminal, screen: Screen, onInterrupt: () => void) {
-  const { openKeyboard } = await import('../screen/keys.ts')
+  const { openKeyboard } = await import('../screen/keyboard.ts')
   const keyboard = openKeyboard(io)
   if (!keyboard) return undefined
   const { seatPerson } = await import('./seat-person.ts')

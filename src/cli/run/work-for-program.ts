@@ -10,10 +10,10 @@ import { checkWritten } from '../rpc/check-written.ts'
 import { followPaced } from '../rpc/follow-paced.ts'
 import { holdBack } from '../rpc/hold-back.ts'
 import { ownStdout } from '../rpc/own-stdout.ts'
-import { exitCodeOf, outcomeOf } from '../rpc/run-outcome.ts'
 import { watch } from './attend.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { runOptions } from './run-options.ts'
+import { exitCodeOf, outcomeOf } from './run-outcome.ts'
 
 interface Place {
   readonly io: Io

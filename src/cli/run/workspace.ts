@@ -2,8 +2,8 @@ import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { enterProject } from '../../authority/trust/enter-project.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
+import { type LoadedConfig, loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import { type LoadedConfig, loadConfig } from '../setup/config.ts'
 import { interactWith } from './interact-with.ts'
 
 /** A folder as it may be used: what of it is trusted, and what the user's and its own settings say. */

@@ -5,7 +5,7 @@ import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What the model says, on its way to stdout: as it is into a pipe, rendered block by block for a person. */
-export interface AnswerView {
+interface AnswerView {
   push(delta: string): void
   /** Nothing more of this block will come, though perhaps more of the answer. */
   flush(): void

@@ -8,7 +8,7 @@ import { counted } from './numbers.ts'
 export type CallResult = Extract<LogEntry, { type: 'call_result' }>
 
 /** How a call ended, in a few words; what it said where it went wrong; and what it changed. */
-export interface ShownOutcome {
+interface ShownOutcome {
   readonly isGood: boolean
   readonly summary: string
   readonly problem: readonly string[]

@@ -10,7 +10,7 @@ import type { Paint } from './paint.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
 /** The calls of an agent: those under way as live lines, each that ended as lines that stay. */
-export interface CallsView {
+interface CallsView {
   /** Calls that an earlier run left open; their results are told without their names. */
   expect(calls: readonly ToolCallBlock[]): void
   /** What is to be printed now. */
@@ -22,15 +22,15 @@ export interface CallsView {
   end(): string[]
 }
 
-export type ShownEvent = Exclude<AgentEvent, { type: 'child' }>
+type ShownEvent = Exclude<AgentEvent, { type: 'child' }>
 
-export interface LiveLook {
+interface LiveLook {
   readonly spinner: string
   readonly now: number
   readonly most: number
 }
 
-export interface CallsOptions {
+interface CallsOptions {
   readonly paint: Paint
   readonly cwd: string
   now(): number

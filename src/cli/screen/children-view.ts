@@ -6,7 +6,7 @@ import { lastWords } from './last-words.ts'
 import type { Paint } from './paint.ts'
 
 /** The agents that this one spawned: a live line each, with what it does. Nothing of them stays on the screen. */
-export interface ChildrenView {
+interface ChildrenView {
   show(event: ChildEvent): void
   live(spinner: string): string[]
   readonly isBusy: boolean

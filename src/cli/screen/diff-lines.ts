@@ -2,7 +2,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { Paint } from './paint.ts'
 import { cutToWidth } from './text-width.ts'
 
-export interface DiffShape {
+interface DiffShape {
   readonly columns: number
   readonly mostLines?: number
 }

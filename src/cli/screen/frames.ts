@@ -8,7 +8,7 @@ export interface Frames {
   stop(): void
 }
 
-export interface FramesOptions {
+interface FramesOptions {
   draw(): void
   /** Whether the picture changes by itself. */
   isMoving(): boolean

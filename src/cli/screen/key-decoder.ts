@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Key } from './key.ts'
 
 /** Turns what a terminal sends into keys. */
-export interface KeyDecoder {
+interface KeyDecoder {
   push(chunk: Uint8Array | string): void
   /** Forgets what is half read. */
   reset(): void

@@ -9,7 +9,7 @@ import { DialogClosed, type DialogPlace } from './dialogs/dialog.ts'
 import { password } from './dialogs/password.ts'
 import { select } from './dialogs/select.ts'
 import { trust } from './dialogs/trust.ts'
-import type { Keyboard } from './keys.ts'
+import type { Keyboard } from './keyboard.ts'
 import type { Screen } from './screen.ts'
 import type { Terminal } from './terminal.ts'
 

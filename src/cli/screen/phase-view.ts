@@ -2,7 +2,7 @@ import { lastWords } from './last-words.ts'
 import type { Paint } from './paint.ts'
 
 /** What the model is at while nothing of it can be shown otherwise: a line that does not stay. */
-export interface PhaseView {
+interface PhaseView {
   asked(now: number): void
   thinking(delta: string): void
   /** Something of it is shown, or nothing is expected. */

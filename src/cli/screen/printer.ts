@@ -2,7 +2,7 @@ import type { AnswerOut } from './answer-view.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Puts what stays on the screen in order: answers and lines set apart by a blank line, and nothing while it is held. */
-export interface Printer extends AnswerOut {
+interface Printer extends AnswerOut {
   /** Lines about the run, to stderr. */
   lines(lines: readonly string[]): void
   hold(): void

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { type DialogPlace, runDialog } from './dialogs/dialog.ts'
-import type { Keyboard } from './keys.ts'
+import type { Keyboard } from './keyboard.ts'
 import { LineEditor } from './line-editor.ts'
 import type { Terminal } from './terminal.ts'
 import { textWidth } from './text-width.ts'

@@ -9,7 +9,7 @@ import { findSession } from './find-session.ts'
 import { waitingAnswers } from './live-state.ts'
 import { requireId, withStore } from './users-store.ts'
 
-export interface Answering {
+interface Answering {
   readonly values: { readonly note?: string; readonly text?: string; readonly json?: boolean }
   readonly words: readonly string[]
 }

@@ -10,7 +10,7 @@ import { openSummaries } from './summaries.ts'
 import { type SessionSummary, summarize } from './summary.ts'
 import { requireId, withStore } from './users-store.ts'
 
-export interface Deleting {
+interface Deleting {
   readonly values: { readonly yes?: boolean }
   readonly words: readonly string[]
 }

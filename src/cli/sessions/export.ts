@@ -8,10 +8,10 @@ import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
-import { readStory } from './story.ts'
+import { readStory } from './story/story.ts'
 import { requireId, withStore } from './users-store.ts'
 
-export interface Exporting {
+interface Exporting {
   readonly values: {
     readonly format?: string
     readonly output?: string

@@ -1,13 +1,13 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { loadSession } from '../../sessions/session.ts'
-import { CliError, UsageError } from '../cli-error.ts'
+import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { forkSession } from '../setup/open-session.ts'
 import { findSession } from './find-session.ts'
+import { forkSession } from './open-session.ts'
 import { requireId, withStore } from './users-store.ts'
 
-export interface Forking {
+interface Forking {
   readonly values: { readonly at?: string }
   readonly words: readonly string[]
 }
@@ -15,7 +15,7 @@ export interface Forking {
 /** `libero sessions fork`. */
 export async function fork({ values, words }: Forking, io: Io): Promise<number> {
   const asked = requireId(words, 'fork')
-  const at = seqOf(values.at)
+  const at = values.at === undefined ? undefined : Number(values.at)
   const id = await withStore(io, async (store) => {
     const session = await loadSession(store, await findSession(store, asked))
     if (at !== undefined && at > session.log.head)
@@ -27,10 +27,4 @@ export async function fork({ values, words }: Forking, io: Io): Promise<number> 
   })
   io.out(id)
   return exitCodes.done
-}
-
-function seqOf(given: string | undefined): number | undefined {
-  if (given === undefined) return undefined
-  if (/^\d{1,9}$/.test(given)) return Number(given)
-  throw new UsageError(`--at must be the number of an entry, got "${fullyVisible(given)}"`)
 }

@@ -10,11 +10,11 @@ import type { ForeignTranscript } from '../../sessions/interop/transcript.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { beginSession } from '../setup/open-session.ts'
-import { newSessionId } from '../setup/session-id.ts'
+import { beginSession } from './open-session.ts'
+import { newSessionId } from './session-id.ts'
 import { withStore } from './users-store.ts'
 
-export interface Importing {
+interface Importing {
   readonly values: { readonly from?: string }
   readonly words: readonly string[]
 }

@@ -16,7 +16,7 @@ import { withStore } from './users-store.ts'
 
 const usualLimit = 30
 
-export interface Listing {
+interface Listing {
   readonly values: { readonly all?: boolean; readonly limit?: string; readonly json?: boolean }
 }
 

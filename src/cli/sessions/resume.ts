@@ -5,7 +5,7 @@ import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { requireId, withStore } from './users-store.ts'
 
-export interface Resuming {
+interface Resuming {
   readonly values: { readonly fork?: boolean; readonly unpark?: boolean }
   readonly words: readonly string[]
 }

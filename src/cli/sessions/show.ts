@@ -3,19 +3,19 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { createPaint, hasColours, type Paint } from '../screen/paint.ts'
-import { aboutOf } from './about-story.ts'
-import { decisionWords, describeCall, markOf } from './call-words.ts'
-import { editDiff } from './edit-diff.ts'
 import { findSession } from './find-session.ts'
 import { liveState } from './live-state.ts'
-import { outputText } from './output-text.ts'
-import { type CallPart, childrenApart, readStory, type SaidPart, type Story, type StoryPart } from './story.ts'
+import { aboutOf } from './story/about-story.ts'
+import { decisionWords, describeCall, markOf } from './story/call-words.ts'
+import { editDiff } from './story/edit-diff.ts'
+import { outputText } from './story/output-text.ts'
+import { type CallPart, childrenApart, readStory, type SaidPart, type Story, type StoryPart } from './story/story.ts'
 import { dateOf } from './time-words.ts'
 import { requireId, withStore } from './users-store.ts'
 
 const fewLines = 8
 
-export interface Showing {
+interface Showing {
   readonly values: { readonly full?: boolean; readonly json?: boolean }
   readonly words: readonly string[]
 }

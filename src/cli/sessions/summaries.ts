@@ -7,7 +7,7 @@ import { stateWords } from './state-words.ts'
 import { type SessionSummary, summarize } from './summary.ts'
 
 /** Summaries of sessions, of which those that did not change are not made again. */
-export interface Summaries {
+interface Summaries {
   of(info: SessionInfo): Promise<SessionSummary>
   /** Keeps what was learnt about these sessions, and forgets all others. */
   keep(sessions: readonly SessionInfo[]): Promise<void>

@@ -1,8 +1,8 @@
 import type { SessionStore } from '../../core/store.ts'
 import { UsageError } from '../cli-error.ts'
+import { loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import { loadConfig } from '../setup/config.ts'
-import { openStore, sessionsPath } from '../setup/open-store.ts'
+import { openStore, sessionsPath } from './open-store.ts'
 
 /** Opens the user's store for the time of some work. */
 export async function withStore<T>(

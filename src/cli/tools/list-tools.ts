@@ -8,8 +8,8 @@ import { layeredTools } from '../../layers/layered-tools.ts'
 import type { ToolListing, ToolState } from '../../layers/tool-item.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Io } from '../io.ts'
+import { folderOf } from '../run/folder.ts'
 import { openWorkspace, type Workspace } from '../run/workspace.ts'
-import { folderOf } from '../setup/folder.ts'
 
 /** A tool as an agent would have it here, or why it would not. */
 export interface ListedTool {
@@ -26,7 +26,7 @@ export interface ListedTool {
   readonly diagnostic?: string
 }
 
-export interface ToolsWish {
+interface ToolsWish {
   readonly preset?: string
   readonly profile?: string
   readonly cwd?: string

@@ -27,7 +27,7 @@ export type Intent =
 
 export type Kind = Exclude<Intent['kind'], 'incomplete'>
 
-export interface LineRange {
+interface LineRange {
   readonly from: number
   readonly count: number
 }

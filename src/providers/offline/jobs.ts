@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
+import { shellWord } from '../../core/posix-path.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
-import { shellWord } from './shell-word.ts'
 
 /** Something to be done with a tool, whichever it is. */
 export type Job =

@@ -1,10 +1,10 @@
+import { shellWord } from '../../core/posix-path.ts'
 import type { Intent } from './intent.ts'
 import { failure, type Plan, type PlanFor, place, type Surroundings } from './plan.ts'
 import { changePlans } from './plans-change.ts'
 import { talkPlans } from './plans-talk.ts'
 import { repair, testCommand } from './repair.ts'
 import { brief, code, counted, denialIn, endOf, entriesIn, fenced, fileIn } from './results.ts'
-import { shellWord } from './shell-word.ts'
 
 type Plans = { readonly [Kind in Intent['kind']]: PlanFor<Kind> }
 

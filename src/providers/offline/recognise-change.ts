@@ -1,14 +1,13 @@
+import { shellWord } from '../../core/posix-path.ts'
 import type { Intent, Kind } from './intent.ts'
 import { contentIn, exactTextIn, isVague, looksLikePath, onlyNameIn } from './names.ts'
-import { shellWord } from './shell-word.ts'
-import { type Phrase, part, plainly } from './words.ts'
+import { first, type Phrase, part, plainly } from './words.ts'
 
 /** Requests that change files: replace, create, append, delete, move. */
 export function recogniseChange(phrase: Phrase): Intent | undefined {
   return replace(phrase) ?? remove(phrase) ?? move(phrase) ?? append(phrase) ?? create(phrase) ?? write(phrase)
 }
 
-const verbOf = ({ words }: Phrase): string => words[0]?.plain ?? ''
 const firstOf = ({ words }: Phrase, from: number, ...plains: string[]): number =>
   words.findIndex(({ plain }, i) => i >= from && plains.includes(plain))
 const lastOf = ({ words }: Phrase, from: number, ...plains: string[]): number =>
@@ -26,7 +25,7 @@ const replacers: Readonly<Record<string, readonly string[]>> = {
 
 function replace(given: Phrase): Intent | undefined {
   const { path: ahead, phrase } = fileAhead(given)
-  const verb = verbOf(phrase)
+  const verb = first(phrase)
   const marks = Object.hasOwn(replacers, verb) ? replacers[verb]! : undefined
   if (!marks) return undefined
   let from = 1
@@ -49,7 +48,7 @@ function replace(given: Phrase): Intent | undefined {
 
 /** `in README.md, replace …` */
 function fileAhead(phrase: Phrase): { readonly path?: string; readonly phrase: Phrase } {
-  if (verbOf(phrase) !== 'in') return { phrase }
+  if (first(phrase) !== 'in') return { phrase }
   const at = phrase.words.findIndex(({ plain }, i) => i > 1 && Object.hasOwn(replacers, plain))
   const path = at > 0 ? onlyNameIn(part(phrase, 1, at)) : undefined
   return path === undefined ? { phrase } : { path, phrase: part(phrase, at) }
@@ -63,13 +62,13 @@ const incomplete = (question: string, like: Kind = 'replace'): Intent => ({ kind
 
 /** `it`, or a line by its number: not the text itself. */
 function isElsewhere({ words }: Phrase): boolean {
-  const [first, second] = words.filter(({ plain }) => plain !== 'the')
-  if (!first) return false
-  return words.length === 1 ? isVague(first) : /^lines?$/.test(first.plain) && /^\d/.test(second?.plain ?? '')
+  const [head, second] = words.filter(({ plain }) => plain !== 'the')
+  if (!head) return false
+  return words.length === 1 ? isVague(head) : /^lines?$/.test(head.plain) && /^\d/.test(second?.plain ?? '')
 }
 
 function remove(phrase: Phrase): Intent | undefined {
-  if (!['delete', 'remove', 'rm', 'erase'].includes(verbOf(phrase))) return undefined
+  if (!['delete', 'remove', 'rm', 'erase'].includes(first(phrase))) return undefined
   const place = lastOf(phrase, 2, 'from', 'in')
   if (place > 0) {
     const path = onlyNameIn(part(phrase, place + 1))
@@ -93,7 +92,7 @@ const movers: Readonly<Record<string, string>> = {
 }
 
 function move(phrase: Phrase): Intent | undefined {
-  const program = Object.hasOwn(movers, verbOf(phrase)) ? movers[verbOf(phrase)] : undefined
+  const program = Object.hasOwn(movers, first(phrase)) ? movers[first(phrase)] : undefined
   const mark = lastOf(phrase, 2, 'to', 'into', 'as')
   if (program === undefined || mark < 0) return undefined
   const from = onlyNameIn(part(phrase, 1, mark), 'folder', 'directory')
@@ -103,7 +102,7 @@ function move(phrase: Phrase): Intent | undefined {
 }
 
 function append(phrase: Phrase): Intent | undefined {
-  const verb = verbOf(phrase)
+  const verb = first(phrase)
   if (verb !== 'append' && verb !== 'add') return undefined
   const mark = lastOf(phrase, 2, 'to')
   if (mark < 0) return undefined
@@ -117,7 +116,7 @@ function append(phrase: Phrase): Intent | undefined {
 const makers = new Set(['create', 'make', 'touch', 'mkdir', 'add', 'write', 'generate'])
 
 function create(phrase: Phrase): Intent | undefined {
-  const verb = verbOf(phrase)
+  const verb = first(phrase)
   if (!makers.has(verb)) return undefined
   const colon = phrase.words.findIndex(({ text, isQuoted }, i) => i > 0 && i < 6 && !isQuoted && text.endsWith(':'))
   const word = firstOf(phrase, 2, 'with', 'containing', 'saying', 'says', 'holding', 'contains')
@@ -143,13 +142,13 @@ const whatText = incomplete('Which text exactly shall stand in it? Put it in quo
 
 /** `an express app` is no text to write down, and a quoted text with words behind it says more than the text. */
 function isDescribed({ words }: Phrase): boolean {
-  const [first] = words
-  return !first || first.isQuoted || isVague(first) || ['a', 'an', 'two', 'three', 'my', 'our'].includes(first.plain)
+  const [head] = words
+  return !head || head.isQuoted || isVague(head) || ['a', 'an', 'two', 'three', 'my', 'our'].includes(head.plain)
 }
 
 /** `write "hello" to notes.txt` */
 function write(phrase: Phrase): Intent | undefined {
-  if (!['write', 'put', 'save', 'store'].includes(verbOf(phrase))) return undefined
+  if (!['write', 'put', 'save', 'store'].includes(first(phrase))) return undefined
   const mark = lastOf(phrase, 2, 'to', 'into', 'in', 'as')
   if (mark < 0) return undefined
   const path = onlyNameIn(part(phrase, mark + 1), ...kinds)

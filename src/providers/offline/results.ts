@@ -1,7 +1,7 @@
 import type { Deed } from './conversation.ts'
 
 /** The text of a file as a tool showed it, without line numbers and notes; how it ends is known only for ours. */
-export interface ShownFile {
+interface ShownFile {
   readonly lines: readonly string[]
   /** Not all of the file was shown. */
   readonly isPart: boolean

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { Key } from '../key.ts'
-import type { Keyboard } from '../keys.ts'
+import type { Keyboard } from '../keyboard.ts'
 import type { Terminal } from '../terminal.ts'
 
 /** Where a dialog takes place, and how long it may. */

@@ -6,7 +6,7 @@ export interface Piece {
 }
 
 /** Cuts streamed markdown into finished blocks. What was looked at is not looked at again until its block is finished. */
-export interface BlockStream {
+interface BlockStream {
   /** What is finished now that this came too. */
   push(delta: string): Piece[]
   /** The rest. */

@@ -11,7 +11,7 @@ import { quote } from './blocks/quote.ts'
 import { table } from './blocks/table.ts'
 
 /** Turns blocks of markdown into lines for a terminal, and gives up before it takes long. */
-export interface MarkdownRenderer {
+interface MarkdownRenderer {
   render(text: string, width: number): string[]
 }
 
@@ -36,14 +36,14 @@ export function createMarkdownRenderer(paint: Paint, lexer: Lexing | 'none' = lo
 }
 
 /** Text as it is, harmless, and broken by the terminal alone. */
-export function plainLines(text: string): string[] {
+function plainLines(text: string): string[] {
   const lines = visibleText(text).replaceAll('\r', '').split('\n')
   while (lines.length > 1 && lines.at(-1) === '') lines.pop()
   return lines
 }
 
 /** Tokens of a text; `links` are known already, and those it defines are added. */
-export type Lexing = (text: string, links: TokensList['links']) => readonly Token[]
+type Lexing = (text: string, links: TokensList['links']) => readonly Token[]
 
 /** For all of an answer. */
 const mostMs = 3000

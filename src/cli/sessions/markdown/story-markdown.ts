@@ -1,11 +1,18 @@
 import type { SessionContentBlock } from '../../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
-import { aboutOf } from '../about-story.ts'
-import { decisionWords, describeCall, markOf } from '../call-words.ts'
-import { editDiff } from '../edit-diff.ts'
-import { outputText } from '../output-text.ts'
 import { escapeHtml } from '../page/escape-html.ts'
-import { type CallPart, type ChildStory, childrenApart, type SaidPart, type Story, type StoryPart } from '../story.ts'
+import { aboutOf } from '../story/about-story.ts'
+import { decisionWords, describeCall, markOf } from '../story/call-words.ts'
+import { editDiff } from '../story/edit-diff.ts'
+import { outputText } from '../story/output-text.ts'
+import {
+  type CallPart,
+  type ChildStory,
+  childrenApart,
+  type SaidPart,
+  type Story,
+  type StoryPart,
+} from '../story/story.ts'
 import { dateOf } from '../time-words.ts'
 import { fenced, longestTicks } from './fenced.ts'
 import { harmlessMarkdown } from './harmless-markdown.ts'

@@ -36,6 +36,6 @@ const name = 'markdown'
 
 /** The parser is loaded here and nowhere else; it is an optional package. */
 answerStanding(name, async ({ markdown }: { readonly markdown: string }) => {
-  const [{ Marked }, { renderTokens }] = await Promise.all([import('marked'), import('./render-markdown.ts')])
-  return renderTokens(new Marked().lexer(markdown))
+  const [{ Marked }, { markdownHtml }] = await Promise.all([import('marked'), import('./markdown-html.ts')])
+  return markdownHtml(new Marked().lexer(markdown))
 })

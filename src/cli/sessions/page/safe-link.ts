@@ -5,23 +5,15 @@ const schemes = new Set(['http:', 'https:', 'mailto:'])
  * breaks in a scheme hide nothing; an entity in it is no entity here, since whoever writes it down escapes it.
  */
 export function safeLink(href: string): { readonly href: string; readonly host: string } | undefined {
-  let url: URL
-  try {
-    url = new URL(href)
-  } catch {
-    return undefined
-  }
-  if (!schemes.has(url.protocol)) return undefined
+  const url = URL.parse(href)
+  if (!url || !schemes.has(url.protocol)) return undefined
   const host = url.protocol === 'mailto:' ? url.pathname : url.host
   return { href: url.href, host }
 }
 
 /** Where something would be loaded from, for people. */
 export function hostOf(href: string): string {
-  try {
-    const { host, protocol } = new URL(href)
-    return host === '' ? `a ${protocol} address` : host
-  } catch {
-    return 'a relative address'
-  }
+  const url = URL.parse(href)
+  if (!url) return 'a relative address'
+  return url.host === '' ? `a ${url.protocol} address` : url.host
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { elementsIn, strangersIn } from '../../../../test/cli/page-elements.ts'
 import type { EntryBody, LogEntry } from '../../../core/log.ts'
 import type { SessionContentBlock } from '../../../core/turn.ts'
-import { type ChildStory, storyOf } from '../story.ts'
+import { type ChildStory, storyOf } from '../story/story.ts'
 import { markdownThread } from './markdown-thread.ts'
 import { storyPage } from './story-page.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { aboutOf } from '../about-story.ts'
-import type { Story } from '../story.ts'
+import { aboutOf } from '../story/about-story.ts'
+import type { Story } from '../story/story.ts'
 import { shownExactly } from './escape-html.ts'
 import { markdownThread } from './markdown-thread.ts'
 import { pageStyle } from './page-style.ts'

@@ -1,8 +1,15 @@
 import type { DocumentBlock, SessionContentBlock, ToolOutput } from '../../../core/turn.ts'
-import { decisionWords, describeCall, markOf } from '../call-words.ts'
-import { editDiff } from '../edit-diff.ts'
-import { outputText } from '../output-text.ts'
-import { type CallPart, type ChildStory, childrenApart, type SaidPart, type Story, type StoryPart } from '../story.ts'
+import { decisionWords, describeCall, markOf } from '../story/call-words.ts'
+import { editDiff } from '../story/edit-diff.ts'
+import { outputText } from '../story/output-text.ts'
+import {
+  type CallPart,
+  type ChildStory,
+  childrenApart,
+  type SaidPart,
+  type Story,
+  type StoryPart,
+} from '../story/story.ts'
 import { dateOf } from '../time-words.ts'
 import { diffHtml, looksLikeDiff } from './diff-html.ts'
 import { shownExactly, shownText } from './escape-html.ts'

@@ -4,15 +4,13 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findSession, latestHere, newestFirst } from '../sessions/find-session.ts'
-import { placeOf } from '../sessions/place.ts'
-import { cwdIn, noteOwner, type SessionSummary, summarize } from '../sessions/summary.ts'
-import { dateOf } from '../sessions/time-words.ts'
+import { findSession, latestHere, newestFirst } from './find-session.ts'
+import { placeOf } from './place.ts'
 import { newSessionId } from './session-id.ts'
+import { cwdIn, noteOwner, type SessionSummary, summarize } from './summary.ts'
+import { dateOf } from './time-words.ts'
 
-export { openStore, sessionsPath } from './open-store.ts'
-
-export interface SessionWish {
+interface SessionWish {
   /** An id or the beginning of one; `true` is one that the person picks, or the latest that was begun here. */
   readonly resume?: string | true
   /** The latest that was begun here. */

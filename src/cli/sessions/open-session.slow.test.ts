@@ -18,10 +18,11 @@ import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { scripted } from '../../testing/index.ts'
 import { CliError } from '../cli-error.ts'
-import { titleOf } from '../sessions/title.ts'
 import { notePlace } from './note-place.ts'
-import { openSession, openStore, sessionsPath } from './open-session.ts'
+import { openSession } from './open-session.ts'
+import { openStore, sessionsPath } from './open-store.ts'
 import { newSessionId } from './session-id.ts'
+import { titleOf } from './title.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-open-session-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,6 +1,6 @@
-import { stateWords } from './state-words.ts'
+import { stateWords } from '../state-words.ts'
+import { dateOf } from '../time-words.ts'
 import type { Story } from './story.ts'
-import { dateOf } from './time-words.ts'
 import { totalsLine } from './totals.ts'
 
 /** What stands above a session: names and values, the values as they came. */

@@ -4,7 +4,7 @@ import type { Io } from '../io.ts'
 import type { KnownProvider } from './providers.ts'
 
 /** A server on this machine that answers, and the models it lists. */
-export interface LocalModels {
+interface LocalModels {
   readonly provider: KnownProvider
   readonly models: readonly string[]
 }

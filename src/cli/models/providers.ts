@@ -1,6 +1,6 @@
 import type { Provider } from '../../core/provider.ts'
 import { type CompatHost, compatHosts } from '../../providers/services/compat-hosts.ts'
-import type { Config, ConfiguredProvider } from './config.ts'
+import type { Config, ConfiguredProvider } from '../config/config.ts'
 
 /** A provider that `--provider` knows by name. */
 export interface KnownProvider {
@@ -26,7 +26,7 @@ export interface KnownProvider {
 }
 
 /** What is handed to a factory: nothing is left to defaults that read this process' environment or home. */
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** `false` where there is no such file: nobody has to look again. */
   readonly credentialsPath: string | false

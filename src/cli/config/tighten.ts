@@ -10,7 +10,7 @@ export interface ConfigFile {
 }
 
 /** What both come to. */
-export interface Tightened {
+interface Tightened {
   readonly config: Config
   readonly origins: Readonly<Partial<Record<keyof Config, string>>>
   readonly warnings: readonly string[]

@@ -1,10 +1,10 @@
-import { isChildOf } from '../../core/abandoned-child.ts'
-import type { CallOutcome, LogEntry } from '../../core/log.ts'
-import type { SessionInfo, SessionStore } from '../../core/store.ts'
-import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../core/turn.ts'
-import type { Redactor } from '../../platform/redact.ts'
-import { withSpill } from '../../sessions/spill.ts'
-import { type SessionSummary, summaryOf } from './summary.ts'
+import { isChildOf } from '../../../core/abandoned-child.ts'
+import type { CallOutcome, LogEntry } from '../../../core/log.ts'
+import type { SessionInfo, SessionStore } from '../../../core/store.ts'
+import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'
+import type { Redactor } from '../../../platform/redact.ts'
+import { withSpill } from '../../../sessions/spill.ts'
+import { type SessionSummary, summaryOf } from '../summary.ts'
 import { Teller } from './teller.ts'
 import { addTotals, type Totals, totalsOf } from './totals.ts'
 
@@ -53,7 +53,7 @@ export interface CallApproval {
   readonly note?: string
 }
 
-export interface NotePart {
+interface NotePart {
   readonly type: 'note'
   readonly seq: number
   readonly at: number

@@ -17,7 +17,7 @@ export async function readJson(path: string, options: ReadingOptions): Promise<u
 }
 
 /** How a file is opened. */
-export interface ReadingOptions {
+interface ReadingOptions {
   /** The user may link his file to where he likes; a project's link would show us files that nobody trusted. */
   readonly links: 'followed' | 'refused'
 }

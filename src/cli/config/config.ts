@@ -49,7 +49,7 @@ export interface LoadedConfig {
   readonly warnings: readonly string[]
 }
 
-export interface ConfigSources {
+interface ConfigSources {
   /** The user's own folder. */
   readonly home: string
   /** Absolute. Nothing in it is read unless `mayRead` says so, file by file. */

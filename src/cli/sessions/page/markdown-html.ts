@@ -10,7 +10,7 @@ const deepest = 60
  * Markdown as HTML of a few harmless elements. Raw HTML stays text, nothing is loaded, and links go to the web or a
  * mailbox only. Throws for what is too big or too deep to be a page. Call it in a thread: a parser can be made to hang.
  */
-export function renderTokens(tokens: readonly Token[]): string {
+export function markdownHtml(tokens: readonly Token[]): string {
   let nodes = 0
 
   function all(list: readonly Token[] | undefined, depth: number): string {

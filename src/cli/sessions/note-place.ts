@@ -1,6 +1,6 @@
 import type { Extension } from '../../core/run.ts'
-import { placeOf } from '../sessions/place.ts'
-import { cwdIn, noteOwner } from '../sessions/summary.ts'
+import { placeOf } from './place.ts'
+import { cwdIn, noteOwner } from './summary.ts'
 
 /** Lets the first run of a session write down where it was begun: no writing before there is something to keep. */
 export function notePlace(cwd: string): Extension {

@@ -3,18 +3,18 @@ import { nearest } from '../../core/nearest.ts'
 import type { Provider } from '../../core/provider.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
+import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import type { Config } from './config.ts'
-import { credentialsPathOf, hasCredentials, keyless, storedNames, variableOf } from './keys.ts'
+import { credentialsPathOf, hasCredentials, keyless, storedNames, variableOf } from './credentials.ts'
 import { findLocal, firstLocal } from './local-models.ts'
 import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
 
 /** What flags ask for; the rest comes from the config, from what credentials there are, or from this machine. */
 export interface ModelWish {
-  readonly provider?: string
-  readonly model?: string
-  readonly apiKey?: string
-  readonly baseURL?: string
+  readonly provider?: string | undefined
+  readonly model?: string | undefined
+  readonly apiKey?: string | undefined
+  readonly baseURL?: string | undefined
 }
 
 export interface ChosenModel {

@@ -1,5 +1,5 @@
 /** What keeps a text from being JSON, and where. */
-export interface JsonProblem {
+interface JsonProblem {
   readonly line: number
   readonly column: number
   /** `expected a comma or }`. */

@@ -1,6 +1,6 @@
-import { fullyVisible } from '../../platform/visible-text.ts'
+import { fullyVisible } from '../../../platform/visible-text.ts'
+import { oneLine } from '../title.ts'
 import type { CallApproval, CallPart } from './story.ts'
-import { oneLine } from './title.ts'
 
 const telling = ['command', 'path', 'pattern', 'url', 'query', 'task', 'prompt', 'question']
 

@@ -1,9 +1,9 @@
 import { Marked } from 'marked'
 import { describe, expect, test } from 'vitest'
 import { elementsIn, strangersIn } from '../../../../test/cli/page-elements.ts'
-import { renderTokens } from './render-markdown.ts'
+import { markdownHtml } from './markdown-html.ts'
 
-const render = (markdown: string): string => renderTokens(new Marked().lexer(markdown))
+const render = (markdown: string): string => markdownHtml(new Marked().lexer(markdown))
 
 test('Markdown becomes plain elements', () => {
   const html = render(

@@ -1,11 +1,11 @@
 import { didYouMean } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
-import type { Config } from '../setup/config.ts'
-import { configFields } from '../setup/config-schema.ts'
+import type { Config } from './config.ts'
+import { configFields } from './config-schema.ts'
 
 /** The name of a setting. */
-export type ConfigKey = keyof Config
+type ConfigKey = keyof Config
 
 /** The names of all settings, in the order they are shown. */
 export const configKeys = Object.keys(configFields) as ConfigKey[]

@@ -6,8 +6,8 @@ import { codeOf } from '../../platform/files.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { createSqliteStore } from '../../sessions/sqlite-store.ts'
 import { CliError } from '../cli-error.ts'
+import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import type { Config } from './config.ts'
 
 /** Where sessions are kept: where the settings say, else `sessions.db` in the user's own folder. */
 export function sessionsPath(

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CliError, UsageError } from '../cli-error.ts'
+import type { Config } from '../config/config.ts'
 import { chooseModel, type ModelIo, type ModelWish } from './choose-model.ts'
-import type { Config } from './config.ts'
 
 let home: string
 beforeEach(async () => {

@@ -1,6 +1,6 @@
-import type { LogEntry } from '../../core/log.ts'
-import type { TurnUsage } from '../../core/turn.ts'
-import { shownCost, shownCount } from '../screen/numbers.ts'
+import type { LogEntry } from '../../../core/log.ts'
+import type { TurnUsage } from '../../../core/turn.ts'
+import { shownCost, shownCount } from '../../screen/numbers.ts'
 
 /** What a session has used so far. */
 export interface Totals {

@@ -1,4 +1,4 @@
-import type { ToolOutput } from '../../core/turn.ts'
+import type { ToolOutput } from '../../../core/turn.ts'
 
 /** What a tool answered, as text. Its colours are left out: they are no content, and hide nothing by it. */
 export function outputText(output: ToolOutput): string {

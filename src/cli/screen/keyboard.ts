@@ -5,8 +5,6 @@ import type { Io } from '../io.ts'
 import type { Key } from './key.ts'
 import { createKeyDecoder } from './key-decoder.ts'
 
-export type { Key } from './key.ts'
-
 /** What a person types, one key at a time. */
 export interface Keyboard {
   /** Raw mode from here until the returned function is called. One reader at a time; a second waits for nothing and throws. */
@@ -15,9 +13,9 @@ export interface Keyboard {
 }
 
 /** `stderr` is where pastes are asked for; without it nothing but stdin can be typed into. */
-export type KeyboardIo = Pick<Io, 'stdin'> & Partial<Pick<Io, 'stderr'>>
+type KeyboardIo = Pick<Io, 'stdin'> & Partial<Pick<Io, 'stderr'>>
 
-export interface KeyboardOptions {
+interface KeyboardOptions {
   readonly clock?: Clock
   /** Opens the terminal the process belongs to, where stdin is none. Default `/dev/tty`. */
   readonly openTerminal?: () => TypingStream | undefined

@@ -1,5 +1,5 @@
-import type { EntryOf, LogEntry } from '../../core/log.ts'
-import { type SessionContentBlock, type ToolCallBlock, textOf } from '../../core/turn.ts'
+import type { EntryOf, LogEntry } from '../../../core/log.ts'
+import { type SessionContentBlock, type ToolCallBlock, textOf } from '../../../core/turn.ts'
 import type { CallPart, StoryPart } from './story.ts'
 
 /** Makes parts of a story of entries, one after the other. */
