@@ -104,7 +104,7 @@ const cli =
 
 /** What a run at a terminal imports when it comes to it, for the same reason: these, and what they import at once. */
 const work =
-  /\/src\/(cli\/run\/(work|open-agent|read-task|run-options)|cli\/setup\/(config|choose-model|open-session|note-place)|authority\/(authority|trust\/(enter-project|trust-list))|presets\/profiles|execution\/process|sessions\/(sqlite-store|stored-session)|create-agent|auth\/credentials|extensions\/(read-tracking|summary-compaction)|providers\/(services\/openai-compat|wires\/openai-chat|exchange|catalogue)|platform\/http-node)\.ts$/
+  /\/src\/(cli\/run\/(work|open-agent|read-task|run-options)|authority\/(authority|trust\/(enter-project|trust-list))|presets\/profiles|execution\/process|sessions\/(sqlite-store|stored-session)|create-agent|auth\/credentials|extensions\/(read-tracking|summary-compaction)|providers\/(services\/openai-compat|wires\/openai-chat|exchange|catalogue)|platform\/http-node)\.ts$/
 
 /** Each subpath of the package, and the command line, by where its code goes. */
 function entries(): Record<string, string> {

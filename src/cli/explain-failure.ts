@@ -64,12 +64,18 @@ function sentence(error: unknown, by: Explaining): string {
     return explainLease(error, by)
   if (error instanceof CodedError) return explainCoded(error, by)
   return (
+    explainShape(error) ??
     explainContext(error, by) ??
     (error instanceof AgentProviderError ? explainProvider(error, by) : undefined) ??
     explainMissing(error) ??
     explainSystem(error, by) ??
     by.foreign(messageOf(error))
   )
+}
+
+function explainShape(error: unknown): string | undefined {
+  if (!(error instanceof AgentProviderError) || error.providerCode !== 'output_invalid') return undefined
+  return 'the model did not answer in the shape that --schema asks for; try again, or another model'
 }
 
 /** A run that was stopped, or a dialog. */

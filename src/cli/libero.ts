@@ -4,6 +4,7 @@ import { commands, type Listed } from './commands.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { Io } from './io.ts'
 import { parse } from './parse.ts'
+import { programName } from './program-name.ts'
 
 /** `libero …`, whole. Resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
@@ -117,7 +118,7 @@ async function complain(error: unknown, command: Command | undefined, io: Io): P
   if (error instanceof UsageError) {
     const path = `libero ${error.see ?? command?.name ?? 'run'}`
     const help = !error.see && command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
-    io.err(`libero: ${error.message}\n${help || `See: ${path} --help`}`)
+    io.err(`libero: ${error.message}\n${help || `See: ${path.replace('libero', programName(io))} --help`}`)
     return error.exitCode
   }
   if (error instanceof CliError) {

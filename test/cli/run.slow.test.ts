@@ -54,6 +54,17 @@ describe('libero "task"', () => {
     expect(JSON.parse(out)).toHaveLength(2)
   })
 
+  test('a session goes on with the model it was on, unless another is named', async () => {
+    const desk = open()
+    await desk.libero(['-m', 'mock-2', 'one'])
+    await desk.libero(['-c', 'two'])
+    expect(service.requests.at(-1).model).toBe('mock-2')
+    await desk.libero(['-c', '-m', 'mock-1', 'three'])
+    expect(service.requests.at(-1).model).toBe('mock-1')
+    await desk.libero(['four'])
+    expect(service.requests.at(-1).model).toBe('mock-1')
+  })
+
   test('--quiet prints the final answer only', async () => {
     const desk = open()
     desk.write('a', 'x')

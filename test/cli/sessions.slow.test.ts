@@ -91,8 +91,8 @@ describe('libero sessions list', () => {
     const other = await desk.begun('Elsewhere', '/desk/other')
     const here = await desk.libero([])
     expect(here.out.split('\n')).toEqual([
-      `${second}  just now  1 turn  done  Second [REDACTED:1]`,
-      `${first}  just now  1 turn  done  First ␛[2J`,
+      `${second}  just now  1 prompt  done  Second [REDACTED:1]`,
+      `${first}  just now  1 prompt  done  First ␛[2J`,
       '',
     ])
     const all = await desk.libero(['list', '--all'])
@@ -144,10 +144,10 @@ describe('libero sessions list', () => {
       const { session } = await openSession(store, { cwd: desk.cwd, resume: id })
       await createAgent({ provider: scripted('Again.'), session }).run({ prompt: 'More' })
     })
-    expect((await desk.libero([])).out).toContain('2 turns  done  Hello')
+    expect((await desk.libero([])).out).toContain('2 prompts  done  Hello')
     for (const damage of ['', '{', '{"version":1}', '[]', readFileSync(kept, 'utf8').replace('"done"', '"mad"')]) {
       writeFileSync(kept, damage)
-      expect((await desk.libero([])).out).toContain('2 turns  done  Hello')
+      expect((await desk.libero([])).out).toContain('2 prompts  done  Hello')
     }
     await desk.libero(['delete', id, '--yes'])
     expect(readFileSync(kept, 'utf8')).not.toContain('Hello')

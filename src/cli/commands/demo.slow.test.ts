@@ -64,15 +64,6 @@ describe('libero demo', () => {
   })
 })
 
-test('what to try next is called as this program was', () => {
-  const lines = (env: Io['env'], own: string) => nextCommands({ env }, own).map(({ line }) => line)
-  expect(lines({}, 'file:///desk/libero/src/cli/demo/next-commands.ts')[1]).toBe('npm start -- sessions')
-  expect(lines({}, 'file:///lib/node_modules/libero/dist/cli/demo/next-commands.js')[1]).toBe('libero sessions')
-  expect(lines({ npm_command: 'exec' }, 'file:///x/node_modules/libero/dist/cli/demo/x.js')[1]).toBe(
-    'npx libero sessions',
-  )
-})
-
 /** Streams that nobody is at, and signals that a test sends. */
 function fakeIo(env: Io['env'] = process.env) {
   const texts = { stdout: '', stderr: '' }

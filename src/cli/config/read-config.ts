@@ -31,7 +31,7 @@ function readText(path: string, { links }: ReadingOptions): Promise<string | und
 }
 
 const problems: Readonly<Record<string, string>> = {
-  EACCES: 'you have no permission; `chmod u+r` it, or see whose it is with `ls -l`',
+  EACCES: 'you have no permission; `chmod u+r` it, or see with `ls -ld` whose it and its folder are',
   EPERM: 'you have no permission; `chmod u+r` it, or see whose it is with `ls -l`',
   EISDIR: 'it is a folder; remove it, or put the file in its place',
   ELOOP: 'it is a link; put the file itself there',

@@ -45,7 +45,7 @@ export async function runDemo(io: Io): Promise<number> {
   )
   const store = createSqliteStore({ path: join(project.folder, 'sessions.db') })
   try {
-    introduce(terminal, project)
+    introduce(terminal, screen, project)
     const session = await createSession({ store })
     agent = createDemoAgent(io, { project, terminal, screen, session })
     followEvents(agent, (event) => screen.show(event))
@@ -91,21 +91,13 @@ function createDemoAgent(io: Io, { project, terminal, screen, session }: Stage):
   })
 }
 
-function introduce({ line, paint }: Terminal, { root }: DemoProject): void {
-  line(
-    [
-      `${paint.bold('libero demo')}  a failing test in a throw-away project, fixed by a real agent`,
-      paint.dim('The model is the offline one: rules, not a language model, so no key and no network are needed.'),
-      paint.dim(
-        'Tools, permissions and the session in SQLite are the real ones. Reading and running the tests is allowed;',
-      ),
-      paint.dim('everything else is asked about, and the demo answers for you.'),
-      paint.dim(`Project: ${root}`),
-      '',
-      `${paint.cyan('you ›')} ${prompt}`,
-      '',
-    ].join('\n'),
+function introduce({ line, paint }: Terminal, screen: Screen, { root }: DemoProject): void {
+  line(`${paint.bold('libero demo')}  a failing test in a throw-away project, fixed by a real agent`)
+  screen.notice(
+    'The model is the offline one: rules, not a language model, so no key and no network are needed. Tools, permissions and the session in SQLite are the real ones. Reading and running the tests is allowed; everything else is asked about, and the demo answers for you.',
   )
+  screen.notice(`Project: ${root}`)
+  line(`\n${paint.cyan('you ›')} ${prompt}\n`)
 }
 
 interface Conclusion {

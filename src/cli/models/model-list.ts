@@ -70,7 +70,11 @@ async function defaultOf(
   return provider.meta.defaultModel
 }
 
-async function describe({ name, isFree }: KnownProvider, id: string, catalogue: Catalogue): Promise<ListedModel> {
+async function describe(
+  { name, isFree, isConfigured }: KnownProvider,
+  id: string,
+  catalogue: Catalogue,
+): Promise<ListedModel> {
   const [info, input, output] = await Promise.all([
     catalogue.modelInfo(name, id),
     // A thousand, since more of them may cost another price.
@@ -84,7 +88,8 @@ async function describe({ name, isFree }: KnownProvider, id: string, catalogue: 
     ...traitsOf(id),
     ...(input !== undefined && { inputPrice: perMillion(input) }),
     ...(output !== undefined && { outputPrice: perMillion(output) }),
-    ...(isFree && { inputPrice: 0, outputPrice: 0 }),
+    // That a configured one needs no key does not say that it costs nothing.
+    ...(isFree && !isConfigured && { inputPrice: 0, outputPrice: 0 }),
     ...(info?.deprecated && { isDeprecated: true as const }),
   }
 }

@@ -2,6 +2,7 @@ import { CliError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { programName } from '../program-name.ts'
 import type { RunEnding, Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
 import type { Attended } from './attend.ts'
@@ -27,7 +28,7 @@ export async function conclude(
   const { session, chosen } = opened
   const { name: provider, model } = chosen
   const ending = { provider, model, ...(stats && { stats }) }
-  screen.end(isTalk ? ending : withSession(ending, opened))
+  screen.end(isTalk ? ending : withSession(ending, opened, io))
   if (error !== undefined) {
     const { explainFailure } = await import('../explain-failure.ts')
     const explained = explainFailure(error, { env: io.env, provider, model })
@@ -43,5 +44,5 @@ export async function conclude(
 }
 
 /** How to go on is said once, when it is over. */
-export const withSession = (ending: RunEnding, { session }: OpenedAgent): RunEnding =>
-  session ? { ...ending, sessionId: session.id } : ending
+export const withSession = (ending: RunEnding, { session }: OpenedAgent, io: Io): RunEnding =>
+  session ? { ...ending, sessionId: session.id, program: programName(io) } : ending

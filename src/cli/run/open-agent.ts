@@ -12,9 +12,10 @@ import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { ToolDef } from '../../core/tool.ts'
 import { createAgent } from '../../create-agent.ts'
 import { createProcessContext } from '../../execution/process.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Preset } from '../../presets/preset.ts'
 import { build, plan } from '../../presets/profiles.ts'
-import { UsageError } from '../cli-error.ts'
+import { CliError, UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import { defaultTurns } from '../config/defaults.ts'
@@ -57,13 +58,13 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   const workspace = await openWorkspace(cwd, { io, ...(person && { person }) })
   const { config } = workspace.loaded
   const profile = values.profile ?? config.profile
-  const chosen = await chooseModel({ provider: values.provider, model: values.model }, config, io)
   const behavior = await behaviorOf(values, config, cwd)
   const execution = await executionOf(values, config, cwd)
   const preset = await presetOf(values.preset ?? profile ?? config.preset ?? 'build')
   const authority = await authorityOf(values, workspace, preset, options)
   const layers = await toolsInFiles(workspace, authority, io)
   const kept = values['no-session'] ? undefined : await keptSession(values, config, options)
+  const { chosen, notice } = await modelFor(values, kept?.session, config, io)
   const agent = createAgent({
     ...preset,
     provider: chosen.provider,
@@ -90,6 +91,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
         Object.values(preset.tools ?? {}).map(({ spec }) => spec.name),
       ),
       ...aboutProject(workspace, io),
+      ...(notice === undefined ? [] : [notice]),
       ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
     ],
     async close() {
@@ -98,6 +100,27 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
       await authority.close()
       await kept?.store.close?.()
     },
+  }
+}
+
+/** What flags say; else, in a session that goes on, the model it was on, if that is still to be had. */
+async function modelFor(
+  { provider, model }: RunValues,
+  session: Session | undefined,
+  config: Config,
+  io: Io,
+): Promise<{ readonly chosen: ChosenModel; readonly notice?: string }> {
+  const last = session?.turns.findLast(({ role }) => role === 'assistant')
+  const isOpen = provider === undefined && model === undefined
+  // Whoever has a key by now does not want to go on with rules.
+  if (!isOpen || last?.provider === undefined || last.model === undefined || last.provider === 'offline')
+    return { chosen: await chooseModel({ provider, model }, config, io) }
+  try {
+    return { chosen: await chooseModel({ provider: last.provider, model: last.model }, config, io) }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not to be had now: ${error.message}`
+    return { chosen: await chooseModel({}, config, io), notice }
   }
 }
 

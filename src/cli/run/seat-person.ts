@@ -1,11 +1,12 @@
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
-import { visibleText } from '../../platform/visible-text.ts'
+import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import { DialogClosed } from '../screen/dialogs/dialog.ts'
 import type { Keyboard } from '../screen/keyboard.ts'
 import { createPerson } from '../screen/person.ts'
 import { type ReadLineOptions, readLine } from '../screen/read-line.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
+import { placeOf } from '../sessions/place.ts'
 import { stateWords } from '../sessions/state-words.ts'
 import type { SessionSummary } from '../sessions/summary.ts'
 import { ago } from '../sessions/time-words.ts'
@@ -26,10 +27,12 @@ export function seatPerson(options: {
   readonly keyboard: Keyboard
   readonly screen: Screen
   readonly onInterrupt: () => void
+  /** Where the agent works: sessions of other folders are told apart. */
+  readonly cwd: string
   readonly suspend: () => Promise<void>
   readonly isForeground: () => boolean
 }): Seat {
-  const { terminal, keyboard } = options
+  const { terminal, keyboard, cwd } = options
   // Where the answer goes elsewhere, a pager for one, somebody else may want the keys.
   const held = terminal.isAnswerShown ? holdKeyboard(options) : undefined
   const interactor = createPerson({ ...options, ...(held && { screen: held.screen, isTyping: held.isTyping }) })
@@ -45,7 +48,7 @@ export function seatPerson(options: {
   return {
     interactor,
     ask: () => (held ? held.lend(ask) : ask('')),
-    pick: (sessions) => pickSession(interactor, sessions),
+    pick: (sessions) => pickSession(interactor, sessions, placeOf(cwd)),
     close() {
       held?.close()
       keyboard.close()
@@ -77,11 +80,19 @@ async function taskOf({ terminal, keyboard, ...options }: Asking): Promise<strin
   }
 }
 
-async function pickSession(person: Interactor, sessions: readonly SessionSummary[]): Promise<string | undefined> {
+async function pickSession(
+  person: Interactor,
+  sessions: readonly SessionSummary[],
+  here: string,
+): Promise<string | undefined> {
   const ask = await interactWith(person)
   const now = Date.now()
-  const options = sessions.map(({ id, title, updatedAt, state }) => {
-    const facts = [...(updatedAt === undefined ? [] : [ago(updatedAt, now)]), stateWords[state]]
+  const options = sessions.map(({ id, title, updatedAt, state, cwd }) => {
+    const facts = [
+      ...(updatedAt === undefined ? [] : [ago(updatedAt, now)]),
+      stateWords[state],
+      ...(cwd === undefined || cwd === here ? [] : [`in ${visibleName(cwd)}`]),
+    ]
     return `${id}  ${title} (${facts.join(', ')})`
   })
   const payload = { kind: 'Select', prompt: 'Which session?', options }

@@ -37,7 +37,7 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
     (text) => screen.notice(text),
   )
   try {
-    if (terminal.isLively) person = await personAt(io, terminal, screen, watching.interrupt)
+    if (terminal.isLively) person = await personAt({ io, cwd }, terminal, screen, watching.interrupt)
     opened = await openAgent(values, { io, cwd, ...(person && { person: person.interactor, pick: person.pick }) })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen } = opened
@@ -64,7 +64,7 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
       endsWith: () => watching.exitCode,
       isGoingOn: isGoingOn(values),
     })
-    if (hasRun) screen.end(withSession({ provider: chosen.name, model: chosen.model }, opened))
+    if (hasRun) screen.end(withSession({ provider: chosen.name, model: chosen.model }, opened, io))
     return exitCode
   } finally {
     screen.close()
@@ -106,11 +106,11 @@ const nameOf = ({ name, model }: ChosenModel): string => fullyVisible(name === m
 const withoutAnswer = (terminal: Terminal): Terminal =>
   Object.create(terminal, { answer: { value: () => {} }, isAnswerShown: { value: false } })
 
-async function personAt(io: Io, terminal: Terminal, screen: Screen, onInterrupt: () => void) {
+async function personAt({ io, cwd }: Place, terminal: Terminal, screen: Screen, onInterrupt: () => void) {
   const { openKeyboard } = await import('../screen/keyboard.ts')
   const keyboard = openKeyboard(io)
   if (!keyboard) return undefined
   const { seatPerson } = await import('./seat-person.ts')
   const { isForeground, suspend } = await import('./foreground.ts')
-  return seatPerson({ terminal, keyboard, screen, onInterrupt, isForeground, suspend })
+  return seatPerson({ terminal, keyboard, screen, onInterrupt, cwd, isForeground, suspend })
 }

@@ -57,10 +57,12 @@ function exitOf({ exitCode, signal }: Readonly<Record<string, unknown>>): string
 function problemOf(text: string, { isCommand }: { readonly isCommand: boolean }): string[] {
   const part = isCommand ? text.slice(-looked) : text.slice(0, looked)
   const lines = part.split('\n').filter((line) => line.trim() !== '')
-  if (isCommand && /^[[(].*\bexit\b.*[\])]$/.test(lines.at(-1)?.trim() ?? '')) lines.pop()
+  if (isCommand && exitLine.test(lines.at(-1)?.trim() ?? '')) lines.pop()
   const told = isCommand ? lines.slice(-lastLines) : lines.slice(0, 1)
   return told.map((line) => visibleName(line.trimEnd().replaceAll('\t', '  ').slice(0, 500)))
 }
+
+const exitLine = /^[[(].*\bexit\b.*[\])]$/
 
 /** Of a command that failed. */
 const lastLines = 4
@@ -70,15 +72,24 @@ function changes(diff: string): string {
   return `+${added} −${removed}`
 }
 
-function size(output: ToolOutput, text: string, { total, count, lines }: Readonly<Record<string, unknown>>): string {
+function size(output: ToolOutput, text: string, facts: Readonly<Record<string, unknown>>): string {
+  const { total, count, lines, exitCode } = facts
   const others = typeof output === 'string' ? 0 : output.filter(({ type }) => type !== 'text').length
   if (others > 0) return counted(others, 'file')
   if (isRecord(lines) && typeof lines.first === 'number' && typeof lines.last === 'number')
     return counted(Math.max(0, lines.last - lines.first + 1), 'line')
   if (typeof total === 'number') return counted(total, 'hit')
   if (typeof count === 'number') return counted(count, 'name')
-  const found = linesIn(text)
-  return found === 1 && text.trim().length <= 60 ? visibleName(text.trim()) : counted(found, 'line')
+  const said = typeof exitCode === 'number' ? withoutExit(text) : text
+  if (said.trim() === '') return 'done'
+  const found = linesIn(said)
+  return found === 1 && said.trim().length <= 60 ? visibleName(said.trim()) : counted(found, 'line')
+}
+
+/** What a command wrote, without the line about how it ended. */
+function withoutExit(text: string): string {
+  const at = text.trimEnd().lastIndexOf('\n') + 1
+  return exitLine.test(text.slice(at).trim()) ? text.slice(0, at) : text
 }
 
 function linesIn(text: string): number {

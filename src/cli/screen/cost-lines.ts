@@ -9,33 +9,35 @@ export interface RunEnding {
   readonly model: string
   readonly provider: string
   readonly sessionId?: string
+  /** How to call it again. Default `libero`. */
+  readonly program?: string
 }
 
 /** What a run took, and how to go on with it: `3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…`. */
-export function costLines({ stats, provider, sessionId }: RunEnding, columns: number): string[] {
+export function costLines({ stats, provider, sessionId, program = 'libero' }: RunEnding, columns: number): string[] {
   // Where no model was asked there is nothing to count.
   const facts = stats && stats.turns > 0 ? [[...factsOf(stats, provider)].join(' · ')] : []
-  if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; go on with: libero --continue`)
+  if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; go on with: ${program} --continue`)
   const line = facts.join(' · ')
   return textWidth(line) <= columns ? [line].filter((text) => text !== '') : facts
 }
 
 /** Why it ended where that is not plain: it was not done. */
-export function endingLine({ stats, sessionId }: RunEnding): string | undefined {
+export function endingLine({ stats, sessionId, program = 'libero' }: RunEnding): string | undefined {
   if (!stats) return undefined
   const { status, stopReason, turns } = stats
   if (status === 'aborted') return 'stopped before it was done'
-  if (status === 'suspended') return suspended(stopReason, sessionId)
+  if (status === 'suspended') return suspended(stopReason, sessionId, program)
   if (stopReason === 'max_turns')
-    return `stopped after ${counted(turns, 'turn')}, as told by --max-turns; it may not be done`
+    return `stopped after ${counted(turns, 'turn')}, the limit of --max-turns; it may not be done`
   if (stopReason === 'budget') return 'stopped because the budget is used up; it may not be done'
   return undefined
 }
 
-function suspended(reason: string, sessionId: string | undefined): string {
+function suspended(reason: string, sessionId: string | undefined, program: string): string {
   const why =
     reason === 'permission-required' ? 'somebody has to allow what it wants to do' : `it waits: ${visibleName(reason)}`
-  return sessionId === undefined ? why : `${why}; answer and go on with: libero --resume ${visibleName(sessionId)}`
+  return sessionId === undefined ? why : `${why}; answer and go on with: ${program} --resume ${visibleName(sessionId)}`
 }
 
 function* factsOf(

@@ -106,7 +106,7 @@ function table(
   const rows = sessions.map((one) => [
     visibleName(one.id),
     one.updatedAt === undefined ? '' : ago(one.updatedAt, now),
-    `${one.turns} ${one.turns === 1 ? 'turn' : 'turns'}`,
+    `${one.turns} ${one.turns === 1 ? 'prompt' : 'prompts'}`,
     stateWords[one.state],
     visibleName(one.title),
     ...(isAll ? [visibleName(one.cwd ?? '')] : []),

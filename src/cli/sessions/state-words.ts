@@ -9,6 +9,7 @@ export const stateWords: Readonly<Record<SessionState, string>> = {
   running: 'running elsewhere',
   open: 'interrupted',
   interrupted: 'interrupted',
+  limited: 'stopped by a limit',
   failed: 'failed',
   parked: 'parked',
 }

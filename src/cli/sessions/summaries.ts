@@ -14,7 +14,7 @@ interface Summaries {
 }
 
 /** Another number whenever a summary is made in another way. */
-const version = 2
+const version = 3
 
 /**
  * A log only ever grows, so what was said of one of the same length still holds. The file in the user's folder may be

@@ -30,6 +30,7 @@ export type SessionState =
   | 'open'
   | 'running'
   | 'interrupted'
+  | 'limited'
   | 'failed'
   | 'parked'
 
@@ -75,5 +76,6 @@ function stateOf(transcript: Transcript): SessionState {
   if (!last && transcript.turns.length === 0) return 'empty'
   if (last?.status === 'suspended') return 'waiting'
   if (last?.status === 'aborted' || last?.stop === 'crashed') return 'interrupted'
+  if (last?.stop === 'max_turns' || last?.stop === 'budget') return 'limited'
   return last?.status === 'error' ? 'failed' : 'done'
 }

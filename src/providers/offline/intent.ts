@@ -47,7 +47,7 @@ export const examples: Readonly<Partial<Record<Kind, string>>> = {
   changes: 'what changed',
   note: 'remember to update the changelog',
   notes: 'show the todo list',
-  fetch: 'fetch https://example.com',
+  fetch: 'fetch https://example.com/',
   summary: 'summarise what you did',
   help: 'what can you do',
 }
