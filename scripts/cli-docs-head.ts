@@ -51,6 +51,7 @@ An error is one sentence on stderr, with the next step.
 | \`~/.libero/credentials.json\` | keys and logins, for you alone; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
 | \`~/.libero/sessions.db\` | your sessions; see [sessions](sessions.md) |
+| \`~/.cache/libero\` | compiled code, so that the next start is faster; may be deleted |
 | \`.libero/\` in a project | its settings, tools and more; nothing of it is read before you trust it |
 
 With \`LIBERO_HOME\` all of your own files are in another folder.`
