@@ -20,6 +20,8 @@ test(
         'node_modules/vitest/vitest.mjs',
         'run',
         'test/stories',
+        '--no-isolate',
+        '--exclude=**/*.slow.test.ts',
         '--reporter=json',
         `--outputFile=${outputFile}`,
       ]

@@ -27,6 +27,13 @@ export const command = defineCommand({
       summary: 'Change a setting in your own config.json',
       words: '<key> <value>',
       about: ['A value is JSON or plain text. A list may be given as several words.'],
+      examples: [
+        {
+          line: 'libero config set model anthropic/claude-sonnet-4-5',
+          says: 'What to ask where nobody says otherwise',
+        },
+        { line: 'libero config set maxCost 2', says: 'No run may cost more than two dollars' },
+      ],
       run: async ({ words }, io) => (await import('../config/change.ts')).setSetting(words, io),
     }),
     defineCommand({

@@ -68,5 +68,12 @@ async function refuse(error: unknown): Promise<never> {
 export const command = defineCommand({
   name: 'policy',
   summary: 'Explain what would be decided about a command, or test rules',
+  about: [
+    'A file of rules is JSON: { "mode": "ask", "allow": ["shell:git status"], "ask": ["net"], "deny": [{ "rule": "shell:rm", "match": ["rm -rf x"], "notMatch": ["ls"] }] }. Your own are in ~/.libero/authority.json.',
+  ],
+  examples: [
+    { line: `libero policy explain -- 'ls; rm x'`, says: 'Which rule or mode would stop it' },
+    { line: 'libero policy test rules.json', says: 'Tries every match and notMatch in the file' },
+  ],
   commands: [explain, test],
 })

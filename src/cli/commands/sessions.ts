@@ -147,6 +147,11 @@ export const command = defineCommand({
   name: 'sessions',
   summary: 'List, show, resume, fork, export, import and delete sessions',
   about: ['A session is named by its id, or by a beginning of it that no other has.'],
+  examples: [
+    { line: 'libero sessions', says: 'Those of this folder, newest first' },
+    { line: 'libero sessions answer bafitu allow', says: 'Says yes to what a run that ended with 3 wanted to do' },
+    { line: 'libero sessions export bafitu -o talk.html', says: 'One page to send to somebody' },
+  ],
   commands: [list, show, resume, answer, fork, exportOne, importOne, remove],
   defaultCommand: 'list',
 })
