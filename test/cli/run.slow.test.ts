@@ -65,6 +65,12 @@ describe('libero "task"', () => {
     expect(service.requests.at(-1).model).toBe('mock-1')
   })
 
+  test('what has no effect is said', async () => {
+    const { code, err } = await open().libero(['--thinking', 'high', 'hi'])
+    expect(code).toBe(0)
+    expect(err).toContain('--thinking high has no effect with mock')
+  })
+
   test('--quiet prints the final answer only', async () => {
     const desk = open()
     desk.write('a', 'x')

@@ -24,6 +24,8 @@ export interface ChosenModel {
   readonly model: string
   /** Why this one, for a person: `ANTHROPIC_API_KEY is set`. */
   readonly why: string
+  /** From the settings: nobody knows more of it than what they say. */
+  readonly isConfigured?: true
 }
 
 /**
@@ -148,5 +150,11 @@ async function create(
   const provider = await known.create(options).catch((error) => {
     throw error instanceof TypeError ? new UsageError(error.message, { cause: error }) : error
   })
-  return { provider, name: known.name, model: wanted ?? provider.meta.defaultModel, why }
+  return {
+    provider,
+    name: known.name,
+    model: wanted ?? provider.meta.defaultModel,
+    why,
+    ...(known.isConfigured && { isConfigured: true as const }),
+  }
 }

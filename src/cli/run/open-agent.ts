@@ -92,6 +92,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
       ),
       ...aboutProject(workspace, io),
       ...(notice === undefined ? [] : [notice]),
+      ...aboutThinking(chosen, values.thinking ?? config.thinking),
       ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
     ],
     async close() {
@@ -122,6 +123,12 @@ async function modelFor(
     const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not to be had now: ${error.message}`
     return { chosen: await chooseModel({}, config, io), notice }
   }
+}
+
+/** How a service of somebody's own is asked to think nobody knows. */
+function aboutThinking({ name, isConfigured }: ChosenModel, thinking: ThinkingLevel | undefined): string[] {
+  if (!isConfigured || thinking === undefined || thinking === 'off') return []
+  return [`--thinking ${thinking} has no effect with ${fullyVisible(name)}: how it is asked to think is not known.`]
 }
 
 /** The user's home holds our own folder, and is no project for that. */
