@@ -51,12 +51,7 @@ export async function bundleInto(dist: string): Promise<void> {
     // Readers have the source; the types keep their comments.
     comments: false,
     codeSplitting: {
-      groups: [
-        { name: 'cli', test: cli },
-        { name: 'engine', test: engine },
-        { name: 'work', test: work },
-        { name: 'call', test: /\/src\/authority\/gate\.ts$/ }, // what the first call of a tool loads
-      ],
+      groups: chunks.map(([name, test]) => ({ name, test })),
       includeDependenciesRecursively: true,
     },
   })
@@ -94,17 +89,30 @@ export function inAscii(code: string): string {
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** What whoever loads the root needs in any case: one file instead of a hundred. */
-const engine =
-  /\/src\/core\/|\/sessions\/(session|memory-store|stores)\.ts|\/interop\/(anthropic|detect|fields|openai)\.ts|\/execution\/(process|sandbox)\.ts|\/tools\/(interaction|spawn)\.ts|\/presets\/(preset|standard)|\/providers\/(aliases|without-vision)/
-
-/** What every command needs, and those who only ask for help or the version must not load more than that for. */
-const cli =
-  /\/src\/(cli\/(cli-error|command|exit-codes|help|libero|parse)|core\/(nearest|version)|platform\/visible-text)\.ts$/
-
-/** What a run at a terminal imports when it comes to it, for the same reason: these, and what they import at once. */
-const work =
-  /\/src\/(cli\/run\/(work|open-agent|read-task|run-options)|authority\/(authority|trust\/(enter-project|trust-list))|presets\/profiles|execution\/process|sessions\/(sqlite-store|stored-session)|create-agent|auth\/credentials|extensions\/(read-tracking|summary-compaction)|providers\/(services\/openai-compat|wires\/openai-chat|exchange|catalogue)|platform\/http-node)\.ts$/
+/**
+ * What is loaded together is one file, because each file costs time at start: these modules, and what they import at once
+ * and no file above has. Whoever loads the root must not get a part of Node with it, nor whoever asks for the version
+ * anything else.
+ */
+const chunks: readonly (readonly [name: string, test: RegExp])[] = [
+  ['base', /\/src\/(core\/(nearest|version)|platform\/visible-text)\.ts$/],
+  ['cli', /\/src\/cli\/(cli-error|command|exit-codes|help|libero|parse)\.ts$/],
+  [
+    'engine',
+    /\/src\/(core\/|create-agent\.ts|sessions\/(session|memory-store|stores)\.ts|sessions\/interop\/(anthropic|detect|fields|openai)\.ts|execution\/(process|sandbox)\.ts|tools\/(interaction|spawn)\.ts|presets\/(preset|standard)|providers\/(aliases|without-vision))/,
+  ],
+  ['platform', /\/src\/platform\/(files|lock|digest|redact|source-files|canonical-json)\.ts$/],
+  [
+    'provider',
+    /\/src\/providers\/(services\/[a-z-]+|offline\/offline|catalogue|credential|retry|service|watchdog)\.ts$/,
+  ],
+  ['exchange', /\/src\/(providers\/(wires\/openai-chat|exchange|line)|platform\/http-node|auth\/credentials)\.ts$/],
+  ['store', /\/src\/sessions\/(sqlite-store|stored-session)\.ts$/],
+  ['toolset', /\/src\/(presets\/profiles|extensions\/(read-tracking|summary-compaction))\.ts$/],
+  ['authority', /\/src\/authority\/(authority|trust\/(enter-project|trust-list))\.ts$/],
+  ['call', /\/src\/authority\/gate\.ts$/], // what the first call of a tool loads
+  ['work', /\/src\/cli\/run\/work\.ts$/],
+]
 
 /** Each subpath of the package, and the command line, by where its code goes. */
 function entries(): Record<string, string> {

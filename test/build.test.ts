@@ -44,6 +44,8 @@ describe('the build', () => {
       import { isBuiltin, registerHooks } from 'node:module'
       const urls = []
       registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) })
+      const { getBuiltinModule } = process
+      process.getBuiltinModule = (name) => (urls.push(name), getBuiltinModule(name))
       await import('libero')
       console.log(urls.filter(isBuiltin).join(), urls.length <= 6 ? 'few' : urls.join())
     `
