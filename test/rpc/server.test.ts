@@ -144,7 +144,7 @@ describe('commands', () => {
   test('C022 clear empties the conversation before what is asked after it', async () => {
     const agent = agentOf({ steps: ['one', 'two'] })
     const frames = await converse(hostOf(agent), prompt('1'), { type: 'get_state', id: 's' })
-    expect(frames.find(({ id }) => id === 's')).toBeDefined()
+    expect(frames.find(({ id }) => id === 's')).toMatchObject({ type: 'response', success: true })
     const again = await converse(hostOf(agent), { type: 'clear', id: 'c' }, { type: 'get_state', id: 's' }, prompt('2'))
     expect(short(again).slice(0, 3)).toEqual(['clear c', 'get_state s', 'prompt 2'])
     expect(again[0]).toEqual({ type: 'response', command: 'clear', id: 'c', success: true })
