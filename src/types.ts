@@ -118,7 +118,8 @@ export type {
   TurnUsage,
 } from './core/turn.ts'
 export type { AgentStats, ChildRunStats, ModelTotals, TurnRange } from './core/usage.ts'
-export type { McpConnections, McpConnector, McpServerConfig } from './mcp/extension.ts'
+export type { McpServerConfig } from './mcp/config.ts'
+export type { McpConnections, McpConnector, McpServer } from './mcp/connections.ts'
 export type { AgentOptions, Preset } from './presets/preset.ts'
 export type { AnthropicMessage } from './sessions/interop/anthropic.ts'
 export type { OpenAIMessage } from './sessions/interop/openai.ts'

@@ -86,7 +86,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     session,
     handle: lineage?.run.handle,
     extensions: parts.borrowsExtensions ? [] : extensions,
-    host: { hooks, clock },
+    host: { hooks, clock, ...(parts.interact && { interact: parts.interact }), place: () => readiness.place() },
   })
   let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
   let latest: Run | undefined

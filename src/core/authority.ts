@@ -8,6 +8,8 @@ export interface ToolOrigin {
   readonly path?: string
   /** Of its code or definition; an approval does not outlive a change of it. */
   readonly digest?: string
+  /** It is not what it was when it was accepted; somebody has to look at it again. */
+  readonly isChanged?: boolean
   /** Where the tools come from whose name it took; people are told so. */
   readonly replaces?: readonly ToolOrigin['layer'][]
 }

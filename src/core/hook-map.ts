@@ -280,6 +280,16 @@ export interface HookContexts {
   }
   'mcp:connect': McpServer
   'mcp:error': McpServer & { readonly error: unknown }
+  /** A connection was lost; the next attempt comes after `delayMs`. */
+  'mcp:reconnect': McpServer & { readonly attempt: number; readonly delayMs: number; readonly reason: string }
+  /** What the server offers is another set of tools than before, by their names here. */
+  'mcp:tools:changed': McpServer & {
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    readonly changed: readonly string[]
+  }
+  /** What a server wants to have logged: its own words, for people, never for the model. */
+  'mcp:log': McpServer & { readonly level: string; readonly text: string }
   'mcp:auth:required': { readonly name: string }
   'mcp:auth:url': { readonly name: string; readonly url: string }
   'mcp:auth:success': { readonly name: string }
@@ -372,6 +382,9 @@ const names: Record<keyof HookContexts, true> = {
   'mcp:bootstrap:end': true,
   'mcp:connect': true,
   'mcp:error': true,
+  'mcp:reconnect': true,
+  'mcp:tools:changed': true,
+  'mcp:log': true,
   'mcp:auth:required': true,
   'mcp:auth:url': true,
   'mcp:auth:success': true,

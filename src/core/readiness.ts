@@ -61,6 +61,14 @@ export class Readiness {
     this.#warming.catch(() => {})
   }
 
+  /** Where tools run; made now if it is not there yet. */
+  async place(): Promise<{ execution: ExecutionContext; handle: ExecutionHandle } | undefined> {
+    const { execution } = this.#options
+    if (!execution) return undefined
+    this.handle ??= await this.#spawn(execution)
+    return { execution, handle: this.handle }
+  }
+
   async letGo(): Promise<void> {
     const { execution, extensions, handle: shared } = this.#options
     await Promise.allSettled(extensions.map(async (extension) => extension.dispose?.()))
@@ -75,8 +83,7 @@ export class Readiness {
     const needsOnlyTheLog = stop.stopped
     if (!needsOnlyTheLog) {
       await this.#leftover
-      const { execution } = this.#options
-      if (execution && !this.handle) this.handle = await this.#spawn(execution)
+      await this.place()
       if (!stop.stopped) await this.warmup()
       if (stop.stopped) return false
     }

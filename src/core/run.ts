@@ -109,4 +109,8 @@ export interface Extension {
 export interface ExtensionHost {
   readonly hooks: Hooks<HookContexts>
   readonly clock: Clock
+  /** Absent when nobody can be asked. */
+  readonly interact?: Interact
+  /** Where tools run, made ready if it is not yet; `undefined` where there is no such place. */
+  place?(): Promise<{ readonly execution: ExecutionContext; readonly handle: ExecutionHandle } | undefined>
 }

@@ -55,7 +55,7 @@ export interface ToolDef<Input = any> {
   /** Set by whoever loads tools from somewhere. Default: the host program gave it. */
   readonly origin?: ToolOrigin
   /** Where a proxied tool really lives. */
-  readonly mcp?: { readonly server: string; readonly tool: string }
+  readonly mcp?: { readonly server: string; readonly tool: string; readonly disclosure?: 'eager' | 'lazy' }
   /**
    * A further look at the mended input, before anybody is asked: refuse it, or say what it becomes. `undefined` leaves
    * it as it is. Must be quick, and must not touch anything outside.

@@ -1,28 +1,9 @@
 import type { Extension } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { checkTool } from '../core/toolbox.ts'
+import type { McpServerConfig } from './config.ts'
+import type { McpConnections, McpConnector } from './connections.ts'
 import { withMcpHooks } from './tool-hooks.ts'
-
-export interface McpServerConfig {
-  readonly name: string
-  readonly transport: 'stdio' | 'streamable-http' | 'sse'
-  readonly command?: string
-  readonly args?: readonly string[]
-  readonly env?: Readonly<Record<string, string>>
-  readonly url?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly bootstrapTimeout?: number
-  readonly disclosure?: 'eager' | 'lazy'
-  readonly auth?: 'oauth'
-}
-
-/** What a connector gives: the tools of all servers, and a way to let go of them. */
-export interface McpConnections {
-  readonly tools: Readonly<Record<string, ToolDef>>
-  close(): Promise<void>
-}
-
-export type McpConnector = (configs: readonly McpServerConfig[]) => Promise<McpConnections>
 
 /** The tools of MCP servers, connected once per agent, on first need. */
 export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnector): Extension {
@@ -30,8 +11,8 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
   let connections: McpConnections | undefined
   return {
     name: 'mcp',
-    async warmup() {
-      connecting ??= connect(configs)
+    async warmup(host) {
+      connecting ??= connect(configs, host)
       try {
         connections = await connecting
       } catch (error) {

@@ -1,1 +1,12 @@
-export type { McpConnections, McpConnector, McpServerConfig } from './extension.ts'
+export { checkMcpServers, type McpServerConfig } from './config.ts'
+export type {
+  McpConnections,
+  McpConnector,
+  McpPrompt,
+  McpPromptMessages,
+  McpResource,
+  McpResourceContent,
+  McpResourceTemplate,
+  McpServer,
+} from './connections.ts'
+export { createMemoryMcpMemory, type McpMemory, type RememberedServer } from './memory.ts'

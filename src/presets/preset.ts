@@ -6,7 +6,8 @@ import type { Provider } from '../core/provider.ts'
 import type { AgentHookMap, Extension } from '../core/run.ts'
 import type { Session } from '../core/store.ts'
 import type { ToolDef } from '../core/tool.ts'
-import type { McpConnector, McpServerConfig } from '../mcp/extension.ts'
+import type { McpServerConfig } from '../mcp/config.ts'
+import type { McpConnector } from '../mcp/connections.ts'
 
 /** What `createAgent` takes. Only `provider` is required. */
 export interface AgentOptions {

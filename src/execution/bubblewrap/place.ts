@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeF
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { atExit } from '../../platform/at-exit.ts'
 import { codeOf } from '../../platform/files.ts'
-import { atExit } from '../commands/at-exit.ts'
 import { isMarkOfDead, processMark } from '../commands/process-mark.ts'
 
 /** What belongs to one handle on this machine; nobody else may look into it. */

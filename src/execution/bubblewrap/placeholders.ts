@@ -3,8 +3,8 @@ import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../core/errors.ts'
+import { atExit } from '../../platform/at-exit.ts'
 import { codeOf } from '../../platform/files.ts'
-import { atExit } from '../commands/at-exit.ts'
 import { isMarkOfDead, processMark } from '../commands/process-mark.ts'
 
 /**

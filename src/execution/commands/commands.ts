@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
+import { endStrays } from '../../platform/strays.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
 import { runCommand } from './run-command.ts'
-import { endStrays } from './strays.ts'
 
 export interface CommandsOptions {
   /** Absolute. */

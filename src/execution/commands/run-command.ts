@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { atExit } from './at-exit.ts'
+import { atExit } from '../../platform/at-exit.ts'
+import { type Brand, endStrays, killStrays, processIds, send } from '../../platform/strays.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
 import { type StartedCommand, startCommand } from './start-command.ts'
-import { type Brand, endStrays, killStrays, processIds, send } from './strays.ts'
 
 export interface CommandRequest extends ExecOptions {
   readonly command: string

@@ -1,0 +1,105 @@
+import { show } from '../core/behavior.ts'
+import { isRecord } from '../core/is-record.ts'
+import { didYouMean } from '../core/nearest.ts'
+
+/** An MCP server, and how to reach it. */
+export interface McpServerConfig {
+  /** Letters, digits, `-` and `_`, at most 32. Its tools are called `mcp_{name}_{tool}`. */
+  readonly name: string
+  /** `sse` is the old HTTP transport, for servers that have no other. */
+  readonly transport: 'stdio' | 'streamable-http' | 'sse'
+  /** stdio: the program. It is run as it is, without a shell. */
+  readonly command?: string
+  readonly args?: readonly string[]
+  /** All it gets beside a minimal base: keys of this process are not passed on. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Default: the working directory of this process. */
+  readonly cwd?: string
+  readonly url?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Milliseconds until it has to be connected and to have told its tools. Default 10,000. */
+  readonly bootstrapTimeout?: number
+  /** Milliseconds that a call may be silent; progress begins them anew. Default 30,000. */
+  readonly callTimeout?: number
+  /** Milliseconds that a call may take in all, whatever progress it reports. Default 600,000. */
+  readonly longestCall?: number
+  /** Overrides `behavior.toolDisclosure` for the tools of this server. */
+  readonly disclosure?: 'eager' | 'lazy'
+  readonly auth?: 'oauth'
+  /** Tools, by the server's own names, that may be called again when nobody knows whether a call arrived. What the server says of them does not count. */
+  readonly repeatable?: readonly string[]
+}
+
+export const defaultBootstrapTimeout = 10_000
+export const defaultCallTimeout = 30_000
+export const defaultLongestCall = 600_000
+
+/** Throws on a server that cannot be meant, with the value and what would be right. */
+export function checkMcpServers(configs: readonly unknown[], where = 'mcpServers'): void {
+  const seen = new Set<string>()
+  for (const [i, config] of configs.entries()) {
+    checkServer(config, `${where}[${i}]`)
+    if (seen.has(config.name))
+      throw new TypeError(`${where} has two servers named "${config.name}"; rename one of them`)
+    seen.add(config.name)
+  }
+}
+
+function checkServer(config: unknown, where: string): asserts config is McpServerConfig {
+  if (!isRecord(config)) throw new TypeError(`${where} must be an object such as ${example}, got ${show(config)}`)
+  for (const [field, value] of Object.entries(config)) {
+    if (!Object.hasOwn(fields, field))
+      throw new TypeError(`${where}.${field} does not exist${didYouMean(field, Object.keys(fields))}`)
+    const [isRight, wanted] = fields[field as keyof McpServerConfig]
+    // A header or a variable may be a secret: only its kind is told.
+    const got = field === 'env' || field === 'headers' ? '' : `, got ${show(value)}`
+    if (value !== undefined && !isRight(value)) throw new TypeError(`${where}.${field} must be ${wanted}${got}`)
+  }
+  for (const field of ['name', 'transport', ...needs(config)])
+    if (config[field] === undefined) throw new TypeError(`${where} has no ${field}; write it as in ${example}`)
+  const foreign = (config.transport === 'stdio' ? ofHttp : ofStdio).find((field) => config[field] !== undefined)
+  if (foreign !== undefined)
+    throw new TypeError(`${where}.${foreign} means nothing with the transport ${show(config.transport)}; leave it out`)
+}
+
+const needs = ({ transport }: Record<string, unknown>): string[] => [transport === 'stdio' ? 'command' : 'url']
+const ofHttp = ['url', 'headers', 'auth']
+const ofStdio = ['command', 'args', 'env', 'cwd']
+const example = '{ "name": "files", "transport": "stdio", "command": "my-server" }'
+
+type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && !value.includes('\0')
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\0'))
+const isTextRecord = (value: unknown): boolean =>
+  isRecord(value) && Object.values(value).every((one) => typeof one === 'string' && !one.includes('\0'))
+const isWebAddress = (value: unknown): boolean => isText(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? '')
+const milliseconds: Rule = [
+  (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) <= 2_147_483_647,
+  'a whole number of milliseconds',
+]
+const oneOf = (...words: string[]): Rule => [
+  (value) => words.includes(value as string),
+  words.map((word) => `"${word}"`).join(' or '),
+]
+
+const fields: Record<keyof McpServerConfig, Rule> = {
+  name: [
+    (value) => typeof value === 'string' && /^[A-Za-z0-9_-]{1,32}$/.test(value),
+    'a name of letters, digits, "-" and "_", at most 32',
+  ],
+  transport: oneOf('stdio', 'streamable-http', 'sse'),
+  command: [isText, 'the name or path of a program'],
+  args: [isTexts, 'a list of texts'],
+  env: [isTextRecord, 'a record of texts'],
+  cwd: [isText, 'the path of a folder'],
+  url: [isWebAddress, 'an address that begins with http:// or https://'],
+  headers: [isTextRecord, 'a record of texts'],
+  bootstrapTimeout: milliseconds,
+  callTimeout: milliseconds,
+  longestCall: milliseconds,
+  disclosure: oneOf('eager', 'lazy'),
+  auth: oneOf('oauth'),
+  repeatable: [isTexts, 'a list of tool names'],
+}

@@ -1,0 +1,76 @@
+import type { ExtensionHost } from '../core/run.ts'
+import type { ToolDef } from '../core/tool.ts'
+import type { McpServerConfig } from './config.ts'
+
+/** What a connector gives: the tools of all servers, and a way to let go of them. */
+export interface McpConnections {
+  /** Those there are now. Another object whenever it is another set. */
+  readonly tools: Readonly<Record<string, ToolDef>>
+  readonly servers?: readonly McpServer[]
+  close(): Promise<void>
+}
+
+/** Makes the connections. One server that fails must not fail the others. */
+export type McpConnector = (configs: readonly McpServerConfig[], host: ExtensionHost) => Promise<McpConnections>
+
+/** A server as a host program sees it. */
+export interface McpServer {
+  readonly name: string
+  readonly transport: McpServerConfig['transport']
+  /** `waiting` tries again after a pause; `needs-login` waits for `loginMcpServer`; `disabled` was given up. */
+  readonly state: 'connecting' | 'ready' | 'waiting' | 'needs-login' | 'disabled' | 'closed'
+  /** Why it is not ready. */
+  readonly problem?: string
+  /** What was agreed on, such as `2026-07-28`. */
+  readonly protocolVersion?: string
+  /** The server's own words. They are not put into the system prompt: whoever shows them to a model trusts them. */
+  readonly instructions?: string
+  /** The end of what it wrote to stderr. */
+  readonly stderr?: string
+  readonly toolNames: readonly string[]
+  /** What it asked us to leave out, and why; for people. */
+  readonly notes: readonly string[]
+  listPrompts(): Promise<readonly McpPrompt[]>
+  getPrompt(name: string, args?: Readonly<Record<string, string>>): Promise<McpPromptMessages>
+  listResources(): Promise<readonly McpResource[]>
+  listResourceTemplates(): Promise<readonly McpResourceTemplate[]>
+  readResource(uri: string): Promise<readonly McpResourceContent[]>
+}
+
+export interface McpPrompt {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly arguments?: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[]
+}
+
+/** `content` blocks are as the server sent them. */
+export interface McpPromptMessages {
+  readonly description?: string
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[]
+}
+
+export interface McpResource {
+  readonly uri: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+  readonly size?: number
+}
+
+export interface McpResourceTemplate {
+  readonly uriTemplate: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+}
+
+/** Either `text` or `blob` (base64). */
+export interface McpResourceContent {
+  readonly uri: string
+  readonly mimeType?: string
+  readonly text?: string
+  readonly blob?: string
+}
