@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { authority } from './authority.ts'
 import { cli } from './cli.ts'
+import { disclosure } from './disclosure.ts'
 import { loop } from './loop.ts'
 import type { Result } from './measure.ts'
 import { search } from './search.ts'
@@ -16,6 +17,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   search: { goals: 10, run: search },
   sessions: { goals: 13, run: sessions },
   authority: { goals: 8, run: authority },
+  disclosure: { goals: 2, run: disclosure },
   cli: { goals: 3, run: cli },
 }
 

@@ -7,25 +7,48 @@ import { didYouMean } from './core/nearest.ts'
 import type { Extension } from './core/run.ts'
 import { isRunOption } from './core/run-options.ts'
 import { createProcessContext } from './execution/process.ts'
-import type { McpServerConfig } from './mcp/config.ts'
-import type { McpConnector } from './mcp/connections.ts'
+import { checkMcpServers } from './mcp/config.ts'
+import type { McpConnector, McpServer } from './mcp/connections.ts'
+import type { McpExtension } from './mcp/extension.ts'
 import type { AgentOptions, Preset } from './presets/preset.ts'
 import { standardExtensions } from './presets/standard.ts'
 import { withAliases } from './providers/aliases.ts'
 import { withoutVision } from './providers/without-vision.ts'
+import { checkSkillsConfig } from './skills/check-config.ts'
+import { type LateSkills, lateSkills, type SkillActions, withSkills } from './skills/late-skills.ts'
 
-/** Puts an agent together. Synchronous: nothing is connected or started before it is needed. */
-export function createAgent(options: AgentOptions): Agent {
-  checkOptions(options)
-  const authority = options.authority && lateAuthority(options.authority)
-  return assembleAgent({ ...partsOf(options, authority), ...(options.eager !== undefined && { eager: options.eager }) })
+/** The handle that `createAgent` gives. */
+export interface LiberoAgent extends Agent, SkillActions {
+  /** The MCP servers, connected or not, with their prompts and resources. Warms the agent up if nobody has. */
+  mcpServers(): Promise<readonly McpServer[]>
 }
 
-function partsOf(options: AgentOptions, authority: LateAuthority | undefined): AgentParts {
+/** Puts an agent together. Synchronous: nothing is connected or started before it is needed. */
+export function createAgent(options: AgentOptions): LiberoAgent {
+  checkOptions(options)
+  const authority = options.authority && lateAuthority(options.authority)
+  const mcp = lateMcp(options)
+  const skills = options.skills && lateSkills(options.skills)
+  const { eager } = options
+  const agent = assembleAgent({ ...partsOf(options, authority, skills, mcp), ...(eager !== undefined && { eager }) })
+  return Object.assign(withSkills(agent, skills), {
+    async mcpServers() {
+      await agent.warmup()
+      return (await mcp?.servers()) ?? []
+    },
+  })
+}
+
+function partsOf(
+  options: AgentOptions,
+  authority: LateAuthority | undefined,
+  skills: LateSkills | undefined,
+  mcp: LateMcp | undefined = lateMcp(options),
+): AgentParts {
   const {
     toolAliases = {},
-    mcpServers = [],
-    mcpConnector,
+    mcpServers: ____,
+    mcpConnector: _____,
     extensions = [],
     skills: __,
     authority: ___,
@@ -41,28 +64,41 @@ function partsOf(options: AgentOptions, authority: LateAuthority | undefined): A
     // The framework's own come last, and so have the last word at a gate; but nobody comes between a call and the authority.
     extensions: [
       ...(authority ? [authority.extension] : []),
-      ...(mcpServers.length > 0 ? [mcp(mcpServers, mcpConnector!)] : []),
+      ...(mcp ? [mcp.extension] : []),
       ...extensions,
+      ...(skills ? [skills.extension] : []),
       ...standardExtensions(),
     ],
-    childParts: (preset) => childParts(options, preset, authority),
+    childParts: (preset) => childParts(options, preset, authority, skills),
   }
 }
 
 /** Loaded at warmup, by the agents that have servers. */
-function mcp(servers: readonly McpServerConfig[], connector: McpConnector): Extension {
-  let loading: Promise<Extension> | undefined
-  const load = (): Promise<Extension> => {
-    loading ??= import('./mcp/extension.ts').then(({ mcpTools }) => mcpTools(servers, connector))
+interface LateMcp {
+  readonly extension: Extension
+  servers(): Promise<readonly McpServer[]>
+}
+
+function lateMcp({ mcpServers = [], mcpConnector = connectLate }: AgentOptions): LateMcp | undefined {
+  if (mcpServers.length === 0) return undefined
+  let loading: Promise<McpExtension> | undefined
+  const load = (): Promise<McpExtension> => {
+    loading ??= import('./mcp/extension.ts').then(({ mcpTools }) => mcpTools(mcpServers, mcpConnector))
     return loading
   }
   return {
-    name: 'mcp',
-    warmup: async (host) => (await load()).warmup?.(host),
-    start: async (run, hooks) => (await load()).start?.(run, hooks),
-    dispose: async () => (await loading)?.dispose?.(),
+    servers: async () => (await load()).servers,
+    extension: {
+      name: 'mcp',
+      warmup: async (host) => (await load()).warmup?.(host),
+      start: async (run, hooks) => (await load()).start?.(run, hooks),
+      dispose: async () => (await loading)?.dispose?.(),
+    },
   }
 }
+
+const connectLate: McpConnector = async (configs, host) =>
+  (await import('./mcp/connect.ts')).connectMcpServers(configs, host)
 
 /** An authority that is loaded by the first run. */
 interface LateAuthority {
@@ -109,15 +145,23 @@ function lent(authority: LateAuthority | undefined, above: LateAuthority | undef
 }
 
 /** A child differs from its parent in what its preset says; only what has to is built anew. */
-function childParts(options: AgentOptions, preset: ChildPreset, above: LateAuthority | undefined): Partial<AgentParts> {
+function childParts(
+  options: AgentOptions,
+  preset: ChildPreset,
+  above: LateAuthority | undefined,
+  skillsAbove: LateSkills | undefined,
+): Partial<AgentParts> {
   const own = preset as Preset
   const merged: AgentOptions = { ...options, ...own }
   checkOptions(merged)
   const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
   const authority = lent(narrowed(above, own.authority), above)
-  const { provider, extensions, childParts, interact } = partsOf({ ...merged, extensions: inherited }, authority)
+  // Never none where there were some: the skills of a parent bind its children.
+  const skills = own.skills ? lateSkills(own.skills) : skillsAbove && lentSkills(skillsAbove)
+  const parts = partsOf({ ...merged, extensions: inherited }, authority, skills)
+  const { provider, extensions, childParts, interact } = parts
   const { name, system, tools, behavior, hooks } = own
-  const needsOwn = own.mcpServers !== undefined || own.extensions !== undefined || own.authority !== undefined
+  const needsOwn = ownParts.some((part) => own[part] !== undefined)
   return {
     provider,
     ...(childParts && { childParts }),
@@ -130,6 +174,11 @@ function childParts(options: AgentOptions, preset: ChildPreset, above: LateAutho
     ...(hooks && { hooks }),
   }
 }
+
+/** What a child cannot have of its own without a list of extensions of its own. */
+const ownParts = ['mcpServers', 'extensions', 'authority', 'skills'] as const
+
+const lentSkills = (skills: LateSkills): LateSkills => ({ ...skills, extension: borrowed(skills.extension) })
 
 /** The parent's own: it warms up and disposes of them itself. */
 function borrowed(extension: Extension): Extension {
@@ -190,9 +239,8 @@ function checkOptions(options: unknown): asserts options is AgentOptions {
       throw new TypeError(
         `extensions[${i}] must be an Extension with a name, got ${show(extension)}; if it is a function, call it`,
       )
-  if (Object.keys(skills).length > 0) throw new TypeError('skills are not part of this version; leave the option out')
-  if (mcpServers.length > 0 && !mcpConnector)
-    throw new TypeError('mcpServers need an mcpConnector: this version has no MCP client of its own')
+  checkSkillsConfig(skills)
+  if (!mcpConnector) checkMcpServers(mcpServers) // a connector of one's own may know other servers
   checkBehavior(behavior, 'behavior')
 }
 

@@ -1,4 +1,3 @@
-export type { Agent } from './core/agent.ts'
 export type { Behavior, Limits, ToolBudget } from './core/behavior.ts'
 export {
   AgentAbortedError,
@@ -21,7 +20,7 @@ export { type ValidationResult, validateToolArgs } from './core/tool-input.ts'
 export { toolOutputByteLength, toolResultToText } from './core/tool-output.ts'
 export type { PromptPart, SessionContentBlock, SessionTurn, ToolResultContent, TurnUsage } from './core/turn.ts'
 export { type AgentStats, flattenTurns, statsByModel } from './core/usage.ts'
-export { createAgent } from './create-agent.ts'
+export { createAgent, type LiberoAgent as Agent } from './create-agent.ts'
 export { createProcessContext, type ProcessContextOptions } from './execution/process.ts'
 export { createSandboxContext, type SandboxProvider } from './execution/sandbox.ts'
 export { type AgentOptions, composePresets, definePreset, type Preset } from './presets/preset.ts'

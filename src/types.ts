@@ -1,5 +1,5 @@
 /** Every public type of the engine in one place, for code that only needs to name them. */
-export type { Agent, AgentParts } from './core/agent.ts'
+export type { AgentParts } from './core/agent.ts'
 export type {
   AuditRecord,
   AuditSink,
@@ -118,6 +118,7 @@ export type {
   TurnUsage,
 } from './core/turn.ts'
 export type { AgentStats, ChildRunStats, ModelTotals, TurnRange } from './core/usage.ts'
+export type { LiberoAgent as Agent } from './create-agent.ts'
 export type { McpServerConfig } from './mcp/config.ts'
 export type { McpConnections, McpConnector, McpServer } from './mcp/connections.ts'
 export type { AgentOptions, Preset } from './presets/preset.ts'

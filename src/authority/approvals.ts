@@ -8,6 +8,7 @@ import { digestOfJson } from '../platform/canonical-json.ts'
 import { type Answer, type AskedAbout, askPerson, denialBy, isGenuine, type Question } from './ask-person.ts'
 import type { AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
+import { identityOf } from './grants/grant.ts'
 import { type ApprovePayload, approvePayload, batchPayload } from './interaction/consent.ts'
 import { permissionRequired } from './interaction/headless.ts'
 import type { JudgedCall } from './judged-call.ts'
@@ -134,7 +135,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     const { scope, expiresAt } = answer
     const files = boundFiles(call)
     const grant = {
-      ...{ tool, key, origin, scope, grantedBy: by },
+      ...{ tool, key, origin: identityOf(origin), scope, grantedBy: by },
       ...(scope === 'session' && { sessionId }),
       ...(scope === 'project' && { project: workspace.root }),
       ...(expiresAt !== undefined && { expiresAt }),

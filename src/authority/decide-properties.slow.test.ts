@@ -56,6 +56,22 @@ const calls = fc.oneof(
     .map(({ tool, ...rest }) => judged(tool, rest)),
 )
 
+const changedCalls = fc
+  .record({
+    effects: fc.array(facts, { maxLength: 2 }),
+    key: fc.constantFrom('.', 'x'),
+    origin: fc.record(
+      {
+        layer: fc.constantFrom('mcp' as const, 'project' as const, 'global' as const),
+        path: fc.constant('a'),
+        digest: fc.constant('new'),
+        isChanged: fc.constant(true),
+      },
+      { requiredKeys: ['layer', 'isChanged'] },
+    ),
+  })
+  .map(({ effects, ...rest }) => judged('other', { ...rest, effects: [{ effect: 'mcp:a.b' }, ...effects] }))
+
 const entries = fc.constantFrom(
   ...[
     'shell',
@@ -106,6 +122,7 @@ const around = fc.record(
     stage: fc.constantFrom<NonNullable<DecisionContext['stage']>>(
       ...[
         { verdict: 'envelope' } as const,
+        { verdict: 'token' } as const,
         { verdict: 'defer' } as const,
         { verdict: 'deny', code: 'c', why: 'w' } as const,
       ],
@@ -164,5 +181,31 @@ test('nothing is allowed that a deny rule of any layer names', () => {
       expect(decide(call, context)).toMatchObject({ verdict: 'deny', by: 'deny-rule' })
     }),
     { numRuns: 300 },
+  )
+})
+
+test('PI-02 no setting lets a changed tool pass silently; only an approval of what it became does', () => {
+  fc.assert(
+    fc.property(changedCalls, layers, around, (call, own, { grant, ...rest }) => {
+      const unapproved = underLayers(own, rest)
+      expect(decide(call, unapproved).verdict).not.toBe('allow')
+      expect(decide(call, { ...unapproved, floor: 'deny' }).verdict).toBe('deny')
+      const { verdict, by } = decide(call, { ...unapproved, ...(grant && { grant }) })
+      if (verdict !== 'allow') return
+      expect(by).toBe('grant')
+      expect(call.origin.digest).toBe('new')
+    }),
+    runs,
+  )
+})
+
+test('PI-02 that a tool changed never loosens anything', () => {
+  fc.assert(
+    fc.property(changedCalls, layers, around, (call, own, rest) => {
+      const context = underLayers(own, rest)
+      const before = { ...call, origin: { ...call.origin, isChanged: false } }
+      expect(looseOf(call, context)).toBeLessThanOrEqual(looseOf(before, context))
+    }),
+    runs,
   )
 })

@@ -270,6 +270,62 @@ describe('the floor', () => {
   })
 })
 
+describe('PI-02 a changed definition is asked about again in every mode', () => {
+  const changed = (more: Partial<JudgedCall['origin']> = {}): JudgedCall =>
+    judged('mcp_github_search', {
+      origin: { layer: 'mcp', path: 'github', digest: 'new', isChanged: true, ...more },
+      effects: [{ effect: 'mcp:github.search' }],
+    })
+  const wide: AuthoritySettings = {
+    allow: ['mcp:*', 'mcp_github_search'],
+    tools: { mcp_github_search: { mode: 'auto' } },
+  }
+  const allowlist: AuthoritySettings = { mode: 'allowlist', allowlist: ['mcp:github.*'] }
+
+  test.each<[string, DecisionContext, string, string]>([
+    ['an allow rule and auto', under(wide), 'ask floor', 'deny floor'],
+    ['yolo', under({ mode: 'yolo' }), 'ask floor', 'deny floor'],
+    ['yolo and all of them', under({ ...wide, mode: 'yolo' }), 'ask floor', 'deny floor'],
+    ['the allowlist', under(allowlist), 'ask floor', 'deny floor'],
+    ['a pattern', under({}, { patterns: { allow: 'x' } }), 'ask floor', 'deny floor'],
+    ['a stage', under({}, { stage: { verdict: 'envelope' } }), 'ask floor', 'deny floor'],
+    ['a token of a stage', under({}, { stage: { verdict: 'token' } }), 'ask floor', 'deny floor'],
+    ['what would be asked anyway', under({ ask: ['mcp:*'] }), 'ask floor', 'deny floor'],
+    ['what a stage leaves to a person', under({}, { stage: { verdict: 'defer' } }), 'ask floor', 'deny floor'],
+    ['a deny rule', under({ ...wide, deny: ['mcp:github.*'] }), 'deny deny-rule', 'deny deny-rule'],
+    ['plan', under({ ...wide, mode: 'plan' }), 'deny plan', 'deny plan'],
+    ['an approval of this definition', under({}, { grant }), 'allow grant', 'allow grant'],
+    ['the same in yolo', under({ mode: 'yolo' }, { grant }), 'allow grant', 'allow grant'],
+    ['the same in a stage', under({}, { grant, stage: { verdict: 'envelope' } }), 'allow grant', 'allow grant'],
+    ['the same where a rule denies', under({ deny: ['mcp:*'] }, { grant }), 'deny deny-rule', 'deny deny-rule'],
+  ])('%s', (_, context, asked, unasked) => {
+    expect(shown(changed(), context)).toBe(asked)
+    expect(shown(changed(), { ...context, floor: 'deny' })).toBe(unasked)
+  })
+
+  test('an approval answers for the definition, not for what a stage leaves to a person', () => {
+    const context = under({}, { grant, stage: { verdict: 'defer' } })
+    expect(shown(changed(), context)).toBe('ask sm-grant-token')
+  })
+
+  test('without a digest no approval can be meant for it', () => {
+    const { digest: _, ...origin } = changed().origin
+    expect(shown({ ...changed(), origin }, under({ mode: 'yolo' }, { grant }))).toBe('ask floor')
+  })
+
+  test('it says so, and denies with a code where nobody can be asked', () => {
+    expect(decide(changed(), under({ mode: 'yolo' })).why).toContain('the server changed what this tool says')
+    expect(decide(changed(), under({ mode: 'yolo' }, { floor: 'deny' }))).toMatchObject({ code: 'ApprovalDenied' })
+    expect(shown(changed({ isChanged: false }), under({ mode: 'yolo' }))).toBe('allow mode-gate')
+  })
+})
+
+test('what a stage leaves to a person stands on the floor too', () => {
+  const stage = { verdict: 'defer' } as const
+  expect(shown(fileCall('fs.write', '.git/config'), under({}, { stage, floor: 'deny' }))).toBe('deny floor')
+  expect(shown(write, under({}, { stage, floor: 'deny' }))).toBe('ask sm-grant-token')
+})
+
 test('a decision says which rules decided, who wrote them, and why', () => {
   const context = underLayers({
     global: { deny: [{ rule: 'net', why: 'we are offline' }] },

@@ -36,8 +36,9 @@ export type StageVerdict =
 export function decide(call: JudgedCall, context: DecisionContext): Decision {
   if (!call.gated) return allow('ungated', 'the tool needs no permission')
   const decision = denied(call, context) ?? staged(call, context)
-  if (decision && decision.verdict !== 'allow') return decision
-  const found = asked(call, context) ?? decision ?? permitted(call, context) ?? gated(call, context)
+  if (decision?.verdict === 'deny') return decision
+  const deferred = decision?.verdict === 'ask' ? decision : undefined
+  const found = deferred ?? asked(call, context) ?? decision ?? permitted(call, context) ?? gated(call, context)
   return floorOf(call, context, found) ?? found
 }
 

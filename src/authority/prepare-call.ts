@@ -57,12 +57,13 @@ export async function prepareCall(
   return Object.freeze({
     tool: name,
     origin,
-    // A tool that its own project or server calls harmless is not.
-    gated: tool.gated !== false || isForeign(origin),
+    // A tool that its own project or server calls harmless is not, nor is one that is not what it was.
+    gated: tool.gated !== false || isForeign(origin) || origin.isChanged === true,
     input,
     key,
     effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
     ...(shell && { shell }),
+    ...(origin.isChanged && { says: tool.spec.description }),
     digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.place?.execution.type ?? '' }),
   })
 }

@@ -154,6 +154,14 @@ const isLimits = (value: unknown): boolean =>
     return isKnown && typeof limit === 'number' && limit >= 0
   })
 
+const isToolSearch = (value: unknown): boolean =>
+  isRecord(value) &&
+  Object.entries(value).every(([name, setting]) => {
+    if (setting === undefined) return true
+    if (name === 'tool') return typeof setting === 'boolean'
+    return name === 'limit' && Number.isInteger(setting) && (setting as number) >= 1
+  })
+
 const fields: Record<keyof Behavior, Rule> = {
   maxTurns: atLeast(1),
   maxTokens: atLeast(1),
@@ -178,7 +186,7 @@ const fields: Record<keyof Behavior, Rule> = {
   compactThreshold: atLeast(0),
   compactKeepTurns: atLeast(0),
   toolDisclosure: oneOf('eager', 'lazy'),
-  toolSearch: [isRecord, 'an object { tool?, limit? }'],
+  toolSearch: [isToolSearch, 'an object { tool?: true or false, limit?: whole number of at least 1 }'],
   persistThreshold: atLeast(0),
   persistDir: [(value) => typeof value === 'string' && value !== '', 'the path of a folder'],
   persistExcludeTools: [

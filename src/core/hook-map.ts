@@ -82,6 +82,21 @@ interface McpServer {
   readonly transport: string
 }
 
+interface SkillOfHook {
+  readonly name: string
+  readonly description: string
+  readonly source: string
+  /** Absent where it was written by the program. */
+  readonly folder?: string
+}
+
+interface SkillProblemOfHook {
+  readonly path: string
+  readonly problem: string
+  /** It was not loaded for it. */
+  readonly isSkipped: boolean
+}
+
 /** Every moment, in firing order. `readonly` fields are not read back; the others are the question that is asked. */
 export interface HookContexts {
   // A run begins
@@ -294,10 +309,11 @@ export interface HookContexts {
   'mcp:auth:url': { readonly name: string; readonly url: string }
   'mcp:auth:success': { readonly name: string }
   'mcp:auth:error': { readonly name: string; readonly error: unknown }
-  'skills:resolve': { readonly skills: readonly unknown[] }
+  'skills:resolve': { readonly skills: readonly SkillOfHook[]; readonly problems: readonly SkillProblemOfHook[] }
+  /** What the model is told of the skills there are; left empty, it is told of none. */
   'skills:catalog': { catalog: string }
-  'skills:activate': { readonly skill: unknown; readonly via: 'model' | 'explicit' | 'resume' }
-  'skills:deactivate': { readonly skill: unknown; readonly reason: 'run-end' | 'explicit' | 'reset' }
+  'skills:activate': { readonly skill: SkillOfHook; readonly via: 'model' | 'explicit' | 'resume' }
+  'skills:deactivate': { readonly skill: SkillOfHook; readonly reason: 'run-end' | 'explicit' | 'reset' }
 
   /** A handler of another hook failed. Without a handler here it goes to the console. */
   'hook:error': { readonly hook: string; readonly error: unknown }

@@ -20,13 +20,13 @@ export interface McpServer {
   /** `waiting` tries again after a pause; `needs-login` waits for `loginMcpServer`; `disabled` was given up. */
   readonly state: 'connecting' | 'ready' | 'waiting' | 'needs-login' | 'disabled' | 'closed'
   /** Why it is not ready. */
-  readonly problem?: string
+  readonly problem?: string | undefined
   /** What was agreed on, such as `2026-07-28`. */
-  readonly protocolVersion?: string
+  readonly protocolVersion?: string | undefined
   /** The server's own words. They are not put into the system prompt: whoever shows them to a model trusts them. */
-  readonly instructions?: string
+  readonly instructions?: string | undefined
   /** The end of what it wrote to stderr. */
-  readonly stderr?: string
+  readonly stderr?: string | undefined
   readonly toolNames: readonly string[]
   /** What it asked us to leave out, and why; for people. */
   readonly notes: readonly string[]
@@ -39,38 +39,44 @@ export interface McpServer {
 
 export interface McpPrompt {
   readonly name: string
-  readonly title?: string
-  readonly description?: string
-  readonly arguments?: readonly { readonly name: string; readonly description?: string; readonly required?: boolean }[]
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly arguments?: readonly McpPromptArgument[] | undefined
+}
+
+export interface McpPromptArgument {
+  readonly name: string
+  readonly description?: string | undefined
+  readonly required?: boolean | undefined
 }
 
 /** `content` blocks are as the server sent them. */
 export interface McpPromptMessages {
-  readonly description?: string
+  readonly description?: string | undefined
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[]
 }
 
 export interface McpResource {
   readonly uri: string
   readonly name: string
-  readonly title?: string
-  readonly description?: string
-  readonly mimeType?: string
-  readonly size?: number
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly mimeType?: string | undefined
+  readonly size?: number | undefined
 }
 
 export interface McpResourceTemplate {
   readonly uriTemplate: string
   readonly name: string
-  readonly title?: string
-  readonly description?: string
-  readonly mimeType?: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly mimeType?: string | undefined
 }
 
 /** Either `text` or `blob` (base64). */
 export interface McpResourceContent {
   readonly uri: string
-  readonly mimeType?: string
-  readonly text?: string
-  readonly blob?: string
+  readonly mimeType?: string | undefined
+  readonly text?: string | undefined
+  readonly blob?: string | undefined
 }

@@ -1,16 +1,27 @@
-import type { Extension } from '../core/run.ts'
+import type { HookContexts } from '../core/hook-map.ts'
+import type { HookScope } from '../core/hooks.ts'
+import type { Extension, Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { checkTool } from '../core/toolbox.ts'
+import { createAcceptance } from './acceptance.ts'
 import type { McpServerConfig } from './config.ts'
-import type { McpConnections, McpConnector } from './connections.ts'
+import type { McpConnections, McpConnector, McpServer } from './connections.ts'
 import { withMcpHooks } from './tool-hooks.ts'
 
 /** The tools of MCP servers, connected once per agent, on first need. */
-export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnector): Extension {
+export interface McpExtension extends Extension {
+  /** Those that were connected to, ready or not. */
+  readonly servers: readonly McpServer[]
+}
+
+export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnector): McpExtension {
   let connecting: Promise<McpConnections> | undefined
   let connections: McpConnections | undefined
   return {
     name: 'mcp',
+    get servers() {
+      return connections?.servers ?? []
+    },
     async warmup(host) {
       connecting ??= connect(configs, host)
       try {
@@ -20,22 +31,15 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
         throw error
       }
     },
-    start(run) {
-      if (run.hasOwnTools) return
-      for (const [key, tool] of Object.entries(connections?.tools ?? {})) {
-        try {
-          checkTool(tool, key)
-          run.tools.add(withMcpHooks(tool, serverOf(tool, configs), run))
-        } catch (error) {
-          // One bad tool of a server must not stop a run.
-          const config = configs.find(({ name }) => key.startsWith(`mcp_${name}_`)) ?? configs[0]
-          void run.hooks.tell('mcp:error', {
-            name: config?.name ?? key,
-            transport: config?.transport ?? 'stdio',
-            error,
-          })
-        }
-      }
+    start(run, hooks) {
+      if (run.hasOwnTools || !connections) return
+      const { tools } = connections
+      const offered = createOffer(run, hooks, configs)
+      offered.show(tools)
+      // A server may come late, or change what it offers; the model hears of it between two turns, never within one.
+      hooks.hook('request:prepare', (request) => {
+        if (offered.show(connections?.tools ?? tools)) request.tools = run.tools.specs
+      })
     },
     async dispose() {
       // A server that never answers must not hold up the end; if it comes after all, it is let go at once.
@@ -45,9 +49,46 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
   }
 }
 
+/** What a run has of its servers. */
+function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly McpServerConfig[]) {
+  const ours = new Map<string, ToolDef>()
+  const accept = createAcceptance(hooks)
+  let shown: McpConnections['tools'] | undefined
+
+  function add(tool: ToolDef, key: string): void {
+    try {
+      checkTool(tool, key)
+      run.tools.add(withMcpHooks(accept(tool), serverOf(tool, configs), run))
+      ours.set(key, tool)
+    } catch (error) {
+      // One bad tool of a server must not stop a run.
+      const config = configs.find(({ name }) => key.startsWith(`mcp_${name}_`)) ?? configs[0]
+      const about = { name: config?.name ?? key, transport: config?.transport ?? 'stdio' }
+      void run.hooks.tell('mcp:error', { ...about, error })
+    }
+  }
+
+  return {
+    /** Says whether anything is otherwise than before. */
+    show(tools: McpConnections['tools']): boolean {
+      if (tools === shown) return false
+      shown = tools
+      for (const [key, tool] of ours) {
+        if (tools[key] === tool) continue
+        ours.delete(key)
+        run.tools.remove(tool.spec.name)
+      }
+      for (const [key, tool] of Object.entries(tools)) if (!ours.has(key)) add(tool, key)
+      return true
+    },
+  }
+}
+
 /** Where a tool comes from, by its own word or by its name `mcp_{server}_{tool}`. */
-function serverOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): { server: string; tool: string } {
-  if (mcp) return { server: mcp.server, tool: mcp.tool }
-  const server = configs.find(({ name }) => spec.name.startsWith(`mcp_${name}_`))?.name ?? ''
-  return { server, tool: spec.name.slice(`mcp_${server}_`.length) }
+function serverOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): NonNullable<ToolDef['mcp']> {
+  if (mcp) return mcp
+  const config = configs.find(({ name }) => spec.name.startsWith(`mcp_${name}_`))
+  const server = config?.name ?? ''
+  const { disclosure } = config ?? {}
+  return { server, tool: spec.name.slice(`mcp_${server}_`.length), ...(disclosure && { disclosure }) }
 }

@@ -8,12 +8,13 @@ import { readToolResult, toolOutputByteLength } from '../core/tool-output.ts'
 import { copyJson, deepFreeze } from '../core/turn.ts'
 
 /** The four `mcp:tool:*` moments around a remote call; to the pipeline outside they are part of EXECUTE. */
-export function withMcpHooks(tool: ToolDef, at: { server: string; tool: string }, run: Run): ToolDef {
+export function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, run: Run): ToolDef {
   const { hooks } = run
   const { timeoutMs = defaultTimeoutMs } = tool
+  const at = { server: mcp.server, tool: mcp.tool }
   return {
     ...tool,
-    mcp: at,
+    mcp,
     effects: tool.effects ?? [`mcp:${at.server}.${at.tool}`],
     timeoutMs: 0, // people at the gate take their time; the limit holds for the remote call alone
     async execute(input, ctx) {

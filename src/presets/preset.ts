@@ -8,6 +8,7 @@ import type { Session } from '../core/store.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
 import type { McpConnector } from '../mcp/connections.ts'
+import type { SkillsConfig } from '../skills/skill.ts'
 
 /** What `createAgent` takes. Only `provider` is required. */
 export interface AgentOptions {
@@ -31,8 +32,8 @@ export interface AgentOptions {
   readonly eager?: boolean
   /** For the life of the agent. */
   readonly hooks?: AgentHookMap
-  /** Reserved: only an empty object is accepted in this version. */
-  readonly skills?: Readonly<Record<string, unknown>>
+  /** Instructions for certain kinds of work, in folders with a SKILL.md. `{}`: look in the usual places. */
+  readonly skills?: SkillsConfig
   /** Features of your own. The built-in ones come after them and have the last word. */
   readonly extensions?: readonly Extension[]
   readonly clock?: Clock

@@ -56,6 +56,7 @@ export function standardExtensions(): Extension[] {
       async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
     ),
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limitedCalls()),
+    when(mayHoldBack, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
     // turn:next: notes to the model first; the final answer only when nobody has anything to add
     when(
       (run) => run.behavior.toolOutputBudget !== undefined,
@@ -71,6 +72,13 @@ export function standardExtensions(): Extension[] {
 /** What holds for a run holds for its children. */
 function hasLimits(run: Run): boolean {
   for (let one: Run | undefined = run; one; one = one.parent) if (one.behavior.limits) return true
+  return false
+}
+
+/** Tools of servers may be held back until they are asked for; and where requests are prepared, servers may come later. */
+function mayHoldBack({ behavior, tools, hooks }: Run): boolean {
+  if (behavior.toolDisclosure === 'lazy' || hooks.has('request:prepare')) return true
+  for (const name of tools.names()) if (tools.get(name)?.mcp?.disclosure === 'lazy') return true
   return false
 }
 

@@ -44,6 +44,8 @@ export interface SkillProblem {
   readonly path: string
   readonly problem: string
   readonly isSkipped: boolean
+  /** The field of the front matter, where it is about one. */
+  readonly field?: string
 }
 
 /** The `skills` option of `createAgent`. `{}` means: look in the usual folders. */
@@ -66,6 +68,8 @@ export interface SkillsConfig {
   readonly cwd?: string
   /** Default: the home folder. */
   readonly home?: string
+  /** The user's own folder of Libero, with `skills` in it. Default: `.libero` in `home`; without `home`, `$LIBERO_HOME` counts first. */
+  readonly liberoHome?: string
 }
 
 /** Checks a skill that a program writes, and lets TypeScript see it. */

@@ -61,10 +61,26 @@ describe('options that cannot be meant', () => {
     ['a bad behavior', { provider, behavior: { maxTurns: '3' } }, /behavior\.maxTurns must be a whole number.*got "3"/],
     ['zero turns', { provider, behavior: { maxTurns: 0 } }, /at least 1, got 0/],
     ['a bad budget', { provider, behavior: { toolBudgets: { a: { max: 1 } } } }, /toolBudgets must be a record/],
+    [
+      'a search without results',
+      { provider, behavior: { toolSearch: { limit: 0 } } },
+      /limit\?: whole number of at least 1/,
+    ],
+    [
+      'a search that is no object',
+      { provider, behavior: { toolSearch: true } },
+      /toolSearch must be an object.*got true/,
+    ],
+    ['a bad search tool', { provider, behavior: { toolSearch: { tool: 'x' } } }, /toolSearch must be an object/],
+    [
+      'an unknown field of it',
+      { provider, behavior: { toolSearch: { max: 3 } } },
+      /toolSearch.*got an object with max/,
+    ],
     ['a session that was not awaited', { provider, session: createSession() }, /did you forget to await it/],
     ['an alias for nothing', { provider, toolAliases: { a: '' } }, /toolAliases\.a must be a name/],
     ['two aliases alike', { provider, toolAliases: { a: 'x', b: 'x' } }, /"a" and "b" cannot both be shown as "x"/],
-    ['servers without a connector', { provider, mcpServers: [{ name: 'a' }] }, /need an mcpConnector/],
+    ['a server without a transport', { provider, mcpServers: [{ name: 'a' }] }, /mcpServers\[0\] has no transport/],
   ]
   test.each(cases)('%s', (_, options, message) => {
     expect(() => create(options)).toThrow(message)

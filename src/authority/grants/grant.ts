@@ -49,6 +49,11 @@ export function isSameOrigin(one: ToolOrigin, other: ToolOrigin): boolean {
   return one.layer === other.layer && one.path === other.path && one.digest === other.digest
 }
 
+/** What a grant goes by; what else is known of a tool may differ from one start to the next. */
+export function identityOf({ layer, path, digest }: ToolOrigin): ToolOrigin {
+  return { layer, ...(path !== undefined && { path }), ...(digest !== undefined && { digest }) }
+}
+
 const layers = new Set<unknown>(['host', 'bundled', 'global', 'project', 'mcp'] satisfies ToolOrigin['layer'][])
 const scopes = new Set<unknown>(['session', 'project', 'always'] satisfies GrantScope[])
 

@@ -60,6 +60,21 @@ export function originText({ layer, path, digest, replaces = [] }: ToolOrigin): 
   return `${layers[layer]}${where}${digest === undefined ? '' : `, digest ${digest.slice(0, 16)}`}${taken}`
 }
 
+/** That a tool is not what was accepted, and what it says about itself now, in its own words behind a margin. */
+export function changeLines({ origin, says = '' }: Pick<JudgedCall, 'origin' | 'says'>, show: Show): string[] {
+  if (origin.isChanged !== true) return []
+  const who = origin.layer === 'mcp' ? 'the server changed what this tool says about itself' : 'this tool was changed'
+  const left = says.length - mostSaid
+  return [
+    `CHANGED: ${who} since it was accepted`,
+    says === '' ? 'it says nothing about itself now' : 'it says about itself now, which nobody has checked:',
+    ...(says === '' ? [] : withoutGaps(show(says.slice(0, mostSaid), 'kept').split('\n'))),
+    ...(left > 0 ? [`    … and ${left} more characters`] : []),
+  ]
+}
+
+const mostSaid = 2000
+
 /** The name of a program without its folders. */
 export const ending = (program: string): string => program.slice(program.lastIndexOf('/') + 1)
 

@@ -1,9 +1,10 @@
 import type { Decision, ToolOrigin } from '../../core/authority.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { changedDefinition } from '../floor.ts'
 import type { ApprovalScope } from '../grants/grant.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import { argumentLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
+import { argumentLines, changeLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
 import { maskSecrets } from './mask-secrets.ts'
 
 interface ConsentOptions {
@@ -58,6 +59,7 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const body = [
     `tool: ${show(tool)} (${show(originText(origin))})`,
     `asked because: ${show(decision.why)}${decision.rule === undefined ? '' : ` (${show(decision.rule)})`}`,
+    ...changeLines(call, show),
     `runs in: ${show(cwd)}`,
     ...(sandbox === undefined ? [] : [`sandbox: ${show(sandbox)}`]),
     ...(shell ? commandLines(shell, show) : [effectsLine(effects, show)]),
@@ -158,8 +160,9 @@ const everyScope: readonly ApprovalScope[] = ['once', 'session', 'project', 'alw
 const placeholdersIn = (text: string): number => text.match(/\[REDACTED:\d+\]/g)?.length ?? 0
 
 /** Why an approval must not outlive this call. */
-function whyOnce({ shell }: JudgedCall, { by }: Decision): string | undefined {
-  if (by === 'floor') return 'it could hurt beyond repair'
+function whyOnce({ shell, origin }: JudgedCall, { by, rule }: Decision): string | undefined {
+  if (by === 'floor' && rule !== changedDefinition) return 'it could hurt beyond repair'
+  if (origin.isChanged && origin.digest === undefined) return 'nobody could tell it from what it may become next'
   if (!shell) return undefined
   if (!shell.isWhole || shell.obstacles.length > 0) return 'not all that it does can be known'
   const never = shell.commands.find(({ mayRemember }) => !mayRemember)

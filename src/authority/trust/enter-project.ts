@@ -7,11 +7,11 @@ import { type GateResult, type PendingItem, passGate, recordOf } from './item-ga
 import { isSamePlace, type Place, placeOf } from './place.ts'
 import { createEntry, type ProjectEntry } from './project-entry.ts'
 import { listItems, type ProjectItem } from './project-items.ts'
-import { isProject, projectNames } from './project-names.ts'
+import { isProject, type LookFor, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
 /** Who decides, and where it is written down. */
-export interface EnterOptions {
+export interface EnterOptions extends LookFor {
   readonly list: TrustList
   /** Without it, or where it finds nobody, an unknown project stays restricted. */
   readonly interact?: Interact
@@ -19,6 +19,8 @@ export interface EnterOptions {
   readonly signal?: AbortSignal
   /** What a notice says to do where nobody could be asked, or somebody declined. Default: what a program would do. */
   readonly advice?: string
+  /** The file with the user's own instructions, such as `~/.libero/AGENTS.md`: it comes first, and needs no trust. */
+  readonly ownInstructions?: string
 }
 
 /**
@@ -28,14 +30,16 @@ export interface EnterOptions {
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
   const place = await placeOf(cwd)
   const root = place.canonicalPath
-  if (!(await isProject(root)))
+  const { list, ownInstructions, claudeSkills = false } = options
+  const always = { claudeSkills, ...(ownInstructions !== undefined && { ownInstructions }) }
+  if (!(await isProject(root, options)))
     return createEntry(
       place,
-      (await isTrusted(root, options)) ? { state: 'trusted', list: options.list } : { state: 'plain' },
+      (await isTrusted(root, options)) ? { ...always, state: 'trusted', list } : { ...always, state: 'plain' },
     )
   const standing = await standingOf(place, options)
-  if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(place, standing)
-  return createEntry(place, { ...standing, ...(await passGates(place, standing, options)), list: options.list })
+  if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(place, { ...always, ...standing })
+  return createEntry(place, { ...always, ...standing, ...(await passGates(place, standing, options)), list })
 }
 
 /** A folder that brings nothing may still be a repository that somebody trusts. */
@@ -71,7 +75,7 @@ async function standingOf(place: Place, options: EnterOptions): Promise<Standing
     if (known.decision === 'trusted') return { state: 'trusted', known }
     return { state: 'declined', notice: declined(shown, options) }
   }
-  const names = await projectNames(root)
+  const names = await projectNames(root, options)
   const answer = await askAboutProject(root, names, options)
   if (answer.choice === undefined)
     return restricted(
@@ -116,8 +120,8 @@ interface Passed {
 /** The second and the third gate: the things it brings, then its MCP servers. */
 async function passGates(place: Place, { state, known, shown }: Standing, options: EnterOptions): Promise<Passed> {
   const root = place.canonicalPath
-  const { notes } = await projectNames(root)
-  const items = await listItems(root)
+  const { notes } = await projectNames(root, options)
+  const items = await listItems(root, options)
   const recorded = known?.items ?? {}
   const isKept = state === 'trusted'
   const things = await passGate(

@@ -1,14 +1,25 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, relative } from 'node:path'
+import { messageOf } from '../../core/errors.ts'
+import { codeOf } from '../../platform/files.ts'
 import { type ReadingBudget, readInside, readingBudget } from '../../platform/source-files.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
+import { repositoryOf, slashed } from './instruction-files.ts'
 import type { ProjectItem } from './project-items.ts'
 
-/** A project's words for the model. */
+/** Words for the model in a file of a project, or in the user's own. */
 export interface Instructions {
   readonly id: string
   readonly path: string
+  /** Its path from the root of the repository, with `/`: the same wherever the repository lies. */
+  readonly name: string
+  /** It is the user's own file, not one of the project. */
+  readonly isOwn?: boolean
   readonly text: string
   /** How many characters were left out because no person can see them. */
   readonly stripped: number
+  /** How many bytes were left out because there were too many; the text says so at its end. */
+  readonly left?: number
 }
 
 /** A text without what only a model would read: tags, bidi and zero-width characters. An emoji keeps its parts. */
@@ -32,10 +43,24 @@ export async function readInstructions(
   root: string,
   { id, path, files }: ProjectItem,
 ): Promise<Instructions | undefined> {
-  const file = await readInside(root, path, instructionsBudget()).catch(() => undefined)
+  const repository = await repositoryOf(root)
+  const file = await readInside(repository, path, instructionsBudget()).catch(() => undefined)
   const [accepted] = files.values()
   if (!file || file.digest !== accepted) return undefined
-  return { id, path, ...cleanInstructions(file.text) }
+  return { id, path, name: slashed(relative(repository, path)), ...cleanInstructions(file.text) }
+}
+
+/** The user's own instructions. They may be a link to wherever the user keeps them; where there are none, nothing is wrong. */
+export async function readOwnInstructions(path: string): Promise<{ own?: Instructions; problem?: string }> {
+  try {
+    const real = await realpath(path)
+    const { text } = await readInside(dirname(real), real, instructionsBudget())
+    return { own: { id: path, path, name: 'AGENTS.md', isOwn: true, ...cleanInstructions(text) } }
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOENT') return {}
+    return { problem: code === undefined ? messageOf(error) : `it cannot be read (${code})` }
+  }
 }
 
 const invisible =

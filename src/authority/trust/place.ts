@@ -28,13 +28,20 @@ export function isSamePlace(a: Place, b: Place): boolean {
 
 /** Why a folder can never be trusted as a project, or undefined where it can. `keptIn` is where the trust list lies. */
 export async function untrustable({ canonicalPath }: Place, keptIn: string): Promise<string | undefined> {
-  const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
+  const reason = await nobodysProject(canonicalPath)
+  if (reason !== undefined) return reason
   const list = await realPathOrSame(keptIn)
+  if (isWithin(canonicalPath, list)) return `the trust list is kept inside it, in ${fullyVisible(list)}`
+  if (isWithin(list, canonicalPath)) return `it lies in ${fullyVisible(list)}, where the trust list is kept`
+  return undefined
+}
+
+/** Why a folder is no project, whoever asks; undefined where it may be one. */
+export async function nobodysProject(canonicalPath: string): Promise<string | undefined> {
+  const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
   if (canonicalPath === parse(canonicalPath).root) return 'it is the root of the file system'
   if (isWithin(canonicalPath, home ?? '')) return 'it is the home folder, or holds it'
   if (temporary.includes(canonicalPath)) return 'it is the folder for temporary files, where anybody may write'
-  if (isWithin(canonicalPath, list)) return `the trust list is kept inside it, in ${fullyVisible(list)}`
-  if (isWithin(list, canonicalPath)) return `it lies in ${fullyVisible(list)}, where the trust list is kept`
   return undefined
 }
 

@@ -1,11 +1,12 @@
-import { resolve } from 'node:path'
-import { readingBudget } from '../../platform/source-files.ts'
+import { dirname, join, relative, resolve } from 'node:path'
+import { isWithin, readingBudget } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { type Instructions, readInstructions } from './instructions.ts'
+import { capInstructions, mostInstructions } from './cap-instructions.ts'
+import { type Instructions, readInstructions, readOwnInstructions } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import type { PendingItem } from './item-gate.ts'
 import type { Place } from './place.ts'
-import { listItems, type ProjectItem } from './project-items.ts'
+import { listItems, type ProjectItem, wallOf } from './project-items.ts'
 import type { TrustList } from './trust-list.ts'
 
 /** What of a project may be used, for as long as it is open. */
@@ -17,6 +18,7 @@ export interface ProjectEntry {
   readonly items: readonly ProjectItem[]
   /** What waits for somebody to accept it. */
   readonly pending: readonly PendingItem[]
+  /** The user's own first, then those of the project from the root of its repository down; not more than 32 KiB. */
   readonly instructions: readonly Instructions[]
   /** For a person: what is left out, and why. */
   readonly notice?: string
@@ -26,12 +28,12 @@ export interface ProjectEntry {
   isTrusted(): boolean
   /** The digests of the tools that may be loaded now: what `mayReadProject` of `layeredTools` wants to know. */
   mayReadTools(): Promise<false | { readonly digests: readonly string[] }>
-  /** Whether an item, or the file at a path, may be used. */
+  /** Whether an item, or the file at a path, may be used; of a skill also its folder, and those in it. */
   mayRead(idOrPath: string): boolean
   /** Whether exactly this was accepted: the digest of an item, or of one of the files it is made of. */
   isAccepted(item: Wanted): boolean
   /** Looks at an item anew. What is loaded after this can still be another file: only bytes that were hashed are certain. */
-  isUnchanged(id: string): Promise<boolean>
+  isUnchanged(idOrPath: string): Promise<boolean>
   dispose(): void
 }
 
@@ -50,18 +52,22 @@ interface Found {
   readonly pending?: readonly PendingItem[]
   /** To hear of a revocation. */
   readonly list?: TrustList
+  readonly ownInstructions?: string
+  readonly claudeSkills: boolean
 }
 
 /** Puts together what entering a project found. */
 export async function createEntry({ canonicalPath: root }: Place, found: Found): Promise<ProjectEntry> {
   const { state, items = [], pending = [], list } = found
   const revocation = new AbortController()
-  const instructions = await instructionsOf(root, items)
+  const { instructions, notices } = await instructionsOf(root, items, found)
   const isOpen = () => !revocation.signal.aborted
   const isTrusted = () => isOpen() && (state === 'trusted' || state === 'once')
   const tools = items.filter(({ kind }) => kind === 'tool').map(({ digest }) => digest)
   const stopWatching = list ? watchTrust(list, root, state, () => revocation.abort()) : undefined
-  const notice = noticeOf(found, pending, instructions)
+  const itemAt = (idOrPath: string): ProjectItem | undefined =>
+    items.find((item) => item.id === idOrPath || covers(item, resolve(root, idOrPath)))
+  const notice = [...noticesOf(found, pending), ...notices].join('\n')
   return {
     root,
     state,
@@ -72,26 +78,49 @@ export async function createEntry({ canonicalPath: root }: Place, found: Found):
     revoked: revocation.signal,
     isTrusted,
     mayReadTools: async () => isTrusted() && { digests: tools },
-    mayRead: (idOrPath) =>
-      isOpen() && items.some((item) => item.id === idOrPath || covers(item, resolve(root, idOrPath))),
+    mayRead: (idOrPath) => isOpen() && itemAt(idOrPath) !== undefined,
     isAccepted: (wanted) => isOpen() && items.some((item) => matches(item, wanted, root)),
-    async isUnchanged(id) {
-      const item = items.find((one) => one.id === id)
+    async isUnchanged(idOrPath) {
+      const item = itemAt(idOrPath)
       if (!item || !isOpen()) return false
-      return item.digest === (await digestNow(root, item)) && isOpen()
+      return item.digest === (await digestNow(root, item, found)) && isOpen()
     },
     dispose: () => stopWatching?.(),
   }
 }
 
-async function instructionsOf(root: string, items: readonly ProjectItem[]): Promise<readonly Instructions[]> {
-  const found: Instructions[] = []
-  for (const item of items) {
-    const text = item.kind === 'instructions' ? await readInstructions(root, item) : undefined
+/** What the model is told, and what people have to know about it. */
+async function instructionsOf(
+  root: string,
+  items: readonly ProjectItem[],
+  { ownInstructions }: Found,
+): Promise<{ instructions: readonly Instructions[]; notices: readonly string[] }> {
+  const { own, problem } = ownInstructions === undefined ? {} : await readOwnInstructions(ownInstructions)
+  const found: Instructions[] = own ? [own] : []
+  for (const item of rootFirst(items)) {
+    const text = await readInstructions(root, item)
     // One is often a link to the other.
     if (text && !found.some((other) => other.text === text.text)) found.push(text)
   }
-  return found
+  const instructions = capInstructions(found)
+  const unread = problem === undefined ? [] : [`${fullyVisible(ownInstructions ?? '')} is left out: ${problem}.`]
+  return { instructions, notices: [...unread, ...instructions.flatMap(noticesAbout)] }
+}
+
+/** The gate gives what was known before what is new: the order of folders is made anew. */
+function rootFirst(items: readonly ProjectItem[]): readonly ProjectItem[] {
+  const depth = ({ path }: ProjectItem): number => dirname(path).length
+  return items.filter(({ kind }) => kind === 'instructions').sort((a, b) => depth(a) - depth(b))
+}
+
+function noticesAbout({ id, stripped, left = 0 }: Instructions): readonly string[] {
+  const name = fullyVisible(id)
+  return [
+    ...(stripped > 0 ? [`${name} has ${stripped} hidden characters, which the model does not get.`] : []),
+    ...(left > 0
+      ? [`${name} is cut by ${left} bytes: all instructions together may have ${mostInstructions}. Make them shorter.`]
+      : []),
+  ]
 }
 
 /** Trust that nobody wrote down ends when somebody writes down the opposite. */
@@ -102,22 +131,21 @@ function watchTrust(list: TrustList, root: string, state: ProjectEntry['state'],
   })
 }
 
-function noticeOf(
-  { notice, notices = [] }: Found,
-  pending: readonly PendingItem[],
-  texts: readonly Instructions[],
-): string {
+function noticesOf({ notice, notices = [] }: Found, pending: readonly PendingItem[]): readonly string[] {
   const left = pending.map(
     ({ id, why, problem }) => `${fullyVisible(id)} is left out: ${problem ?? `it is ${why} and was not accepted`}.`,
   )
-  const hidden = texts.flatMap(({ id, stripped }) =>
-    stripped > 0 ? [`${id} has ${stripped} hidden characters, which the model does not get.`] : [],
-  )
-  return [...(notice ? [notice] : []), ...notices, ...left, ...hidden].join('\n')
+  return [...(notice ? [notice] : []), ...notices, ...left]
 }
 
-function covers({ path, files, kind }: ProjectItem, asked: string): boolean {
-  return kind !== 'mcp' && (path === asked || files.has(asked))
+function covers({ path, realPath, files, kind }: ProjectItem, asked: string): boolean {
+  if (kind === 'mcp') return false
+  if (path === asked || files.has(asked)) return true
+  if (realPath === undefined) return false
+  const real = isWithin(path, asked) ? join(realPath, relative(path, asked)) : asked
+  if (!isWithin(realPath, real)) return false
+  // A folder counts for what was found in it; what came later was not.
+  return real === realPath || [...files.keys()].some((file) => isWithin(real, file))
 }
 
 function matches({ path, files, ...item }: ProjectItem, { id, path: asked, digest }: Wanted, root: string): boolean {
@@ -130,7 +158,11 @@ function matches({ path, files, ...item }: ProjectItem, { id, path: asked, diges
   return full === path && files.size > 0 && (digest === first || digest === item.digest)
 }
 
-async function digestNow(root: string, { id, kind, path }: ProjectItem): Promise<string | undefined> {
-  if (kind !== 'mcp') return (await itemFiles(root, path, readingBudget())).digest
-  return (await listItems(root)).find((item) => item.id === id && item.problem === undefined)?.digest
+async function digestNow(
+  root: string,
+  { id, kind, path }: ProjectItem,
+  { claudeSkills }: Found,
+): Promise<string | undefined> {
+  if (kind !== 'mcp') return (await itemFiles(await wallOf(root, kind), path, readingBudget())).digest
+  return (await listItems(root, { claudeSkills })).find((item) => item.id === id && item.problem === undefined)?.digest
 }

@@ -9,7 +9,7 @@ import { readInstructions } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import { mcpItem } from './mcp-items.ts'
 import { listItems, projectDigest } from './project-items.ts'
-import { describeNames, projectNames } from './project-names.ts'
+import { describeNames, isProject, projectNames } from './project-names.ts'
 
 async function project(files: Readonly<Record<string, string>>) {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'libero-items-')))
@@ -35,6 +35,9 @@ describe('what a project brings', () => {
       '.libero/skills/pdf/SKILL.md': 'x',
       '.libero/skills/pdf/scripts/run.sh': 'x',
       '.libero/agents/reviewer.md': 'x',
+      '.agents/skills/review/SKILL.md': 'x',
+      '.agents/notes.md': 'x',
+      '.claude/skills/other/SKILL.md': 'x',
       '.libero/authority.json': '{}',
       '.libero/config.json': '{}',
       '.libero/mcp.json': '{"mcpServers": {"b": {"url": "https://example.org"}}}',
@@ -49,7 +52,6 @@ describe('what a project brings', () => {
     expect(items.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
       'mcp .mcp.json#a',
       'instructions AGENTS.md',
-      'instructions CLAUDE.md',
       'settings .libero/authority.json',
       'settings .libero/config.json',
       'mcp .libero/mcp.json#b',
@@ -57,6 +59,7 @@ describe('what a project brings', () => {
       'tool .libero/tools/count.ts',
       'skill .libero/skills/pdf',
       'agent .libero/agents/reviewer.md',
+      'skill .agents/skills/review',
     ])
     expect(items.find(({ id }) => id === '.libero/skills/pdf')?.shown).toBe('skill .libero/skills/pdf (2 files)')
     const tool = items.find(({ id }) => id === '.libero/tools/count.ts')
@@ -101,6 +104,33 @@ test('a folder with more entries than anybody would look through is left out who
   const { root } = await project({ ...many, '.libero/tools/a.ts': '' })
   expect((await listItems(root)).map(({ id }) => id)).toEqual(['.libero/tools/a.ts'])
   expect(describeNames(await projectNames(root))).toContain('.libero/agents has more than 500 entries')
+})
+
+describe('skills', () => {
+  test('those of .claude/skills are listed only where somebody wants them', async () => {
+    const { root } = await project({ '.claude/skills/other/SKILL.md': 'x' })
+    expect(await listItems(root)).toEqual([])
+    expect(await isProject(root)).toBe(false)
+    expect(await isProject(root, { claudeSkills: true })).toBe(true)
+    expect((await listItems(root, { claudeSkills: true })).map(({ id }) => id)).toEqual(['.claude/skills/other'])
+    expect(await projectDigest(root)).not.toBe(await projectDigest(root, { claudeSkills: true }))
+  })
+
+  test('a folder of .agents/skills alone makes a project, .agents alone does not', async () => {
+    const { root, write } = await project({ '.agents/notes.md': 'x' })
+    expect(await isProject(root)).toBe(false)
+    await write('.agents/skills/s/SKILL.md', 'x')
+    expect(await isProject(root)).toBe(true)
+  })
+
+  test('.agents that leads out of the project is left out with a note, and so is only its folder of skills', async () => {
+    const { base, root } = await project({ '.libero/skills/own/SKILL.md': 'x' })
+    await mkdir(join(base, 'agents/skills/evil'), { recursive: true })
+    await symlink(join(base, 'agents'), join(root, '.agents'))
+    const { names, notes } = await projectNames(root)
+    expect(names.map(({ id }) => id)).toEqual(['.libero/skills/own'])
+    expect(notes).toEqual([expect.stringContaining('.agents/skills is a link that leads out of the project')])
+  })
 })
 
 describe('what a tool imports belongs to it', () => {

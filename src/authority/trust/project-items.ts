@@ -1,18 +1,22 @@
+import { realpath } from 'node:fs/promises'
 import { digestOf } from '../../platform/digest.ts'
 import { type ReadingBudget, readingBudget } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { repositoryOf } from './instruction-files.ts'
 import { instructionsBudget } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import { type McpEntry, mcpItems } from './mcp-items.ts'
 import { placeOf } from './place.ts'
-import { type ItemKind, type ProjectName, projectNames } from './project-names.ts'
+import { type ItemKind, type LookFor, type ProjectName, projectNames } from './project-names.ts'
 
 /** Something in a project that could run or steer, as it is now. */
 export interface ProjectItem {
-  /** Its path in the project, with `/`; for a server followed by `#` and its name. */
+  /** Its path from the folder of the project, with `/`; for a server followed by `#` and its name. */
   readonly id: string
   readonly kind: ItemKind
   readonly path: string
+  /** Of a skill: where it really lies, links followed. */
+  readonly realPath?: string
   readonly digest: string
   /** The files it is made of: digests by real path. */
   readonly files: ReadonlyMap<string, string>
@@ -27,9 +31,9 @@ export interface ProjectItem {
  * All that a project brings, hashed; nothing is run, and only the lists of MCP servers are read for what they say. Opens
  * files of the project, so it is for those that somebody trusts or wants to know the digest of.
  */
-export async function listItems(root: string): Promise<readonly ProjectItem[]> {
+export async function listItems(root: string, lookFor: LookFor = {}): Promise<readonly ProjectItem[]> {
   const { canonicalPath } = await placeOf(root)
-  const { names } = await projectNames(canonicalPath)
+  const { names } = await projectNames(canonicalPath, lookFor)
   const budget = readingBudget()
   const items: ProjectItem[] = []
   for (const name of names) items.push(...(await itemsOf(canonicalPath, name, budget)))
@@ -37,8 +41,8 @@ export async function listItems(root: string): Promise<readonly ProjectItem[]> {
 }
 
 /** One digest over all that a project brings, to trust it by where nobody can be asked. */
-export async function projectDigest(root: string): Promise<string> {
-  return digestOfItems(await listItems(root))
+export async function projectDigest(root: string, lookFor: LookFor = {}): Promise<string> {
+  return digestOfItems(await listItems(root, lookFor))
 }
 
 /** The same of items that are at hand. */
@@ -48,7 +52,15 @@ export function digestOfItems(items: readonly ProjectItem[]): string {
 
 async function itemsOf(root: string, name: ProjectName, budget: ReadingBudget): Promise<readonly ProjectItem[]> {
   if (name.kind === 'mcp') return mcpItems(root, name, budget)
-  const found = await itemFiles(root, name.path, name.kind === 'instructions' ? instructionsBudget() : budget)
+  const isText = name.kind === 'instructions'
+  const found = await itemFiles(await wallOf(root, name.kind), name.path, isText ? instructionsBudget() : budget)
+  const realPath = name.kind === 'skill' ? await realpath(name.path).catch(() => undefined) : undefined
   const count = found.files.size > 1 ? ` (${found.files.size} files)` : ''
-  return [{ ...name, ...found, shown: `${name.kind} ${fullyVisible(name.id)}${count}` }]
+  const shown = `${name.kind} ${fullyVisible(name.id)}${count}`
+  return [{ ...name, ...found, shown, ...(realPath !== undefined && { realPath }) }]
+}
+
+/** What the files of an item must not lead out of: instructions belong to the whole repository. */
+export async function wallOf(root: string, kind: ItemKind): Promise<string> {
+  return kind === 'instructions' ? repositoryOf(root) : root
 }

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { codeOf } from '../../platform/files.ts'
 import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { instructionFiles } from './instruction-files.ts'
 
 /** What an item is for. */
 export type ItemKind = 'tool' | 'skill' | 'agent' | 'settings' | 'mcp' | 'instructions'
 
 /** Something that a project brings, by its name alone. */
 export interface ProjectName {
-  /** Its path in the project, with `/`. */
+  /** Its path from the folder of the project, with `/`; only instructions may lie above it. */
   readonly id: string
   readonly kind: ItemKind
   readonly path: string
@@ -23,10 +24,14 @@ export interface ProjectNames {
   readonly notes: readonly string[]
 }
 
+/** What is looked for beside what every project may bring. */
+export interface LookFor {
+  /** Skills in `.claude/skills` too. Default false: nobody is asked to trust what is not used. */
+  readonly claudeSkills?: boolean
+}
+
 const single: readonly (readonly [string, ItemKind])[] = [
   ['.mcp.json', 'mcp'],
-  ['AGENTS.md', 'instructions'],
-  ['CLAUDE.md', 'instructions'],
   ['.libero/authority.json', 'settings'],
   ['.libero/config.json', 'settings'],
   ['.libero/mcp.json', 'mcp'],
@@ -35,27 +40,31 @@ const folders: readonly (readonly [string, ItemKind])[] = [
   ['.libero/tools', 'tool'],
   ['.libero/skills', 'skill'],
   ['.libero/agents', 'agent'],
+  ['.agents/skills', 'skill'],
 ]
+const ofClaude = ['.claude/skills', 'skill'] as const
 const mostNames = 500
 
-/** Whether a folder brings anything that could run or steer; an empty `.libero` counts. Looks at this folder only, never above it, and opens nothing. */
-export async function isProject(root: string): Promise<boolean> {
-  const found = await Promise.all(
-    ['.libero', '.mcp.json', 'AGENTS.md', 'CLAUDE.md'].map((name) => infoOf(join(root, name))),
-  )
-  return found.some((info) => info !== undefined)
+/** Whether a folder brings anything that could run or steer; an empty `.libero` counts. Above it only instructions of its repository are looked for. Opens nothing. */
+export async function isProject(root: string, { claudeSkills = false }: LookFor = {}): Promise<boolean> {
+  const names = ['.libero', '.mcp.json', '.agents/skills', ...(claudeSkills ? [ofClaude[0]] : [])]
+  const found = await Promise.all(names.map((name) => infoOf(join(root, name))))
+  return found.some((info) => info !== undefined) || (await instructionFiles(root)).length > 0
 }
 
 /** What a project brings, from the names in its folders: no file is opened. */
-export async function projectNames(root: string): Promise<ProjectNames> {
+export async function projectNames(root: string, { claudeSkills = false }: LookFor = {}): Promise<ProjectNames> {
   const names: ProjectName[] = []
   const notes: string[] = []
   const own = await ownFolder(root, '.libero', notes)
-  for (const [id, kind] of single)
+  for (const [id, kind] of single) {
     if ((own || !id.startsWith('.libero/')) && (await infoOf(join(root, id))))
       names.push({ id, kind, path: join(root, id) })
-  for (const [id, kind] of folders) {
-    if (!own || !(await ownFolder(root, id, notes))) continue
+    if (id === '.mcp.json')
+      for (const file of await instructionFiles(root)) names.push({ ...file, kind: 'instructions' })
+  }
+  for (const [id, kind] of claudeSkills ? [...folders, ofClaude] : folders) {
+    if ((!own && id.startsWith('.libero/')) || !(await ownFolder(root, id, notes))) continue
     const found = await namesIn(join(root, id)).catch((error) => `cannot be read (${codeOf(error)})`)
     if (typeof found === 'string') notes.push(`${id} ${found} and is left out.`)
     else names.push(...found.map((name) => ({ id: `${id}/${name}`, kind, path: join(root, id, name) })))
@@ -66,7 +75,7 @@ export async function projectNames(root: string): Promise<ProjectNames> {
 /** The same for a person, nothing hidden. */
 export function describeNames({ names, notes }: ProjectNames): string {
   const lines = names.map(({ id, kind }) => `- ${kind}: ${fullyVisible(id)}`)
-  if (lines.length + notes.length === 0) return '- nothing yet: its .libero folder is empty'
+  if (lines.length + notes.length === 0) return '- nothing yet: its .libero folder is empty, or its folder of skills'
   return [...lines, ...notes.map((note) => `- ${note}`)].join('\n')
 }
 

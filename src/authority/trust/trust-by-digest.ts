@@ -4,6 +4,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { recordOf } from './item-gate.ts'
 import { placeOf } from './place.ts'
 import { digestOfItems, listItems } from './project-items.ts'
+import type { LookFor } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
 /** Trusts a project, its MCP servers too, if what it brings has exactly the digest that `projectDigest` gave for it. For programs: nobody is asked. */
@@ -12,9 +13,10 @@ export async function trustByDigest(
   root: string,
   digest: string,
   audit?: AuditSink,
+  lookFor: LookFor = {},
 ): Promise<TrustEntry> {
   const { canonicalPath } = await placeOf(root)
-  const items = await listItems(canonicalPath)
+  const items = await listItems(canonicalPath, lookFor)
   const now = digestOfItems(items)
   if (now !== digest)
     throw new CodedError(

@@ -1,3 +1,4 @@
+import { instructionsSection } from '../../authority/trust/instructions-section.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
 
 /** What the model is told before anything else. Nothing in it changes between two runs in one place, so that it can be cached. */
@@ -15,7 +16,7 @@ export function systemPrompt(
       '- When a call is refused, do not try to get around it: say what you need it for, or find another way.',
       '- Answer briefly, in Markdown. Say what you did, what you could not do, and what you are not sure of.',
     ].join('\n'),
-    ...instructions.map(({ id, text }) => `The project's own instructions (${id}):\n\n${text}`),
+    ...(instructions.length === 0 ? [] : [instructionsSection(instructions)]),
     ...(more === undefined ? [] : [more]),
   ].join('\n\n')
 }

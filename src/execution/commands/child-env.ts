@@ -1,4 +1,4 @@
-type Variables = Readonly<Record<string, string | undefined>>
+import { baseEnv, type Variables } from '../../platform/base-env.ts'
 
 export interface ChildEnvOptions {
   /** What this process has at this moment. */
@@ -12,16 +12,8 @@ export interface ChildEnvOptions {
 /** The environment of a command: what a shell needs, nothing that looks like a secret, and no way to be asked anything. */
 export function childEnv({ host, inherit = [], added = [] }: ChildEnvOptions): Record<string, string> {
   const named = Object.fromEntries(inherit.map((name) => [name, host[name]]))
-  return Object.assign({}, inherited(host), safeValues, ...[named, ...added].map(onlySet))
+  return Object.assign({}, baseEnv(host), safeValues, ...[named, ...added].map(onlySet))
 }
-
-/** Everything else stays out: provider keys, and whatever makes programs load code (`LD_PRELOAD`, `NODE_OPTIONS`, `BASH_ENV`). */
-const basics = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TERM', 'TZ', 'TMPDIR']
-const windowsBasics = [
-  ...['APPDATA', 'ComSpec', 'HOMEDRIVE', 'HOMEPATH', 'LOCALAPPDATA', 'NUMBER_OF_PROCESSORS', 'OS', 'PATHEXT'],
-  ...['PROCESSOR_ARCHITECTURE', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)', 'SystemDrive', 'SystemRoot'],
-  ...['TEMP', 'TMP', 'USERNAME', 'USERPROFILE', 'windir'],
-]
 
 /** Nobody is there to answer: what would ask must fail at once and say so. */
 const safeValues: Readonly<Record<string, string>> = {
@@ -46,30 +38,6 @@ const safeValues: Readonly<Record<string, string>> = {
   GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
   DEBIAN_FRONTEND: 'noninteractive',
   PIP_NO_INPUT: '1',
-}
-
-function inherited(host: Variables): Record<string, string> {
-  const names = [...basics, ...windowsBasics, ...Object.keys(host).filter((name) => name.startsWith('LC_'))]
-  const kept = names.flatMap((name): [string, string][] => {
-    const value = host[name]
-    return value === undefined || secretName.test(name) || looksSecret(value) ? [] : [[name, value]]
-  })
-  return Object.fromEntries(kept)
-}
-
-const secretName = /key|token|secret|pass|auth|cred|private|cert|session|cookie/i
-const pem = /-----BEGIN /
-const urlWithUserinfo = /:\/\/[^\s/?#]*@/
-const jwt = /^eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*$/
-const knownKey =
-  /^(?:[sr]k[-_]|gh[oprsu]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA|AIza|ya29\.|hf_|npm_|pypi-|SG\.|dop_v1_)[\w.-]{12,}$/
-/** Letters and digits without a break, longer than any locale, zone or user name. */
-const opaque = /^(?=\D*\d)(?=[^a-z]*[a-z])[\w+=-]{32,}$/i
-
-function looksSecret(value: string): boolean {
-  if (pem.test(value) || urlWithUserinfo.test(value)) return true
-  // Piece by piece: a folder in PATH may well be called sk-something.
-  return value.split(/[\s:;,='"]+/).some((piece) => jwt.test(piece) || knownKey.test(piece) || opaque.test(piece))
 }
 
 function onlySet(variables: Variables | undefined): Variables {

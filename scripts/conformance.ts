@@ -1,0 +1,69 @@
+/** `npm run conformance`: the MCP project's own suite against our client, the scenarios that each revision requires. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const suite = join(root, 'node_modules/@modelcontextprotocol/conformance')
+const revisions = ['2025-11-25', '2026-07-28'] as const
+
+export interface Tally {
+  readonly revision: string
+  readonly required: number
+  readonly passed: number
+  /** Scenario and what the suite said of it. */
+  readonly failures: readonly (readonly [scenario: string, report: string])[]
+}
+
+/** Every scenario that a revision requires, a few at a time: all at once they time out on a small machine. */
+export async function runConformance(revision: string, only?: RegExp): Promise<Tally> {
+  const { client } = parse(await readFile(join(suite, `requirements/${revision}.yaml`), 'utf8')) as { client: string[] }
+  const scenarios = only ? client.filter((scenario) => only.test(scenario)) : client
+  const failures: [string, string][] = []
+  const waiting = [...scenarios]
+  const work = async (): Promise<void> => {
+    for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
+      const problem = await runScenario(revision, scenario)
+      if (problem !== undefined) failures.push([scenario, problem])
+    }
+  }
+  await Promise.all(Array.from({ length: 3 }, work))
+  return { revision, required: scenarios.length, passed: scenarios.length - failures.length, failures }
+}
+
+/** The line that closes a run. */
+export function closingLine(tallies: readonly Tally[]): string {
+  const parts = tallies.map(({ revision, passed, required }) => `${revision} ${passed} of ${required}`)
+  return `conformance: ${parts.join(', ')}`
+}
+
+async function runScenario(revision: string, scenario: string): Promise<string | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'libero-conformance-'))
+  const driver = `${process.execPath} --conditions=libero-source ${join(root, 'test/mcp/conformance-client.ts')}`
+  const args = ['client', '--command', driver, '--scenario', scenario, '--spec-version', revision, '--timeout', '60000']
+  try {
+    return await new Promise((resolve) => {
+      execFile(
+        process.execPath,
+        [join(suite, 'dist/index.js'), ...args, '-o', folder],
+        { cwd: folder, timeout: 90_000, maxBuffer: 16 * 1024 * 1024 },
+        (error, stdout, stderr) => resolve(error ? `${stdout}\n${stderr}`.slice(-6000) : undefined),
+      )
+    })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+if (import.meta.main) {
+  const only = process.argv[2] === undefined ? undefined : new RegExp(process.argv[2])
+  const tallies: Tally[] = []
+  for (const revision of revisions) tallies.push(await runConformance(revision, only))
+  for (const { revision, failures } of tallies)
+    for (const [scenario, report] of failures) console.log(`\n${revision} ${scenario}\n${report}`)
+  console.log(closingLine(tallies))
+  process.exitCode = tallies.some(({ failures }) => failures.length > 0) ? 1 : 0
+}

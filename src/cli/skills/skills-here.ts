@@ -1,0 +1,32 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { type ResolvedSkills, resolveSkills } from '../../skills/resolve-skills.ts'
+import type { Io } from '../io.ts'
+import { folderOf } from '../run/folder.ts'
+import { openWorkspace } from '../run/workspace.ts'
+
+/** Which skills are meant. */
+export interface SkillsWish {
+  readonly cwd?: string
+  readonly claude?: boolean
+}
+
+/** The skills an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
+export async function skillsHere(
+  { cwd: named, claude = false }: SkillsWish,
+  io: Io,
+): Promise<ResolvedSkills & { readonly notices: readonly string[] }> {
+  const cwd = await folderOf(named, io)
+  const { project, loaded } = await openWorkspace(cwd, { io })
+  try {
+    const notices = [...loaded.warnings]
+    if (project.state === 'restricted' || project.state === 'declined')
+      notices.push(
+        `${fullyVisible(project.root)} is not trusted, so its own skills are left out; to look at them and decide: libero trust`,
+      )
+    const trustProjectSkills = project.isTrusted() && ((folder: string): boolean => project.mayRead(folder))
+    const found = await resolveSkills({ cwd, claude, home: io.userHome, liberoHome: io.home, trustProjectSkills })
+    return { ...found, notices }
+  } finally {
+    project.dispose()
+  }
+}

@@ -1,0 +1,90 @@
+import { keep } from '../../core/keep.ts'
+import { shownName } from '../../core/provider.ts'
+import type { Run } from '../../core/run.ts'
+import type { ToolSpec } from '../../core/tool.ts'
+import { toolOutputByteLength } from '../../core/tool-output.ts'
+import { mostBytes } from './catalogue.ts'
+import { type LazyToolEntry, lazyToolsOf, toolSearchName } from './lazy-tool.ts'
+import { createToolSearchTool, type Disclosed, isToolSearch } from './tool-search.ts'
+
+/** Which tools of a run are held back, and which of them the model has found. Ends with the run. */
+export class Disclosure implements Disclosed {
+  /** Canonical names: all that was never held back, then what was found, in that order. */
+  readonly unlocked = new Set<string>()
+  readonly #run: Run
+  #catalog: readonly LazyToolEntry[] = []
+  #lazy: ReadonlySet<string> = new Set()
+  #specs: readonly ToolSpec[] | undefined
+  #shown:
+    | { readonly of: readonly ToolSpec[]; readonly unlocked: number; readonly tools: readonly ToolSpec[] }
+    | undefined
+
+  constructor(run: Run) {
+    this.#run = run
+    this.refresh()
+  }
+
+  get catalog(): readonly LazyToolEntry[] {
+    return this.#catalog
+  }
+
+  /** All tools of the run, when they were last looked at. */
+  get specs(): readonly ToolSpec[] | undefined {
+    return this.#specs
+  }
+
+  /** Looks at the tools again where they are other ones than before: servers come, go and change their minds. */
+  refresh(): void {
+    const { tools } = this.#run
+    if (tools.specs === this.#specs) return
+    this.#catalog = lazyToolsOf(this.#run)
+    this.#lazy = new Set(this.#catalog.map(({ canonicalName }) => canonicalName))
+    for (const name of tools.names()) if (!this.#lazy.has(name)) this.unlocked.add(name)
+    this.#specs = tools.specs
+    this.#shown = this.#shown && { ...this.#shown, of: [] }
+  }
+
+  isLocked(name: string): boolean {
+    return this.#lazy.has(name) && !this.unlocked.has(name)
+  }
+
+  /** What is shown of a list: found tools come last, so that the beginning stays as it was. The same list for the same. */
+  visible(tools: readonly ToolSpec[]): readonly ToolSpec[] {
+    const { size } = this.unlocked
+    if (this.#shown?.of === tools && this.#shown.unlocked === size) return this.#shown.tools
+    const offered = new Map(tools.map((spec) => [spec.name, spec]))
+    const found = [...this.unlocked].filter((name) => this.#lazy.has(name)).flatMap((name) => offered.get(name) ?? [])
+    const list = [...tools.filter(({ name }) => !this.#lazy.has(name)), ...found]
+    const last = this.#shown?.tools
+    const isSame = last?.length === list.length && last.every((spec, i) => spec === list[i])
+    this.#shown = { of: tools, unlocked: size, tools: isSame ? last : Object.freeze(list) }
+    return this.#shown.tools
+  }
+
+  /** The tool that finds the others, as the model knows it: the host's own, else ours, unless none is wanted. */
+  offerTool(): string | undefined {
+    const { tools, provider, behavior } = this.#run
+    for (const name of tools.names())
+      if (name === toolSearchName || shownName(provider, name) === toolSearchName) return shownName(provider, name)
+    if (behavior.toolSearch?.tool === false) {
+      const other = [...tools.names()].find((name) => isToolSearch(tools.get(name)!))
+      return other === undefined ? undefined : shownName(provider, other)
+    }
+    tools.add(createToolSearchTool())
+    this.refresh()
+    return shownName(provider, toolSearchName)
+  }
+
+  /** What the catalogue may take, so that all of it costs a twentieth of the schemas; few tools may cost more. */
+  get catalogueBytes(): number {
+    let eager = 0
+    let search = 0
+    for (const spec of this.#run.tools.specs) {
+      if (this.#lazy.has(spec.name)) eager += bytesOf(spec)
+      if (spec.name === toolSearchName) search = bytesOf(spec)
+    }
+    return Math.min(mostBytes, Math.max(4096, Math.floor(eager / 20) - search))
+  }
+}
+
+const bytesOf = keep((spec: ToolSpec): number => toolOutputByteLength(JSON.stringify(spec)))

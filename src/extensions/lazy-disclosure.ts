@@ -1,0 +1,62 @@
+import type { HookContexts } from '../core/hook-map.ts'
+import type { Extension } from '../core/run.ts'
+import { buildSearchableCatalog } from './disclosure/catalogue.ts'
+import { Disclosure } from './disclosure/disclosure.ts'
+import { foreignText } from './disclosure/foreign-text.ts'
+import { offerSearch } from './disclosure/tool-search.ts'
+
+/**
+ * `behavior.toolDisclosure` and a server's `disclosure`: tools of servers whose schemas the model gets when it asks for
+ * them. The system prompt lists them; `tool_search` finds them; who calls one before that is told so.
+ */
+export function lazyDisclosure(): Extension {
+  return {
+    name: 'lazy-disclosure',
+    start(run, hooks) {
+      // Made when its tool was there to be called; somebody may have allowed it since.
+      const carried = new Set(run.log.transcript.openCalls.map(({ id }) => id))
+      const disclosure = new Disclosure(run)
+      let isOpen = false
+      let searchTool: string | undefined
+
+      /** With the first tool that is held back: at the start, or when its server comes. */
+      function open(): void {
+        if (isOpen || disclosure.catalog.length === 0) return
+        isOpen = true
+        searchTool = disclosure.offerTool()
+        hooks.hook('session:end', offerSearch(run.log, run.id, disclosure))
+        hooks.hook('tool:gate', (gate) => {
+          // Whoever calls from code has read the schema.
+          if (gate.block || gate.result !== undefined || gate.parentCallId !== undefined) return
+          if (carried.has(gate.callId) || !disclosure.isLocked(gate.name)) return
+          gate.block = true
+          gate.reason = refusal(gate, searchTool)
+        })
+      }
+
+      open()
+      if (isOpen) {
+        const { catalog, catalogueBytes: maxBytes } = disclosure
+        const named = searchTool !== undefined && { searchTool }
+        // Never again in this run, whatever comes and goes: the prompt is cached.
+        run.system.set('searchable-tools', buildSearchableCatalog(catalog, { ...named, maxBytes }))
+      }
+      hooks.hook('request:prepare', (request) => {
+        const { specs } = run.tools
+        // Who brings tools may have left the list as it was; who changed the list meant it.
+        const isAll = request.tools === specs || request.tools === disclosure.specs
+        disclosure.refresh()
+        open()
+        request.tools = disclosure.visible(isAll ? run.tools.specs : request.tools)
+      })
+    },
+  }
+}
+
+function refusal({ displayName }: HookContexts['tool:gate'], searchTool: string | undefined): string {
+  const name = foreignText(displayName, 200)
+  if (searchTool === undefined)
+    return `${name} is not loaded, and nothing in this run loads it. Go on without it, or say that you would need it`
+  const input = JSON.stringify({ names: [displayName] })
+  return `${name} is not loaded yet. Call ${searchTool} with ${input}, read its input schema, then call it`
+}

@@ -1,0 +1,127 @@
+import type { Client } from '@modelcontextprotocol/client'
+import type { Clock } from '../core/clock.ts'
+import type { ToolContext, ToolResult } from '../core/tool.ts'
+import { visibleText } from '../platform/visible-text.ts'
+import type { OpenCall } from './answers.ts'
+import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
+import { isAnswer, isLoginRequired, isSessionGone } from './failures.ts'
+import { createPatience } from './patience.ts'
+import { toErrorText } from './results/to-error-text.ts'
+import { toToolResult } from './results/to-tool-result.ts'
+import { waitUnless } from './wait-unless.ts'
+
+export interface CallOptions {
+  readonly config: McpServerConfig
+  readonly clock: Clock
+  readonly link: {
+    client(): Promise<Client>
+    drop(): Promise<void>
+    worked(): void
+  }
+  /** Where questions of the server find the call they are about. */
+  readonly answers: { readonly calls: Set<OpenCall> }
+  readonly secrets: readonly string[]
+}
+
+type Input = Readonly<Record<string, unknown>>
+
+/**
+ * One call of a server's tool. Whatever becomes of it, the model reads it; only an abort is thrown. A call that got lost is sent again
+ * only if the user said that this does no harm.
+ */
+export async function callTool(
+  tool: string,
+  input: Input,
+  ctx: ToolContext,
+  options: CallOptions,
+): Promise<ToolResult> {
+  const { config, link, secrets } = options
+  const { name: server, repeatable = [] } = config
+  const say = (text: string): ToolResult => ({ output: text, isError: true })
+  for (let attempt = 1; ; attempt++) {
+    let client: Client
+    try {
+      client = await waitUnless(ctx.signal, link.client())
+    } catch (error) {
+      ctx.signal.throwIfAborted()
+      if (isLoginRequired(error)) return say(signIn(server))
+      return say(
+        `The MCP server "${server}" cannot be reached, and the call was not made: ${toErrorText(error, secrets)}`,
+      )
+    }
+    const limit: { over?: string } = {}
+    try {
+      const result = await send(client, tool, input, ctx, options, limit)
+      link.worked()
+      return toToolResult(result, { server, tool })
+    } catch (error) {
+      ctx.signal.throwIfAborted()
+      if (limit.over !== undefined)
+        return say(
+          `${tool} of the MCP server "${server}" timed out: ${limit.over}. It was told to stop; whether it took effect is not known`,
+        )
+      if (isAnswer(error)) {
+        link.worked()
+        return say(toErrorText(error, secrets))
+      }
+      if (isLoginRequired(error)) {
+        await link.drop()
+        return say(signIn(server))
+      }
+      const wasNotDone = isSessionGone(error)
+      if (wasNotDone || !isWhole(client)) await link.drop()
+      if (attempt === 1 && (wasNotDone || repeatable.includes(tool))) continue
+      const why = toErrorText(error, secrets)
+      return say(
+        `The call of ${tool} was lost on the way (${why}). Whether it took effect is not known, so it was not sent again: look before you repeat it`,
+      )
+    }
+  }
+}
+
+const signIn = (server: string): string =>
+  `The MCP server "${server}" wants a sign-in: the user has to log in (libero mcp login ${server}), then this works`
+
+/** Whether a client still has what it talks through. */
+const isWhole = (client: Client): boolean => client.transport !== undefined
+
+async function send(
+  client: Client,
+  tool: string,
+  input: Input,
+  ctx: ToolContext,
+  { config, clock, answers }: CallOptions,
+  limit: { over?: string },
+): Promise<unknown> {
+  const { callTimeout: silentMs = defaultCallTimeout, longestCall: totalMs = defaultLongestCall } = config
+  const late = new AbortController()
+  const patience = createPatience(clock, { silentMs, totalMs }, (why) => {
+    limit.over = why
+    late.abort(new Error(why))
+  })
+  const open: OpenCall = { interact: ctx.interact, signal: ctx.signal, patience }
+  answers.calls.add(open)
+  try {
+    return await waitUnless(
+      late.signal,
+      client.callTool(
+        { name: tool, arguments: input as Record<string, unknown> },
+        {
+          signal: AbortSignal.any([ctx.signal, late.signal]),
+          timeout: longest,
+          onprogress({ progress, total, message }) {
+            patience.heard()
+            const count = total === undefined ? `${progress}` : `${progress}/${total}`
+            ctx.progress(message === undefined ? count : `${count} ${visibleText(message).slice(0, 500)}`)
+          },
+        },
+      ),
+    )
+  } finally {
+    patience.end()
+    answers.calls.delete(open)
+  }
+}
+
+/** Our own limits hold; the library's would run on while a person is being asked. */
+const longest = 2 ** 31 - 1

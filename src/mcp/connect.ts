@@ -1,0 +1,92 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/client'
+import { systemClock } from '../core/clock.ts'
+import { type HookContexts, hookNames } from '../core/hook-map.ts'
+import { Hooks } from '../core/hooks.ts'
+import type { ExtensionHost } from '../core/run.ts'
+import type { ToolDef } from '../core/tool.ts'
+import { checkMcpServers, type McpServerConfig } from './config.ts'
+import type { McpConnections } from './connections.ts'
+import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
+import { ServerLink } from './server-link.ts'
+import { serverOf } from './server-view.ts'
+
+export interface ConnectMcpOptions {
+  /** Who signs in. Asked for servers with `auth: 'oauth'`, and for those that turn out to want it. */
+  readonly buildAuthProvider?: (config: McpServerConfig) => OAuthClientProvider | undefined
+  /** What is known about servers from earlier. Default: nothing, and forgotten with these connections. */
+  readonly memory?: McpMemory
+  /** When a server has to go, as when the project that brought it is not trusted any more. */
+  readonly until?: (config: McpServerConfig) => AbortSignal | undefined
+  /** Default: the global one, behind our own guards. */
+  readonly fetch?: typeof globalThis.fetch
+}
+
+/**
+ * Connects to all servers side by side; resolves when each is ready or has failed. A server that failed is tried again in the
+ * background, and its tools join when it comes.
+ */
+export async function connectMcpServers(
+  configs: readonly McpServerConfig[],
+  host?: Partial<ExtensionHost>,
+  hooks: Hooks<HookContexts> = host?.hooks ?? silent(),
+  options: ConnectMcpOptions = {},
+): Promise<McpConnections> {
+  checkMcpServers(configs)
+  const { memory = createMemoryMcpMemory(), fetch } = options
+  const whole: ExtensionHost = { clock: systemClock, ...host, hooks }
+  let tools: Readonly<Record<string, ToolDef>> | undefined
+  const links = configs.map(
+    (config) =>
+      new ServerLink(config, {
+        ...whole,
+        memory,
+        fetch,
+        authProvider: (isWanted) => (maySignIn(config, isWanted) ? options.buildAuthProvider?.(config) : undefined),
+        onTools: () => {
+          tools = undefined
+        },
+      }),
+  )
+  for (const link of links) closeOn(options.until?.(link.config), link)
+  await Promise.all(links.map((link) => bootstrap(link, whole)))
+  return {
+    get tools() {
+      tools ??= Object.fromEntries(links.flatMap((link) => link.tools.list.map((tool) => [tool.spec.name, tool])))
+      return tools
+    },
+    servers: links.map(serverOf),
+    async close() {
+      await Promise.all(links.map((link) => link.close()))
+    },
+  }
+}
+
+/** A header of one's own is how one signs in; only who has none is offered another way. */
+function maySignIn({ auth, headers = {} }: McpServerConfig, isWanted: boolean): boolean {
+  if (auth === 'oauth') return true
+  return isWanted && !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+}
+
+function closeOn(signal: AbortSignal | undefined, link: ServerLink): void {
+  if (signal?.aborted) void link.close()
+  else signal?.addEventListener('abort', () => void link.close(), { once: true })
+}
+
+async function bootstrap(link: ServerLink, { hooks, clock }: ExtensionHost): Promise<void> {
+  const { name, transport } = link.config
+  const about = { name, transport }
+  await hooks.tell('mcp:bootstrap:start', about)
+  const started = clock.now()
+  let failure: { readonly error: unknown } | undefined
+  try {
+    await link.client()
+  } catch (error) {
+    failure = { error }
+  }
+  const durationMs = clock.now() - started
+  const outcome = failure ? { ok: false, ...failure } : { ok: true, toolCount: link.tools.list.length }
+  await hooks.tell('mcp:bootstrap:end', { ...about, durationMs, ...outcome })
+  if (failure) await hooks.tell('mcp:error', { ...about, ...failure })
+}
+
+const silent = (): Hooks<HookContexts> => new Hooks(hookNames, () => {})

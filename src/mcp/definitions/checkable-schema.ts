@@ -1,0 +1,140 @@
+import { isRecord } from '../../core/is-record.ts'
+import { copyJson } from '../../core/turn.ts'
+import { type PatternBudget, patternProblem } from './pattern-problem.ts'
+import { refsOf } from './schema-refs.ts'
+
+/** What a validator is given of a schema: only words it knows, in the shape it expects. */
+export type Checkable = boolean | Readonly<Record<string, unknown>>
+
+/** Thrown by `checkableSchema`; the message is a reason that begins with "it". */
+export class UnusableSchema extends Error {}
+
+const patternSteps = 3_000_000
+
+/**
+ * A copy of a bounded schema that holds nothing but what is checked. Each target of a `$ref` stands once, under `$defs`;
+ * ids are gone, which a validator might follow. So is `format`, which is a remark in JSON Schema, and slow in some forms.
+ * Throws `UnusableSchema` on refs that lead out or nowhere, and on patterns that may not end.
+ */
+export function checkableSchema(root: unknown): Checkable {
+  const find = refsOf(root)
+  const budget: PatternBudget = { steps: patternSteps }
+  const names = new Map<object, string>()
+  const waiting: { readonly name: string; readonly schema: object }[] = []
+
+  function copied(schema: unknown): Checkable {
+    if (typeof schema === 'boolean') return schema
+    if (!isRecord(schema)) return true
+    const copy: Record<string, unknown> = {}
+    for (const [word, value] of Object.entries(schema)) {
+      const kept = Object.hasOwn(shapes, word) ? shapes[word]!(value) : undefined
+      if (kept !== undefined) copy[word] = kept
+    }
+    if (isRecord(schema.dependencies)) {
+      // The word of draft 7 for two words of today.
+      const [needed, held] = parted(schema.dependencies, (one) => texts(one) !== undefined)
+      copy.dependentRequired = { ...needed, ...(copy.dependentRequired ?? {}) }
+      copy.dependentSchemas = { ...mapped(held, copied), ...(copy.dependentSchemas ?? {}) }
+    }
+    for (const word of refWords) if (schema[word] !== undefined) copy.$ref = refTo(schema[word])
+    if (typeof schema.pattern === 'string' && isUsable(schema.pattern)) copy.pattern = schema.pattern
+    // With a pattern that cannot be read, nobody knows which names it would have covered.
+    if (isRecord(schema.patternProperties) && !Object.keys(schema.patternProperties).every(isUsable)) {
+      delete copy.patternProperties
+      delete copy.additionalProperties
+      delete copy.unevaluatedProperties
+    }
+    return copy
+  }
+
+  function refTo(ref: unknown): string {
+    const found = find(ref)
+    if (!found) {
+      const what = typeof ref === 'string' ? JSON.stringify(ref.slice(0, 100)) : typeof ref
+      throw new UnusableSchema(`it refers to ${what}, which is not a part of it; nothing is fetched for a schema`)
+    }
+    const { target } = found
+    if (!isRecord(target)) return target === false ? '#/$defs/never' : '#/$defs/always'
+    const name = names.get(target) ?? `r${names.size}`
+    if (!names.has(target)) {
+      names.set(target, name)
+      waiting.push({ name, schema: target })
+    }
+    return `#/$defs/${name}`
+  }
+
+  function isUsable(pattern: string): boolean {
+    const problem = patternProblem(pattern, budget)
+    if (problem !== undefined && problem !== 'unreadable') throw new UnusableSchema(`it has ${problem}`)
+    return problem === undefined
+  }
+
+  const list = (value: unknown): unknown => (Array.isArray(value) ? value.map(copied) : undefined)
+  const fullList = (value: unknown): unknown => (Array.isArray(value) && value.length > 0 ? list(value) : undefined)
+  const map = (value: unknown): unknown => (isRecord(value) ? mapped(value, copied) : undefined)
+  const shapes: Record<string, (value: unknown) => unknown> = {
+    ...plainShapes,
+    ...Object.fromEntries(schemaWords.map((word) => [word, copied])),
+    items: (value) => (Array.isArray(value) ? list(value) : copied(value)),
+    prefixItems: list,
+    allOf: fullList,
+    anyOf: fullList,
+    oneOf: fullList,
+    properties: map,
+    patternProperties: map,
+    dependentSchemas: map,
+  }
+
+  const top = copied(root)
+  if (typeof top === 'boolean') return top
+  const $defs: Record<string, Checkable> = { always: true, never: false }
+  for (let one = waiting.pop(); one; one = waiting.pop()) $defs[one.name] = copied(one.schema)
+  return { ...top, $defs }
+}
+
+const refWords = ['$recursiveRef', '$dynamicRef', '$ref']
+
+const schemaWords = [
+  ...['additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'],
+  ...['propertyNames', 'not', 'if', 'then', 'else'],
+]
+
+/** Without a prototype: a property may have any name. */
+function mapped(record: Record<string, unknown>, change: (value: unknown) => unknown): Record<string, unknown> {
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const [key, value] of Object.entries(record)) copy[key] = change(value)
+  return copy
+}
+
+/** Those that pass, and the others. */
+function parted(record: Record<string, unknown>, passes: (value: unknown) => boolean): [Named, Named] {
+  const entries = Object.entries(record)
+  return [
+    Object.fromEntries(entries.filter(([, value]) => passes(value))),
+    Object.fromEntries(entries.filter(([, value]) => !passes(value))),
+  ]
+}
+
+type Named = Record<string, unknown>
+
+const number = (value: unknown): unknown => (Number.isFinite(value) ? value : undefined)
+const texts = (value: unknown): unknown =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string') ? [...value] : undefined
+const isType = (value: unknown): boolean => typeof value === 'string' && types.has(value)
+const types = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
+
+/** What has another shape means nothing, as `required: true` in old schemas, and is left out. */
+const plainShapes: Record<string, (value: unknown) => unknown> = {
+  type: (value) => (isType(value) || (Array.isArray(value) && value.every(isType)) ? copyJson(value) : undefined),
+  enum: (value) => (Array.isArray(value) ? copyJson(value) : undefined),
+  const: copyJson,
+  required: texts,
+  dependentRequired: (value) => (isRecord(value) ? mapped(value, (one) => texts(one) ?? []) : undefined),
+  uniqueItems: (value) => (value === true ? true : undefined),
+  ...Object.fromEntries(
+    [
+      ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
+      ...['minItems', 'maxItems', 'minContains', 'maxContains', 'minProperties', 'maxProperties'],
+    ].map((word) => [word, number]),
+  ),
+}

@@ -1,0 +1,218 @@
+import type { PatternBudget } from './pattern-problem.ts'
+import type { PatternTree } from './pattern-tree.ts'
+
+/**
+ * Whether a loop of the pattern can read the same text in two ways. Each further turn then doubles the ways, and a
+ * matcher that tries one after the other does not come to an end. `unknown`: the budget is spent.
+ */
+export function ambiguityOf(tree: PatternTree, flags: string, budget: PatternBudget): Ambiguity {
+  try {
+    const machine = machineOf(tree, budget)
+    return hasTwoWays(machine, alphabetOf(machine.sources, flags, budget), budget) ? 'endless' : 'none'
+  } catch (error) {
+    if (error instanceof Verdict) return error.ambiguity
+    throw error
+  }
+}
+
+export type Ambiguity = 'none' | 'endless' | 'unknown'
+
+class Verdict extends Error {
+  readonly ambiguity: Ambiguity
+  constructor(ambiguity: Ambiguity) {
+    super(ambiguity)
+    this.ambiguity = ambiguity
+  }
+}
+
+function spend(budget: PatternBudget, steps: number): void {
+  budget.steps -= steps
+  if (budget.steps < 0) throw new Verdict('unknown')
+}
+
+/** One state for each character that the pattern reads; `next[p]` are the states after `p`, and on how many ways. */
+interface Machine {
+  readonly sources: readonly string[]
+  readonly next: readonly ReadonlyMap<number, number>[]
+}
+
+interface Piece {
+  readonly first: readonly number[]
+  readonly last: readonly number[]
+  readonly canBeEmpty: boolean
+}
+
+const nothing: Piece = { first: [], last: [], canBeEmpty: true }
+
+/** Beyond these a repetition is not written out: a loop, or a shorter one, shows the same. */
+const mostCopies = 8
+const shownCopies = 4
+
+function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
+  const sources: string[] = []
+  const next: Map<number, number>[] = []
+
+  function connect(from: Piece, to: Piece): void {
+    spend(budget, from.last.length * to.first.length)
+    for (const p of from.last) for (const q of to.first) next[p]!.set(q, (next[p]!.get(q) ?? 0) + 1)
+  }
+
+  function joined(a: Piece, b: Piece): Piece {
+    connect(a, b)
+    return {
+      first: a.canBeEmpty ? [...a.first, ...b.first] : a.first,
+      last: b.canBeEmpty ? [...a.last, ...b.last] : b.last,
+      canBeEmpty: a.canBeEmpty && b.canBeEmpty,
+    }
+  }
+
+  function build(node: PatternTree): Piece {
+    spend(budget, 1)
+    if (node.kind === 'atom') {
+      const state = sources.push(node.source) - 1
+      next.push(new Map())
+      return { first: [state], last: [state], canBeEmpty: false }
+    }
+    if (node.kind === 'repeat') return repeated(node.body, node.min, node.max)
+    const pieces = node.parts.map(build)
+    if (node.kind === 'sequence') return pieces.reduce(joined, nothing)
+    return {
+      first: pieces.flatMap(({ first }) => first),
+      last: pieces.flatMap(({ last }) => last),
+      canBeEmpty: pieces.some(({ canBeEmpty }) => canBeEmpty),
+    }
+  }
+
+  function repeated(body: PatternTree, min: number, max: number): Piece {
+    if (max === 0) return nothing
+    const isLong = max > mostCopies && max !== Infinity
+    if (max === Infinity || (isLong && body.kind !== 'atom')) {
+      const copies = Array.from({ length: Math.max(1, Math.min(min, shownCopies)) }, () => build(body))
+      const turning = copies.at(-1)!
+      // Each of many turns may be the empty one.
+      if (isLong && turning.canBeEmpty) throw new Verdict('endless')
+      connect(turning, turning)
+      const whole = copies.reduce(joined, nothing)
+      return min === 0 ? { ...whole, canBeEmpty: true } : whole
+    }
+    const needed = isLong ? Math.min(min, shownCopies) : min
+    const optional = isLong ? Math.min(max - min, shownCopies) : max - min
+    let whole = nothing
+    for (let i = 0; i < needed; i++) whole = joined(whole, build(body))
+    for (let i = 0; i < optional; i++) whole = joined(whole, { ...build(body), canBeEmpty: true })
+    return whole
+  }
+
+  build(tree)
+  return { sources, next }
+}
+
+/** For each state the characters that it reads, out of a set that tells the states of this pattern apart. */
+function alphabetOf(sources: readonly string[], flags: string, budget: PatternBudget): readonly bigint[] {
+  const characters = [...new Set([...everyday, ...sources.flatMap(charactersIn)])]
+  const known = new Map<string, bigint>()
+  return sources.map((source) => {
+    const before = known.get(source)
+    if (before !== undefined) return before
+    spend(budget, characters.length)
+    const expression = new RegExp(`^(?:${source})$`, flags)
+    let read = 0n
+    for (const [i, character] of characters.entries()) if (expression.test(character)) read |= 1n << BigInt(i)
+    known.set(source, read)
+    return read
+  })
+}
+
+const everyday = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), ...'\xa0éßΩяא中あ\u2028😀']
+
+/** Those written down, and those that are spelled: where two ranges meet, an end of one lies in the other. */
+function charactersIn(source: string): string[] {
+  const spelled = source.matchAll(/\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi)
+  const codes = Array.from(spelled, ([, long, short, byte]) => Number.parseInt(long ?? short ?? byte ?? '0', 16))
+  return [...source, ...codes.filter((code) => code <= 0x10ffff).map((code) => String.fromCodePoint(code))]
+}
+
+/**
+ * Follows two readers of one text that part inside a loop. If they can meet again, that text has two ways; and since all
+ * is one loop, it can come again and again.
+ */
+function hasTwoWays({ next }: Machine, reads: readonly bigint[], budget: PatternBudget): boolean {
+  const loop = loopsOf(next, budget)
+  const inLoop = next.map((states, p) => [...states.keys()].filter((q) => loop[q] === loop[p]))
+  if (next.some((states, p) => inLoop[p]!.some((q) => states.get(q)! > 1))) return true
+  const seen = new Set<number>()
+  const waiting: [number, number][] = []
+  /** True when the two meet. */
+  const step = (p: number, q: number): boolean => {
+    spend(budget, inLoop[p]!.length * inLoop[q]!.length)
+    for (const p2 of inLoop[p]!)
+      for (const q2 of inLoop[q]!) {
+        if (p2 === q2) {
+          if (p !== q) return true
+          continue
+        }
+        const pair = Math.min(p2, q2) * next.length + Math.max(p2, q2)
+        if (seen.has(pair) || (reads[p2]! & reads[q2]!) === 0n) continue
+        seen.add(pair)
+        waiting.push([p2, q2])
+      }
+    return false
+  }
+  for (const p of next.keys()) step(p, p)
+  for (let pair = waiting.pop(); pair; pair = waiting.pop()) if (step(...pair)) return true
+  return false
+}
+
+/** A number for each state; the same for those that can be reached from one another. */
+function loopsOf(next: Machine['next'], budget: PatternBudget): number[] {
+  const before = next.map((): number[] => [])
+  for (const [p, states] of next.entries()) for (const q of states.keys()) before[q]!.push(p)
+  const order: number[] = []
+  walk(
+    next.keys(),
+    (p) => [...next[p]!.keys()],
+    budget,
+    (p) => order.push(p),
+  )
+  const loop = new Array<number>(next.length).fill(-1)
+  const found = new Set<number>()
+  for (const start of order.reverse()) {
+    if (found.has(start)) continue
+    walk(
+      [start],
+      (p) => before[p]!.filter((q) => !found.has(q)),
+      budget,
+      (p) => {
+        found.add(p)
+        loop[p] = start
+      },
+    )
+  }
+  return loop
+}
+
+/** Depth first, without recursion; `leave` is told of each state after all behind it. */
+function walk(
+  starts: Iterable<number>,
+  after: (state: number) => readonly number[],
+  budget: PatternBudget,
+  leave: (state: number) => void,
+): void {
+  const seen = new Set<number>()
+  for (const start of starts) {
+    if (seen.has(start)) continue
+    seen.add(start)
+    const path = [{ state: start, rest: [...after(start)] }]
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      spend(budget, 1)
+      const state = top.rest.pop()
+      if (state === undefined) {
+        leave(top.state)
+        path.pop()
+      } else if (!seen.has(state)) {
+        seen.add(state)
+        path.push({ state, rest: [...after(state)] })
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { messageOf } from '../../core/errors.ts'
+import { codeOf } from '../../platform/files.ts'
+import { defaultTransport } from '../../platform/http.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import type { McpServerConfig } from '../config.ts'
+import { withCappedBody } from './capped-body.ts'
+import { McpHttpError } from './mcp-http-error.ts'
+import { type OtherOriginsOptions, otherOrigins } from './other-origins.ts'
+import { transportFetch } from './transport-fetch.ts'
+import { noteUsedToken } from './used-token.ts'
+
+export interface McpFetchOptions extends OtherOriginsOptions {
+  /** Default: Node's own HTTP. One that is given looks names up itself: only what an address shows is checked then. */
+  readonly fetch?: typeof globalThis.fetch
+  /** How long a request may take that nobody else limits. Default 30,000. */
+  readonly timeoutMs?: number
+  /** Of an answer, or of one event of a stream. Default 16 MB. */
+  readonly mostBytes?: number
+}
+
+/**
+ * How a server is asked, and whatever it names for logins. The headers of its configuration and its token go to its own
+ * origin only; no redirect leads to another one.
+ */
+export function createMcpFetch(config: McpServerConfig, options: McpFetchOptions = {}): typeof globalThis.fetch {
+  const home = new URL(config.url ?? '')
+  const others = otherOrigins(home, options)
+  const askHome = options.fetch ?? transportFetch(defaultTransport())
+  const askOthers = options.fetch ?? transportFetch(others.transport)
+
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const isHome = url.origin === home.origin
+    if (!isHome) others.check(url)
+    const headers = isHome ? homeHeaders(init, config) : foreignHeaders(init)
+    const late = init.signal ? undefined : AbortSignal.timeout(options.timeoutMs ?? 30_000)
+    const signal = init.signal ?? late
+    const request = { ...init, headers, redirect: 'manual' as const, ...(signal && { signal }) }
+    const answer = await (isHome ? askHome : askOthers)(url, request).catch((error) => fail(error, url, init, late))
+    const response = withCappedBody(checkRedirect(answer, url), url.host, options.mostBytes)
+    noteUsedToken(response, headers.get('authorization'))
+    return response
+  }
+}
+
+function homeHeaders({ headers }: RequestInit, config: McpServerConfig): Headers {
+  const all = new Headers(config.headers)
+  for (const [name, value] of new Headers(headers)) all.set(name, value)
+  return all
+}
+
+/** A client may show its own secret to a token endpoint (`Basic`); what was given for the server stays there. */
+function foreignHeaders({ headers }: RequestInit): Headers {
+  const all = new Headers(headers)
+  if (/^(bearer|dpop)\b/i.test(all.get('authorization') ?? '')) all.delete('authorization')
+  for (const name of ['cookie', 'mcp-session-id']) all.delete(name)
+  return all
+}
+
+function fail(error: unknown, url: URL, init: RequestInit, late: AbortSignal | undefined): never {
+  if (init.signal?.aborted) throw init.signal.reason
+  if (late?.aborted) throw new McpHttpError('timeout', `${url.host} did not answer in time; try again later`)
+  const cause = error instanceof Error && error.cause instanceof McpHttpError ? error.cause : error
+  if (cause instanceof McpHttpError) throw cause
+  throw new McpHttpError(codeOf(error) ?? 'network', messageOf(error))
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** Within an origin they are the caller's to follow. */
+function checkRedirect(response: Response, url: URL): Response {
+  const location = redirects.has(response.status) ? response.headers.get('location') : null
+  const isHidden = response.type === 'opaqueredirect'
+  const target = location === null ? undefined : URL.parse(location, url.href)
+  if (!isHidden && (location === null || target?.origin === url.origin)) return response
+  void response.body?.cancel().catch(() => {})
+  const where = target && target.origin !== 'null' ? visibleName(target.origin).slice(0, 200) : 'another place'
+  throw new McpHttpError(
+    'redirected',
+    `${url.host} redirects to ${where}, which is not followed; if that is the server that is meant, use its address`,
+  )
+}

@@ -1,0 +1,51 @@
+import type { HttpRequest, Transport } from '../../platform/http.ts'
+import { McpHttpError } from './mcp-http-error.ts'
+
+/** A transport of ours as a `fetch` that follows no redirect. */
+export function transportFetch(transport: Transport): typeof globalThis.fetch {
+  return async (input, init = {}) => {
+    const { signal } = init
+    const body = bodyOf(init.body)
+    const headers = new Headers(init.headers)
+    if (init.body instanceof URLSearchParams && !headers.has('content-type'))
+      headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
+    const request: HttpRequest = {
+      url: String(input instanceof Request ? input.url : input),
+      // It takes any, though providers need no others.
+      method: (init.method ?? 'GET') as HttpRequest['method'],
+      headers: Object.fromEntries(headers),
+      ...(body && { body: [body] }),
+      ...(signal && { signal }),
+    }
+    const answer = await transport(request)
+    const hasBody = answer.status !== 204 && answer.status !== 205 && answer.status !== 304
+    const stream = hasBody ? streamOf(answer.body) : null
+    if (!hasBody) await answer.body[Symbol.asyncIterator]().return?.()
+    return new Response(stream, { status: answer.status, headers: answer.headers })
+  }
+}
+
+function bodyOf(body: unknown): Uint8Array | undefined {
+  if (body === undefined || body === null) return undefined
+  if (typeof body === 'string' || body instanceof URLSearchParams) return new TextEncoder().encode(String(body))
+  if (body instanceof Uint8Array) return body
+  throw new McpHttpError('body', 'Only texts and bytes are sent to MCP servers; make the body one of them')
+}
+
+function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = body[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await iterator.return?.()
+      },
+    },
+    // Nothing is read before it is asked for.
+    { highWaterMark: 0 },
+  )
+}

@@ -1,0 +1,146 @@
+import type { Client, ClientOptions, OAuthClientProvider, Transport } from '@modelcontextprotocol/client'
+import { messageOf } from '../core/errors.ts'
+import { version } from '../core/version.ts'
+import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
+import { createSdkValidator } from './definitions/sdk-validator.ts'
+import { createHttpTransport, createSseTransport, isWrongTransport } from './http/http-transport.ts'
+import { loadSdk } from './load-sdk.ts'
+import type { RememberedServer } from './memory.ts'
+import { createStdioTransport, type StdioTransport } from './stdio/stdio-transport.ts'
+
+/** A connection that was made. */
+export interface OpenedClient {
+  readonly client: Client
+  readonly transport: Transport
+  /** Only with that transport. */
+  readonly stdio?: StdioTransport
+  readonly era: NonNullable<RememberedServer['era']>
+}
+
+export interface OpenClientOptions {
+  /** What was found out about this server before. */
+  readonly era?: RememberedServer['era'] | undefined
+  readonly authProvider?: OAuthClientProvider | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
+  readonly signal: AbortSignal
+  readonly now: () => number
+  /** What the client can do, and what it wants to hear of. */
+  readonly client: Pick<ClientOptions, 'capabilities' | 'listChanged'>
+  /** Before anything is sent. */
+  prepare(client: Client): void
+}
+
+type Era = NonNullable<RememberedServer['era']>
+type Kind = 'stdio' | 'http' | 'sse'
+
+/** Connects to a server in whichever of the two protocols it speaks. Of each attempt that fails nothing is left behind. */
+export async function openClient(config: McpServerConfig, options: OpenClientOptions): Promise<OpenedClient> {
+  const kind = kindOf(config)
+  const known = options.era && options.now() - options.era.at < longestMemory ? options.era : undefined
+  try {
+    return await attempt(config, kind, known, options)
+  } catch (error) {
+    options.signal.throwIfAborted()
+    const next = nextAttempt(kind, known, error)
+    if (!next) throw error
+    return attempt(config, next.kind, next.era, options)
+  }
+}
+
+const kindOf = ({ transport }: McpServerConfig): Kind => (transport === 'streamable-http' ? 'http' : transport)
+
+/** A server may learn the new protocol; who only ever remembered would never find out. */
+const longestMemory = 7 * 24 * 3_600_000
+
+/** What may be otherwise than it was assumed to be. One more attempt, no more. */
+function nextAttempt(kind: Kind, known: Era | undefined, error: unknown): { kind: Kind; era?: Era } | undefined {
+  if (kind === 'http' && isWrongTransport(error)) return { kind: 'sse' }
+  // Servers of old libraries end themselves when they are asked something before they are greeted.
+  if (kind === 'stdio' && !known && isProbeClosed(error)) return { kind, era: { kind: 'legacy', at: 0 } }
+  return known && isOutdated(error) ? { kind } : undefined
+}
+
+const isProbeClosed = (error: unknown): boolean => /closed during the .*probe/.test(messageOf(error))
+
+/** Whether an error may come from talking to a server in a protocol that it does not speak any more. */
+const isOutdated = (error: unknown): boolean =>
+  !/could not be started|UNAUTHORIZED|login/i.test(messageOf(error)) && !(error instanceof TypeError)
+
+async function attempt(
+  config: McpServerConfig,
+  kind: Kind,
+  era: Era | undefined,
+  options: OpenClientOptions,
+): Promise<OpenedClient> {
+  const { signal, now } = options
+  const sdk = await loadSdk()
+  const stdio = kind === 'stdio' ? createStdioTransport(config) : undefined
+  const transport = stdio ?? (await httpTransport(config, kind, options))
+  const { bootstrapTimeout = defaultBootstrapTimeout } = config
+  const client = new sdk.Client(
+    { name: 'libero', version },
+    {
+      ...options.client,
+      jsonSchemaValidator: createSdkValidator(),
+      inputRequired: { maxRounds: mostRounds },
+      listMaxPages: mostPages,
+      versionNegotiation: {
+        mode: kind === 'sse' ? 'legacy' : 'auto',
+        // On a pipe silence means an old server; it still has to be greeted within the time that is left.
+        probe: { timeoutMs: stdio ? Math.min(3000, Math.ceil(bootstrapTimeout / 3)) : bootstrapTimeout },
+      },
+    },
+  )
+  options.prepare(client)
+  try {
+    const prior = era && priorOf(era)
+    await client.connect(transport, { signal, timeout: bootstrapTimeout, ...(prior && { prior }) })
+  } catch (error) {
+    await Promise.allSettled([client.close(), transport.close()])
+    throw stdio?.ending === undefined ? error : new Error(withEnding(error, stdio), { cause: error })
+  }
+  return { client, transport, ...(stdio && { stdio }), era: eraOf(client, now()) }
+}
+
+const mostRounds = 5
+const mostPages = 64
+
+function httpTransport(
+  config: McpServerConfig,
+  kind: 'http' | 'sse' | 'stdio',
+  { authProvider, fetch }: OpenClientOptions,
+): Promise<Transport> {
+  const create = kind === 'sse' ? createSseTransport : createHttpTransport
+  return create(config, { ...(authProvider && { authProvider }), ...(fetch && { fetch }) })
+}
+
+type Prior = NonNullable<NonNullable<Parameters<Client['connect']>[1]>['prior']>
+
+function priorOf({ kind, discover }: Era): Prior | undefined {
+  if (kind === 'legacy') return { kind }
+  return discover === undefined ? undefined : ({ kind, discover } as Prior)
+}
+
+function eraOf(client: Client, at: number): Era {
+  const discover = client.getDiscoverResult()
+  return client.getProtocolEra() === 'modern' ? { kind: 'modern', discover, at } : { kind: 'legacy', at }
+}
+
+/** Why a program did not become a server says its end better than the silence that followed. */
+function withEnding(error: unknown, { ending, stderr }: StdioTransport): string {
+  const last = stderr.trim().split('\n').at(-1) ?? ''
+  return `${messageOf(error)}; ${ending}${last === '' ? '' : `, and wrote last: ${last.slice(0, 300)}`}`
+}
+
+/** Ends a connection. Nothing of it is left when it resolves; it never fails. */
+export async function letGoOf({ client, transport, stdio }: OpenedClient): Promise<void> {
+  // Old HTTP servers keep a session until they are told otherwise; one that does not listen is not waited for.
+  if (!stdio && 'terminateSession' in transport) {
+    const { terminateSession } = transport as { terminateSession(): Promise<void> }
+    await Promise.race([terminateSession.call(transport).catch(() => {}), pause(goodbyeMs)])
+  }
+  await Promise.allSettled([client.close(), transport.close()])
+}
+
+const goodbyeMs = 1000
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())

@@ -1,0 +1,73 @@
+import { isRecord } from '../../core/is-record.ts'
+import type { ImageBlock } from '../../core/turn.ts'
+import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
+import { shortened } from '../definitions/shortened.ts'
+import { readImage } from './read-image.ts'
+
+/** What one block of an answer amounts to; `hidden` counts what was taken out of its text. */
+export interface FoundBlock {
+  readonly text: string
+  readonly image?: ImageBlock
+  readonly hidden: number
+}
+
+/** Reads any block, whatever a server put there. Its annotations are not looked at. */
+export function readBlock(block: unknown): FoundBlock {
+  if (!isRecord(block)) return remark('a block that is none was left out')
+  switch (block.type) {
+    case 'text':
+      return typeof block.text === 'string' ? textOf(block.text) : remark('a text block without text was left out')
+    case 'image':
+      return mediaOf('image', block.data, block.mimeType)
+    case 'audio':
+      return remark(`audio: ${typeOf(block.mimeType)}, ${sizeOf(block.data)}, which cannot be played here`)
+    case 'resource_link':
+      return linkOf(block)
+    case 'resource':
+      return resourceOf(block.resource)
+    default:
+      return remark(`a block of the unknown type ${short(block.type)} was left out`)
+  }
+}
+
+const remark = (text: string): FoundBlock => ({ text: `[${text}]`, hidden: 0 })
+
+function textOf(raw: string, before = ''): FoundBlock {
+  const { text, hidden } = withoutHidden(raw)
+  return { text: before + text, hidden }
+}
+
+function mediaOf(what: string, data: unknown, mimeType: unknown): FoundBlock {
+  const read = readImage(data)
+  if (read.image) return { text: '', image: read.image, hidden: 0 }
+  return remark(`${what}: ${typeOf(mimeType)}, ${sizeOf(data)}, left out: ${read.problem}`)
+}
+
+/** Words about something elsewhere. It is never fetched or opened: the address is the server's. */
+function linkOf({ uri, name, title, mimeType, description }: Record<string, unknown>): FoundBlock {
+  const label = typeof title === 'string' ? title : name
+  const about = typeof mimeType === 'string' ? ` (${typeOf(mimeType)})` : ''
+  const head = `[link: ${short(label)}${about} at ${short(uri, 2000)}; not opened]`
+  return typeof description === 'string' ? textOf(shortened(description, 2000), `${head}\n`) : { text: head, hidden: 0 }
+}
+
+function resourceOf(resource: unknown): FoundBlock {
+  if (!isRecord(resource)) return remark('a resource that is none was left out')
+  const { uri, mimeType, text, blob } = resource
+  const what = `resource ${short(uri, 2000)}`
+  if (typeof text === 'string') return textOf(text, `[${what}]\n`)
+  const found = mediaOf(what, blob, mimeType)
+  return found.image ? { ...found, text: `[${what}]` } : found
+}
+
+const typeOf = (value: unknown): string => (typeof value === 'string' ? fullyVisible(value.slice(0, 100)) : 'no type')
+
+function sizeOf(data: unknown): string {
+  return typeof data === 'string' ? `${Math.floor((data.length * 3) / 4)} bytes` : 'no data'
+}
+
+/** On one line, in quotes, nothing in it hidden. */
+function short(value: unknown, most = 200): string {
+  if (typeof value !== 'string') return '(nothing)'
+  return `"${fullyVisible(value.slice(0, most).toWellFormed())}${value.length > most ? '…' : ''}"`
+}

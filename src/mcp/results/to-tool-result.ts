@@ -1,0 +1,100 @@
+import { isRecord } from '../../core/is-record.ts'
+import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
+import { canonicalJson } from '../../platform/canonical-json.ts'
+import { type FoundBlock, readBlock } from './read-block.ts'
+import { type ResultLimits, resultLimits } from './result-limits.ts'
+import { shortenTexts } from './shorten-texts.ts'
+import { withoutPoison } from './without-poison.ts'
+
+export interface McpToolResult {
+  readonly output: ToolOutput
+  readonly isError: boolean
+  /** For screens: where it came from, `structuredContent` as far as it can be kept, and what was taken out. */
+  readonly details?: unknown
+}
+
+/**
+ * What a server answered to a call, as a result of a tool. Whatever it is, it becomes one: text is text, bounded and
+ * without invisible characters; images are what their bytes say; links are never followed.
+ */
+export function toToolResult(
+  result: unknown,
+  from: { readonly server: string; readonly tool: string },
+  limits: Partial<ResultLimits> = {},
+): McpToolResult {
+  const { server, tool } = from
+  if (!isResult(result))
+    return {
+      output: `The MCP server "${server}" gave no result for the tool "${tool}", but something that is none. It may have done what was asked; look before you try again.`,
+      isError: true,
+      details: { server, tool },
+    }
+  const most = { ...resultLimits, ...limits }
+  const blocks = Array.isArray(result.content) ? (result.content as readonly unknown[]) : []
+  const found = blocks.slice(0, most.blocks).map(readBlock)
+  if (blocks.length > most.blocks) found.push(remark(`${blocks.length - most.blocks} more blocks left out`))
+  const structured = readStructured(result.structuredContent)
+  if (structured && !isSaid(structured.json, blocks)) found.push({ text: structured.json, hidden: 0 })
+
+  const hidden = found.reduce((sum, one) => sum + one.hidden, 0)
+  const parts = shortenTexts(withoutExcess(found, most.images), most.textBytes)
+  if (hidden > 0) parts.push({ type: 'text', text: `[${hidden} invisible characters were taken out]` })
+  const isKept = structured !== undefined && structured.json.length <= most.textBytes
+  return {
+    output: outputOf(parts),
+    isError: result.isError === true,
+    details: { server, tool, ...(isKept && { structuredContent: structured.value }), ...(hidden > 0 && { hidden }) },
+  }
+}
+
+function isResult(result: unknown): result is Record<string, unknown> {
+  if (!isRecord(result)) return false
+  return Array.isArray(result.content) || (result.content === undefined && result.structuredContent !== undefined)
+}
+
+const remark = (text: string): FoundBlock => ({ text: `[${text}]`, hidden: 0 })
+
+/** A copy that can be kept, and the same as text; with `null` a server may well mean something. */
+function readStructured(value: unknown): { readonly value: unknown; readonly json: string } | undefined {
+  if (value === undefined) return undefined
+  const copy = withoutPoison(value)
+  if (copy === undefined)
+    return { value: undefined, json: '[structured content left out: it is too large or too deep]' }
+  return { value: copy.value, json: copy.json }
+}
+
+/** Servers are asked to repeat structured content as text. */
+function isSaid(json: string, blocks: readonly unknown[]): boolean {
+  const wanted = canonicalJson(readJson(json))
+  return blocks.some((block) => {
+    if (!isRecord(block) || block.type !== 'text' || typeof block.text !== 'string') return false
+    const said = withoutPoison(readJson(block.text))
+    return said !== undefined && canonicalJson(said.value) === wanted
+  })
+}
+
+/** A text that is no JSON stands for itself. */
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function withoutExcess(found: readonly FoundBlock[], mostImages: number): ToolResultContent[] {
+  let images = 0
+  return found.flatMap(({ text, image }): ToolResultContent[] => {
+    const parts: ToolResultContent[] = text === '' ? [] : [{ type: 'text', text }]
+    if (!image) return parts
+    images++
+    if (images <= mostImages) return [...parts, image]
+    return [...parts, { type: 'text', text: `[image ${images} left out: ${mostImages} are allowed in one result]` }]
+  })
+}
+
+function outputOf(parts: readonly ToolResultContent[]): ToolOutput {
+  if (parts.length === 0) return '(no output)'
+  const texts = parts.flatMap((part) => (part.type === 'text' ? part.text : []))
+  return texts.length === parts.length ? texts.join('\n') : parts
+}

@@ -1,0 +1,107 @@
+/** Who may speak to a face over HTTP. */
+export interface McpHttpOptions {
+  /** What every request has to bring as `Authorization: Bearer …`; at least 32 characters. */
+  readonly token: string
+  /** Names that the server may be called by in `Host`, with or without a port. Default: those of this machine itself. */
+  readonly allowedHosts?: readonly string[]
+  /** Default 1 MiB. */
+  readonly maxBodyBytes?: number
+}
+
+/** 256 bits that nobody can guess. */
+export function createMcpToken(): string {
+  return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+}
+
+/** Throws for options that would let in whoever comes. */
+export function checkHttpOptions({ token, allowedHosts }: McpHttpOptions): void {
+  if (typeof token !== 'string' || token.length < 32)
+    throw new TypeError('token must be a text of at least 32 characters; createMcpToken() makes one')
+  if (allowedHosts?.some((host) => typeof host !== 'string' || host === '' || host.includes('*')))
+    throw new TypeError('allowedHosts must be names such as "tools.example.com", without wildcards')
+}
+
+/** Why a request is turned away; in this order, so that a page on another site learns nothing about the token. */
+export async function refuse(request: Request, options: McpHttpOptions): Promise<Response | undefined> {
+  const host = request.headers.get('host') ?? new URL(request.url).host
+  if (!isAllowed(host, options.allowedHosts ?? loopback))
+    return problem(403, 'this server is not called by that Host; add the name to its allowed hosts')
+  const origin = request.headers.get('origin')
+  if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`)
+    return problem(403, 'requests of pages on another origin are not answered')
+  const [, given = ''] = /^Bearer +(\S+) *$/i.exec(request.headers.get('authorization') ?? '') ?? []
+  if (!(await isSame(given, options.token)))
+    return problem(401, 'send the token of this server as Authorization: Bearer <token>', {
+      'www-authenticate': 'Bearer',
+    })
+  return undefined
+}
+
+/** The request with a body that is known to be small and flat enough, or why it is not. */
+export async function admitBody(request: Request, maxBytes = defaultMaxBytes): Promise<Request | Response> {
+  if (request.method !== 'POST' || !request.body) return request
+  const body = await readBounded(request.body, maxBytes)
+  if (!body) return problem(413, `the body has more than ${maxBytes} bytes; send less`)
+  if (isTooDeep(body)) return problem(413, `the body is nested more than ${deepest} levels deep; send flatter JSON`)
+  const { url, method, headers, signal } = request
+  return new Request(url, { method, headers, body, signal })
+}
+
+/** Errors as clients of this protocol read them. */
+export function problem(status: number, message: string, headers: Record<string, string> = {}): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers })
+}
+
+const loopback = ['localhost', '127.0.0.1', '[::1]']
+const defaultMaxBytes = 1024 * 1024
+const deepest = 64
+
+function isAllowed(host: string, allowed: readonly string[]): boolean {
+  const name = host.replace(/:\d+$/, '')
+  return allowed.some((one) => one.toLowerCase() === name.toLowerCase() || one.toLowerCase() === host.toLowerCase())
+}
+
+/** Takes as long wherever they differ: of two digests nothing can be guessed bit by bit. */
+async function isSame(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([digest(one), digest(other)])
+  let difference = 0
+  for (let i = 0; i < a.length; i++) difference |= a[i]! ^ b[i]!
+  return difference === 0
+}
+
+async function digest(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+}
+
+async function readBounded(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Buffer<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.byteLength
+    if (size > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Looked for before it is parsed, in one pass: brackets inside of strings do not count. */
+function isTooDeep(body: Buffer): boolean {
+  let depth = 0
+  let isText = false
+  for (let i = 0; i < body.length; i++) {
+    const byte = body[i]
+    if (isText) {
+      if (byte === backslash) i++
+      else if (byte === quote) isText = false
+    } else if (byte === quote) isText = true
+    else if (byte === openBrace || byte === openBracket) {
+      if (++depth > deepest) return true
+    } else if (byte === closeBrace || byte === closeBracket) depth--
+  }
+  return false
+}
+
+const [quote, backslash, openBrace, openBracket, closeBrace, closeBracket] = Buffer.from('"\\{[}]')

@@ -1,0 +1,55 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { temporary } from '../../../test/temporary.ts'
+import { findProgram } from './find-program.ts'
+
+test('a name is looked up on PATH, the first that may be run wins', async () => {
+  const at = await world()
+  const path = [join(at, 'none'), join(at, 'a'), join(at, 'b')].join(':')
+  expect(await findProgram('tool', { cwd: at, path })).toBe(join(at, 'b/tool'))
+})
+
+test('a path begins at the working folder', async () => {
+  const at = await world()
+  expect(await findProgram('./b/tool', { cwd: at, path: '' })).toBe(join(at, 'b/tool'))
+  expect(await findProgram(join(at, 'b/tool'), { cwd: '/', path: '' })).toBe(join(at, 'b/tool'))
+})
+
+test('a relative folder in PATH is not searched: a project could plant a program there', async () => {
+  const at = await world()
+  await expect(findProgram('tool', { cwd: join(at, 'b'), path: '.::b' })).rejects.toThrow(
+    'there is no program "tool" on PATH; install it, or give its full path as command',
+  )
+})
+
+test('what is not there, or may not be run, is said with what to do', async () => {
+  const at = await world()
+  await expect(findProgram('x/tool', { cwd: at, path: '' })).rejects.toThrow(
+    `there is no program "x/tool"; check the path (it begins at ${at})`,
+  )
+  await expect(findProgram('tool', { cwd: at, path: join(at, 'a') })).rejects.toThrow(
+    `${at}/a/tool is no program that may be run; make it executable (chmod +x), or give another one`,
+  )
+  await expect(findProgram('./a', { cwd: at, path: '' })).rejects.toThrow('/a is no program that may be run')
+  await expect(findProgram('a\x1b[2J', { cwd: at, path: '' })).rejects.toThrow('"a␛[2J"')
+})
+
+test('endings are tried in their order', async () => {
+  const at = await world()
+  await writeFile(join(at, 'b/run.cmd'), '', { mode: 0o755 })
+  expect(await findProgram('run', { cwd: at, path: join(at, 'b'), endings: ['.exe', '.cmd'] })).toBe(
+    join(at, 'b/run.cmd'),
+  )
+})
+
+/** In `a` the tool may not be run, in `b` it may. */
+async function world(): Promise<string> {
+  const at = await temporary('find-')
+  for (const folder of ['a', 'b']) {
+    await mkdir(join(at, folder))
+    await writeFile(join(at, folder, 'tool'), '#!/bin/sh\n')
+  }
+  await chmod(join(at, 'b/tool'), 0o755)
+  return at
+}

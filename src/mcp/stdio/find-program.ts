@@ -1,0 +1,49 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { codeOf } from '../../platform/files.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+
+export interface FindProgramOptions {
+  /** Absolute; where a relative path begins. */
+  readonly cwd: string
+  /** As in the environment of the program. */
+  readonly path: string | undefined
+  /** Endings to try where none is given, on Windows: `['.exe', '.cmd']`. */
+  readonly endings?: readonly string[]
+}
+
+/** The absolute path of a program, as a shell would find it, but never by a relative folder in PATH. Throws what to do if there is none. */
+export async function findProgram(command: string, options: FindProgramOptions): Promise<string> {
+  const { cwd, path = '', endings = [] } = options
+  const isPath = command.includes('/') || (process.platform === 'win32' && command.includes('\\'))
+  const places = isPath ? [resolve(cwd, command)] : foldersIn(path).map((folder) => join(folder, command))
+  let unusable: string | undefined
+  for (const place of places.flatMap((one) => [one, ...endings.map((ending) => one + ending)])) {
+    const found = await lookAt(place)
+    if (found === 'program') return place
+    if (found === 'no program') unusable ??= place
+  }
+  const shown = visibleName(command)
+  if (unusable !== undefined)
+    throw new Error(
+      `${visibleName(unusable)} is no program that may be run; make it executable (chmod +x), or give another one`,
+    )
+  if (isPath) throw new Error(`there is no program "${shown}"; check the path (it begins at ${visibleName(cwd)})`)
+  throw new Error(`there is no program "${shown}" on PATH; install it, or give its full path as command`)
+}
+
+/** What lies in the folder somebody works in is not what he means by a name. */
+function foldersIn(path: string): string[] {
+  return path.split(delimiter).filter(isAbsolute)
+}
+
+async function lookAt(place: string): Promise<'program' | 'no program' | 'nothing'> {
+  try {
+    if (!(await stat(place)).isFile()) return 'no program'
+    await access(place, constants.X_OK)
+    return 'program'
+  } catch (error) {
+    return codeOf(error) === 'EACCES' ? 'no program' : 'nothing'
+  }
+}

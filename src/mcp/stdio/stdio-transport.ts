@@ -1,0 +1,169 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { Transport } from '@modelcontextprotocol/client'
+import { AgentError, messageOf } from '../../core/errors.ts'
+import { createRedactor } from '../../platform/redact.ts'
+import { visibleText } from '../../platform/visible-text.ts'
+import type { McpServerConfig } from '../config.ts'
+import { atMost } from './at-most.ts'
+import { createLineReader, LineTooLong } from './line-reader.ts'
+import { sendLine } from './outbox.ts'
+import { readMessage } from './read-message.ts'
+import { type ServerProcess, startServerProcess } from './server-process.ts'
+import { defaultLimits, type StdioLimits, sizeOf } from './stdio-limits.ts'
+import { createTail } from './tail.ts'
+
+/** A server that is a process of ours, and speaks by its standard streams: exactly one process, from `start` to `close`. */
+export interface StdioTransport extends Transport {
+  readonly pid: number | undefined
+  /** The end of what it wrote there, fit for a terminal, without the secrets that we gave it. */
+  readonly stderr: string
+  /** Lines that were no messages. */
+  readonly skippedLines: number
+  /** How it ended, in words that follow its name: "it exited with code 3". */
+  readonly ending: string | undefined
+}
+
+export interface StdioTransportOptions {
+  /** Absolute; where `config.cwd` begins. Default: that of this process. */
+  readonly cwd?: string
+  readonly limits?: Partial<StdioLimits>
+}
+
+/** So long messages are handed over before others have a turn. */
+const turnMs = 10
+/** So long the process may take to end after its output did. */
+const exitMs = 1000
+/** So long we read on what a process left behind when it ended. */
+const restMs = 5000
+
+/** Makes a transport for one server; nothing is started before `start`. */
+export function createStdioTransport(config: McpServerConfig, options: StdioTransportOptions = {}): StdioTransport {
+  const limits = { ...defaultLimits, ...options.limits }
+  const tail = createTail(limits.stderrBytes)
+  let state: 'new' | 'starting' | 'open' | 'closed' = 'new'
+  let server: ServerProcess | undefined
+  let over: Promise<void> | undefined
+  let starting: Promise<ServerProcess> | undefined
+  let ending: string | undefined
+  let skippedLines = 0
+
+  const transport: StdioTransport = {
+    get pid() {
+      return server?.child.pid
+    },
+    get stderr() {
+      const text = createRedactor({ env: config.env ?? {} }).text(tail.text())
+      return visibleText(text).slice(-limits.stderrBytes)
+    },
+    get skippedLines() {
+      return skippedLines
+    },
+    get ending() {
+      return ending
+    },
+
+    async start() {
+      if (state !== 'new') throw failure('was started or closed before; make a new transport for each process')
+      state = 'starting'
+      try {
+        starting = startServerProcess(config, { cwd: options.cwd ?? process.cwd(), graceMs: limits.termGraceMs })
+        server = await starting
+      } catch (error) {
+        state = 'closed'
+        throw error
+      }
+      over = follow(server)
+      if (isClosed()) throw failure('was closed before it had started')
+      state = 'open'
+    },
+
+    async send(message) {
+      if (state !== 'open' || !server)
+        throw failure(`is not connected${ending === undefined ? '' : `: ${ending}`}; connect to it again`)
+      await sendLine(server.child.stdin, message, limits).catch((error: unknown) => {
+        throw failure(`cannot be sent a message: ${messageOf(error)}`, error)
+      })
+    },
+
+    async close() {
+      state = 'closed'
+      const begun = await starting?.catch(() => undefined)
+      await begun?.end(limits.inputGraceMs)
+      await over
+    },
+  }
+
+  const isClosed = (): boolean => state === 'closed'
+
+  function failure(problem: string, cause?: unknown): AgentError {
+    return new AgentError(`The MCP server "${config.name}" ${problem}`, { cause })
+  }
+
+  /** From its start until nothing of it is left. */
+  async function follow(running: ServerProcess): Promise<void> {
+    const { child, exited, end } = running
+    child.stderr.on('data', (bytes: Buffer) => tail.add(bytes))
+    const reading = read(running).then(async () => {
+      if (!(await atMost(exitMs, exited)) && state === 'open') give(running, 'it closed its output')
+    })
+    await exited.then((how) => {
+      ending ??= how
+    })
+    state = 'closed'
+    await end(0)
+    await atMost(restMs, reading)
+    for (const stream of [child.stdout, child.stderr]) stream.destroy()
+    tell(() => transport.onclose?.())
+  }
+
+  async function read(running: ServerProcess): Promise<void> {
+    const lines = createLineReader(limits.lineBytes)
+    let turn = performance.now()
+    try {
+      for await (const chunk of running.child.stdout as AsyncIterable<Buffer>)
+        for (const line of lines.take(chunk)) {
+          receive(line)
+          if (skippedLines >= limits.skippedLines)
+            return give(running, `it wrote ${skippedLines} lines that are no messages`)
+          if (performance.now() - turn < turnMs) continue
+          await breathe()
+          turn = performance.now()
+        }
+    } catch (error) {
+      // Else it was closed under our eyes, which is no news.
+      if (error instanceof LineTooLong) give(running, `it sent a line longer than ${sizeOf(limits.lineBytes)}`)
+    }
+  }
+
+  function receive(line: string): void {
+    const read = readMessage(line)
+    if ('message' in read) return tell(() => transport.onmessage?.(read.message))
+    skippedLines++
+    tell(() => transport.onerror?.(failure(`wrote a line that was skipped: ${read.problem}`)))
+  }
+
+  /** Gives it up. */
+  function give(running: ServerProcess, reason: string): void {
+    if (state === 'closed') return
+    ending = reason
+    state = 'closed'
+    running.child.stdout.destroy()
+    tell(() => transport.onerror?.(failure(`was ended: ${reason}`)))
+    void running.end(0)
+  }
+
+  /** What listens must not stop us. */
+  function tell(listener: () => void): void {
+    try {
+      listener()
+    } catch (error) {
+      try {
+        transport.onerror?.(failure(`said something that could not be handled: ${messageOf(error)}`, error))
+      } catch {
+        // nobody is left to hear it
+      }
+    }
+  }
+
+  return transport
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { createTail } from './tail.ts'
+
+test('what fits is kept as it is', () => {
+  expect(tailOf(8)).toBe('')
+  expect(tailOf(8, 'abc', '', 'de')).toBe('abcde')
+  expect(tailOf(5, 'abcde')).toBe('abcde')
+})
+
+test('of more the end is kept, however it was cut', () => {
+  const all = 'the quick brown fox jumps over the lazy dog'
+  for (let most = 1; most <= all.length; most++)
+    for (let size = 1; size <= all.length; size++) {
+      const pieces = all.match(new RegExp(`.{1,${size}}`, 'g')) ?? []
+      expect(tailOf(most, ...pieces)).toBe(all.slice(-most))
+    }
+})
+
+test('a letter that was cut in two is left out', () => {
+  expect(tailOf(6, 'xx€€')).toBe('€€')
+  expect(tailOf(5, 'xx€€')).toBe('€')
+})
+
+function tailOf(mostBytes: number, ...pieces: string[]): string {
+  const tail = createTail(mostBytes)
+  for (const piece of pieces) tail.add(Buffer.from(piece))
+  return tail.text()
+}

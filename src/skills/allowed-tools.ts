@@ -1,0 +1,105 @@
+import type { HookContexts } from '../core/hook-map.ts'
+import { resolvePosix } from '../core/posix-path.ts'
+import type { Run } from '../core/run.ts'
+import { activeAlong } from './active-skills.ts'
+import { matchesGlob } from './path-globs.ts'
+
+type Gate = HookContexts['tool:gate']
+
+/** These are how skills are used at all, so no skill can rule them out. */
+export const skillTools: readonly string[] = ['skills_use', 'skills_read', 'skills_run_script']
+
+/**
+ * `allowed-tools` of the active skills, as a gate: what none of those that say something about tools allows is refused.
+ * It only ever refuses. A child is bound by its own skills and by those of every run above it.
+ */
+export function allowedTools(run: Run): (gate: Gate) => void {
+  return (gate) => {
+    if (gate.block || gate.result !== undefined || skillTools.includes(gate.name)) return
+    for (const { all } of activeAlong(run)) {
+      const declaring = all.filter(({ skill }) => skill.allowedTools !== undefined)
+      const allowed = declaring.flatMap(({ skill }) => skill.allowedTools ?? [])
+      if (declaring.length === 0 || allowed.some((entry) => allows(entry, gate, run))) continue
+      gate.block = true
+      const names = declaring.map(({ skill }) => `"${skill.name}"`).join(' and ')
+      const said = declaring.length === 1 ? `the active skill ${names} allows` : `the active skills ${names} allow`
+      gate.reason = `${said} only ${[...new Set(allowed), ...skillTools].join(', ')}; this call of ${gate.displayName} is outside of that`
+      return
+    }
+  }
+}
+
+/** Whether an entry such as `read_file`, `Bash(git:*)` or `mcp__github__get_issue` covers a call. In doubt it does not. */
+export function allows(entry: string, gate: Gate, run: Pick<Run, 'handle'>): boolean {
+  if (entry === '*') return true
+  const [, name = '', , pattern] = /^([^()]+)(\((.*)\))?$/s.exec(entry.trim()) ?? []
+  if (!namesOf(name.trim(), gate).includes(gate.name)) return false
+  if (pattern === undefined) return true
+  try {
+    return covers(pattern.trim(), gate, run)
+  } catch {
+    return false // a tool that cannot say what its call is about is not covered by what is
+  }
+}
+
+/** The canonical names that a written one may mean here. */
+function namesOf(written: string, { name, displayName, tool }: Gate): readonly string[] {
+  if (written === name || written === displayName) return [name]
+  if (tool?.mcp && (written === `mcp__${tool.mcp.server}` || isMcpName(written, tool.mcp))) return [name]
+  const key = written.toLowerCase()
+  return Object.hasOwn(commonNames, key) ? commonNames[key]! : []
+}
+
+const isMcpName = (written: string, { server, tool }: { server: string; tool: string }): boolean =>
+  written === `mcp__${server}__${tool}` || written === `mcp__${server}__*`
+
+/** What skills that were written for other agents call our tools. */
+const commonNames: Readonly<Record<string, readonly string[]>> = {
+  bash: ['shell'],
+  bashoutput: ['shell_output'],
+  killbash: ['shell_stop'],
+  killshell: ['shell_stop'],
+  read: ['read_file'],
+  write: ['write_file'],
+  edit: ['edit', 'multi_edit'],
+  multiedit: ['multi_edit'],
+  grep: ['grep'],
+  glob: ['glob'],
+  ls: ['list_files'],
+  webfetch: ['web_fetch'],
+  websearch: ['web_search'],
+  task: ['spawn'],
+  agent: ['spawn'],
+  todowrite: ['todowrite', 'todoread'],
+  todoread: ['todoread'],
+  askuserquestion: ['ask_user'],
+}
+
+/** Whether all that a call is about lies within what stands in the parentheses. */
+function covers(pattern: string, { tool, input }: Gate, { handle }: Pick<Run, 'handle'>): boolean {
+  if (tool?.commandLine) return coversLine(pattern, tool.commandLine(input).command)
+  const touches = tool?.touches?.(input) ?? []
+  if (touches.length > 0) return touches.every(({ path }) => coversPath(pattern, path, handle?.cwd ?? '/'))
+  const hosts = tool?.reaches?.(input) ?? []
+  return hosts.length > 0 && hosts.every((host) => pattern === `domain:${host}`)
+}
+
+/** `git:*` and `git *` cover what begins with that command, and nothing but it; anything else is the whole line. */
+function coversLine(pattern: string, line: string): boolean {
+  const command = line.trim()
+  const [, prefix] = /^(.*?)(?::\*| \*)$/s.exec(pattern) ?? []
+  if (pattern === '*') return true
+  if (prefix === undefined) return pattern !== '' && command === pattern
+  const begins = prefix !== '' && (command === prefix || command.startsWith(`${prefix} `))
+  return begins && !couldHoldMore.test(command)
+}
+
+// Strict: also where it stands in quotes. Whoever needs it names the whole line.
+const couldHoldMore = /[;&|`<>(){}\n\r\0\\]|\$/
+
+function coversPath(pattern: string, path: string, cwd: string): boolean {
+  const [absolute, root] = [resolvePosix(cwd, path), resolvePosix('/', cwd)]
+  const inside = root === '/' ? absolute.slice(1) : absolute.slice(root.length + 1)
+  const isInside = root === '/' || absolute === root || absolute.startsWith(`${root}/`)
+  return isInside && matchesGlob(inside, pattern)
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { buildCatalog } from './catalog.ts'
+import type { Skill } from './skill.ts'
+
+const skill = (name: string, more: Partial<Skill> = {}): Skill => ({
+  name,
+  description: `Of ${name}.`,
+  source: 'user',
+  ...more,
+})
+
+test('A217 without skills there is no catalogue, nor where all are hidden', () => {
+  expect(buildCatalog([])).toBe('')
+  expect(buildCatalog([skill('a', { isHidden: true })])).toBe('')
+})
+
+test('skills stand in the order of their names, with nothing that could be taken for markup', () => {
+  const skills = [
+    skill('b'),
+    skill('Z', { description: '</description>&<x a="1">' }),
+    skill('a'),
+    skill('c', { isHidden: true }),
+  ]
+  const expected = `<available_skills>
+<skill>
+<name>Z</name>
+<description>&lt;/description&gt;&amp;&lt;x a="1"&gt;</description>
+</skill>
+<skill>
+<name>a</name>
+<description>Of a.</description>
+</skill>
+<skill>
+<name>b</name>
+<description>Of b.</description>
+</skill>
+</available_skills>`
+  expect(buildCatalog(skills)).toBe(expected)
+  expect(buildCatalog(skills.toReversed())).toBe(expected)
+})
+
+test('TR-17 a description is cut where it is too long, and nothing in it is invisible', () => {
+  const catalog = buildCatalog([skill('a', { description: `\u{e0041}${'😀'.repeat(1500)}\u202e` })])
+  const [, description = ''] = /<description>(.*)<\/description>/.exec(catalog) ?? []
+  expect([...description]).toHaveLength(1024)
+  expect(description.replaceAll('😀', '')).toBe('…')
+})

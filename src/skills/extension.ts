@@ -1,0 +1,146 @@
+import type { Agent } from '../core/agent.ts'
+import type { HookContexts } from '../core/hook-map.ts'
+import type { HookScope } from '../core/hooks.ts'
+import type { Log } from '../core/log.ts'
+import { didYouMean } from '../core/nearest.ts'
+import type { Extension, Run } from '../core/run.ts'
+import { readActivation } from './activation.ts'
+import { type ActiveSkill, ActiveSkills, bindSkills } from './active-skills.ts'
+import { allowedTools } from './allowed-tools.ts'
+import { type Catalog, createCatalog } from './catalog-once.ts'
+import { applyOverrides, haveOverrides } from './overrides.ts'
+import { skillsIn } from './resume.ts'
+import { findSkill, type RunSkills } from './run-skills.ts'
+import type { SkillsConfig } from './skill.ts'
+import { createSkillsRead } from './tools/skills-read.ts'
+import { createSkillsRunScript } from './tools/skills-run-script.ts'
+import { createSkillsUse } from './tools/skills-use.ts'
+
+/** What a host needs of an agent to activate a skill of it. */
+type Host = Pick<Agent, 'hooks' | 'steer'>
+type Reason = HookContexts['skills:deactivate']['reason']
+
+/** The skills of an agent. */
+export interface Skills {
+  readonly extension: Extension
+  /** For the run under way, or else for the next one. */
+  activate(agent: Host, name: string): Promise<void>
+  /** Of a skill that is not active there is nothing to do. */
+  deactivate(agent: Host, name: string): Promise<void>
+  /** Nothing is active any more when the call returns; then it is told. */
+  reset(agent: Host): Promise<void>
+}
+
+/** The `skills` option: a catalogue in the system prompt, three tools, and a gate for what active skills do not allow. */
+export function createSkills(config: SkillsConfig): Skills {
+  const catalog = createCatalog(config)
+  // Of the agent itself: what is activated before a run counts in it. Each child has its own.
+  const own = new ActiveSkills(config.maxActive)
+  const seen = new WeakSet<Log>()
+  const suspended = new WeakMap<Log, readonly ActiveSkill[]>()
+  let running: Run | undefined
+
+  return {
+    extension: {
+      name: 'skills',
+      warmup: async ({ hooks }) => void (await catalog(hooks)),
+      async start(run, hooks) {
+        const found = await catalog(run.hooks)
+        const active = run.depth === 0 ? own : new ActiveSkills(config.maxActive)
+        const { skills } = found
+        const host: RunSkills = { run, config, skills, active, activate: (one) => activate(run.hooks, active, one) }
+        bindSkills(run, active)
+        hooks.hook('tool:gate', allowedTools(run))
+        hooks.hook('session:end', async ({ status }) => {
+          if (run.depth === 0) running = undefined
+          if (status === 'suspended') suspended.set(run.log, active.all)
+          await deactivate(run.hooks, active.clear(), 'run-end')
+        })
+        if (haveOverrides(skills)) applyOverrides(run, hooks, active)
+        await resume(host)
+        offer(host, found)
+        setGiven(run, active)
+        pinGiven(run, hooks, active)
+        if (run.depth === 0) running = run
+      },
+    },
+
+    async activate(agent, name) {
+      const { skills } = await catalog(agent.hooks)
+      const skill = findSkill(skills, name)
+      if (!skill) {
+        const names = skills.map((one) => one.name)
+        const there = names.length > 0 ? `there are: ${names.join(', ')}` : 'there are none'
+        throw new Error(`There is no skill "${name}"${didYouMean(name, names)}; ${there}`)
+      }
+      if (own.get(name)) return
+      own.checkRoom(skill)
+      const content = await readActivation({ skill, config })
+      await activate(agent.hooks, own, { skill, via: 'explicit', content })
+      // The system prompt of a run under way stays as it is, and cached.
+      if (running) await agent.steer(`${given}\n\n${content}`)
+    },
+
+    async deactivate(agent, name) {
+      const active = own.remove(name)
+      if (!active) return
+      if (running?.system.sections.has(section)) setGiven(running, own)
+      await deactivate(agent.hooks, [active], 'explicit')
+    },
+
+    reset: (agent) => deactivate(agent.hooks, own.clear(), 'reset'),
+  }
+
+  /** What the conversation says is active, where no run of ours has said it yet, and what was active when one was suspended. */
+  async function resume({ run, skills, active, activate }: RunSkills): Promise<void> {
+    const left = suspended.get(run.log) ?? []
+    suspended.delete(run.log)
+    const earlier = seen.has(run.log)
+      ? left.map((one) => ({ ...one, via: 'resume' as const }))
+      : skillsIn(run.log, skills)
+    seen.add(run.log)
+    const room = (config.maxActive ?? Number.POSITIVE_INFINITY) - active.all.length
+    const missing = earlier.filter(({ skill }) => !active.get(skill.name))
+    for (const one of missing.slice(Math.max(0, missing.length - room))) await activate(one)
+  }
+}
+
+async function activate(hooks: Run['hooks'], active: ActiveSkills, one: ActiveSkill): Promise<void> {
+  active.add(one)
+  await hooks.tell('skills:activate', { skill: one.skill, via: one.via })
+}
+
+async function deactivate(hooks: Run['hooks'], all: readonly ActiveSkill[], reason: Reason): Promise<void> {
+  for (const { skill } of all) await hooks.tell('skills:deactivate', { skill, reason })
+}
+
+/** The catalogue and the tools belong together: without one the other is of no use. */
+function offer(host: RunSkills, { catalog }: Catalog): void {
+  const { run } = host
+  if (catalog === '' || run.hasOwnTools) return
+  run.system.set('skills', `${catalog}\n\n${howTo}`)
+  run.tools.add(createSkillsUse(host))
+  run.tools.add(createSkillsRead(host))
+  run.tools.add(createSkillsRunScript(host))
+}
+
+const howTo =
+  'Skills are instructions for certain kinds of work. When a task fits the description of one, call skills_use with its name before you begin, and follow what it says.'
+
+const section = 'active skills'
+const given = 'The user has activated a skill. Its instructions hold for the work that follows:'
+
+/** What a person activated before the run is part of its system prompt. */
+function setGiven(run: Run, active: ActiveSkills): void {
+  const contents = active.all.flatMap(({ via, content }) => (via === 'explicit' ? [content] : []))
+  if (contents.length > 0 || run.system.sections.has(section))
+    run.system.set(section, contents.length > 0 ? [given, ...contents].join('\n\n') : '')
+}
+
+/** What is not in the system prompt survives a summary word for word. */
+function pinGiven(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {
+  const prompt = run.system.sections.get(section) ?? ''
+  hooks.hook('compaction:before', ({ pins }) => {
+    for (const { content } of active.all) if (!prompt.includes(content)) pins.push(content)
+  })
+}

@@ -1,0 +1,107 @@
+import { messageOf } from '../core/errors.ts'
+import { plainFields } from './plain-fields.ts'
+
+/** What stands between the two `---` lines, as fields; values are text, lists and maps of text, as they are written. */
+export interface FrontMatter {
+  readonly fields?: ReadonlyMap<string, unknown>
+  /** Why there are none. */
+  readonly failure?: string
+  /** What had to be mended to read it. */
+  readonly mended?: string
+}
+
+/** As much as is looked at; the largest honest ones have two or three thousand characters. */
+export const mostFrontMatter = 16 * 1024
+
+/** Parts a file at the first two `---` lines, the first of which has to begin it. */
+export function splitFrontMatter(
+  text: string,
+): { readonly yaml: string; readonly body: string } | { readonly failure: string } {
+  const begin = /^\uFEFF?---[ \t]*\r?\n/.exec(text)
+  if (!begin) return { failure: 'it does not begin with a line of --- and its front matter; see agentskills.io' }
+  const end = /^---[ \t]*\r?$/gm
+  end.lastIndex = begin[0].length
+  const closing = end.exec(text)
+  if (!closing) return { failure: 'its front matter has no end: write a line of --- after it' }
+  const yaml = text.slice(begin[0].length, closing.index)
+  if (yaml.length > mostFrontMatter)
+    return { failure: `its front matter has ${yaml.length} characters, where ${mostFrontMatter} is the limit` }
+  return { yaml: yaml.replaceAll('\r\n', '\n'), body: bodyAfter(text, end.lastIndex) }
+}
+
+/** Reads YAML without tags, and with aliases only where they are few. Values with a colon that should be in quotes are mended. */
+export async function readFrontMatter(yaml: string): Promise<FrontMatter> {
+  const first = await fieldsOf(yaml)
+  if (first.fields) return first
+  const quoted = quoteColons(yaml)
+  if (quoted === yaml) return first
+  const second = await fieldsOf(quoted)
+  if (!second.fields) return first
+  return { ...second, mended: 'a value has a colon in it and was read as text; put it in quotes' }
+}
+
+/** The same without mending anything. */
+export async function fieldsOf(yaml: string): Promise<FrontMatter> {
+  const fields = plainFields(yaml)
+  return fields ? { fields } : parseYaml(yaml)
+}
+
+/** What YAML itself makes of it. */
+export async function parseYaml(yaml: string): Promise<FrontMatter> {
+  const { isMap, isScalar, parseDocument } = await import('yaml')
+  try {
+    // Everything is text by this schema: a version of 1.0 stays 1.0. Keys are compared here, which takes linear time.
+    const document = parseDocument(yaml, {
+      schema: 'failsafe',
+      uniqueKeys: false,
+      prettyErrors: false,
+      logLevel: 'silent',
+    })
+    const [problem] = [...document.errors, ...document.warnings]
+    if (problem) return { failure: `its front matter cannot be read: ${short(problem.message)}` }
+    if (document.contents === null) return { fields: new Map() }
+    if (!isMap(document.contents)) return { failure: 'its front matter is no list of fields, such as name: my-skill' }
+    const seen = new Set<string>()
+    for (const { key } of document.contents.items) {
+      const name = isScalar(key) && typeof key.value === 'string' ? key.value : undefined
+      if (name === undefined) return { failure: 'its front matter has a field whose name is no text' }
+      if (seen.has(name)) return { failure: `its front matter has the field ${short(name)} twice` }
+      seen.add(name)
+    }
+    return { fields: document.toJS({ mapAsMap: true, maxAliasCount: 10 }) as Map<string, unknown> }
+  } catch (error) {
+    return { failure: `its front matter cannot be read: ${short(messageOf(error))}` }
+  }
+}
+
+/** Puts quotes around plain values with a colon, of top-level fields and of those below `metadata`. */
+function quoteColons(yaml: string): string {
+  const lines = yaml.split('\n')
+  let section = ''
+  for (const [i, line] of lines.entries()) {
+    const [, indent = '', key = '', value = ''] = /^( *)([\w.-]+):[ \t]+(\S.*)$/.exec(line) ?? []
+    section = /^([\w.-]+):/.exec(line)?.[1] ?? section
+    const isField = indent === '' || section === 'metadata'
+    if (!isField || !/:(?:\s|$)/.test(value) || /^["'|>[{&*!#]/.test(value)) continue
+    const last = lastLineOf(lines, i, indent.length)
+    lines[i] = `${indent}${key}: '${value.replaceAll("'", "''")}`
+    for (let next = i + 1; next <= last; next++) lines[next] = lines[next]!.replaceAll("'", "''")
+    lines[last] = `${lines[last]!.trimEnd()}'`
+  }
+  return lines.join('\n')
+}
+
+/** A value goes on in lines that are indented more than its key. */
+function lastLineOf(lines: readonly string[], start: number, indent: number): number {
+  let last = start
+  while (/^ +\S/.test(lines[last + 1] ?? '') && lines[last + 1]!.search(/\S/) > indent) last++
+  return last
+}
+
+function bodyAfter(text: string, end: number): string {
+  return text.slice(end).replaceAll('\r\n', '\n').trim()
+}
+
+function short(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+}

@@ -1,0 +1,15 @@
+export { buildCatalog } from './catalog.ts'
+export { type FoundSkills, findSkills, type MayOpen, type SkillRoot } from './find-skills.ts'
+export { type ParsedSkill, parseSkill, type SkillFacts } from './parse-skill.ts'
+export { readInstructions } from './read-instructions.ts'
+export { type ResolvedSkills, resolveSkills } from './resolve-skills.ts'
+export { listResources } from './resources.ts'
+export {
+  defineSkill,
+  type Skill,
+  type SkillDefinition,
+  type SkillProblem,
+  type SkillSource,
+  type SkillsConfig,
+} from './skill.ts'
+export { validateSkill } from './validate-skill.ts'

@@ -1,0 +1,55 @@
+import type { Agent } from '../core/agent.ts'
+import type { Extension } from '../core/run.ts'
+import type { Skills } from './extension.ts'
+import type { SkillsConfig } from './skill.ts'
+
+/** What an agent with skills can do beside the rest. */
+export interface SkillActions {
+  /** Makes a skill active in the run under way, or else in the next one, as if its user had typed its name. */
+  activateSkill(name: string): Promise<void>
+  deactivateSkill(name: string): Promise<void>
+}
+
+/** The skills of an agent, loaded when they are first needed: at warmup, by a run, or by whoever activates one. */
+export interface LateSkills {
+  readonly extension: Extension
+  load(): Promise<Skills>
+  /** What was loaded, if anything was. */
+  loaded(): Promise<Skills | undefined>
+}
+
+export function lateSkills(config: SkillsConfig): LateSkills {
+  let loading: Promise<Skills> | undefined
+  const load = (): Promise<Skills> =>
+    (loading ??= import('./extension.ts').then(({ createSkills }) => createSkills(config)))
+  return {
+    load,
+    loaded: async () => loading,
+    extension: {
+      name: 'skills',
+      warmup: async (host) => (await load()).extension.warmup?.(host),
+      start: async (run, hooks) => (await load()).extension.start?.(run, hooks),
+    },
+  }
+}
+
+/** Gives an agent its skills; one without says so when it is asked for them. */
+export function withSkills<A extends Agent>(agent: A, skills: LateSkills | undefined): A & SkillActions {
+  if (!skills) return Object.assign(agent, { activateSkill: noSkills, deactivateSkill: noSkills })
+  const { reset } = agent
+  return Object.assign(agent, {
+    activateSkill: async (name: string) => (await skills.load()).activate(agent, name),
+    deactivateSkill: async (name: string) => (await skills.loaded())?.deactivate(agent, name),
+    reset() {
+      const resetting = reset().then(async () => (await skills.loaded())?.reset(agent))
+      resetting.catch(() => {}) // whoever awaits it sees it
+      return resetting
+    },
+  })
+}
+
+async function noSkills(name: string): Promise<void> {
+  throw new Error(
+    `This agent has no skills, so there is none named "${name}"; create it with skills: {} to look in the usual folders`,
+  )
+}

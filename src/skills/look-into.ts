@@ -1,0 +1,107 @@
+import type { Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CodedError, messageOf } from '../core/errors.ts'
+import { codeOf } from '../platform/files.ts'
+import { isWithin } from '../platform/source-files.ts'
+import { compare } from './catalog.ts'
+import { parseSkill } from './parse-skill.ts'
+import type { Skill, SkillProblem } from './skill.ts'
+import { readHead } from './skill-file.ts'
+
+/** A folder on the way: where it really lies, and what it is called. */
+export interface Place {
+  readonly path: string
+  readonly name: string
+}
+
+/** What looking into one folder gives. */
+export interface Look {
+  readonly skill?: Skill
+  readonly problems: readonly SkillProblem[]
+  readonly below: readonly Place[]
+}
+
+interface Where {
+  readonly source: SkillRootSource
+  readonly isRoot: boolean
+}
+
+type SkillRootSource = 'project' | 'user'
+
+/** Looks into one folder: it is a skill, or there are folders to go on with. */
+export async function lookInto(place: Place, { source, isRoot }: Where): Promise<Look> {
+  const problems: SkillProblem[] = []
+  const entries = await readdir(place.path, { withFileTypes: true }).catch((error) => {
+    if (codeOf(error) !== 'ENOTDIR' || isRoot)
+      problems.push(skipped(place.path, `cannot be looked into (${codeOf(error)})`))
+    return []
+  })
+  const file = fileAmong(entries, place, problems)
+  if (!file || (isRoot && source === 'project')) {
+    if (file) problems.push(skipped(join(place.path, file.name), 'it lies in no folder of its own; put it into one'))
+    return { problems, below: await foldersAmong(entries, place, source, problems) }
+  }
+  try {
+    const path = file.isSymbolicLink()
+      ? await linked(join(place.path, file.name), source, place.path)
+      : join(place.path, file.name)
+    const { skill, problems: more } = await parseSkill(await readHead(path), place.name, join(place.path, file.name))
+    problems.push(...more)
+    return { problems, below: [], ...(skill && { skill: { ...skill, source, folder: place.path, path } }) }
+  } catch (error) {
+    problems.push(skipped(place.path, error instanceof CodedError ? error.sentence : messageOf(error)))
+    return { problems, below: [] }
+  }
+}
+
+function fileAmong(entries: readonly Dirent[], { path }: Place, problems: SkillProblem[]): Dirent | undefined {
+  const candidates = entries.filter(({ name }) => name.length === 8 && name.toLowerCase() === 'skill.md')
+  const file = candidates.find(({ name }) => name === 'SKILL.md') ?? candidates.find(({ name }) => name === 'skill.md')
+  const others = candidates.filter((entry) => entry !== file).map(({ name }) => name)
+  if (file && others.length > 0)
+    problems.push({
+      path,
+      problem: `it has ${file.name} and ${others.join(', ')}; only ${file.name} is read`,
+      isSkipped: false,
+    })
+  if (!file && others.length > 0) problems.push(skipped(join(path, others[0]!), 'it has to be called SKILL.md'))
+  return file
+}
+
+async function foldersAmong(
+  entries: readonly Dirent[],
+  { path }: Place,
+  source: SkillRootSource,
+  problems: SkillProblem[],
+): Promise<Place[]> {
+  const places: Place[] = []
+  for (const entry of entries.toSorted((a, b) => compare(a.name, b.name))) {
+    const { name } = entry
+    if (name.startsWith('.') || name === 'node_modules') continue
+    if (entry.isDirectory()) places.push({ path: join(path, name), name })
+    if (!entry.isSymbolicLink()) continue
+    try {
+      const target = await linked(join(path, name), source, path)
+      if ((await stat(target)).isDirectory()) places.push({ path: target, name })
+    } catch (error) {
+      problems.push(skipped(join(path, name), error instanceof CodedError ? error.sentence : 'it is a link to nowhere'))
+    }
+  }
+  return places
+}
+
+/**
+ * Where a link leads. The user's own may lead anywhere. One of a project could show the model any file of the user, and
+ * below an entry also what nobody was asked about.
+ */
+async function linked(path: string, source: SkillRootSource, within: string): Promise<string> {
+  const target = await realpath(path)
+  if (source === 'user' || (target !== within && isWithin(within, target))) return target
+  throw new CodedError('Validation/SkillUnreadable', 'it is a link that leads out of its folder, and is not followed')
+}
+
+/** Something that is left out, and why. */
+export function skipped(path: string, problem: string): SkillProblem {
+  return { path, problem, isSkipped: true }
+}

@@ -1,0 +1,39 @@
+import { rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { put, putSkill } from '../../test/skills/skills-kit.ts'
+import { temporary } from '../../test/temporary.ts'
+import { findSkills } from './find-skills.ts'
+import { readInstructions } from './read-instructions.ts'
+import type { Skill } from './skill.ts'
+
+async function found(body: string): Promise<Skill & { path: string }> {
+  const root = await temporary('instructions-')
+  await putSkill(root, 'a', '', body)
+  const [skill] = (await findSkills([{ path: root, source: 'user' }])).skills
+  return { ...skill!, path: join(root, 'a/SKILL.md') }
+}
+
+test('instructions are the text below the front matter, as the file has it now', async () => {
+  const skill = await found(`# Title\n\n---\n\n${'long '.repeat(20_000)}end`)
+  expect(await readInstructions(skill)).toBe(`# Title\n\n---\n\n${'long '.repeat(20_000)}end`)
+  await put(skill.path, '---\nname: a\ndescription: b\n---\r\nAnother\r\ntext.\u{e0041}\n')
+  expect(await readInstructions(skill)).toBe('Another\ntext.')
+})
+
+test('those of a written skill are as they are written', async () => {
+  const skill: Skill = { name: 'a', description: 'b', source: 'inline', instructions: '\nDo it.\n' }
+  expect(await readInstructions(skill)).toBe('Do it.')
+})
+
+test('a file that became a link, too large, or another text is refused, and it is said why', async () => {
+  const skill = await found('text')
+  await put(skill.path, 'no front matter')
+  await expect(readInstructions(skill)).rejects.toThrow(/skill a changed since it was found/)
+  await put(skill.path, `---\nname: a\n---\n${'x'.repeat(1024 * 1024)}`)
+  await expect(readInstructions(skill)).rejects.toThrow(/limit/)
+  await rm(skill.path)
+  await expect(readInstructions(skill)).rejects.toThrow(/ENOENT/)
+  await symlink('/etc/hostname', skill.path)
+  await expect(readInstructions(skill)).rejects.toThrow(/cannot be opened/)
+})

@@ -1,0 +1,98 @@
+import { posix } from 'node:path'
+import type { ExecResult } from '../../core/execution.ts'
+import { shellQuote, shellWord } from '../../core/posix-path.ts'
+import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
+import { visibleText } from '../../platform/visible-text.ts'
+import { pathProblem, withSkillFile } from '../inside-skill.ts'
+import { activeSkill, findSkill, type RunSkills } from '../run-skills.ts'
+import type { Skill } from '../skill.ts'
+import { checkTrust } from '../skill-trust.ts'
+
+const description = `Runs a script that comes with an active skill, such as scripts/check.py, in the working directory. Gives back its output and exit code.`
+
+export interface SkillsRunScriptInput {
+  readonly name: string
+  readonly script: string
+  readonly args?: readonly string[]
+}
+
+/** The tool by which a model runs the scripts of a skill. What it declares is the very line that runs. */
+export function createSkillsRunScript(host: RunSkills): ToolDef<SkillsRunScriptInput> {
+  return {
+    spec: {
+      name: 'skills_run_script',
+      description,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', description: 'Of the skill.' },
+          script: { type: 'string', description: "Relative to the skill's folder." },
+          args: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['name', 'script'],
+      },
+    },
+    replay: 'opaque',
+    effects: ['exec'],
+    commandLine: (input) => ({ command: lineOf(findSkill(host.skills, input.name), input) }),
+    deriveApprovalKey: ({ name, script }) => `${name}/${script}`,
+    timeoutMs: 0, // a script has its own limit
+    check(input) {
+      const problem = problemOf(host, input as unknown as SkillsRunScriptInput)
+      return problem === undefined ? undefined : { valid: false, error: problem }
+    },
+    execute: (input, ctx) => runScript(host, input, ctx),
+  }
+}
+
+const limitMs = 120_000
+const mostShown = 32_768
+
+function problemOf({ skills }: RunSkills, { name, script, args = [] }: SkillsRunScriptInput): string | undefined {
+  const skill = findSkill(skills, name)
+  if (!skill) return `there is no skill "${name}"`
+  if (skill.folder === undefined) return `the skill "${name}" was written by the program and has no scripts`
+  const areTexts = Array.isArray(args) && args.every((arg) => typeof arg === 'string' && !arg.includes('\0'))
+  return areTexts ? pathProblem(script) : 'args must be a list of texts'
+}
+
+/** The interpreter is chosen by the ending; what has none we know is run as a program. Arguments are words, never code. */
+function lineOf(skill: Skill | undefined, { script, args = [] }: SkillsRunScriptInput): string {
+  const path = posix.join(skill?.folder ?? '/', script)
+  const interpreter = interpreters[posix.extname(script).toLowerCase()]
+  const program = interpreter === undefined ? [] : [interpreter]
+  return [...program, shellWord(path), ...args.map((arg) => shellQuote(arg))].join(' ')
+}
+
+const interpreters: Readonly<Record<string, string>> = {
+  '.sh': 'bash',
+  '.bash': 'bash',
+  '.py': 'python3',
+  '.js': 'node',
+  '.mjs': 'node',
+  '.cjs': 'node',
+  '.rb': 'ruby',
+  '.pl': 'perl',
+}
+
+async function runScript(host: RunSkills, input: SkillsRunScriptInput, ctx: ToolContext): Promise<ToolResult> {
+  const skill = activeSkill(host, input.name)
+  const { execution, handle, signal } = ctx
+  const { shell, hostPrograms } = execution.capabilities
+  if (!shell || !hostPrograms)
+    throw new Error(`scripts of skills cannot be run here: commands run in "${execution.type}", where the skill is not`)
+  await checkTrust(skill, host.config)
+  // The interpreter opens the script by its path: whoever can write to the folder can still change it after this.
+  await withSkillFile(skill, input.script, async () => {})
+  const env = { SKILL_DIR: skill.folder ?? '' }
+  const result = await execution.exec(handle, lineOf(skill, input), { timeout: limitMs, signal, env })
+  const isError = result.exitCode !== 0
+  return { output: shown(result), isError, details: { exitCode: result.exitCode } }
+}
+
+function shown({ stdout, stderr, exitCode, timedOut }: ExecResult): string {
+  const said = visibleText([stdout, stderr].filter((one) => one !== '').join('\n'))
+  const kept = said.length > mostShown ? `[cut: only the end]\n${said.slice(-mostShown)}` : said
+  const end = timedOut ? `[stopped after ${limitMs / 1000} s]` : `[exit ${exitCode ?? 'by a signal'}]`
+  return `${kept.trimEnd() || '(no output)'}\n${end}`
+}

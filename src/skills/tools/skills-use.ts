@@ -1,0 +1,69 @@
+import { didYouMean } from '../../core/nearest.ts'
+import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
+import { commandsOf, readActivation } from '../activation.ts'
+import { findSkill, type RunSkills } from '../run-skills.ts'
+import type { Skill } from '../skill.ts'
+
+const description = `Activates a skill and gives back its instructions, the folder it lies in, and the files it comes with.
+Call it as soon as a task fits the description of an available skill, before you begin. It stays active until the run ends.`
+
+export interface SkillsUseInput {
+  readonly name: string
+  readonly arguments?: string
+}
+
+/** The tool by which a model activates a skill. */
+export function createSkillsUse(host: RunSkills): ToolDef<SkillsUseInput> {
+  return {
+    spec: {
+      name: 'skills_use',
+      description,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', description: 'As listed under the available skills.' },
+          arguments: { type: 'string', description: 'What the skill is to work on, if it takes arguments.' },
+        },
+        required: ['name'],
+      },
+    },
+    // Commands that a skill wants to have run are calls of their own, and keep their results if this one runs again.
+    replay: 'keyed',
+    effects: [],
+    deriveApprovalKey: ({ name }) => name,
+    timeoutMs: 600_000,
+    execute: (input, ctx) => use(host, input, ctx),
+  }
+}
+
+async function use(host: RunSkills, input: SkillsUseInput, ctx: ToolContext): Promise<ToolResult> {
+  const { active, config, run } = host
+  const skill = offered(host, input.name)
+  active.checkRoom(skill)
+  const args = input.arguments
+  const commands = commandsOf(skill, run, ctx)
+  const content = await readActivation({ skill, config, run: commands, ...(args !== undefined && { args }) })
+  const details = { skill: skill.name }
+  const before = active.get(skill.name)
+  if (!before) {
+    await host.activate({ skill, via: 'model', content })
+    return { output: content, details }
+  }
+  // Whoever asks once more after that has lost sight of it.
+  if (before.content === content && !before.wasRepeated) {
+    before.wasRepeated = true
+    return {
+      output: `The skill "${skill.name}" is active already, and its instructions are as you know them.`,
+      details,
+    }
+  }
+  Object.assign(before, { content, wasRepeated: false })
+  return { output: content, details }
+}
+
+function offered({ skills }: RunSkills, name: string): Skill {
+  const skill = findSkill(skills, name)
+  if (skill && !skill.isHidden) return skill
+  const names = skills.filter(({ isHidden }) => !isHidden).map((one) => one.name)
+  throw new Error(`there is no skill "${name.slice(0, 100)}"${didYouMean(name, names)}; there are: ${names.join(', ')}`)
+}

@@ -1,0 +1,244 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { AuthorityOptions } from '../../src/authority/authority.ts'
+import type { ModelRequest, Provider } from '../../src/core/provider.ts'
+import { createAgent } from '../../src/create-agent.ts'
+import { createProcessContext } from '../../src/execution/process.ts'
+import type { MakeAgent } from '../../src/mcp/serve/seat.ts'
+import { codingTools } from '../../src/presets/coding.ts'
+import type { AgentOptions } from '../../src/presets/preset.ts'
+import { call, scripted, tool } from '../../src/testing/scripted.ts'
+import { temporary } from '../temporary.ts'
+import { connectHttp, eras, serveHttp, textsOf, until } from './serve-kit.ts'
+
+/** An agent in a folder, with the tools for code, whose model nobody asks unless it is given. */
+function maker(cwd: string, more: Partial<AgentOptions> = {}, authority: AuthorityOptions = {}): MakeAgent {
+  return ({ interactors }) =>
+    createAgent({
+      provider: scripted(),
+      tools: codingTools,
+      execution: createProcessContext({ cwd }),
+      authority: { mode: 'ask', interactors, ...authority },
+      ...more,
+    })
+}
+
+const wish = { interactors: [] }
+
+describe.for(eras)('over HTTP, era %s', (era) => {
+  test('A16 a client is offered what a model would be, and the agent', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const asked: ModelRequest[] = []
+    const provider = scripted((request) => (asked.push(request), 'Done.'))
+    const agent = await maker(cwd, { provider })(wish)
+    if ('agent' in agent) throw new Error('an agent was expected')
+    await agent.run({ prompt: 'Go.' })
+    await agent.destroy()
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era })
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['run_agent', ...asked[0]!.tools.map(({ name }) => name)])
+    expect(tools.slice(1).map(({ inputSchema, description }) => ({ inputSchema, description }))).toEqual(
+      asked[0]!.tools.map(({ inputSchema, description }) => ({ inputSchema, description })),
+    )
+  })
+
+  test('a call gives what the tool gives, again and again, without any model', async () => {
+    const cwd = await temporary('mcp-serve-')
+    writeFileSync(join(cwd, 'note.txt'), 'forty-two\n')
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era })
+    for (let i = 0; i < 3; i++) {
+      const read = await client.callTool({ name: 'read_file', arguments: { path: 'note.txt' } })
+      expect(read.isError).toBeUndefined()
+      expect(textsOf(read).join()).toContain('forty-two')
+    }
+    const missing = await client.callTool({ name: 'read_file', arguments: { path: 'none.txt' } })
+    expect(missing.isError).toBe(true)
+    await expect(client.callTool({ name: 'no_such_tool', arguments: {} })).rejects.toThrow('Unknown tool: no_such_tool')
+  })
+
+  test('what a rule denies reads as refused', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const agent = maker(cwd, {}, { deny: ['write_file'] })
+    const client = await connectHttp(await serveHttp({ agent }), { era, answers: () => accept('once') })
+    const written = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } })
+    expect(written.isError).toBe(true)
+    expect(textsOf(written).join()).toMatch(/denied|not allowed|refused|deny/i)
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
+  })
+
+  test('the client’s user approves a call, sees all of it, and may decline the next', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const asked: string[] = []
+    const answers = (message: string) => {
+      asked.push(message)
+      return accept(asked.length === 1 ? 'once' : 'no')
+    }
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era, answers })
+    const first = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'first' } })
+    expect([first.isError, readFileSync(join(cwd, 'a.txt'), 'utf8')]).toEqual([undefined, 'first'])
+    const second = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'second' } })
+    expect([second.isError, readFileSync(join(cwd, 'a.txt'), 'utf8')]).toEqual([true, 'first'])
+    expect(textsOf(second).join()).toContain('said no')
+    expect(asked).toHaveLength(2)
+    expect(asked[0]).toContain('Allow write_file?')
+    expect(asked[0]).toContain('first')
+  })
+
+  test.for([{ action: 'decline' }, { action: 'cancel' }, accept('yes'), accept('')] as const)(
+    'an answer that is not clearly a yes is a no: %j',
+    async (answer) => {
+      const cwd = await temporary('mcp-serve-')
+      const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era, answers: () => answer })
+      const written = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } })
+      expect([written.isError, existsSync(join(cwd, 'a.txt'))]).toEqual([true, false])
+    },
+  )
+
+  test('a client that cannot ask its user is told what permission is missing, and can go on', async () => {
+    const cwd = await temporary('mcp-serve-')
+    writeFileSync(join(cwd, 'note.txt'), 'forty-two\n')
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd) }), { era })
+    const written = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } })
+    expect([written.isError, existsSync(join(cwd, 'a.txt'))]).toEqual([true, false])
+    expect(textsOf(written).join()).toMatch(/Not run: it needs a permission.*elicitation/)
+    expect(textsOf(written).join()).toContain('Allow write_file?')
+    const read = await client.callTool({ name: 'read_file', arguments: { path: 'note.txt' } })
+    expect(textsOf(read).join()).toContain('forty-two')
+  })
+
+  test('run_agent answers, tells how it goes, and asks the client’s user', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const steps = [[call('1', 'write_file', { path: 'a.txt', content: 'made' })], 'It is written.']
+    const agent = maker(cwd, { provider: scripted(...steps) })
+    const client = await connectHttp(await serveHttp({ agent }), { era, answers: () => accept('once') })
+    const heard: (string | undefined)[] = []
+    const done = await client.callTool(
+      { name: 'run_agent', arguments: { prompt: 'Write a file.' } },
+      { onprogress: ({ message }) => heard.push(message) },
+    )
+    expect(textsOf(done)[0]).toBe('It is written.')
+    expect(done.structuredContent).toMatchObject({ text: 'It is written.', session: expect.any(String) })
+    expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('made')
+    expect(heard).toEqual(expect.arrayContaining(['uses write_file', expect.stringContaining('It is')]))
+  })
+
+  test('run_agent without anybody to ask says what is missing; a failing model is an error to read', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const write = [call('1', 'write_file', { path: 'a.txt', content: 'made' })]
+    const provider = scripted(write, new Error('the service is down'))
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd, { provider }) }), { era })
+    const halted = await client.callTool({ name: 'run_agent', arguments: { prompt: 'Write.' } })
+    expect([halted.isError, existsSync(join(cwd, 'a.txt'))]).toEqual([true, false])
+    expect(textsOf(halted).join()).toContain('needs a permission')
+    const failed = await client.callTool({ name: 'run_agent', arguments: { prompt: 'Again.' } })
+    expect(failed.isError).toBe(true)
+    expect(textsOf(failed).join()).toContain('the service is down')
+    const wrong = await client.callTool({ name: 'run_agent', arguments: { prompt: '' } })
+    expect(textsOf(wrong).join()).toContain('prompt must be a text')
+  })
+
+  test('a session goes on where it was; one that is not known is an error to read', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const made: Provider[] = []
+    const agent: MakeAgent = (wish) => {
+      const provider = scripted(
+        ({ messages }) => `${messages.length}`,
+        ({ messages }) => `${messages.length}`,
+      )
+      made.push(provider)
+      return maker(cwd, { provider })(wish)
+    }
+    const served = await serveHttp({ agent, sessions: { most: 1 }, expose: { tools: false } })
+    const client = await connectHttp(served, { era })
+    const run = async (session?: string) =>
+      client.callTool({ name: 'run_agent', arguments: { prompt: 'Count.', ...(session && { session }) } })
+    const first = await run()
+    const { session } = first.structuredContent as { session: string }
+    expect(textsOf(first)[1]).toContain(session)
+    const second = await run(session)
+    expect([textsOf(first)[0], textsOf(second)[0], made.length]).toEqual(['1', '3', 1])
+    await run() // only one is kept
+    const gone = await run(session)
+    expect([gone.isError, textsOf(gone).join()]).toEqual([true, expect.stringContaining('there is no conversation')])
+  })
+
+  test('two tasks at once have an agent each; cancelling one stops it alone', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const states: string[] = []
+    const agent: MakeAgent = (wish) => {
+      const provider = scripted(async ({ messages }, signal) => {
+        const text = JSON.stringify(messages)
+        if (text.includes('quick')) return 'Quick.'
+        states.push('began')
+        await new Promise((_, reject) =>
+          signal.addEventListener('abort', () => {
+            states.push('stopped')
+            reject(signal.reason)
+          }),
+        )
+        return 'Never.'
+      })
+      return maker(cwd, { provider })(wish)
+    }
+    const client = await connectHttp(await serveHttp({ agent }), { era })
+    const stopping = new AbortController()
+    const slow = client
+      .callTool({ name: 'run_agent', arguments: { prompt: 'slow' } }, { signal: stopping.signal })
+      .catch((error: Error) => error)
+    await until(() => states.includes('began'))
+    const quick = await client.callTool({ name: 'run_agent', arguments: { prompt: 'quick' } })
+    expect([textsOf(quick)[0], states]).toEqual(['Quick.', ['began']])
+    stopping.abort(new Error('not wanted any more'))
+    expect(await slow).toBeInstanceOf(Error)
+    await until(() => states.includes('stopped'))
+  })
+
+  test('a cancelled call of a tool stops the tool', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const states: string[] = []
+    const wait = tool('wait', async (_input, { signal }) => {
+      states.push('began')
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      states.push('stopped')
+      return 'late'
+    })
+    const agent = maker(cwd, { tools: { wait } }, { mode: 'yolo' })
+    const client = await connectHttp(await serveHttp({ agent }), { era })
+    const stopping = new AbortController()
+    const called = client
+      .callTool({ name: 'wait', arguments: {} }, { signal: stopping.signal })
+      .catch(() => 'cancelled')
+    await until(() => states.includes('began'))
+    stopping.abort()
+    expect(await called).toBe('cancelled')
+    await until(() => states.includes('stopped'))
+  })
+
+  test('a tool’s progress and pictures arrive, and an agent with an answer’s shape asks no model for a call', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const provider = scripted()
+    const picture = tool('picture', (_input, { progress }) => {
+      progress('half way')
+      return [{ type: 'image', mediaType: 'image/png', data: 'AAAA' }]
+    })
+    const behavior = { schema: { type: 'object', properties: { a: { type: 'string' } } } }
+    const agent = maker(cwd, { provider, tools: { picture }, behavior }, { mode: 'yolo' })
+    const client = await connectHttp(await serveHttp({ agent, expose: { agent: false } }), { era })
+    const heard: (string | undefined)[] = []
+    const shown = await client.callTool(
+      { name: 'picture', arguments: {} },
+      { onprogress: ({ message }) => heard.push(message) },
+    )
+    expect(shown.content).toEqual([{ type: 'image', mimeType: 'image/png', data: 'AAAA' }])
+    expect(shown.isError).toBeUndefined()
+    expect(heard).toEqual(['half way'])
+    expect(provider.requests).toEqual([])
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['picture'])
+    expect(provider.requests).toEqual([])
+  })
+})
+
+function accept(answer: string): { action: 'accept'; content: Record<string, string> } {
+  return { action: 'accept', content: { answer } }
+}
