@@ -3,6 +3,7 @@ import { authority } from './authority.ts'
 import { cli } from './cli.ts'
 import { disclosure } from './disclosure.ts'
 import { loop } from './loop.ts'
+import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
@@ -18,6 +19,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   sessions: { goals: 13, run: sessions },
   authority: { goals: 8, run: authority },
   disclosure: { goals: 2, run: disclosure },
+  mcp: { goals: 3, run: mcp },
   cli: { goals: 3, run: cli },
 }
 

@@ -1,8 +1,13 @@
 import { type LookupFunction, Socket } from 'node:net'
 
-/** Tests talk to nobody: a request that leaves this machine is a bug in the test. */
-globalThis.fetch = () => {
-  throw new Error('No network in tests: inject a fetch of your own')
+const fetch = globalThis.fetch
+
+/** Tests talk to nobody but this machine: a request that leaves it is a bug in the test. */
+globalThis.fetch = (input, init) => {
+  const { hostname } = new URL(input instanceof Request ? input.url : input)
+  if (!['127.0.0.1', '[::1]', 'localhost'].includes(hostname))
+    throw new Error('No network in tests: inject a fetch of your own')
+  return fetch(input, init)
 }
 
 const connect = Socket.prototype.connect

@@ -37,6 +37,7 @@ export type { SetupContext, Stage, StageContext, StageGrant, StageProposal, Stag
 export { createStateMachine, type StateMachine, type StateMachineOptions } from './stages/state-machine.ts'
 export { type EnterOptions, enterProject } from './trust/enter-project.ts'
 export type { Instructions } from './trust/instructions.ts'
+export { instructionsSection } from './trust/instructions-section.ts'
 export type { PendingItem } from './trust/item-gate.ts'
 export type { ProjectEntry } from './trust/project-entry.ts'
 export { type ProjectItem, projectDigest } from './trust/project-items.ts'

@@ -23,6 +23,11 @@ export const commands: readonly Listed[] = [
   }),
   entry('demo', 'Watch it fix a failing test, without a key or a network', () => import('./commands/demo.ts')),
   entry('rpc', 'Be driven by another program, over zot’s protocol', () => import('./commands/rpc.ts')),
+  entry(
+    'mcp-serve',
+    'Be an MCP server: lend its tools, and itself, to other programs',
+    () => import('./commands/mcp-serve.ts'),
+  ),
 ]
 
 export interface Listed {

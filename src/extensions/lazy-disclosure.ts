@@ -13,10 +13,9 @@ export function lazyDisclosure(): Extension {
   return {
     name: 'lazy-disclosure',
     start(run, hooks) {
-      // Made when its tool was there to be called; somebody may have allowed it since.
-      const carried = new Set(run.log.transcript.openCalls.map(({ id }) => id))
       const disclosure = new Disclosure(run)
       let isOpen = false
+      let isGuarded = false
       let searchTool: string | undefined
 
       /** With the first tool that is held back: at the start, or when its server comes. */
@@ -25,10 +24,16 @@ export function lazyDisclosure(): Extension {
         isOpen = true
         searchTool = disclosure.offerTool()
         hooks.hook('session:end', offerSearch(run.log, run.id, disclosure))
+      }
+
+      /** Only now, so that every other gate comes first, and calls that an earlier run left open go on. */
+      function guard(): void {
+        if (isGuarded || !isOpen) return
+        isGuarded = true
         hooks.hook('tool:gate', (gate) => {
           // Whoever calls from code has read the schema.
           if (gate.block || gate.result !== undefined || gate.parentCallId !== undefined) return
-          if (carried.has(gate.callId) || !disclosure.isLocked(gate.name)) return
+          if (!disclosure.isLocked(gate.name)) return
           gate.block = true
           gate.reason = refusal(gate, searchTool)
         })
@@ -47,6 +52,7 @@ export function lazyDisclosure(): Extension {
         const isAll = request.tools === specs || request.tools === disclosure.specs
         disclosure.refresh()
         open()
+        guard()
         request.tools = disclosure.visible(isAll ? run.tools.specs : request.tools)
       })
     },

@@ -4,7 +4,8 @@ import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { visibleText } from '../platform/visible-text.ts'
 import type { OpenCall } from './answers.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
-import { isAnswer, isLoginRequired, isSessionGone } from './failures.ts'
+import { isAnswer, isSessionGone } from './failures.ts'
+import { asLoginRequired } from './oauth/login-required.ts'
 import { createPatience } from './patience.ts'
 import { toErrorText } from './results/to-error-text.ts'
 import { toToolResult } from './results/to-tool-result.ts'
@@ -17,6 +18,7 @@ export interface CallOptions {
     client(): Promise<Client>
     drop(): Promise<void>
     worked(): void
+    needsLogin(error: Error): Promise<void>
   }
   /** Where questions of the server find the call they are about. */
   readonly answers: { readonly calls: Set<OpenCall> }
@@ -44,7 +46,8 @@ export async function callTool(
       client = await waitUnless(ctx.signal, link.client())
     } catch (error) {
       ctx.signal.throwIfAborted()
-      if (isLoginRequired(error)) return say(signIn(server))
+      const login = asLoginRequired(error, server)
+      if (login) return say(signIn(login))
       return say(
         `The MCP server "${server}" cannot be reached, and the call was not made: ${toErrorText(error, secrets)}`,
       )
@@ -64,9 +67,10 @@ export async function callTool(
         link.worked()
         return say(toErrorText(error, secrets))
       }
-      if (isLoginRequired(error)) {
-        await link.drop()
-        return say(signIn(server))
+      const login = asLoginRequired(error, server)
+      if (login) {
+        await link.needsLogin(login)
+        return say(signIn(login))
       }
       const wasNotDone = isSessionGone(error)
       if (wasNotDone || !isWhole(client)) await link.drop()
@@ -79,8 +83,7 @@ export async function callTool(
   }
 }
 
-const signIn = (server: string): string =>
-  `The MCP server "${server}" wants a sign-in: the user has to log in (libero mcp login ${server}), then this works`
+const signIn = ({ message }: Error): string => `${message}. The user has to do that; until then this tool does not work`
 
 /** Whether a client still has what it talks through. */
 const isWhole = (client: Client): boolean => client.transport !== undefined

@@ -7,6 +7,7 @@ import type { ToolDef } from '../core/tool.ts'
 import { checkMcpServers, type McpServerConfig } from './config.ts'
 import type { McpConnections } from './connections.ts'
 import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
+import { hasAuthorizationHeader } from './oauth/oauth-promotion.ts'
 import { ServerLink } from './server-link.ts'
 import { serverOf } from './server-view.ts'
 
@@ -62,9 +63,8 @@ export async function connectMcpServers(
 }
 
 /** A header of one's own is how one signs in; only who has none is offered another way. */
-function maySignIn({ auth, headers = {} }: McpServerConfig, isWanted: boolean): boolean {
-  if (auth === 'oauth') return true
-  return isWanted && !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+function maySignIn(config: McpServerConfig, isWanted: boolean): boolean {
+  return config.auth === 'oauth' || (isWanted && !hasAuthorizationHeader(config))
 }
 
 function closeOn(signal: AbortSignal | undefined, link: ServerLink): void {

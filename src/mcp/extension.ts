@@ -86,9 +86,8 @@ function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly
 
 /** Where a tool comes from, by its own word or by its name `mcp_{server}_{tool}`. */
 function serverOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): NonNullable<ToolDef['mcp']> {
-  if (mcp) return mcp
-  const config = configs.find(({ name }) => spec.name.startsWith(`mcp_${name}_`))
-  const server = config?.name ?? ''
-  const { disclosure } = config ?? {}
-  return { server, tool: spec.name.slice(`mcp_${server}_`.length), ...(disclosure && { disclosure }) }
+  const config = configs.find(({ name }) => (mcp ? name === mcp.server : spec.name.startsWith(`mcp_${name}_`)))
+  const { name: server = '', disclosure } = config ?? {}
+  const known = mcp ?? { server, tool: spec.name.slice(`mcp_${server}_`.length) }
+  return { ...(disclosure && { disclosure }), ...known }
 }

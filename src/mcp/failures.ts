@@ -1,14 +1,5 @@
 import { messageOf } from '../core/errors.ts'
-import { isRecord } from '../core/is-record.ts'
-
-/** Whether somebody has to log in before this can work. */
-export function isLoginRequired(error: unknown): boolean {
-  for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {
-    if (one.name === 'McpLoginRequiredError' || one.name === 'UnauthorizedError') return true
-    if ('code' in one && (one.code === 'CLIENT_HTTP_AUTHENTICATION' || one.code === 401)) return true
-  }
-  return false
-}
+import { statusOf } from './http/http-transport.ts'
 
 /** Whether trying again is pointless until somebody changes something. */
 export function isPermanent(error: unknown): boolean {
@@ -27,10 +18,7 @@ export function isAnswer(error: unknown): boolean {
 
 /** Whether the server has forgotten the session of an old HTTP connection. It then has not done what it was asked. */
 export function isSessionGone(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const data = 'data' in error && isRecord(error.data) ? error.data : {}
-  const status = data.status ?? ('status' in error ? error.status : undefined)
-  return status === 404
+  return statusOf(error) === 404
 }
 
 function deepMessage(error: unknown): string {

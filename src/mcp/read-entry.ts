@@ -22,8 +22,29 @@ export function readMcpEntry(
     variables,
     where,
   )
-  checkMcpServers([config], where)
+  checkAlone(config, where)
   return config as unknown as McpServerConfig
+}
+
+/** An entry asks for an environment variable that is not set: nothing is wrong with how it is written. */
+export class MissingVariableError extends TypeError {
+  readonly variable: string
+  constructor(where: string, variable: string) {
+    super(
+      `${where} needs the environment variable ${variable}, which is not set; set it, or write \${${variable}:-default}`,
+    )
+    this.name = 'MissingVariableError'
+    this.variable = variable
+  }
+}
+
+/** It stands in no list here, so no place in one is named. */
+function checkAlone(config: unknown, where: string): void {
+  try {
+    checkMcpServers([config], where)
+  } catch (error) {
+    throw error instanceof TypeError ? new TypeError(error.message.replace(`${where}[0]`, () => where)) : error
+  }
 }
 
 /** What the words of other programs mean. */
@@ -53,13 +74,11 @@ function expanded(value: Record<string, unknown>, variables: Variables, where: s
   return expand(value, where) as Record<string, unknown>
 }
 
+/** A default has no `$` in it: what a project may read is judged by the same pattern, and nothing else may be expanded. */
 function expandText(text: string, variables: Variables, where: string): string {
-  return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_, variable: string, preset?: string) => {
-    const value = variables[variable] || preset
-    if (value === undefined)
-      throw new TypeError(
-        `${where} needs the environment variable ${variable}, which is not set; set it, or write \${${variable}:-default}`,
-      )
+  return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}$]*))?\}/g, (_, variable: string, preset?: string) => {
+    const value = (Object.hasOwn(variables, variable) && variables[variable]) || preset
+    if (value === undefined) throw new MissingVariableError(where, variable)
     return value
   })
 }

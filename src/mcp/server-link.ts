@@ -4,9 +4,10 @@ import { createAnswers } from './answers.ts'
 import { callTool } from './call-tool.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import type { McpServer } from './connections.ts'
-import { isLoginRequired, isPermanent } from './failures.ts'
+import { isPermanent } from './failures.ts'
 import { createKnownTools } from './known-tools.ts'
 import type { McpMemory, RememberedServer } from './memory.ts'
+import { isLoginRequired } from './oauth/login-required.ts'
 import { letGoOf, type OpenedClient, openClient } from './open-client.ts'
 import { toErrorText } from './results/to-error-text.ts'
 import { serverKey } from './server-key.ts'
@@ -86,6 +87,12 @@ export class ServerLink {
   /** A call that worked says that the server is sound. */
   worked(): void {
     this.#failures = 0
+  }
+
+  /** It turned out in a call that somebody has to log in. */
+  async needsLogin(error: Error): Promise<void> {
+    await this.drop()
+    await this.#failed(error)
   }
 
   /** Nothing of the server is left when it resolves. */

@@ -8,7 +8,8 @@ export function standardExtensions(): Extension[] {
   return [
     // Around the provider: whatever the others ask a model is counted
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limits()),
-    // request:prepare
+    // request:prepare: what is not shown is not measured by the others. Its gate comes with the first request, as the last
+    when(mayHoldBack, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
     when(
       (run) => run.behavior.elideStaleReads,
       async () => (await import('../extensions/elide-stale-reads.ts')).elideStaleReads(),
@@ -56,7 +57,6 @@ export function standardExtensions(): Extension[] {
       async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
     ),
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limitedCalls()),
-    when(mayHoldBack, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
     // turn:next: notes to the model first; the final answer only when nobody has anything to add
     when(
       (run) => run.behavior.toolOutputBudget !== undefined,

@@ -46,6 +46,8 @@ export function allows(entry: string, gate: Gate, run: Pick<Run, 'handle'>): boo
 function namesOf(written: string, { name, displayName, tool }: Gate): readonly string[] {
   if (written === name || written === displayName) return [name]
   if (tool?.mcp && (written === `mcp__${tool.mcp.server}` || isMcpName(written, tool.mcp))) return [name]
+  // A server's tool may have to be looked up before it can be called.
+  if (name === 'tool_search' && written.startsWith('mcp_')) return [name]
   const key = written.toLowerCase()
   return Object.hasOwn(commonNames, key) ? commonNames[key]! : []
 }

@@ -141,6 +141,6 @@ function setGiven(run: Run, active: ActiveSkills): void {
 function pinGiven(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {
   const prompt = run.system.sections.get(section) ?? ''
   hooks.hook('compaction:before', ({ pins }) => {
-    for (const { content } of active.all) if (!prompt.includes(content)) pins.push(content)
+    for (const { content } of active.all) if (content !== '' && !prompt.includes(content)) pins.push(content)
   })
 }

@@ -80,14 +80,14 @@ test('only the head of a file is read: a long text and its broken characters do 
   expect(skills[0]?.description).toBe('ä'.repeat(3000))
 })
 
-test('more than 2,000 folders are not looked at, and that is said', async () => {
+test('so many folders are looked at and no more, and that is said', async () => {
   const root = await temporary('skills-')
-  for (let i = 0; i < 2005; i++) await mkdir(join(root, `f${i}`))
+  for (let i = 0; i < 25; i++) await mkdir(join(root, `f${i}`))
   await putSkill(root, 'aa')
   await putSkill(root, 'zz')
-  const { skills, problems } = await findSkills([{ path: root, source: 'user' }])
+  const { skills, problems } = await findSkills([{ path: root, source: 'user' }], { mostFolders: 20 })
   expect(skills.map(({ name }) => name)).toEqual(['aa'])
-  expect(problems).toMatchObject([{ path: root, isSkipped: true, problem: expect.stringContaining('2000') }])
+  expect(problems).toMatchObject([{ path: root, isSkipped: true, problem: expect.stringContaining('20 folders') }])
 })
 
 describe('links', () => {
@@ -143,6 +143,17 @@ describe('TR-01 of a project nothing is opened before somebody said yes', () => 
     expect(asked).toEqual([join(root, 'late'), join(root, 'no')])
     expect(skills.map(({ name }) => name)).toEqual(['late'])
     expect(problems).toMatchObject([{ path: root, isSkipped: true, problem: expect.stringContaining('no: left out') }])
+  })
+
+  test('a skill says what was asked about, so that it can be asked again', async () => {
+    const root = await temporary('skills-')
+    await putSkill(join(root, 'group/inner'), 'deep')
+    await putSkill(root, 'upper')
+    const { skills } = await findSkills([{ path: root, source: 'project' }])
+    expect(skills.map(({ folder, entry }) => [folder, entry])).toEqual([
+      [join(root, 'upper'), join(root, 'upper')],
+      [join(root, 'group/inner/deep'), join(root, 'group')],
+    ])
   })
 
   test('a question that fails is a no', async () => {

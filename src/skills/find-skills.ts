@@ -21,18 +21,25 @@ export interface FoundSkills {
 /** Says whether what lies directly in a root of a project may be opened. */
 export type MayOpen = (entry: string) => boolean | Promise<boolean>
 
+/** How skills are looked for. */
+export interface FindOptions {
+  readonly mayOpen?: MayOpen
+  /** As many folders as are looked into, of each root. */
+  readonly mostFolders?: number
+}
+
 /**
  * Looks for skills in folders, at most four levels down, in the order of the roots, then of depth, then of names. A
  * folder with a SKILL.md is a skill and is not searched further.
  */
 export async function findSkills(
   roots: readonly SkillRoot[],
-  { mayOpen = () => true }: { readonly mayOpen?: MayOpen } = {},
+  { mayOpen = () => true, mostFolders = 2000 }: FindOptions = {},
 ): Promise<FoundSkills> {
   const skills: Skill[] = []
   const problems: SkillProblem[] = []
   for (const root of roots) {
-    const found = await searchRoot(root, mayOpen)
+    const found = await searchRoot(root, { mayOpen, mostFolders })
     skills.push(...found.skills)
     problems.push(...found.problems)
   }
@@ -40,11 +47,10 @@ export async function findSkills(
 }
 
 const mostDepth = 4
-const mostFolders = 2000
 /** More at once do not make a disk faster. */
 const width = 16
 
-async function searchRoot(root: SkillRoot, mayOpen: MayOpen): Promise<FoundSkills> {
+async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<FindOptions>): Promise<FoundSkills> {
   const real = await realpath(root.path).catch(() => undefined)
   if (real === undefined) return { skills: [], problems: [] }
   const problems: SkillProblem[] = []
@@ -74,7 +80,8 @@ async function permitted(root: SkillRoot, look: Look & { real: string }, mayOpen
   const below: Place[] = []
   const refused: string[] = []
   for (const place of look.below) {
-    if (await isPermitted(entriesBehind(place, look.real), root, mayOpen)) below.push(place)
+    if (await isPermitted(entriesBehind(place, look.real), root, mayOpen))
+      below.push({ ...place, entry: join(root.path, place.name) })
     else refused.push(place.name)
   }
   if (refused.length === 0) return [{ ...look, below }]

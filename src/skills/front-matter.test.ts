@@ -57,8 +57,8 @@ describe('SK-06 front matter that wants more than to be read is refused', () => 
     ['a tag of its own', 'a: !command ls', /tag/],
     ['the same field twice', 'name: a\nname: b', /twice/],
     ['the same field twice, once in quotes', 'name: a\n"name": b', /twice/],
-    ['lists without end', `a: ${'['.repeat(10_000)}`, /cannot be read/],
-    ['keys without end', '? '.repeat(8000), /cannot be read/],
+    ['lists without end', `a: ${'['.repeat(2000)}`, /cannot be read/],
+    ['keys without end', '? '.repeat(2000), /cannot be read/],
     ['a list where fields should be', '- a\n- b', /fields/],
     ['a key that is a list', '? [a, b]\n: c', /no text/],
   ])('%s', async (_, yaml, why) => {
@@ -82,8 +82,24 @@ test('SK-06 fields called like those of every object are only fields', async () 
 })
 
 test('what is read without a parser is what the parser reads', async () => {
+  const tricky = [
+    'true',
+    '~',
+    '1.0',
+    '',
+    'a:',
+    'a: b',
+    'a:b',
+    'a #b',
+    'a#b',
+    'a  b ',
+    '"a"',
+    "'a'",
+    '"a" b',
+    "'a''b'",
+  ].concat(['"a: b"', "'a #b'", '"a', '- a', '...', 'a, b', '[a]', '{a}', '"\\n"', '&a b', '*a', 'a &b', '| a', '"a":'])
   const sign = fc.constantFrom(...` abcxyz09AZ:#'"\\-_.,*&!|>%@[]{}()?~`)
-  const word = fc.oneof(fc.string({ unit: sign, maxLength: 12 }), fc.constantFrom('true', 'null', '~', '1.0', ''))
+  const word = fc.oneof(fc.string({ unit: sign, maxLength: 8 }), fc.constantFrom(...tricky))
   const line = fc
     .tuple(
       fc.constantFrom('', '  ', ' '),
@@ -93,14 +109,16 @@ test('what is read without a parser is what the parser reads', async () => {
     )
     .map((parts) => parts.join(''))
   let plain = 0
+  const agree = async (yaml: string): Promise<void> => {
+    const ours = plainFields(yaml)
+    if (!ours) return
+    plain++
+    expect(await parseYaml(yaml)).toEqual({ fields: ours })
+  }
+  for (const value of tricky)
+    for (const before of ['', 'b: c\n', 'metadata:\n  ']) await agree(`${before}name: ${value}\nlicense: MIT\n`)
   await fc.assert(
-    fc.asyncProperty(fc.array(line, { maxLength: 5 }), async (lines) => {
-      const yaml = `${lines.join('\n')}\n`
-      const ours = plainFields(yaml)
-      if (!ours) return
-      plain++
-      expect(await parseYaml(yaml)).toEqual({ fields: ours })
-    }),
+    fc.asyncProperty(fc.array(line, { maxLength: 5 }), (lines) => agree(`${lines.join('\n')}\n`)),
     { numRuns: 1500 },
   )
   expect(plain).toBeGreaterThan(100)

@@ -48,6 +48,7 @@ export async function fieldsOf(yaml: string): Promise<FrontMatter> {
 
 /** What YAML itself makes of it. */
 export async function parseYaml(yaml: string): Promise<FrontMatter> {
+  if (isTooDeep(yaml)) return { failure: 'its front matter cannot be read: too much in it lies within something else' }
   const { isMap, isScalar, parseDocument } = await import('yaml')
   try {
     // Everything is text by this schema: a version of 1.0 stays 1.0. Keys are compared here, which takes linear time.
@@ -72,6 +73,11 @@ export async function parseYaml(yaml: string): Promise<FrontMatter> {
   } catch (error) {
     return { failure: `its front matter cannot be read: ${short(messageOf(error))}` }
   }
+}
+
+/** A parser that has to go down thousands of levels takes its time before it gives up, and there may be many such files. */
+function isTooDeep(yaml: string): boolean {
+  return (yaml.match(/[[{]/g)?.length ?? 0) > 300 || /(?:[?-] ){30}/.test(yaml)
 }
 
 /** Puts quotes around plain values with a colon, of top-level fields and of those below `metadata`. */

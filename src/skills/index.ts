@@ -1,5 +1,5 @@
 export { buildCatalog } from './catalog.ts'
-export { type FoundSkills, findSkills, type MayOpen, type SkillRoot } from './find-skills.ts'
+export { type FindOptions, type FoundSkills, findSkills, type MayOpen, type SkillRoot } from './find-skills.ts'
 export { type ParsedSkill, parseSkill, type SkillFacts } from './parse-skill.ts'
 export { readInstructions } from './read-instructions.ts'
 export { type ResolvedSkills, resolveSkills } from './resolve-skills.ts'

@@ -13,6 +13,8 @@ import { readHead } from './skill-file.ts'
 export interface Place {
   readonly path: string
   readonly name: string
+  /** The entry of a project's root that it is, or is in. */
+  readonly entry?: string
 }
 
 /** What looking into one folder gives. */
@@ -40,7 +42,8 @@ export async function lookInto(place: Place, { source, isRoot }: Where): Promise
   const file = fileAmong(entries, place, problems)
   if (!file || (isRoot && source === 'project')) {
     if (file) problems.push(skipped(join(place.path, file.name), 'it lies in no folder of its own; put it into one'))
-    return { problems, below: await foldersAmong(entries, place, source, problems) }
+    const below = await foldersAmong(entries, place, source, problems)
+    return { problems, below: below.map((one) => ({ ...one, ...ofEntry(place) })) }
   }
   try {
     const path = file.isSymbolicLink()
@@ -48,11 +51,16 @@ export async function lookInto(place: Place, { source, isRoot }: Where): Promise
       : join(place.path, file.name)
     const { skill, problems: more } = await parseSkill(await readHead(path), place.name, join(place.path, file.name))
     problems.push(...more)
-    return { problems, below: [], ...(skill && { skill: { ...skill, source, folder: place.path, path } }) }
+    if (!skill) return { problems, below: [] }
+    return { problems, below: [], skill: { ...skill, source, folder: place.path, path, ...ofEntry(place) } }
   } catch (error) {
     problems.push(skipped(place.path, error instanceof CodedError ? error.sentence : messageOf(error)))
     return { problems, below: [] }
   }
+}
+
+function ofEntry({ entry }: Place): { entry?: string } {
+  return entry === undefined ? {} : { entry }
 }
 
 function fileAmong(entries: readonly Dirent[], { path }: Place, problems: SkillProblem[]): Dirent | undefined {

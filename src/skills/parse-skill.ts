@@ -5,7 +5,7 @@ import { dangerOf, nameFaults, normalName } from './skill-name.ts'
 import { wordsOf } from './word-list.ts'
 
 /** What a SKILL.md says of its skill; who found it knows where it lies. */
-export type SkillFacts = Omit<Skill, 'source' | 'folder' | 'path' | 'instructions'>
+export type SkillFacts = Omit<Skill, 'source' | 'folder' | 'path' | 'entry' | 'instructions'>
 
 /** A SKILL.md that was read. `skill` is absent where it cannot be used; `problems` say why, or what is not as it should be. */
 export interface ParsedSkill {

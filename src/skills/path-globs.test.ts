@@ -24,8 +24,10 @@ test.each([
 })
 
 test('a glob that is made to hang does not', () => {
-  expect(matchesGlob(`${'a'.repeat(5000)}b`, '*a'.repeat(2000))).toBe(false)
-  expect(matchesGlob('a/'.repeat(1000), `${'**/a/'.repeat(1000)}b`)).toBe(false)
-  expect(matchesGlob('x', '{a,b}'.repeat(1000))).toBe(false)
-  expect(matchesGlob('x', '{'.repeat(10_000))).toBe(false)
+  expect(matchesGlob(`${'a'.repeat(5000)}b`, '*a'.repeat(128))).toBe(false)
+  expect(matchesGlob('a/'.repeat(1000), `${'**/a/'.repeat(50)}b`)).toBe(false)
+  expect(matchesGlob('x', '{a,b}'.repeat(50))).toBe(false)
+  expect(matchesGlob('x', '{'.repeat(256))).toBe(false)
+  expect(matchesGlob('x', '*'.repeat(256))).toBe(true)
+  expect(matchesGlob('x', '*'.repeat(257))).toBe(false)
 })

@@ -1,6 +1,18 @@
-/** Whether a path with `/` matches a glob of `**`, `*`, `?` and braces. Takes time in proportion to both, whatever they say. */
+/**
+ * Says of paths with `/` whether they match a glob of `**`, `*`, `?` and braces. Takes time in proportion to both,
+ * whatever they say; a glob of more than 256 characters matches nothing.
+ */
+export function compileGlob(glob: string): (path: string) => boolean {
+  const globs = glob.length > 256 ? [] : alternatives(glob).map(partsOf)
+  return (path) => {
+    const parts = path.split('/')
+    return globs.some((one) => matchesParts(parts, one))
+  }
+}
+
+/** The same for one path. */
 export function matchesGlob(path: string, glob: string): boolean {
-  return alternatives(glob).some((one) => matchesParts(path.split('/'), partsOf(one)))
+  return compileGlob(glob)(path)
 }
 
 /** Without a slash it may be a file in any folder, as people mean by `*.py`. */

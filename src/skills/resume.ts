@@ -11,12 +11,11 @@ export function skillsIn({ transcript }: Log, skills: readonly Skill[]): readonl
   for (const [name, content] of successes(transcript.turns)) {
     const skill = findSkill(skills, name)
     if (!skill || skill.isHidden) continue
-    // Of one that was asked for twice the second answer may be that there is nothing new.
+    // Asked for twice, the second answer may be that there is nothing new; a long one may stand in a file of its own.
     const isWhole = content.startsWith('<skill_content ')
-    const before = found.get(skill.name)
-    if (!isWhole && !before) continue
+    const known = isWhole ? content : (found.get(skill.name)?.content ?? '')
     found.delete(skill.name)
-    found.set(skill.name, isWhole || !before ? { skill, via: 'resume', content } : before)
+    found.set(skill.name, { skill, via: 'resume', content: known })
   }
   return [...found.values()]
 }

@@ -12,8 +12,16 @@ export function skillContent(skill: Skill, instructions: string, resources: read
     ...(allowedTools === undefined ? [] : [`Allowed tools while it is active: ${allowedTools.join(' ') || 'none'}`]),
     ...(resources.length === 0 ? [] : [resourceList(resources)]),
   ]
-  const inside = [instructions.trim(), ...(facts.length > 0 ? [facts.join('\n')] : [])].join('\n\n')
+  const inside = [cut(instructions.trim()), ...(facts.length > 0 ? [facts.join('\n')] : [])].join('\n\n')
   return `<skill_content name="${attribute(name)}">\n${sealed(inside)}\n</skill_content>`
+}
+
+/** Beyond this, instructions leave no room for the work. */
+const mostInstructions = 200_000
+
+function cut(text: string): string {
+  if (text.length <= mostInstructions) return text
+  return `${text.slice(0, mostInstructions)}\n[cut: ${text.length - mostInstructions} more characters]`
 }
 
 function resourceList(resources: readonly string[]): string {

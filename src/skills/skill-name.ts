@@ -30,14 +30,12 @@ export function nameFaults(name: string, folderName?: string): string[] {
     ...(name === name.toLowerCase() ? [] : [`the name "${name}" has to be in lower case`]),
     ...(/^-|-$/.test(name) ? [`the name "${name}" begins or ends with a hyphen`] : []),
     ...(name.includes('--') ? [`the name "${name}" has two hyphens in a row`] : []),
-    ...(/^[\p{L}\p{M}\p{N}-]*$/u.test(name)
-      ? []
-      : [`the name "${name}" has other characters than letters, digits and -`]),
+    ...(/^[\p{L}\p{N}-]*$/u.test(name) ? [] : [`the name "${name}" has other characters than letters, digits and -`]),
     ...(isFolders ? [] : [`the name "${name}" is not that of its folder, "${folderName}"`]),
   ].map((fault) => fullyVisible(fault))
 }
 
 /** Longer ones are nobody's honest mistake. */
 const mostHarmless = 128
-const harmless = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._+#&(),@'-]*$/u
+const harmless = /^[\p{L}\p{N}_-][\p{L}\p{M}\p{N} ._+#&(),@'-]*$/u
 const deviceName = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?$/i

@@ -11,7 +11,7 @@ export async function checkTrust(skill: Skill, { trustProjectSkills = true }: Sk
   }
   let isTrusted: unknown
   try {
-    isTrusted = await trustProjectSkills(skill.folder ?? '')
+    isTrusted = await trustProjectSkills(skill.entry ?? skill.folder ?? '')
   } catch (error) {
     throw new Error(`${refused}, and nobody could tell whether it is trusted: ${messageOf(error)}`)
   }

@@ -11,6 +11,8 @@ export interface Skill {
   readonly folder?: string
   /** The file with the instructions. */
   readonly path?: string
+  /** Of a project's skill: what `trustProjectSkills` was asked about, which is the skill's folder or one above it. */
+  readonly entry?: string
   /** Only of inline skills; others are read when they are activated. */
   readonly instructions?: string
   readonly license?: string

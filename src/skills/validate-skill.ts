@@ -13,7 +13,9 @@ export async function validateSkill(folder: string): Promise<readonly SkillProbl
   const path = resolve(folder)
   try {
     const file = await fileIn(path)
-    const parts = splitFrontMatter(await readWhole(join(path, file)))
+    const text = await readWhole(join(path, file))
+    if (text.startsWith('\uFEFF')) throw refused('it begins with a byte order mark, where only --- may stand')
+    const parts = splitFrontMatter(text)
     if ('failure' in parts) throw refused(parts.failure)
     const { fields, failure = '' } = await fieldsOf(parts.yaml)
     if (!fields) throw refused(fullyVisible(failure))

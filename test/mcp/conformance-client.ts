@@ -75,7 +75,9 @@ async function callTool(name: string, input: Record<string, unknown>): Promise<v
   }
 }
 
-const wantsLogin = (result: ToolResult): boolean => /wants a sign-in/.test(JSON.stringify(result))
+function wantsLogin(result: ToolResult): boolean {
+  return /needs a login/.test(JSON.stringify(result))
+}
 
 function callsFor({ tools }: McpConnections): readonly { name: string; arguments: Record<string, unknown> }[] {
   if (context.toolCalls) return context.toolCalls

@@ -59,7 +59,10 @@ export function makeClient({ era, answers }: ClientOptions): Client {
   return client
 }
 
-export async function connectHttp({ url, token }: Served, options: ClientOptions): Promise<Client> {
+export async function connectHttp(
+  { url, token }: Pick<Served, 'url' | 'token'>,
+  options: ClientOptions,
+): Promise<Client> {
   const client = makeClient(options)
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit, fetch: localFetch }))

@@ -30,7 +30,10 @@ describe.for(eras)('over HTTP, era %s', (era) => {
   test('A16 a client is offered what a model would be, and the agent', async () => {
     const cwd = await temporary('mcp-serve-')
     const asked: ModelRequest[] = []
-    const provider = scripted((request) => (asked.push(request), 'Done.'))
+    const provider = scripted((request) => {
+      asked.push(request)
+      return 'Done.'
+    })
     const agent = await maker(cwd, { provider })(wish)
     if ('agent' in agent) throw new Error('an agent was expected')
     await agent.run({ prompt: 'Go.' })
@@ -217,7 +220,15 @@ describe.for(eras)('over HTTP, era %s', (era) => {
 
   test('a tool’s progress and pictures arrive, and an agent with an answer’s shape asks no model for a call', async () => {
     const cwd = await temporary('mcp-serve-')
-    const provider = scripted()
+    const reached: boolean[] = []
+    const silent = scripted()
+    const provider: Provider = {
+      ...silent,
+      stream(request, signal) {
+        reached.push(!signal.aborted)
+        return silent.stream(request, signal)
+      },
+    }
     const picture = tool('picture', (_input, { progress }) => {
       progress('half way')
       return [{ type: 'image', mediaType: 'image/png', data: 'AAAA' }]
@@ -233,9 +244,128 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect(shown.content).toEqual([{ type: 'image', mimeType: 'image/png', data: 'AAAA' }])
     expect(shown.isError).toBeUndefined()
     expect(heard).toEqual(['half way'])
-    expect(provider.requests).toEqual([])
+    expect(reached).not.toContain(true)
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['picture'])
-    expect(provider.requests).toEqual([])
+    expect(reached).not.toContain(true)
+  })
+})
+
+describe('what lasts', () => {
+  test('calls one after another share a list of tasks and what they read', async () => {
+    const cwd = await temporary('mcp-serve-')
+    writeFileSync(join(cwd, 'a.txt'), 'old text')
+    const agent = maker(cwd, { behavior: { requireReadBeforeEdit: true } }, { mode: 'yolo' })
+    const client = await connectHttp(await serveHttp({ agent }), { era: 'auto' })
+    const edit = () =>
+      client.callTool({ name: 'edit', arguments: { path: 'a.txt', old_string: 'old', new_string: 'new' } })
+    expect((await edit()).isError).toBe(true)
+    await client.callTool({ name: 'read_file', arguments: { path: 'a.txt' } })
+    await client.listTools()
+    const edited = await edit()
+    expect([textsOf(edited).join(), readFileSync(join(cwd, 'a.txt'), 'utf8')]).toEqual([expect.any(String), 'new text'])
+    expect(edited.isError).toBeUndefined()
+  })
+
+  test('a tool that starts another agent has the real model for it', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const provider = scripted('The child is done.')
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd, { provider }, { mode: 'yolo' }) }), {
+      era: 'auto',
+    })
+    const spawned = await client.callTool({ name: 'spawn', arguments: { task: 'Do it.' } })
+    expect(textsOf(spawned).join()).toContain('The child is done.')
+    expect(provider.requests).toHaveLength(1)
+  })
+
+  test('a conversation that the host keeps is opened by its id', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const opened: (string | undefined)[] = []
+    const agent: MakeAgent = (wish) => {
+      opened.push(wish.sessionId)
+      return maker(cwd, { provider: scripted('Hello.') })(wish)
+    }
+    const served = await serveHttp({ agent, sessions: { knows: (id) => id === 'known' }, expose: { tools: false } })
+    const client = await connectHttp(served, { era: 'auto' })
+    const run = (session: string) => client.callTool({ name: 'run_agent', arguments: { prompt: 'Hi.', session } })
+    expect(textsOf(await run('known'))[0]).toBe('Hello.')
+    expect((await run('unknown')).isError).toBe(true)
+    expect(opened).toEqual(['known'])
+  })
+
+  test('no more calls are done at once than the server can bear', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const { promise, resolve } = Promise.withResolvers<string>()
+    let begun = 0
+    const wait = tool('wait', () => {
+      begun++
+      return promise
+    })
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd, { tools: { wait } }, { mode: 'yolo' }) }), {
+      era: 'auto',
+    })
+    const calls = Array.from({ length: 33 }, () => client.callTool({ name: 'wait', arguments: {} }))
+    const first = await Promise.race(calls)
+    expect([first.isError, textsOf(first).join()]).toEqual([true, expect.stringContaining('32 calls are under way')])
+    await until(() => begun === 32)
+    resolve('done')
+    const all = await Promise.all(calls)
+    expect(all.filter((one) => textsOf(one).join() === 'done')).toHaveLength(32)
+  })
+})
+
+describe.for(eras)('a question that comes to nothing, era %s', (era) => {
+  test('a client that fails to ask says no', { timeout: 30_000 }, async () => {
+    const cwd = await temporary('mcp-serve-')
+    const client = await connectHttp(await serveHttp({ agent: maker(cwd, {}, { approvalTimeoutMs: 1000 }) }), {
+      era,
+      answers: () => {
+        throw new Error('the window would not open')
+      },
+    })
+    const written = client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } })
+    const outcome = await written.then(
+      ({ isError }) => isError,
+      () => true,
+    )
+    expect([outcome, existsSync(join(cwd, 'a.txt'))]).toEqual([true, false])
+  })
+
+  test('an answer that comes too late is none', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const late = Promise.withResolvers<void>()
+    const timedOut = maker(cwd, { hooks: { 'tool:decision': () => late.resolve() } }, { approvalTimeoutMs: 50 })
+    const client = await connectHttp(await serveHttp({ agent: timedOut }), {
+      era,
+      async answers() {
+        await late.promise
+        return accept('once')
+      },
+    })
+    const written = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } })
+    expect([written.isError, existsSync(join(cwd, 'a.txt'))]).toEqual([true, false])
+    expect(textsOf(written).join()).toContain('nobody answered in time')
+  })
+
+  test('closing the server while somebody is asked stops the run', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const asked = Promise.withResolvers<void>()
+    const statuses: string[] = []
+    const agent = maker(cwd, { hooks: { 'agent:done': ({ status }) => void statuses.push(status) } })
+    const served = await serveHttp({ agent, expose: { agent: false } })
+    const client = await connectHttp(served, {
+      era,
+      answers: () => {
+        asked.resolve()
+        return new Promise(() => {})
+      },
+    })
+    const written = client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } })
+    written.catch(() => {})
+    await asked.promise
+    expect(statuses).toEqual(['aborted']) // the run that only listed the tools
+    await served.face.close()
+    expect(statuses).toEqual(['aborted', 'aborted'])
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { promptBytes } from '../../bench/disclosure.ts'
-import { apiServers, smallServers } from '../../bench/disclosure-tools.ts'
+import { apiServers, serverTools, smallServers } from '../../bench/disclosure-tools.ts'
 import type { HookContexts } from '../../src/core/hook-map.ts'
 import { createToolSearchTool } from '../../src/extensions/disclosure/tool-search.ts'
 import type { AgentOptions, Extension, ToolDef } from '../../src/index.ts'
@@ -92,6 +92,21 @@ describe('what the model is shown', () => {
     expect(lists[1]).toBe(lists[0])
     expect(lists[2]).not.toBe(lists[1])
     expect(lists[3]).toBe(lists[2])
+  })
+
+  test('schemas that are not sent take no room: nothing is summed up for them', async () => {
+    let compactions = 0
+    const looks = Array.from({ length: 6 }, (_, i): Step => [call(`c${i}`, 'long_look')])
+    const provider = scripted(...looks, 'done', { options: { contextWindow: () => 100_000 } })
+    const long = tool('long_look', () => 'a word or two '.repeat(1800))
+    const agent = createAgent({
+      provider,
+      tools: { ...serverTools(apiServers), long },
+      behavior: { toolDisclosure: 'lazy', compactStrategy: 'summary' },
+    })
+    agent.hooks.hook('compaction:after', () => void compactions++)
+    expect((await agent.run({ prompt: 'go' })).text).toBe('done')
+    expect(compactions).toBe(0)
   })
 
   test('a wave of discovery breaks the cache once, and it is said why', async () => {
@@ -198,7 +213,8 @@ describe('tool_search', () => {
     ['words in any order', { query: 'issue, open' }, ['issues_open_issue']],
     ['several for one', { query: 'pages' }, ['docs_find', 'docs_read']],
     ['a server', { server: 'docs' }, ['docs_find', 'docs_read']],
-    ['a server, nearly', { server: 'doc' }, ['docs_find', 'docs_read']],
+    ['a server in other letters', { server: 'Docs' }, ['docs_find', 'docs_read']],
+    ['no other server than that', { server: 'doc' }, []],
     ['words within a server', { query: 'done does issue', server: 'docs' }, []],
     ['at most so many', { server: 'issues', limit: 2 }, ['issues_close_issue', 'issues_list_labels']],
     ['at least one', { server: 'issues', limit: -4 }, ['issues_close_issue']],
@@ -236,9 +252,12 @@ describe('tool_search', () => {
   })
 
   test('A209 a rare word counts more than one that every tool has', async () => {
-    const pages = ['add', 'copy', 'print'].map((verb) => remote('p', `${verb}_page`, 'For a page.'))
-    const { names } = await foundBy({ query: 'print the page' }, { tools: named(...pages) })
-    expect(names[0]).toBe('mcp_p_print_page')
+    const pages = ['a', 'b', 'c'].map((server) => remote(server, 'close_page'))
+    const { names } = await foundBy(
+      { query: 'close page zebra' },
+      { tools: named(...pages, remote('d', 'zebra_page')) },
+    )
+    expect(names[0]).toBe('mcp_d_zebra_page')
   })
 
   test('a name that does not exist gets near ones; one that is loaded is said to be', async () => {
@@ -247,6 +266,11 @@ describe('tool_search', () => {
     expect(answer).toContain('There is no tool mcp_docs_fnid, did you mean "mcp_docs_find"')
     expect(answer).toContain('look is loaded already: call it.')
     expect(answer.match(/<\/tool_search_results>/g)).toHaveLength(1)
+  })
+
+  test('a server that does not exist gets near ones', async () => {
+    const { answer } = await foundBy({ server: 'doc', query: 'page' })
+    expect(answer).toContain('There is no server doc, did you mean "docs"')
   })
 
   test('who finds nothing is told what there is', async () => {

@@ -365,7 +365,7 @@ describe('the integrity gate', () => {
     const { root, enter } = await world({ 'AGENTS.md': 'Be \u{e0041}\u202ekind.', 'CLAUDE.md': 'Be kind.' })
     const entry = await enter('trust')
     expect(entry.instructions).toEqual([
-      { id: 'AGENTS.md', path: join(root, 'AGENTS.md'), text: 'Be kind.', stripped: 2 },
+      { id: 'AGENTS.md', path: join(root, 'AGENTS.md'), name: 'AGENTS.md', text: 'Be kind.', stripped: 2 },
     ])
     expect(entry.notice).toBe('AGENTS.md has 2 hidden characters, which the model does not get.')
   })

@@ -25,10 +25,12 @@ const spy = vi.hoisted(() => {
     const copy: Record<string, unknown> = { ...module }
     for (const [verb, fn] of Object.entries(module))
       if (typeof fn === 'function' && /^[a-z]/.test(verb))
-        copy[verb] = (...args: unknown[]) => {
-          calls.push({ verb, path: String(args[0]) })
-          return Reflect.apply(fn, module, args)
-        }
+        copy[verb] = new Proxy(fn, {
+          apply(target, _, args) {
+            calls.push({ verb, path: String(args[0]) })
+            return Reflect.apply(target, module, args)
+          },
+        })
     return { ...copy, default: copy }
   }
   return { calls, watched }

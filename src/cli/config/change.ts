@@ -13,6 +13,7 @@ import { configFields } from './config-schema.ts'
 import { joinRules } from './join-rules.ts'
 import { type NamedSetting, namedSetting } from './named-setting.ts'
 import { readJson } from './read-config.ts'
+import { entryWithoutSecrets, withoutSecrets } from './without-secrets.ts'
 
 /** `libero config set`: checked as a whole before anything is written. */
 export async function setSetting([name, ...words]: readonly string[], io: Io): Promise<number> {
@@ -28,8 +29,15 @@ export async function setSetting([name, ...words]: readonly string[], io: Io): P
     await checkMeaning(setting, settings, { path, home: io.home })
     return true
   })
-  io.err(`${fullyVisible(name!)} is now ${fullyVisible(JSON.stringify(value))}`)
+  const shown = shownSetting(setting, value)
+  io.err(`${fullyVisible(name!)} is now ${fullyVisible(JSON.stringify(shown))}`)
   return exitCodes.done
+}
+
+/** What was written, without what should not stand on a screen. */
+function shownSetting({ key, member }: NamedSetting, value: unknown): unknown {
+  if (key !== 'mcpServers') return value
+  return member === undefined ? withoutSecrets(key, value) : entryWithoutSecrets(value)
 }
 
 /** `libero config unset`: also takes out a key that is none, which keeps the file from being used. */
@@ -48,10 +56,11 @@ export async function unsetSetting(name: string | undefined, io: Io): Promise<nu
   return exitCodes.done
 }
 
-type Settings = Record<string, unknown>
+/** The user's `config.json`, as it is written. */
+export type Settings = Record<string, unknown>
 
 /** Writes what `edit` makes of the user's file, if it says so; whoever links his file elsewhere keeps the link. */
-async function change(
+export async function change(
   io: Pick<Io, 'home'>,
   edit: (settings: Settings, path: string) => Promise<boolean>,
 ): Promise<void> {
@@ -102,6 +111,10 @@ async function checkMeaning(
   if (key === 'mode' || key === 'allow' || key === 'ask' || key === 'deny') {
     const { loadSettings } = await import('../../authority/rules/load-settings.ts')
     await joinRules('global', { path, config }, (await loadSettings({ home })).global, home)
+  }
+  if (key === 'mcpServers') {
+    const { checkEntry } = await import('../mcp/check-entry.ts')
+    for (const [name, entry] of Object.entries(config.mcpServers ?? {})) checkEntry(name, entry, { file: path })
   }
   if (key === 'provider' && config.provider !== undefined) {
     const { requireKnown } = await import('../models/choose-model.ts')

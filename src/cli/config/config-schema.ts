@@ -59,6 +59,15 @@ export const configFields: Fields<Config> = {
     },
     description: 'Services that speak OpenAI’s chat API, by the name that --provider takes',
   },
+  mcpServers: {
+    type: 'object',
+    additionalProperties: { $ref: '#/$defs/mcpServer' },
+    description: 'MCP servers, by name, as other programs write them into .mcp.json',
+  },
+  toolDisclosure: oneOf<Config['toolDisclosure']>(
+    { eager: true, lazy: true },
+    'lazy: the model gets the schemas of MCP tools when it asks for them',
+  ),
   mode: oneOf<Config['mode']>(
     { plan: true, ask: true, allowlist: true, yolo: true },
     'How much is asked, from the strictest to the loosest',
@@ -66,6 +75,35 @@ export const configFields: Fields<Config> = {
   allow: rules('What needs no question'),
   ask: rules('What is asked about in every mode'),
   deny: rules('What is never done'),
+}
+
+const textRecord = (description: string): JsonSchema => ({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description,
+})
+const milliseconds = (description: string): JsonSchema => ({ type: 'integer', minimum: 1, description })
+
+/** For editors; what counts is `readMcpEntry`, which also takes what other programs call these things. */
+const mcpServer: JsonSchema = {
+  description: 'A program that is started, or an address. ${NAME} and ${NAME:-default} are taken from the environment',
+  type: 'object',
+  properties: {
+    type: { enum: ['stdio', 'http', 'streamable-http', 'sse'], description: 'Only needed for sse' },
+    command: text('The program; it is run without a shell'),
+    args: { type: 'array', items: { type: 'string' }, description: 'Its arguments' },
+    env: textRecord('Its environment, beside a minimal one'),
+    cwd: text('The folder it runs in'),
+    url: text('The address, in place of a command'),
+    headers: textRecord('Sent with every request'),
+    auth: { enum: ['oauth'], description: 'Wants a login: libero mcp login' },
+    disclosure: { enum: ['eager', 'lazy'], description: 'As toolDisclosure, for the tools of this server' },
+    bootstrapTimeout: milliseconds('Until it has to be connected; default 10000'),
+    callTimeout: milliseconds('That a call may be silent; default 30000'),
+    longestCall: milliseconds('That a call may take in all; default 600000'),
+    repeatable: texts('Tools that may be called again when nobody knows whether a call arrived'),
+    disabled: { type: 'boolean', description: 'Leaves it out' },
+  },
 }
 
 /** `config.json` as JSON Schema (draft 2020-12); published as `schemas/config.json`. */
@@ -79,6 +117,7 @@ export const configSchema: JsonSchema = {
   properties: { $schema: { type: 'string' }, ...configFields },
   additionalProperties: false,
   $defs: {
+    mcpServer,
     rule: {
       description: 'name, name:pattern, or an effect such as fs.write:src/*',
       anyOf: [

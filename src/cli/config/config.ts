@@ -29,6 +29,10 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly sessions?: string
   /** Services that speak OpenAI’s chat API, by the name that `--provider` takes. */
   readonly providers?: Readonly<Record<string, ConfiguredProvider>>
+  /** MCP servers by name, as in the `.mcp.json` of other programs. What an entry is says `readMcpEntry`, when it is used. */
+  readonly mcpServers?: Readonly<Record<string, unknown>>
+  /** `lazy`: the model gets the schemas of MCP tools when it asks for them. */
+  readonly toolDisclosure?: 'eager' | 'lazy'
 }
 
 export interface ConfiguredProvider {

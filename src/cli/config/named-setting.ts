@@ -10,7 +10,7 @@ type ConfigKey = keyof Config
 /** The names of all settings, in the order they are shown. */
 export const configKeys = Object.keys(configFields) as ConfigKey[]
 
-/** A setting by name: `maxTurns`, or `providers.mine` for one of several. */
+/** A setting by name: `maxTurns`, or `providers.mine` and `mcpServers.fs` for one of several. */
 export interface NamedSetting {
   readonly key: ConfigKey
   readonly member?: string
@@ -20,7 +20,7 @@ export interface NamedSetting {
 export function namedSetting(name: string | undefined): NamedSetting {
   if (name === undefined) throw new UsageError(`name a setting: ${configKeys.join(', ')}`)
   const [first = '', ...rest] = name.split('.')
-  if (first === 'providers' && rest.length > 0) return { key: 'providers', member: rest.join('.') }
+  if ((first === 'providers' || first === 'mcpServers') && rest.length > 0) return { key: first, member: rest.join('.') }
   const key = configKeys.find((one) => one === name)
   if (key) return { key }
   const hint = didYouMean(name, configKeys) || `; there are ${configKeys.join(', ')}`

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { resolveSettings } from '../../authority/rules/settings.ts'
+import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -11,13 +12,14 @@ import type { Config, LoadedConfig } from './config.ts'
 import { defaultTurns } from './defaults.ts'
 import { refusedRules } from './join-rules.ts'
 import { configKeys, namedSetting } from './named-setting.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 /** `libero config show`: every setting as it holds here, with the file it comes from. */
 export async function showConfig({ json = false }: { readonly json?: boolean }, io: Io): Promise<number> {
   const { config, origins, warnings } = await effective(io)
   const usual = defaults(io)
   const settings = configKeys.map((key) => {
-    const value = config[key] ?? usual[key]
+    const value = withoutSecrets(key, config[key] ?? usual[key])
     const from = config[key] === undefined ? (value === undefined ? 'not set' : 'default') : (origins[key] ?? 'default')
     return { key, value, from }
   })
@@ -40,14 +42,18 @@ export async function printSetting(name: string | undefined, io: Io): Promise<nu
   const { key, member } = namedSetting(name)
   const { config, warnings } = await effective(io)
   for (const warning of warnings) io.err(warning)
-  const whole = config[key] ?? defaults(io)[key]
-  const value = member === undefined ? whole : config.providers?.[member]
+  const whole = withoutSecrets(key, config[key] ?? defaults(io)[key])
+  const value = member === undefined ? whole : memberOf(whole, member)
   if (value === undefined) {
     io.err(`${fullyVisible(name ?? '')} is not set; set it with: libero config set ${fullyVisible(name ?? '')} <value>`)
     return exitCodes.error
   }
   io.out(visibleText(asText(value)))
   return exitCodes.done
+}
+
+function memberOf(whole: unknown, member: string): unknown {
+  return isRecord(whole) && Object.hasOwn(whole, member) ? whole[member] : undefined
 }
 
 /** `libero config path`. */

@@ -71,5 +71,7 @@ const refused: Partial<Record<keyof Config, string>> = {
   preset: 'a project must not choose your tools (withoutTools leaves some out)',
   context: place,
   image: place,
+  mcpServers: 'a project names its servers in .mcp.json, where you are asked about each',
+  toolDisclosure: 'a project must not choose what the model is shown',
   sessions: 'a project must not choose where your sessions are kept',
 }

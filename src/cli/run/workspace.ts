@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { enterProject } from '../../authority/trust/enter-project.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
@@ -21,6 +22,7 @@ export async function openWorkspace(
   const { home } = io
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
+    ownInstructions: join(home, 'AGENTS.md'),
     advice: 'To see what it brings, and to trust it: libero trust',
     ...(person && { interact: await interactWith(person) }),
   })

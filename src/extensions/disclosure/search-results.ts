@@ -13,15 +13,25 @@ export interface Found {
   readonly known: readonly string[]
   /** Names that were asked for and do not exist. */
   readonly unknown: readonly string[]
+  /** A server that was asked for and does not exist. */
+  readonly unknownServer?: string
 }
 
 /** What the model reads: each tool with its schema. Nothing that a server wrote can end a tag. */
-export function resultsText({ tools, total, known, unknown }: Found, catalog: readonly LazyToolEntry[]): string {
+export function resultsText(found: Found, catalog: readonly LazyToolEntry[]): string {
+  const { tools, total, known, unknown, unknownServer } = found
   const room = { left: mostSchemaBytes }
   const lines = tools.map((entry) => toolText(entry, room))
   for (const name of known) lines.push(`${foreignText(name, 100)} is loaded already: call it.`)
-  const names = unknown.length > 0 ? catalog.flatMap(namesOf) : []
-  for (const name of unknown) lines.push(`There is no tool ${foreignText(name, 100)}${escapeXml(hint(name, names))}`)
+  const names = unknown.length > 0 ? catalog.slice(0, mostCompared).flatMap(namesOf) : []
+  for (const [i, name] of unknown.entries()) {
+    const near = i < mostHints ? hint(name, names) : '.'
+    lines.push(`There is no tool ${foreignText(name, 100)}${near}`)
+  }
+  if (unknownServer !== undefined) {
+    const servers = catalog.map(({ server }) => server)
+    lines.push(`There is no server ${foreignText(unknownServer, 100)}${hint(unknownServer, servers)}`)
+  }
   if (total > tools.length)
     lines.push(`${total - tools.length} more fit. Ask more precisely, or by name, or with a higher limit.`)
   if (tools.length > 0) lines.push('These can be called from your next turn on, until this run ends.')
@@ -46,7 +56,11 @@ function toolText({ name, description, inputSchema }: LazyToolEntry, room: { lef
   ].join('\n')
 }
 
-const hint = (name: string, names: readonly string[]): string => didYouMean(name, new Set(names)) || '.'
+const hint = (name: string, names: readonly string[]): string => escapeXml(didYouMean(name, new Set(names))) || '.'
+
+/** Comparing takes its time; nobody mistypes more than that. */
+const mostHints = 5
+const mostCompared = 1000
 
 function nothing(catalog: readonly LazyToolEntry[]): string {
   if (catalog.length === 0) return 'There is nothing to find: every tool of this run is loaded.'

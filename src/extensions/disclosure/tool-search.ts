@@ -1,5 +1,4 @@
 import type { Log } from '../../core/log.ts'
-import { nearest } from '../../core/nearest.ts'
 import type { ToolContext, ToolDef } from '../../core/tool.ts'
 import { byName, type LazyToolEntry, toolSearchName } from './lazy-tool.ts'
 import { namesOf, rank } from './rank.ts'
@@ -107,19 +106,19 @@ function search(
     total: all.length,
     known: missing.filter(isLoaded),
     unknown: missing.filter((name) => !isLoaded(name)),
+    ...(server && inScope.length === 0 && { unknownServer: server }),
   }
 }
 
 const mostResults = 50
 
-/** By its own name or a slip of it. */
+/** In other letters only where nothing has the very name. */
 function ofServer(asked: string, catalog: readonly LazyToolEntry[]): readonly LazyToolEntry[] {
-  const of = (server: string | undefined) => catalog.filter((entry) => entry.server === server)
-  const exact = of(asked)
-  return exact.length > 0 ? exact : of(nearest(asked, new Set(catalog.map(({ server }) => server)), 1)[0])
+  const exact = catalog.filter(({ server }) => server === asked)
+  return exact.length > 0 ? exact : catalog.filter(({ server }) => server.toLowerCase() === asked.toLowerCase())
 }
 
-/** The very name first; in other letters only where nothing has it. */
+/** The same for the name of a tool. */
 function called(name: string, entries: readonly LazyToolEntry[]): LazyToolEntry[] {
   const exact = entries.filter((entry) => namesOf(entry).includes(name))
   if (exact.length > 0) return exact

@@ -9,16 +9,13 @@ export type Checkable = boolean | Readonly<Record<string, unknown>>
 /** Thrown by `checkableSchema`; the message is a reason that begins with "it". */
 export class UnusableSchema extends Error {}
 
-const patternSteps = 3_000_000
-
 /**
  * A copy of a bounded schema that holds nothing but what is checked. Each target of a `$ref` stands once, under `$defs`;
  * ids are gone, which a validator might follow. So is `format`, which is a remark in JSON Schema, and slow in some forms.
  * Throws `UnusableSchema` on refs that lead out or nowhere, and on patterns that may not end.
  */
-export function checkableSchema(root: unknown): Checkable {
+export function checkableSchema(root: unknown, budget: PatternBudget): Checkable {
   const find = refsOf(root)
-  const budget: PatternBudget = { steps: patternSteps }
   const names = new Map<object, string>()
   const waiting: { readonly name: string; readonly schema: object }[] = []
 

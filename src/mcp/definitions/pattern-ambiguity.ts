@@ -8,7 +8,7 @@ import type { PatternTree } from './pattern-tree.ts'
 export function ambiguityOf(tree: PatternTree, flags: string, budget: PatternBudget): Ambiguity {
   try {
     const machine = machineOf(tree, budget)
-    return hasTwoWays(machine, alphabetOf(machine.sources, flags, budget), budget) ? 'endless' : 'none'
+    return hasTwoWays(machine, overlapOf(machine.sources, flags, budget), budget) ? 'endless' : 'none'
   } catch (error) {
     if (error instanceof Verdict) return error.ambiguity
     throw error
@@ -59,6 +59,7 @@ function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
 
   function joined(a: Piece, b: Piece): Piece {
     connect(a, b)
+    spend(budget, a.first.length + a.last.length + b.first.length + b.last.length)
     return {
       first: a.canBeEmpty ? [...a.first, ...b.first] : a.first,
       last: b.canBeEmpty ? [...a.last, ...b.last] : b.last,
@@ -97,9 +98,10 @@ function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
     }
     const needed = isLong ? Math.min(min, shownCopies) : min
     const optional = isLong ? Math.min(max - min, shownCopies) : max - min
+    // From behind: a copy that need not be is there only if the one before it is.
     let whole = nothing
-    for (let i = 0; i < needed; i++) whole = joined(whole, build(body))
-    for (let i = 0; i < optional; i++) whole = joined(whole, { ...build(body), canBeEmpty: true })
+    for (let i = 0; i < optional; i++) whole = { ...joined(build(body), whole), canBeEmpty: true }
+    for (let i = 0; i < needed; i++) whole = joined(build(body), whole)
     return whole
   }
 
@@ -107,20 +109,21 @@ function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
   return { sources, next }
 }
 
-/** For each state the characters that it reads, out of a set that tells the states of this pattern apart. */
-function alphabetOf(sources: readonly string[], flags: string, budget: PatternBudget): readonly bigint[] {
+/** Whether two states can read the same character, by trying a set that tells the states of this pattern apart. */
+type Overlap = (p: number, q: number) => boolean
+
+function overlapOf(sources: readonly string[], flags: string, budget: PatternBudget): Overlap {
   const characters = [...new Set([...everyday, ...sources.flatMap(charactersIn)])]
-  const known = new Map<string, bigint>()
-  return sources.map((source) => {
-    const before = known.get(source)
-    if (before !== undefined) return before
-    spend(budget, characters.length)
+  const kinds = [...new Set(sources)]
+  spend(budget, kinds.length * (characters.length + kinds.length))
+  const reads = kinds.map((source) => {
     const expression = new RegExp(`^(?:${source})$`, flags)
-    let read = 0n
-    for (const [i, character] of characters.entries()) if (expression.test(character)) read |= 1n << BigInt(i)
-    known.set(source, read)
-    return read
+    return BigInt(`0b${characters.map((character) => (expression.test(character) ? 1 : 0)).join('')}`)
   })
+  const overlaps = reads.map((some) => reads.map((others) => (some & others) !== 0n))
+  const numbers = new Map(kinds.map((source, i) => [source, i]))
+  const kindOf = sources.map((source) => numbers.get(source)!)
+  return (p, q) => overlaps[kindOf[p]!]![kindOf[q]!]!
 }
 
 const everyday = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), ...'\xa0éßΩяא中あ\u2028😀']
@@ -136,7 +139,7 @@ function charactersIn(source: string): string[] {
  * Follows two readers of one text that part inside a loop. If they can meet again, that text has two ways; and since all
  * is one loop, it can come again and again.
  */
-function hasTwoWays({ next }: Machine, reads: readonly bigint[], budget: PatternBudget): boolean {
+function hasTwoWays({ next }: Machine, overlap: Overlap, budget: PatternBudget): boolean {
   const loop = loopsOf(next, budget)
   const inLoop = next.map((states, p) => [...states.keys()].filter((q) => loop[q] === loop[p]))
   if (next.some((states, p) => inLoop[p]!.some((q) => states.get(q)! > 1))) return true
@@ -152,7 +155,7 @@ function hasTwoWays({ next }: Machine, reads: readonly bigint[], budget: Pattern
           continue
         }
         const pair = Math.min(p2, q2) * next.length + Math.max(p2, q2)
-        if (seen.has(pair) || (reads[p2]! & reads[q2]!) === 0n) continue
+        if (!overlap(p2, q2) || seen.has(pair)) continue
         seen.add(pair)
         waiting.push([p2, q2])
       }

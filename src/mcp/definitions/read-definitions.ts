@@ -3,6 +3,7 @@ import type { JsonSchema } from '../../core/tool.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
 import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
+import type { PatternBudget } from './pattern-problem.ts'
 import { boundsProblem } from './schema-bounds.ts'
 import { schemaProblem } from './schema-problem.ts'
 import { shortened } from './shortened.ts'
@@ -27,6 +28,8 @@ export interface McpDefinition {
 
 export const mostTools = 512
 const longestDescription = 4096
+/** For the patterns of a whole list; a list that was made to be judged for ever loses its last tools. */
+const mostPatternSteps = 1_000_000
 
 /**
  * The tools of a server's list, sorted by name, and what was left out of it and why. Throws on a list that is too long:
@@ -42,20 +45,23 @@ export function readDefinitions(
     )
   const notes: string[] = []
   const read: McpDefinition[] = []
+  const budget = { steps: mostPatternSteps }
   for (const [i, tool] of tools.entries()) {
-    const definition = readDefinition(tool, server, i, (note) => notes.push(note))
+    const definition = readDefinition(tool, { server, i, budget, note: (text) => notes.push(text) })
     if (definition) read.push(definition)
   }
   const definitions = withoutDoubles(read, notes).sort((a, b) => (a.name < b.name ? -1 : 1))
   return { definitions, notes }
 }
 
-function readDefinition(
-  tool: unknown,
-  server: string,
-  i: number,
-  note: (text: string) => void,
-): McpDefinition | undefined {
+interface Reading {
+  readonly server: string
+  readonly i: number
+  readonly budget: PatternBudget
+  readonly note: (text: string) => void
+}
+
+function readDefinition(tool: unknown, { server, i, budget, note }: Reading): McpDefinition | undefined {
   if (!isRecord(tool)) return void note(`Tool ${i + 1} was left out: it is not an object`)
   const { name, inputSchema } = tool
   if (!isToolName(name))
@@ -63,12 +69,12 @@ function readDefinition(
       `Tool ${i + 1} was left out: its name ${quoted(name)} is not 1 to 64 letters, digits, "_", "-", "." and "/"`,
     )
   const leaveOut = (why: string) => void note(`The tool "${name}" was left out: ${why}`)
-  const problem = isRecord(inputSchema) ? schemaProblem(inputSchema) : 'it is not an object'
+  const problem = isRecord(inputSchema) ? schemaProblem(inputSchema, budget) : 'it is not an object'
   if (problem !== undefined || !isRecord(inputSchema)) return leaveOut(`its input schema cannot be used: ${problem}`)
   if (inputSchema.type !== undefined && inputSchema.type !== 'object')
     return leaveOut(`its input schema must be of the type "object", not ${quoted(inputSchema.type)}`)
 
-  const outputProblem = tool.outputSchema === undefined ? undefined : schemaProblem(tool.outputSchema)
+  const outputProblem = tool.outputSchema === undefined ? undefined : schemaProblem(tool.outputSchema, budget)
   if (outputProblem !== undefined)
     note(`The output of the tool "${name}" is not checked: its output schema cannot be used: ${outputProblem}`)
   const rawOutput = outputProblem === undefined && isRecord(tool.outputSchema) ? tool.outputSchema : undefined

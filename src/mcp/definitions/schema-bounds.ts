@@ -1,5 +1,3 @@
-import { isRecord } from '../../core/is-record.ts'
-
 export const deepestSchema = 64
 export const mostSchemaNodes = 10_000
 export const mostSchemaCharacters = 256 * 1024
@@ -18,7 +16,6 @@ export function boundsProblem(value: unknown): string | undefined {
     if (typeof inner === 'string') characters += inner.length
     else if (typeof inner === 'object' && inner !== null) {
       if (depth > deepestSchema) return `it is more than ${deepestSchema} levels deep`
-      if (!Array.isArray(inner) && !isRecord(inner)) return 'it is not JSON'
       if (Array.isArray(inner) && inner.length > mostSchemaNodes) return tooMany
       for (const key in inner) {
         if (!Object.hasOwn(inner, key)) continue

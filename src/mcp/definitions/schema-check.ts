@@ -8,7 +8,7 @@ import { TookTooLong, withinTime } from './within-time.ts'
 export type SchemaCheck = (value: unknown) => { readonly error: string; readonly unclear?: true } | undefined
 
 /** A wall clock is coarse on a busy machine, and what is meant to hang takes for ever anyway. */
-const longestCheck = 250
+const longestCheck = 500
 
 /** Every item is compared with every other. */
 const mostCompared = 500

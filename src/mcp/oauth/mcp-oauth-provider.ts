@@ -13,6 +13,7 @@ import { clientMetadata } from './client-metadata.ts'
 import { credentialKey, type McpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
 import { McpLoginRequiredError } from './login-required.ts'
+import { isLoginOver } from './oauth-failure.ts'
 import { renewCredential, tokensOf } from './renew-credential.ts'
 
 export interface McpOAuthProviderOptions {
@@ -43,6 +44,8 @@ export class McpOAuthProvider implements OAuthClientProvider {
   #lastUsed: string | undefined
   /** Refresh tokens that were refused. They stay in the store until a login replaces them, but are not sent again. */
   readonly #refused = new Set<string>()
+  /** Renewed, but the store could not take it: until it can, the only valid tokens are here. */
+  readonly #unsaved = new Map<string, McpCredential>()
   #codeVerifier = ''
 
   constructor({ name, store, url, fetch, clientMetadataUrl, clock = systemClock }: McpOAuthProviderOptions) {
@@ -180,7 +183,8 @@ export class McpOAuthProvider implements OAuthClientProvider {
   /** The newest login to this very server. The store is asked each time: another process may have renewed it, or logged out. */
   async #find(issuer?: string): Promise<McpCredential | undefined> {
     if (this.#url === undefined) return undefined
-    const all = await this.#store.list()
+    for (const [key, credential] of this.#unsaved) await this.#save(key, credential).catch(() => {})
+    const all = [...(await this.#store.list()), ...this.#unsaved.values()]
     return all
       .filter(({ name, server }) => name === this.name && server === this.#url)
       .filter((one) => issuer === undefined || one.issuer === issuer)
@@ -205,8 +209,9 @@ export class McpOAuthProvider implements OAuthClientProvider {
       try {
         return await renewCredential(asked, { fetch: await this.#askingFetch(), now: () => this.#clock.now() })
       } catch (error) {
-        if (refresh !== undefined && error instanceof McpLoginRequiredError) this.#refused.add(refresh)
-        throw error
+        if (refresh === undefined || !isLoginOver(error)) throw error
+        this.#refused.add(refresh)
+        throw over
       }
     })
   }
@@ -218,12 +223,18 @@ export class McpOAuthProvider implements OAuthClientProvider {
   ): Promise<McpCredential> {
     const key = credentialKey(credential)
     return this.#store.exclusively(key, async () => {
-      const stored = await this.#store.get(key)
+      const stored = this.#unsaved.get(key) ?? (await this.#store.get(key))
       if (!stored) throw new McpLoginRequiredError(this.name, { reason: 'somebody has logged out' })
       const edited = await edit(stored)
-      if (edited !== stored) await this.#store.set(key, edited)
+      if (edited !== stored) await this.#save(key, edited)
       return edited
     })
+  }
+
+  async #save(key: string, credential: McpCredential): Promise<void> {
+    this.#unsaved.set(key, credential)
+    await this.#store.set(key, credential)
+    this.#unsaved.delete(key)
   }
 
   async #askingFetch(): Promise<typeof globalThis.fetch> {

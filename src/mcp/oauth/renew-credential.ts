@@ -3,7 +3,7 @@ import { loadSdk } from '../load-sdk.ts'
 import { scopesOf } from './challenge.ts'
 import type { McpCredential, McpTokens } from './credential.ts'
 import { McpLoginRequiredError } from './login-required.ts'
-import { isLoginOver, oauthFailure } from './oauth-failure.ts'
+import { oauthFailure } from './oauth-failure.ts'
 
 export interface RenewOptions {
   readonly fetch: typeof globalThis.fetch
@@ -20,7 +20,6 @@ export async function renewCredential(credential: McpCredential, options: RenewO
   if (tokens.refresh === undefined)
     throw new McpLoginRequiredError(name, { reason: 'it has ended, and the server gave nothing to renew it with' })
   const sdk = await loadSdk()
-  const what = `Renewing the login to the MCP server "${name}"`
   try {
     const where = { fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl: new URL(resourceMetadataUrl) }) }
     const found = await sdk.discoverOAuthServerInfo(server, where)
@@ -38,9 +37,7 @@ export async function renewCredential(credential: McpCredential, options: RenewO
     const scopes = tokens.scopes && { scopes: tokens.scopes }
     return { ...credential, tokens: { ...scopes, ...tokensOf(fresh, now()) }, savedAt: now() }
   } catch (error) {
-    const failure = oauthFailure(error, what, sdk)
-    if (!isLoginOver(failure)) throw failure
-    throw new McpLoginRequiredError(name, { reason: 'the login has expired or was revoked' })
+    throw oauthFailure(error, `Renewing the login to the MCP server "${name}"`, sdk)
   }
 }
 

@@ -1,6 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
+import { withoutHidden } from '../../platform/visible-text.ts'
 import { type FoundBlock, readBlock } from './read-block.ts'
 import { type ResultLimits, resultLimits } from './result-limits.ts'
 import { shortenTexts } from './shorten-texts.ts'
@@ -30,16 +31,17 @@ export function toToolResult(
       details: { server, tool },
     }
   const most = { ...resultLimits, ...limits }
-  const blocks = Array.isArray(result.content) ? (result.content as readonly unknown[]) : []
-  const found = blocks.slice(0, most.blocks).map(readBlock)
-  if (blocks.length > most.blocks) found.push(remark(`${blocks.length - most.blocks} more blocks left out`))
+  const all = Array.isArray(result.content) ? (result.content as readonly unknown[]) : []
+  const blocks = all.slice(0, most.blocks)
+  const found = blocks.map(readBlock)
+  if (all.length > most.blocks) found.push({ text: `[${all.length - most.blocks} more blocks left out]`, hidden: 0 })
   const structured = readStructured(result.structuredContent)
-  if (structured && !isSaid(structured.json, blocks)) found.push({ text: structured.json, hidden: 0 })
+  if (structured && !isSaid(structured.json, blocks)) found.push(withoutHidden(structured.json))
 
   const hidden = found.reduce((sum, one) => sum + one.hidden, 0)
   const parts = shortenTexts(withoutExcess(found, most.images), most.textBytes)
   if (hidden > 0) parts.push({ type: 'text', text: `[${hidden} invisible characters were taken out]` })
-  const isKept = structured !== undefined && structured.json.length <= most.textBytes
+  const isKept = structured?.value !== undefined && structured.json.length <= most.textBytes
   return {
     output: outputOf(parts),
     isError: result.isError === true,
@@ -51,8 +53,6 @@ function isResult(result: unknown): result is Record<string, unknown> {
   if (!isRecord(result)) return false
   return Array.isArray(result.content) || (result.content === undefined && result.structuredContent !== undefined)
 }
-
-const remark = (text: string): FoundBlock => ({ text: `[${text}]`, hidden: 0 })
 
 /** A copy that can be kept, and the same as text; with `null` a server may well mean something. */
 function readStructured(value: unknown): { readonly value: unknown; readonly json: string } | undefined {

@@ -1,9 +1,6 @@
 import { deepestJson, isPoison, mostJsonNodes } from '../definitions/json-size.ts'
 
-/**
- * A copy of foreign JSON without names that reach a prototype, and its text without characters that only machines read
- * inside strings left as they are. Undefined for what is too large, too deep or no JSON.
- */
+/** A copy of foreign JSON without names that reach a prototype, and its text. Undefined for what is too large, too deep or no JSON. */
 export function withoutPoison(value: unknown): { readonly value: unknown; readonly json: string } | undefined {
   let nodes = 0
   function copied(inner: unknown, depth: number): unknown {

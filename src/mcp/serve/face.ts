@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { McpFaceOptions } from './face-options.ts'
 import { FaceWork } from './face-work.ts'
 import type { HttpDoor } from './http-door.ts'
-import { checkHttpOptions, createMcpToken, type McpHttpOptions } from './http-guard.ts'
+import { checkHttpOptions, createMcpToken, type McpHttpOptions, problem } from './http-guard.ts'
 import type { ServerParts } from './make-server.ts'
 import type { McpStdioOptions } from './serve-stdio.ts'
 import { WaitingCalls } from './waiting-calls.ts'
@@ -52,6 +52,7 @@ export function createMcpFace(options: McpFaceOptions): McpFace {
   }
 
   async function fetch(request: Request, http: McpHttpOptions): Promise<Response> {
+    if (closing.signal.aborted) return problem(503, 'this server is closing; connect to another one')
     door ??= parts().then(async (made) => (await import('./http-door.ts')).openHttpDoor(made, report))
     return (await door).fetch(request, http)
   }

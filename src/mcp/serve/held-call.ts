@@ -11,7 +11,13 @@ export interface CallLine {
 }
 
 /** How far a call has come: it is over, or somebody has to be asked before it goes on. */
-export type Step = { readonly answer: CallAnswer } | { readonly form: Form }
+export type Step = { readonly answer: CallAnswer } | Asking
+
+interface Asking {
+  readonly form: Form
+  /** Aborted when it is not asked any more. */
+  readonly signal: AbortSignal
+}
 
 /**
  * A call that goes on while its client is asked something. The client then calls once more, and finds it again by the
@@ -65,7 +71,7 @@ export class HeldCall {
   /** Rejects where the work fails in a way that is no result. */
   async step(): Promise<Step> {
     for (;;) {
-      if (this.#question) return { form: this.#question.form }
+      if (this.#question) return { form: this.#question.form, signal: this.#question.signal }
       const asked = this.#asked.promise
       const answer = await Promise.race([this.#over, asked])
       if (answer) return { answer }
@@ -82,7 +88,7 @@ export class HeldCall {
   async #ask({ kind, payload, signal }: ClientQuestion): Promise<InteractionResponse> {
     const form = formOf(kind, payload)
     const { promise, resolve } = Promise.withResolvers<InteractionResponse>()
-    const open: Open = { kind, payload, form, answer: resolve }
+    const open: Open = { kind, payload, signal, form, answer: resolve }
     const drop = (): void => {
       if (this.#question === open) this.#question = undefined
       resolve({ status: 'timeout' })
@@ -95,7 +101,6 @@ export class HeldCall {
   }
 }
 
-interface Open extends Pick<ClientQuestion, 'kind' | 'payload'> {
-  readonly form: Form
+interface Open extends ClientQuestion, Asking {
   answer(response: InteractionResponse): void
 }

@@ -32,10 +32,17 @@ export class IdleSeats {
   async #giveBack(seat: Seat): Promise<void> {
     if (this.#isClosed) return seat.close()
     // What was said so far is of no use to anybody; what was started stays.
-    if (seat.agent.turns.length > mostTurns) await seat.agent.reset()
+    if (seat.agent.turns.length > mostTurns && !(await isReset(seat))) return seat.close()
     this.#idle.push(seat)
     if (this.#idle.length > mostIdle) await this.#idle.shift()?.close()
   }
+}
+
+function isReset({ agent }: Seat): Promise<boolean> {
+  return agent.reset().then(
+    () => true,
+    () => false,
+  )
 }
 
 const mostIdle = 4

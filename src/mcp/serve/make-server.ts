@@ -1,5 +1,6 @@
 import type { CallToolResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { isRecord } from '../../core/is-record.ts'
+import type { Form } from './elicitation.ts'
 import type { FaceWork, ListedTool } from './face-work.ts'
 import type { HeldCall } from './held-call.ts'
 import type { ServerSdk } from './load-server-sdk.ts'
@@ -24,7 +25,6 @@ export function makeServer(parts: ServerParts, era: 'legacy' | 'modern'): Server
     {
       capabilities: { tools: {} },
       jsonSchemaValidator: new Validator(),
-      inputRequired: { maxRounds: 1000 }, // a run may have many questions, each of them limited in time
       ...(instructions !== undefined && { instructions }),
     },
   )
@@ -41,23 +41,24 @@ export function makeServer(parts: ServerParts, era: 'legacy' | 'modern'): Server
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, ctx) => {
     const call = await callFor(name, args, ctx)
     call.follow(ctx.mcpReq.signal, progressTo(ctx))
-    const step = await call.step()
-    if ('answer' in step) {
-      call.unfollow()
-      return asResult(step.answer)
+    for (;;) {
+      const step = await call.step()
+      if ('answer' in step) {
+        call.unfollow()
+        return asResult(step.answer)
+      }
+      const form = formFor(step.form)
+      if (era === 'legacy') {
+        // The same request waits while its client is asked. Whatever goes wrong with that is no yes.
+        const signal = AbortSignal.any([ctx.mcpReq.signal, step.signal])
+        const asking = ctx.mcpReq.elicitInput({ mode: 'form', ...form }, { signal, timeout: patienceMs })
+        call.answer(await asking.catch(() => undefined))
+        continue
+      }
+      call.unfollow() // it is over, and its client calls once more
+      const inputRequests = { answer: sdk.inputRequired.elicit(form) }
+      return sdk.inputRequired({ inputRequests, requestState: waiting.park(call) })
     }
-    // In the old era the same request waits while its client is asked; in the new one it is over.
-    if (era === 'modern') call.unfollow()
-    const { message, requestedSchema } = step.form
-    return sdk.inputRequired({
-      inputRequests: {
-        answer: sdk.inputRequired.elicit({
-          message,
-          requestedSchema: { ...requestedSchema, properties: { ...requestedSchema.properties } },
-        }),
-      },
-      requestState: waiting.park(call),
-    })
   })
 
   async function callFor(name: string, args: Record<string, unknown>, ctx: ServerContext): Promise<HeldCall> {
@@ -78,6 +79,14 @@ export function makeServer(parts: ServerParts, era: 'legacy' | 'modern'): Server
   }
 
   return server
+}
+
+/** An authority waits less for an approval. */
+const patienceMs = 600_000
+
+/** A copy, as the package wants to own it. */
+function formFor({ message, requestedSchema: { properties, ...schema } }: Form) {
+  return { message, requestedSchema: { ...schema, properties: { ...properties } } }
 }
 
 /** By a form; a client that only opens pages cannot be asked for an approval. */

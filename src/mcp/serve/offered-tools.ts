@@ -18,6 +18,5 @@ export async function offeredTools({ agent, run }: Seat): Promise<readonly ToolS
   } catch (error) {
     if (!offered) throw error
   }
-  await agent.reset()
   return offered ?? []
 }

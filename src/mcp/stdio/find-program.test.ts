@@ -35,12 +35,13 @@ test('what is not there, or may not be run, is said with what to do', async () =
   await expect(findProgram('a\x1b[2J', { cwd: at, path: '' })).rejects.toThrow('"a␛[2J"')
 })
 
-test('endings are tried in their order', async () => {
+test('endings are tried in their order, before the bare name', async () => {
   const at = await world()
-  await writeFile(join(at, 'b/run.cmd'), '', { mode: 0o755 })
-  expect(await findProgram('run', { cwd: at, path: join(at, 'b'), endings: ['.exe', '.cmd'] })).toBe(
-    join(at, 'b/run.cmd'),
-  )
+  for (const name of ['run', 'run.cmd', 'run.js']) await writeFile(join(at, 'b', name), '', { mode: 0o755 })
+  const options = { cwd: at, path: join(at, 'b'), endings: ['.exe', '.cmd'] }
+  expect(await findProgram('run', options)).toBe(join(at, 'b/run.cmd'))
+  expect(await findProgram('run.cmd', options)).toBe(join(at, 'b/run.cmd'))
+  expect(await findProgram('run.js', options)).toBe(join(at, 'b/run.js'))
 })
 
 /** In `a` the tool may not be run, in `b` it may. */

@@ -19,7 +19,7 @@ export async function findProgram(command: string, options: FindProgramOptions):
   const isPath = command.includes('/') || (process.platform === 'win32' && command.includes('\\'))
   const places = isPath ? [resolve(cwd, command)] : foldersIn(path).map((folder) => join(folder, command))
   let unusable: string | undefined
-  for (const place of places.flatMap((one) => [one, ...endings.map((ending) => one + ending)])) {
+  for (const place of places.flatMap((one) => spellingsOf(one, endings))) {
     const found = await lookAt(place)
     if (found === 'program') return place
     if (found === 'no program') unusable ??= place
@@ -36,6 +36,12 @@ export async function findProgram(command: string, options: FindProgramOptions):
 /** What lies in the folder somebody works in is not what he means by a name. */
 function foldersIn(path: string): string[] {
   return path.split(delimiter).filter(isAbsolute)
+}
+
+/** On Windows a bare name is often a script for another system, beside the program that is meant. */
+function spellingsOf(place: string, endings: readonly string[]): string[] {
+  const hasEnding = endings.some((ending) => place.toLowerCase().endsWith(ending))
+  return hasEnding ? [place] : [...endings.map((ending) => place + ending), place]
 }
 
 async function lookAt(place: string): Promise<'program' | 'no program' | 'nothing'> {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { endStrays, processIds, send } from '../../platform/strays.ts'
-import { keeperMark } from './keeper.ts'
+import { keeperMark } from './keep-watch.ts'
 import { createStdioTransport } from './stdio-transport.ts'
 
 const onLinux = process.platform === 'linux'
@@ -51,15 +51,19 @@ describe.skipIf(!onLinux)('FM-11 of servers nothing is left', () => {
     expect(await left(mark)).toEqual([])
   })
 
-  test('when the program leaves by process.exit', async () => {
-    const { harness, mark } = await startHarness('exit')
+  test('when the program leaves by process.exit, without a keeper too', async () => {
+    const { harness, mark } = await startHarness()
+    const keeper = only(childrenOf(harness).filter((pid) => file(pid, 'cmdline').includes('libero-keeper')))
+    send(keeper, 'SIGSTOP')
+    onTestFinished(() => void send(keeper, 'SIGKILL'))
+    harness.kill('SIGUSR2')
     if (harness.exitCode === null) await once(harness, 'exit')
     expect(harness.exitCode).toBe(0)
     await goneSoon(mark)
   })
 
   test.each(['SIGKILL', 'SIGTERM', 'SIGHUP'] as const)('when the program is ended by %s', async (signal) => {
-    const { harness, mark, pids } = await startHarness('wait')
+    const { harness, mark, pids } = await startHarness()
     expect(pids.length).toBe(kinds.length)
     for (const pid of pids) expect(send(pid, 0)).toBe(true)
     harness.kill(signal)
@@ -86,7 +90,7 @@ describe.skipIf(!onLinux)('the keeper', () => {
   test('lives in a session of its own, and does not mind the signals of a terminal', async () => {
     const transport = createStdioTransport(configOf([server]), { limits })
     await transport.start()
-    const [keeper = 0] = keepers()
+    const keeper = only(keepers())
     expect(statOf(keeper)[3]).toBe(String(keeper))
     for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM', 'SIGQUIT'] as const) send(keeper, signal)
     await sleep(100)
@@ -99,7 +103,7 @@ describe.skipIf(!onLinux)('the keeper', () => {
     const transport = createStdioTransport(configOf([server]), { limits })
     onTestFinished(() => transport.close())
     await transport.start()
-    const [first = 0] = keepers()
+    const first = only(keepers())
     await sleep(1100) // one that ends at once is not
     send(first, 'SIGKILL')
     await vi.waitFor(() => expect(keepers()).toEqual([expect.not.toBeOneOf([first])]), 10_000)
@@ -150,9 +154,9 @@ function left(mark: string): Promise<string[]> {
   return endStrays({ mark }, { graceMs: 0 })
 }
 
-async function startHarness(how: 'wait' | 'exit') {
+async function startHarness() {
   const mark = planted()
-  const { program, line } = await startProgram('stdio-harness.ts', how, ...kinds.map((habits) => habits.join(',')))
+  const { program, line } = await startProgram('stdio-harness.ts', ...kinds.map((habits) => habits.join(',')))
   return { harness: program, mark, pids: line.split(' ').map(Number) }
 }
 
@@ -178,6 +182,17 @@ async function goneSoon(mark: string): Promise<void> {
 
 function marked(mark: string): number[] {
   return [...(processIds() ?? [])].filter((pid) => pid !== process.pid && file(pid, 'environ').includes(mark))
+}
+
+function childrenOf({ pid }: ChildProcess): number[] {
+  return [...(processIds() ?? [])].filter((child) => statOf(child)[1] === String(pid))
+}
+
+/** A signal to process 0 would be one to ourselves. */
+function only(pids: readonly number[]): number {
+  const [pid] = pids
+  if (pid === undefined || pids.length !== 1) throw new Error(`There is not one process, but ${pids.length}`)
+  return pid
 }
 
 /** The living among those of this process. */

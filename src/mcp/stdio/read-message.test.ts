@@ -42,7 +42,7 @@ describe('MC-08 an answer that would poison us becomes an error in its place:', 
     'a prototype, spelled otherwise': ['{"a":[{"\\u005f_proto__":{"x":1}}]}', '"__proto__"'],
     'a prototype of a constructor': ['{"constructor":{"prototype":{"x":1}}}', '"constructor"'],
     'a depth that overflows stacks': [`${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, 'nested deeper than 100'],
-    'lists without end': [`{"a":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`, 'nested deeper than 100'],
+    'lists without end': [`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'nested deeper than 100'],
     'a number that is none': ['{"a":1e999}', 'too large'],
     'no object at all': ['"text"', 'malformed'],
   }

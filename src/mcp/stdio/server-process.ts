@@ -4,7 +4,7 @@ import { atExit } from '../../platform/at-exit.ts'
 import { endStrays, killStrays } from '../../platform/strays.ts'
 import type { McpServerConfig } from '../config.ts'
 import { atMost } from './at-most.ts'
-import { keepWatch } from './keeper.ts'
+import { keepWatch } from './keep-watch.ts'
 import { type StartedServer, startServer } from './start-server.ts'
 
 /** The process of a server, with all that it started. */
@@ -52,7 +52,7 @@ export async function startServerProcess(
     child.stdin.end()
     await atMost(patienceMs, exited)
     if (process.platform === 'win32') await endTree(child.pid)
-    await endStrays(brand, { graceMs })
+    await endStrays(brand, { graceMs }).catch(() => [])
     await atMost(unkillableMs, exited)
     say('it could not be ended')
     child.stdin.destroy() // what it did not read must not be waited for

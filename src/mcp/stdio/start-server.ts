@@ -8,7 +8,7 @@ import { codeOf } from '../../platform/files.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { findProgram } from './find-program.ts'
-import { keeperMark } from './keeper.ts'
+import { keeperMark } from './keep-watch.ts'
 import { type Launch, windowsEndings, windowsLaunch } from './windows-launch.ts'
 
 /** A process that runs, in a group and session of its own. */

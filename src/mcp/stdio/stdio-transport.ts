@@ -6,8 +6,8 @@ import { visibleText } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { atMost } from './at-most.ts'
 import { createLineReader, LineTooLong } from './line-reader.ts'
-import { sendLine } from './outbox.ts'
 import { readMessage } from './read-message.ts'
+import { sendLine } from './send-line.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 import { defaultLimits, type StdioLimits, sizeOf } from './stdio-limits.ts'
 import { createTail } from './tail.ts'
@@ -33,8 +33,9 @@ export interface StdioTransportOptions {
 const turnMs = 10
 /** So long the process may take to end after its output did. */
 const exitMs = 1000
-/** So long we read on what a process left behind when it ended. */
-const restMs = 5000
+/** So long we wait for more of what a process left behind when it ended, and so often at most: something may hold its output for ever. */
+const restMs = 500
+const mostRests = 10
 
 /** Makes a transport for one server; nothing is started before `start`. */
 export function createStdioTransport(config: McpServerConfig, options: StdioTransportOptions = {}): StdioTransport {
@@ -45,6 +46,7 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
   let over: Promise<void> | undefined
   let starting: Promise<ServerProcess> | undefined
   let ending: string | undefined
+  let lines = 0
   let skippedLines = 0
 
   const transport: StdioTransport = {
@@ -104,46 +106,55 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     const { child, exited, end } = running
     child.stderr.on('data', (bytes: Buffer) => tail.add(bytes))
     const reading = read(running).then(async () => {
-      if (!(await atMost(exitMs, exited)) && state === 'open') give(running, 'it closed its output')
+      if (!(await atMost(exitMs, exited)) && state === 'open') giveUp(running, 'it closed its output')
     })
-    await exited.then((how) => {
-      ending ??= how
-    })
+    const how = await exited
+    ending ??= how
     state = 'closed'
     await end(0)
-    await atMost(restMs, reading)
+    await rest(reading)
     for (const stream of [child.stdout, child.stderr]) stream.destroy()
     tell(() => transport.onclose?.())
   }
 
+  async function rest(reading: Promise<void>): Promise<void> {
+    for (let n = 0, before = -1; n < mostRests && before !== lines; n++) {
+      before = lines
+      if (await atMost(restMs, reading)) return
+    }
+  }
+
   async function read(running: ServerProcess): Promise<void> {
-    const lines = createLineReader(limits.lineBytes)
+    const reader = createLineReader(limits.lineBytes)
     let turn = performance.now()
     try {
       for await (const chunk of running.child.stdout as AsyncIterable<Buffer>)
-        for (const line of lines.take(chunk)) {
+        for (const line of reader.take(chunk)) {
           receive(line)
           if (skippedLines >= limits.skippedLines)
-            return give(running, `it wrote ${skippedLines} lines that are no messages`)
+            return giveUp(running, `it wrote ${skippedLines} lines that are no messages`)
           if (performance.now() - turn < turnMs) continue
           await breathe()
           turn = performance.now()
         }
     } catch (error) {
       // Else it was closed under our eyes, which is no news.
-      if (error instanceof LineTooLong) give(running, `it sent a line longer than ${sizeOf(limits.lineBytes)}`)
+      if (error instanceof LineTooLong) giveUp(running, `it sent a line longer than ${sizeOf(limits.lineBytes)}`)
     }
   }
 
   function receive(line: string): void {
+    lines++
     const read = readMessage(line)
-    if ('message' in read) return tell(() => transport.onmessage?.(read.message))
+    if ('message' in read) {
+      tell(() => transport.onmessage?.(read.message))
+      return
+    }
     skippedLines++
     tell(() => transport.onerror?.(failure(`wrote a line that was skipped: ${read.problem}`)))
   }
 
-  /** Gives it up. */
-  function give(running: ServerProcess, reason: string): void {
+  function giveUp(running: ServerProcess, reason: string): void {
     if (state === 'closed') return
     ending = reason
     state = 'closed'

@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { codeOf } from '../../platform/files.ts'
 
-export interface OutboxOptions {
+export interface SendLineOptions {
   /** Of one message. */
   readonly lineBytes: number
   /** Of all that the server did not read yet. */
@@ -10,7 +10,7 @@ export interface OutboxOptions {
 }
 
 /** Writes a message as a line; resolves when the system took it over. Throws why it cannot be sent, in words that follow "it". */
-export async function sendLine(input: Writable, message: JSONRPCMessage, options: OutboxOptions): Promise<void> {
+export async function sendLine(input: Writable, message: JSONRPCMessage, options: SendLineOptions): Promise<void> {
   const line = Buffer.from(`${JSON.stringify(message)}\n`)
   if (line.length > options.lineBytes)
     throw new Error(`the message has ${line.length} bytes, at most ${options.lineBytes} are possible; send less`)

@@ -56,7 +56,7 @@ function start(): void {
     stdio: [...stdio],
   })
   running = { child, since: performance.now() }
-  child.on('error', () => {})
+  child.on('error', () => replace(child))
   child.stdin?.on('error', () => {})
   child.once('exit', () => replace(child))
   child.unref()
@@ -91,7 +91,7 @@ while read -r line; do
 done
 look() {
   targets=
-  for g in $groups; do kill -0 -- "-$g" && targets="$targets -$g"; done
+  for g in $groups; do kill -s 0 -- "-$g" && targets="$targets -$g"; done
   for f in $(grep -ls -- "$1" /proc/[0-9]*/environ); do
     p=\${f#/proc/}
     targets="$targets \${p%/environ}"

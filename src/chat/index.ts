@@ -1,0 +1,2 @@
+/** `libero/chat`: what programs around an agent share. */
+export { createFileMcpCredentialStore } from '../mcp/oauth/file-credential-store.ts'

@@ -1,0 +1,156 @@
+import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { temporary } from '../../../test/temporary.ts'
+import { credentialKey, type McpCredential } from './credential.ts'
+import { createMemoryMcpCredentialStore, type McpCredentialStore } from './credential-store.ts'
+import { createFileMcpCredentialStore, McpCredentialsError } from './file-credential-store.ts'
+
+const credential: McpCredential = {
+  name: 'tracker',
+  server: 'https://tracker.example/mcp',
+  issuer: 'https://login.example',
+  resource: 'https://tracker.example/mcp',
+  client: { client_id: 'c-1' },
+  tokens: { access: 'at-secret-1', refresh: 'rt-secret-1', expires: 1000, scopes: ['read'] },
+  savedAt: 1,
+}
+const key = credentialKey(credential)
+
+const kinds: Record<string, () => Promise<McpCredentialStore>> = {
+  memory: async () => createMemoryMcpCredentialStore(),
+  file: async () => createFileMcpCredentialStore(await temporary('mcp-store-')),
+}
+
+test.each(Object.keys(kinds))('%s: what is stored can be read, listed and deleted', async (kind) => {
+  const store = await kinds[kind]!()
+  expect(await store.get(key)).toBeUndefined()
+  expect(await store.list()).toEqual([])
+  await store.set(key, credential)
+  await store.set('other', { ...credential, name: 'other' })
+  expect(await store.get(key)).toEqual(credential)
+  expect((await store.list()).map(({ name }) => name)).toEqual(['tracker', 'other'])
+  expect(await store.delete(key)).toBe(true)
+  expect(await store.delete(key)).toBe(false)
+  expect(await store.get(key)).toBeUndefined()
+})
+
+test.each(Object.keys(kinds))(
+  '%s: work for one key is done one after the other, also after a failure',
+  async (kind) => {
+    const store = await kinds[kind]!()
+    let running = 0
+    let most = 0
+    const work = (i: number) => async (): Promise<number> => {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      running--
+      if (i === 1) throw new Error('one fails')
+      return i
+    }
+    const done = await Promise.allSettled([0, 1, 2, 3].map((i) => store.exclusively(key, work(i))))
+    expect(most).toBe(1)
+    expect(done.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+  },
+)
+
+test('OA-08 another server, issuer, resource or client is another key', () => {
+  const others: McpCredential[] = [
+    { ...credential, name: 'x' },
+    { ...credential, server: 'https://tracker.example/mcp2' },
+    { ...credential, issuer: 'https://login.example/' },
+    { ...credential, resource: 'https://tracker.example/' },
+    { ...credential, client: { client_id: 'c-2' } },
+  ]
+  expect(new Set([key, ...others.map(credentialKey)]).size).toBe(6)
+  expect(credentialKey({ ...credential, savedAt: 2, tokens: { access: 'x' } })).toBe(key)
+})
+
+test('only the owner can read the file and its folder, and nothing is left beside it', async () => {
+  const folder = await temporary('mcp-store-')
+  const store = createFileMcpCredentialStore(folder)
+  await store.set(key, credential)
+  expect(store.path).toBe(join(folder, 'mcp', 'credentials.json'))
+  expect((await stat(store.path)).mode & 0o777).toBe(0o600)
+  expect((await stat(join(folder, 'mcp'))).mode & 0o777).toBe(0o700)
+  expect(await readdir(join(folder, 'mcp'))).toEqual(['credentials.json'])
+})
+
+test('a broken file is an error that names it, quotes nothing of it, and it stays as it is', async () => {
+  const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
+  await store.set(key, credential)
+  for (const broken of ['{"a": "at-secret', '', '[]', '"at-secret"']) {
+    await writeFile(store.path, broken)
+    for (const attempt of [
+      () => store.get(key),
+      () => store.list(),
+      () => store.set(key, credential),
+      () => store.delete(key),
+    ]) {
+      const error = await attempt().catch((error: unknown) => error)
+      expect(error).toBeInstanceOf(McpCredentialsError)
+      expect(String(error)).toContain(`${store.path} is not a JSON object`)
+      expect(inspect(error, { depth: 9 })).not.toContain('at-secret')
+    }
+    expect(await readFile(store.path, 'utf8')).toBe(broken)
+  }
+})
+
+test('entries of other versions stay as they are, and are not taken for logins', async () => {
+  const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
+  await store.set(key, credential)
+  const future = { kind: 'passkey', id: 7 }
+  await writeFile(store.path, JSON.stringify({ future, [key]: credential }))
+  await store.set('other', credential)
+  expect(JSON.parse(await readFile(store.path, 'utf8'))).toEqual({ future, [key]: credential, other: credential })
+  expect(await store.get('future')).toBeUndefined()
+  expect(await store.list()).toHaveLength(2)
+})
+
+test.skipIf(process.platform === 'win32')(
+  'a file that others can read is refused, with what to do about it',
+  async () => {
+    const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
+    await store.set(key, credential)
+    for (const mode of [0o640, 0o604, 0o620]) {
+      await chmod(store.path, mode)
+      await expect(store.get(key)).rejects.toThrow(`run chmod 600 ${store.path}`)
+      await expect(store.set(key, credential)).rejects.toThrow(McpCredentialsError)
+    }
+    await chmod(store.path, 0o600)
+    expect(await store.get(key)).toEqual(credential)
+  },
+)
+
+test.skipIf(process.platform === 'win32')(
+  'a link or a folder in its place is refused, and not written through',
+  async () => {
+    const folder = await temporary('mcp-store-')
+    const store = createFileMcpCredentialStore(folder)
+    await store.set(key, credential)
+    const elsewhere = join(folder, 'elsewhere.json')
+    await rename(store.path, elsewhere)
+    await symlink(elsewhere, store.path)
+    const before = await readFile(elsewhere, 'utf8')
+    await expect(store.get(key)).rejects.toThrow('is a link, so it is not used; replace it')
+    await expect(store.set('x', credential)).rejects.toThrow('is a link')
+    expect(await readFile(elsewhere, 'utf8')).toBe(before)
+
+    const other = createFileMcpCredentialStore(join(folder, 'other'))
+    await mkdir(other.path, { recursive: true })
+    await expect(other.list()).rejects.toThrow('is no regular file')
+  },
+)
+
+test('writes at the same time lose nothing', async () => {
+  const folder = await temporary('mcp-store-')
+  const keys = Array.from({ length: 12 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((one) => createFileMcpCredentialStore(folder).set(one, { ...credential, name: one })))
+  const names = (await createFileMcpCredentialStore(folder).list()).map(({ name }) => name)
+  expect(names.sort()).toEqual([...keys].sort())
+})
+
+test('a folder is needed', () => {
+  expect(() => createFileMcpCredentialStore('')).toThrow('needs the path of a folder')
+})

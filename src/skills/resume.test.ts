@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { Log } from '../core/log.ts'
+import type { SessionContentBlock } from '../core/turn.ts'
+import { skillsIn } from './resume.ts'
+import type { Skill } from './skill.ts'
+
+const skills: Skill[] = ['a', 'b', 'quiet'].map((name) => ({ name, description: name, source: 'user' }))
+const hidden: Skill = { name: 'hidden', description: 'x', source: 'user', isHidden: true }
+
+const use = (id: string, name: string, tool = 'skills_use'): SessionContentBlock => ({
+  type: 'tool_call',
+  id,
+  name: tool,
+  input: { name },
+})
+const result = (callId: string, output: string, isError?: true): SessionContentBlock => ({
+  type: 'tool_result',
+  callId,
+  output,
+  ...(isError && { isError }),
+})
+
+function found(...content: SessionContentBlock[]): string[] {
+  const turns = [{ id: 't', runId: 'r', createdAt: 0, role: 'user' as const, content }]
+  const log = { transcript: { turns } } as unknown as Log
+  return skillsIn(log, [...skills, hidden]).map(({ skill, via, content }) => `${skill.name} ${via} ${content}`)
+}
+
+const body = (name: string): string => `<skill_content name="${name}">…`
+
+test('what was activated is found in its order, with the text that was given', () => {
+  const twice = [use('3', 'a'), result('3', 'The skill "a" is active already')]
+  expect(found(use('1', 'a'), use('2', 'b'), result('2', body('b')), result('1', body('a')), ...twice)).toEqual([
+    `b resume ${body('b')}`,
+    `a resume ${body('a')}`,
+  ])
+})
+
+test('a result that was put elsewhere for its size still counts: what binds must not be forgotten', () => {
+  expect(found(use('1', 'a'), result('1', '[stored in results/1.txt]'))).toEqual(['a resume '])
+})
+
+test('failures, open calls, other tools, and skills that are gone or hidden do not count', () => {
+  const failed = [use('1', 'a'), result('1', 'Tool error: no', true)]
+  const other = [use('2', 'a', 'skills_read'), result('2', body('a'))]
+  const gone = [use('3', 'gone'), result('3', body('gone')), use('4', 'hidden'), result('4', body('hidden'))]
+  expect(found(...failed, ...other, ...gone, use('5', 'b'))).toEqual([])
+})
