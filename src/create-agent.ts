@@ -10,6 +10,7 @@ import { createProcessContext } from './execution/process.ts'
 import { checkMcpServers } from './mcp/config.ts'
 import type { McpConnector, McpServer } from './mcp/connections.ts'
 import type { McpExtension } from './mcp/extension.ts'
+import { connectMcpServers } from './mcp/late.ts'
 import type { AgentOptions, Preset } from './presets/preset.ts'
 import { standardExtensions } from './presets/standard.ts'
 import { withAliases } from './providers/aliases.ts'
@@ -43,7 +44,7 @@ function partsOf(
   options: AgentOptions,
   authority: LateAuthority | undefined,
   skills: LateSkills | undefined,
-  mcp: LateMcp | undefined = lateMcp(options),
+  mcp: LateMcp | undefined,
 ): AgentParts {
   const {
     toolAliases = {},
@@ -69,7 +70,7 @@ function partsOf(
       ...(skills ? [skills.extension] : []),
       ...standardExtensions(),
     ],
-    childParts: (preset) => childParts(options, preset, authority, skills),
+    childParts: (preset) => childParts(options, preset, { authority, skills, mcp }),
   }
 }
 
@@ -97,8 +98,7 @@ function lateMcp({ mcpServers = [], mcpConnector = connectLate }: AgentOptions):
   }
 }
 
-const connectLate: McpConnector = async (configs, host) =>
-  (await import('./mcp/connect.ts')).connectMcpServers(configs, host)
+const connectLate: McpConnector = (configs, host) => connectMcpServers(configs, host)
 
 /** An authority that is loaded by the first run. */
 interface LateAuthority {
@@ -148,17 +148,18 @@ function lent(authority: LateAuthority | undefined, above: LateAuthority | undef
 function childParts(
   options: AgentOptions,
   preset: ChildPreset,
-  above: LateAuthority | undefined,
-  skillsAbove: LateSkills | undefined,
+  above: { authority: LateAuthority | undefined; skills: LateSkills | undefined; mcp: LateMcp | undefined },
 ): Partial<AgentParts> {
   const own = preset as Preset
   const merged: AgentOptions = { ...options, ...own }
   checkOptions(merged)
   const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
-  const authority = lent(narrowed(above, own.authority), above)
+  const authority = lent(narrowed(above.authority, own.authority), above.authority)
   // Never none where there were some: the skills of a parent bind its children.
-  const skills = own.skills ? lateSkills(own.skills) : skillsAbove && lentSkills(skillsAbove)
-  const parts = partsOf({ ...merged, extensions: inherited }, authority, skills)
+  const skills = own.skills ? lateSkills(own.skills) : above.skills && withLent(above.skills)
+  // One process per server: a child that brings none of its own uses those its parent is connected to.
+  const mcp = own.mcpServers ? lateMcp(merged) : above.mcp && withLent(above.mcp)
+  const parts = partsOf({ ...merged, extensions: inherited }, authority, skills, mcp)
   const { provider, extensions, childParts, interact } = parts
   const { name, system, tools, behavior, hooks } = own
   const needsOwn = ownParts.some((part) => own[part] !== undefined)
@@ -178,7 +179,10 @@ function childParts(
 /** What a child cannot have of its own without a list of extensions of its own. */
 const ownParts = ['mcpServers', 'extensions', 'authority', 'skills'] as const
 
-const lentSkills = (skills: LateSkills): LateSkills => ({ ...skills, extension: borrowed(skills.extension) })
+const withLent = <T extends { readonly extension: Extension }>(late: T): T => ({
+  ...late,
+  extension: borrowed(late.extension),
+})
 
 /** The parent's own: it warms up and disposes of them itself. */
 function borrowed(extension: Extension): Extension {

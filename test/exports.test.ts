@@ -23,15 +23,18 @@ const rootNames = [
   'AgentQuotaError',
   'AgentRateLimitError',
   'LeaseLostError',
+  'McpOAuthProvider',
   'SessionBusyError',
   'SessionParkedError',
   'StoreError',
   'autoDetectAndConvert',
   'composePresets',
+  'connectMcpServers',
   'createAgent',
   'createFileMapStore',
   'createInteractionTool',
   'createJsonlStore',
+  'createMemoryMcpCredentialStore',
   'createMemoryStore',
   'createProcessContext',
   'createRemoteStore',
@@ -39,12 +42,15 @@ const rootNames = [
   'createSession',
   'createSpawnTool',
   'createSqliteStore',
+  'createToolSearchTool',
   'definePreset',
+  'defineSkill',
   'defineTool',
   'flattenTurns',
   'fromAnthropic',
   'fromOpenAI',
   'loadSession',
+  'loginMcpServer',
   'spawn',
   'statsByModel',
   'systemOf',
@@ -56,7 +62,7 @@ const rootNames = [
   'zodToJsonSchema',
 ]
 
-const mostFiles = 60
+const mostFiles = 72
 
 /** Worth loading only for those who use them. */
 const heavy =

@@ -9,6 +9,7 @@ export const commands: readonly Listed[] = [
     () => import('./commands/sessions.ts'),
   ),
   entry('tools', 'Show the tools an agent has here, and where each comes from', () => import('./commands/tools.ts')),
+  entry('mcp', 'List, add, remove, test and log in to MCP servers', () => import('./commands/mcp.ts')),
   entry('skills', 'List, show and check skills', () => import('./commands/skills.ts')),
   entry('trust', 'Say what a project may bring: tools, settings, instructions', () => import('./commands/trust.ts')),
   entry('policy', 'Explain what would be decided about a command, or test rules', () => import('./commands/policy.ts')),

@@ -7,6 +7,7 @@ import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './
 import { isAnswer, isSessionGone } from './failures.ts'
 import { asLoginRequired } from './oauth/login-required.ts'
 import { createPatience } from './patience.ts'
+import { redactFailure } from './redact-result.ts'
 import { toErrorText } from './results/to-error-text.ts'
 import { toToolResult } from './results/to-tool-result.ts'
 import { waitUnless } from './wait-unless.ts'
@@ -16,9 +17,9 @@ export interface CallOptions {
   readonly clock: Clock
   readonly link: {
     client(): Promise<Client>
-    drop(): Promise<void>
+    drop(client: Client): void
     worked(): void
-    needsLogin(error: Error): Promise<void>
+    needsLogin(error: Error, client: Client): Promise<void>
   }
   /** Where questions of the server find the call they are about. */
   readonly answers: { readonly calls: Set<OpenCall> }
@@ -53,10 +54,11 @@ export async function callTool(
       )
     }
     const limit: { over?: string } = {}
+    const hasSession = client.transport?.sessionId !== undefined
     try {
       const result = await send(client, tool, input, ctx, options, limit)
       link.worked()
-      return toToolResult(result, { server, tool })
+      return redactFailure(toToolResult(result, { server, tool }), secrets)
     } catch (error) {
       ctx.signal.throwIfAborted()
       if (limit.over !== undefined)
@@ -69,11 +71,11 @@ export async function callTool(
       }
       const login = asLoginRequired(error, server)
       if (login) {
-        await link.needsLogin(login)
+        await link.needsLogin(login, client)
         return say(signIn(login))
       }
-      const wasNotDone = isSessionGone(error)
-      if (wasNotDone || !isWhole(client)) await link.drop()
+      const wasNotDone = hasSession && isSessionGone(error)
+      if (wasNotDone || !isWhole(client)) link.drop(client)
       if (attempt === 1 && (wasNotDone || repeatable.includes(tool))) continue
       const why = toErrorText(error, secrets)
       return say(

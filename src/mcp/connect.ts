@@ -1,19 +1,19 @@
-import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import { systemClock } from '../core/clock.ts'
 import { type HookContexts, hookNames } from '../core/hook-map.ts'
 import { Hooks } from '../core/hooks.ts'
 import type { ExtensionHost } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { checkMcpServers, type McpServerConfig } from './config.ts'
-import type { McpConnections } from './connections.ts'
+import type { McpConnections, McpHost } from './connections.ts'
 import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
+import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { hasAuthorizationHeader } from './oauth/oauth-promotion.ts'
 import { ServerLink } from './server-link.ts'
 import { serverOf } from './server-view.ts'
 
 export interface ConnectMcpOptions {
   /** Who signs in. Asked for servers with `auth: 'oauth'`, and for those that turn out to want it. */
-  readonly buildAuthProvider?: (config: McpServerConfig) => OAuthClientProvider | undefined
+  readonly buildAuthProvider?: (config: McpServerConfig) => McpAuthProvider | undefined
   /** What is known about servers from earlier. Default: nothing, and forgotten with these connections. */
   readonly memory?: McpMemory
   /** When a server has to go, as when the project that brought it is not trusted any more. */
@@ -28,7 +28,7 @@ export interface ConnectMcpOptions {
  */
 export async function connectMcpServers(
   configs: readonly McpServerConfig[],
-  host?: Partial<ExtensionHost>,
+  host?: Partial<McpHost>,
   hooks: Hooks<HookContexts> = host?.hooks ?? silent(),
   options: ConnectMcpOptions = {},
 ): Promise<McpConnections> {
@@ -48,6 +48,10 @@ export async function connectMcpServers(
         },
       }),
   )
+  const close = async (): Promise<void> => {
+    await Promise.all(links.map((link) => link.close()))
+  }
+  host?.closeEarly?.(close)
   for (const link of links) closeOn(options.until?.(link.config), link)
   await Promise.all(links.map((link) => bootstrap(link, whole)))
   return {
@@ -56,9 +60,7 @@ export async function connectMcpServers(
       return tools
     },
     servers: links.map(serverOf),
-    async close() {
-      await Promise.all(links.map((link) => link.close()))
-    },
+    close,
   }
 }
 

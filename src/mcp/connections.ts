@@ -11,7 +11,13 @@ export interface McpConnections {
 }
 
 /** Makes the connections. One server that fails must not fail the others. */
-export type McpConnector = (configs: readonly McpServerConfig[], host: ExtensionHost) => Promise<McpConnections>
+export type McpConnector = (configs: readonly McpServerConfig[], host: McpHost) => Promise<McpConnections>
+
+/** Who connects. */
+export interface McpHost extends ExtensionHost {
+  /** Says how to let go of everything before all is connected. Without it, an agent that ends does not wait for those that hang. */
+  closeEarly?(close: () => Promise<void>): void
+}
 
 /** A server as a host program sees it. */
 export interface McpServer {

@@ -17,13 +17,19 @@ export interface McpExtension extends Extension {
 export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnector): McpExtension {
   let connecting: Promise<McpConnections> | undefined
   let connections: McpConnections | undefined
+  let closeEarly: (() => Promise<void>) | undefined
   return {
     name: 'mcp',
     get servers() {
       return connections?.servers ?? []
     },
     async warmup(host) {
-      connecting ??= connect(configs, host)
+      connecting ??= connect(configs, {
+        ...host,
+        closeEarly: (close) => {
+          closeEarly = close
+        },
+      })
       try {
         connections = await connecting
       } catch (error) {
@@ -42,9 +48,10 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
       })
     },
     async dispose() {
+      if (connections) return connections.close()
       // A server that never answers must not hold up the end; if it comes after all, it is let go at once.
-      if (!connections) void connecting?.then((late) => late.close()).catch(() => {})
-      await connections?.close()
+      void connecting?.then((late) => late.close()).catch(() => {})
+      await closeEarly?.()
     },
   }
 }

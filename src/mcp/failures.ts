@@ -1,11 +1,19 @@
-import { messageOf } from '../core/errors.ts'
+import { AgentError, messageOf } from '../core/errors.ts'
 import { statusOf } from './http/http-transport.ts'
+import { asLoginRequired } from './oauth/login-required.ts'
+import { toErrorText } from './results/to-error-text.ts'
+
+/** An error as programs and people may see it: what a server repeated of our secrets is not in it, nor in what caused it. */
+export function withoutSecrets(error: unknown, server: string, secrets: readonly string[]): Error {
+  return asLoginRequired(error, server) ?? new AgentError(toErrorText(error, secrets))
+}
 
 /** Whether trying again is pointless until somebody changes something. */
 export function isPermanent(error: unknown): boolean {
   return (
-    /could not be started|is not installed|refused|at most \d+ tools|does not exist/i.test(messageOf(error)) &&
-    !isNetwork(error)
+    /could not be started|is not installed|refused|at most \d+ tools|does not exist|lines that are no messages/i.test(
+      messageOf(error),
+    ) && !isNetwork(error)
   )
 }
 

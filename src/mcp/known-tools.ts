@@ -12,23 +12,36 @@ export interface KnownTools {
 
 /** Kept in `memory`, so that a server cannot be one thing today and another tomorrow. */
 export function createKnownTools(memory: McpMemory, key: string): KnownTools {
-  async function save(digests: Readonly<Record<string, string>>): Promise<void> {
-    await memory.set(key, { ...(await memory.get(key)), tools: digests })
+  // What a memory cannot keep, or has lost, holds as long as this connection all the same.
+  const ours = new Map<string, string>()
+
+  async function digests(): Promise<Map<string, string>> {
+    const { tools = {} } = (await memory.get(key).catch(() => undefined)) ?? {}
+    return new Map([...ours, ...Object.entries(tools)])
+  }
+
+  async function save(known: ReadonlyMap<string, string>): Promise<void> {
+    for (const [tool, digest] of known) ours.set(tool, digest)
+    try {
+      await memory.set(key, { ...(await memory.get(key)), tools: Object.fromEntries(known) })
+    } catch {
+      // a full disk must not cost anybody a server
+    }
   }
 
   return {
     async look(definitions) {
-      const known = new Map(Object.entries((await memory.get(key))?.tools ?? {}))
+      const known = await digests()
       const fresh = definitions.filter(({ tool }) => !known.has(tool))
       for (const { tool, digest } of fresh) known.set(tool, digest)
-      if (fresh.length > 0) await save(Object.fromEntries(known))
+      if (fresh.length > 0) await save(known)
       return definitions.map((definition) => ({
         definition,
         isChanged: known.get(definition.tool) !== definition.digest,
       }))
     },
     async accept({ tool, digest }) {
-      await save({ ...(await memory.get(key))?.tools, [tool]: digest })
+      await save((await digests()).set(tool, digest))
     },
   }
 }

@@ -1,11 +1,12 @@
-import type { Client, ClientOptions, OAuthClientProvider, Transport } from '@modelcontextprotocol/client'
-import { messageOf } from '../core/errors.ts'
+import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/client'
+import { AgentError, messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import { createSdkValidator } from './definitions/sdk-validator.ts'
 import { createHttpTransport, createSseTransport, isWrongTransport } from './http/http-transport.ts'
 import { loadSdk } from './load-sdk.ts'
 import type { RememberedServer } from './memory.ts'
+import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { createStdioTransport, type StdioTransport } from './stdio/stdio-transport.ts'
 
 /** A connection that was made. */
@@ -18,9 +19,9 @@ export interface OpenedClient {
 }
 
 export interface OpenClientOptions {
-  /** What was found out about this server before. */
+  /** What was found out about this server before. Whether it still holds shows in the first request. */
   readonly era?: RememberedServer['era'] | undefined
-  readonly authProvider?: OAuthClientProvider | undefined
+  readonly authProvider?: McpAuthProvider | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly signal: AbortSignal
   readonly now: () => number
@@ -36,12 +37,11 @@ type Kind = 'stdio' | 'http' | 'sse'
 /** Connects to a server in whichever of the two protocols it speaks. Of each attempt that fails nothing is left behind. */
 export async function openClient(config: McpServerConfig, options: OpenClientOptions): Promise<OpenedClient> {
   const kind = kindOf(config)
-  const known = options.era && options.now() - options.era.at < longestMemory ? options.era : undefined
   try {
-    return await attempt(config, kind, known, options)
+    return await attempt(config, kind, options.era, options)
   } catch (error) {
     options.signal.throwIfAborted()
-    const next = nextAttempt(kind, known, error)
+    const next = nextAttempt(kind, options.era, error)
     if (!next) throw error
     return attempt(config, next.kind, next.era, options)
   }
@@ -49,22 +49,18 @@ export async function openClient(config: McpServerConfig, options: OpenClientOpt
 
 const kindOf = ({ transport }: McpServerConfig): Kind => (transport === 'streamable-http' ? 'http' : transport)
 
-/** A server may learn the new protocol; who only ever remembered would never find out. */
-const longestMemory = 7 * 24 * 3_600_000
-
 /** What may be otherwise than it was assumed to be. One more attempt, no more. */
 function nextAttempt(kind: Kind, known: Era | undefined, error: unknown): { kind: Kind; era?: Era } | undefined {
   if (kind === 'http' && isWrongTransport(error)) return { kind: 'sse' }
   // Servers of old libraries end themselves when they are asked something before they are greeted.
   if (kind === 'stdio' && !known && isProbeClosed(error)) return { kind, era: { kind: 'legacy', at: 0 } }
-  return known && isOutdated(error) ? { kind } : undefined
+  return undefined
 }
 
 const isProbeClosed = (error: unknown): boolean => /closed during the .*probe/.test(messageOf(error))
 
-/** Whether an error may come from talking to a server in a protocol that it does not speak any more. */
-const isOutdated = (error: unknown): boolean =>
-  !/could not be started|UNAUTHORIZED|login/i.test(messageOf(error)) && !(error instanceof TypeError)
+/** A program ended before it had become a server. */
+export class ServerEndedError extends AgentError {}
 
 async function attempt(
   config: McpServerConfig,
@@ -92,14 +88,27 @@ async function attempt(
     },
   )
   options.prepare(client)
+  // The library does not look at the signal while it finds out which protocol is spoken.
+  const stop = (): void => void transport.close().catch(() => {})
+  signal.addEventListener('abort', stop, { once: true })
   try {
+    signal.throwIfAborted()
     const prior = era && priorOf(era)
     await client.connect(transport, { signal, timeout: bootstrapTimeout, ...(prior && { prior }) })
+    if (prior?.kind === 'modern') await listenFor(client, { signal, timeout: bootstrapTimeout })
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()])
-    throw stdio?.ending === undefined ? error : new Error(withEnding(error, stdio), { cause: error })
+    throw stdio?.ending === undefined ? error : new ServerEndedError(withEnding(error, stdio), { cause: error })
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
   return { client, transport, ...(stdio && { stdio }), era: eraOf(client, now()) }
+}
+
+/** Who is known is not asked again, and so not told to say when its tools change either. */
+async function listenFor(client: Client, options: { signal: AbortSignal; timeout: number }): Promise<void> {
+  if (!client.getServerCapabilities()?.tools?.listChanged) return
+  await client.listen({ toolsListChanged: true }, options).catch(() => options.signal.throwIfAborted())
 }
 
 const mostRounds = 5

@@ -1,23 +1,26 @@
-import type { Client, OAuthClientProvider } from '@modelcontextprotocol/client'
+import type { Client } from '@modelcontextprotocol/client'
 import type { ExtensionHost } from '../core/run.ts'
 import { createAnswers } from './answers.ts'
 import { callTool } from './call-tool.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import type { McpServer } from './connections.ts'
-import { isPermanent } from './failures.ts'
+import { isPermanent, withoutSecrets } from './failures.ts'
 import { createKnownTools } from './known-tools.ts'
 import type { McpMemory, RememberedServer } from './memory.ts'
 import { isLoginRequired } from './oauth/login-required.ts'
-import { letGoOf, type OpenedClient, openClient } from './open-client.ts'
+import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
+import { letGoOf, type OpenedClient, openClient, ServerEndedError } from './open-client.ts'
 import { toErrorText } from './results/to-error-text.ts'
+import { secretsOf } from './secrets-of.ts'
 import { serverKey } from './server-key.ts'
-import { ServerTools } from './server-tools.ts'
+import { ServerTools, type ToolChanges } from './server-tools.ts'
+import { atMost } from './stdio/at-most.ts'
 import { waitUnless } from './wait-unless.ts'
 
 export interface LinkOptions extends ExtensionHost {
   readonly memory: McpMemory
   /** Who signs in; `isWanted` where the server said that somebody has to, whatever its configuration says. */
-  authProvider(isWanted: boolean): OAuthClientProvider | undefined
+  authProvider(isWanted: boolean): McpAuthProvider | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   /** The tools are another set. */
   onTools(): void
@@ -34,28 +37,35 @@ export class ServerLink {
   readonly #answers: ReturnType<typeof createAnswers>
   readonly #key: string
   readonly #closing = new AbortController()
+  readonly #secrets: readonly string[]
   #opening: Promise<Client> | undefined
+  /** What is still being let go of; until then there is no room for another. */
+  #leaving: Promise<unknown> = Promise.resolve()
   #wantsLogin = false
   #isFirst = true
   #failures = 0
   #readySince = 0
+  #disabledSince = 0
   #lastWords = ''
   #cancelRetry: (() => void) | undefined
   #cancelRefresh: (() => void) | undefined
+  #isRefreshing = false
+  #isStale = false
 
   constructor(config: McpServerConfig, options: LinkOptions) {
     this.config = config
     this.#options = options
     this.#key = serverKey(config)
+    this.#secrets = secretsOf(config)
     this.#answers = createAnswers(config, options)
     const { clock } = options
-    const calling = { config, clock, link: this, answers: this.#answers, secrets: secretsOf(config) }
+    const calling = { config, clock, link: this, answers: this.#answers, secrets: this.#secrets }
     this.tools = new ServerTools(config, {
       known: createKnownTools(options.memory, this.#key),
       call: ({ definition }, input, ctx) => callTool(definition.tool, input, ctx, calling),
       onChange: (changes) => {
         options.onTools()
-        if (!this.#isFirst && this.state !== 'closed')
+        if (!this.#isFirst && this.state !== 'closed' && hasAny(changes))
           void options.hooks.tell('mcp:tools:changed', { ...this.#about, ...changes })
       },
     })
@@ -70,6 +80,8 @@ export class ServerLink {
   async client(): Promise<Client> {
     if (this.state === 'closed') throw new Error(`The connection to the MCP server "${this.config.name}" was closed`)
     if (this.opened && this.state === 'ready') return this.opened.client
+    if (this.state === 'disabled' && this.#options.clock.now() - this.#disabledSince < disabledMs)
+      throw new Error(`It was given up: ${this.problem}`)
     this.#cancelRetry?.()
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined
@@ -77,11 +89,9 @@ export class ServerLink {
     return this.#opening
   }
 
-  /** The next `client()` makes another connection, as after an expired session. */
-  async drop(): Promise<void> {
-    const { opened } = this
-    this.opened = undefined
-    if (opened) await letGoOf(opened)
+  /** The next `client()` makes another connection, as after an expired session. Of several calls that lost the same one, the first does it. */
+  drop(client: Client): void {
+    if (this.opened?.client === client) this.#letGo()
   }
 
   /** A call that worked says that the server is sound. */
@@ -90,8 +100,9 @@ export class ServerLink {
   }
 
   /** It turned out in a call that somebody has to log in. */
-  async needsLogin(error: Error): Promise<void> {
-    await this.drop()
+  async needsLogin(error: Error, client: Client): Promise<void> {
+    if (this.opened && this.opened.client !== client) return
+    this.#letGo()
     await this.#failed(error)
   }
 
@@ -103,7 +114,20 @@ export class ServerLink {
     this.#cancelRetry?.()
     this.#cancelRefresh?.()
     await this.#opening?.catch(() => {})
-    await this.drop()
+    this.#letGo()
+    await this.#leaving
+  }
+
+  #letGo(): void {
+    const { opened } = this
+    if (!opened) return
+    this.#lastWords = this.stderr
+    this.opened = undefined
+    this.#leave(letGoOf(opened))
+  }
+
+  #leave(work: Promise<unknown>): void {
+    this.#leaving = Promise.allSettled([this.#leaving, atMost(mostLeavingMs, work.catch(() => {}))])
   }
 
   get #about(): { name: string; transport: string } {
@@ -111,20 +135,17 @@ export class ServerLink {
   }
 
   async #open(): Promise<Client> {
-    const { clock, hooks, memory } = this.#options
+    const { clock, hooks } = this.#options
     this.state = 'connecting'
+    await this.#leaving
     const late = new AbortController()
     const off = clock.timer(this.config.bootstrapTimeout ?? defaultBootstrapTimeout, () =>
       late.abort(tooLate(this.config)),
     )
     const signal = AbortSignal.any([late.signal, this.#closing.signal])
     try {
-      const remembered = await memory.get(this.#key).catch(() => undefined)
-      this.opened = await this.#connect(remembered?.era, signal)
-      this.#watch(this.opened)
-      const { client, era } = this.opened
-      await waitUnless(signal, this.tools.read(client, signal))
-      await memory.set(this.#key, { ...(await memory.get(this.#key)), era })
+      signal.throwIfAborted()
+      const client = await this.#begin(signal)
       signal.throwIfAborted()
       this.state = 'ready'
       this.problem = undefined
@@ -133,13 +154,50 @@ export class ServerLink {
       return client
     } catch (error) {
       const cause = signal.aborted ? signal.reason : error
-      await this.drop()
+      this.#letGo()
       await this.#failed(cause)
-      throw cause
+      throw withoutSecrets(cause, this.config.name, this.#secrets)
     } finally {
       off()
       this.#isFirst = false
     }
+  }
+
+  /** With what is remembered about the server, and, should that not hold any more, without. */
+  async #begin(signal: AbortSignal): Promise<Client> {
+    const { clock, memory } = this.#options
+    const remembered = (await memory.get(this.#key).catch(() => undefined))?.era
+    const era = remembered && clock.now() - remembered.at < longestMemory ? remembered : undefined
+    try {
+      return await this.#greet(era, signal)
+    } catch (error) {
+      const hasEnded = error instanceof ServerEndedError || this.opened === undefined
+      if (!era || signal.aborted || isLoginRequired(error) || isPermanent(error)) throw error
+      await this.#remember(undefined)
+      if (hasEnded && this.config.transport === 'stdio') throw error // the next attempt finds out anew
+      this.#letGo()
+      await waitUnless(signal, this.#leaving)
+      return this.#greet(undefined, signal)
+    }
+  }
+
+  async #greet(era: RememberedServer['era'], signal: AbortSignal): Promise<Client> {
+    this.opened = await this.#connect(era, signal)
+    this.#watch(this.opened)
+    const { client } = this.opened
+    const found = this.opened.era
+    await waitUnless(signal, this.tools.read(client, signal))
+    await this.#remember(found)
+    return client
+  }
+
+  /** A memory that fails must not cost anybody a server. */
+  async #remember(era: RememberedServer['era']): Promise<void> {
+    const { memory } = this.#options
+    try {
+      const { era: _, ...rest } = (await memory.get(this.#key)) ?? {}
+      await memory.set(this.#key, { ...rest, ...(era && { era }) })
+    } catch {}
   }
 
   /** A server that says only now that it wants a login gets one more attempt, with whoever can sign in. */
@@ -159,8 +217,9 @@ export class ServerLink {
       prepare: (client) => this.#answers.attach(client),
     })
     try {
-      return await waitUnless(signal, opening, letGoOf)
+      return await waitUnless(signal, opening)
     } catch (error) {
+      this.#leave(opening.then(letGoOf))
       if (authProvider || this.#wantsLogin || !isLoginRequired(error)) throw error
       this.#wantsLogin = true
       if (!this.#options.authProvider(true)) throw error
@@ -185,14 +244,15 @@ export class ServerLink {
   async #failed(error: unknown): Promise<void> {
     if (this.state === 'closed') return
     const { hooks, clock } = this.#options
-    const reason = toErrorText(error, secretsOf(this.config))
+    const reason = toErrorText(error, this.#secrets)
     this.problem = reason
     if (isLoginRequired(error)) {
       this.state = 'needs-login'
       await hooks.tell('mcp:auth:required', { name: this.config.name })
     } else if (isPermanent(error) || this.#failures >= mostRetries) {
       this.state = 'disabled'
-      if (!this.#isFirst) await hooks.tell('mcp:error', { ...this.#about, error })
+      this.#disabledSince = clock.now()
+      if (!this.#isFirst) await this.#tellError(error)
     } else {
       this.state = 'waiting'
       const delayMs = firstDelayMs * 2 ** this.#failures++
@@ -201,26 +261,52 @@ export class ServerLink {
     }
   }
 
-  /** A server may say it a thousand times a second; it is asked once. */
+  async #tellError(error: unknown): Promise<void> {
+    const shown = withoutSecrets(error, this.config.name, this.#secrets)
+    await this.#options.hooks.tell('mcp:error', { ...this.#about, error: shown })
+  }
+
+  /** A server may say it a thousand times a second; it is asked once, and not again before it has answered. */
   #refreshSoon(): void {
-    if (this.#cancelRefresh || this.state === 'closed') return
-    const { clock, hooks } = this.#options
-    this.#cancelRefresh = clock.timer(refreshPauseMs, async () => {
+    this.#isStale = true
+    if (this.#cancelRefresh || this.#isRefreshing || this.state === 'closed') return
+    this.#cancelRefresh = this.#options.clock.timer(refreshPauseMs, () => {
       this.#cancelRefresh = undefined
-      try {
-        if (this.opened) await this.tools.read(this.opened.client, this.#closing.signal)
-      } catch (error) {
-        // What it offered before stays; half a list is none.
-        if (this.opened) await hooks.tell('mcp:error', { ...this.#about, error })
-      }
+      void this.#refresh()
     })
   }
+
+  async #refresh(): Promise<void> {
+    const { opened } = this
+    if (!opened) return
+    this.#isRefreshing = true
+    // While it is being connected its tools are read anyhow.
+    if (this.state === 'ready') {
+      this.#isStale = false
+      try {
+        await this.tools.read(opened.client, this.#closing.signal)
+      } catch (error) {
+        // What it offered before stays; half a list is none.
+        if (this.opened === opened) await this.#tellError(error)
+      }
+    }
+    this.#isRefreshing = false
+    if (this.#isStale) this.#refreshSoon()
+  }
 }
+
+const hasAny = ({ added, removed, changed }: ToolChanges): boolean => added.length + removed.length + changed.length > 0
 
 const firstDelayMs = 500
 const mostRetries = 5
 const soundAfterMs = 30_000
 const refreshPauseMs = 1000
+/** A program is killed long before; what else would not go is not waited for. */
+const mostLeavingMs = 15_000
+/** So long a server that was given up is left alone; then a call may try it once more. */
+const disabledMs = 60_000
+/** A server may learn the new protocol; who only ever remembered would never find out. */
+const longestMemory = 7 * 24 * 3_600_000
 
 function tooLate({ name, bootstrapTimeout = defaultBootstrapTimeout }: McpServerConfig): Error {
   const seconds = bootstrapTimeout / 1000
@@ -228,9 +314,3 @@ function tooLate({ name, bootstrapTimeout = defaultBootstrapTimeout }: McpServer
     `The MCP server "${name}" was not ready within ${seconds} s; raise its bootstrapTimeout if it needs longer`,
   )
 }
-
-/** What must not be repeated to anybody. */
-const secretsOf = ({ headers = {}, env = {} }: McpServerConfig): string[] => [
-  ...Object.values(headers),
-  ...Object.values(env),
-]

@@ -37,9 +37,12 @@ export class ServerTools {
     const isOffered = client.getServerCapabilities()?.tools !== undefined
     const timeout = this.#config.callTimeout ?? defaultCallTimeout
     const tools = isOffered ? (await client.listTools(undefined, { signal, timeout, cacheMode: 'refresh' })).tools : []
+    signal.throwIfAborted()
     const { definitions, notes } = readDefinitions(tools, this.#config)
+    const seen = await this.#options.known.look(definitions)
+    signal.throwIfAborted() // what comes too late must not bring back what was let go of
     this.notes = notes
-    this.#set(await this.#options.known.look(definitions))
+    this.#set(seen)
   }
 
   clear(): void {

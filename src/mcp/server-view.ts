@@ -1,13 +1,21 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { defaultCallTimeout } from './config.ts'
 import type { McpServer } from './connections.ts'
+import { withoutSecrets } from './failures.ts'
+import { secretsOf } from './secrets-of.ts'
 import type { ServerLink } from './server-link.ts'
 
 /** What a host program gets of a link: to look at, and to ask for prompts and resources. */
 export function serverOf(link: ServerLink): McpServer {
   const { config } = link
   const timeout = config.callTimeout ?? defaultCallTimeout
-  const client = async (): Promise<Client> => link.client()
+  async function ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      return await question(await link.client())
+    } catch (error) {
+      throw withoutSecrets(error, config.name, secretsOf(config))
+    }
+  }
   const has = (one: Client, what: 'prompts' | 'resources'): boolean => one.getServerCapabilities()?.[what] !== undefined
   return {
     name: config.name,
@@ -33,27 +41,26 @@ export function serverOf(link: ServerLink): McpServer {
     get notes() {
       return link.tools.notes
     },
-    async listPrompts() {
-      const one = await client()
-      return has(one, 'prompts') ? (await one.listPrompts(undefined, { timeout })).prompts.map(plain) : []
-    },
-    async getPrompt(name, args = {}) {
-      const { description, messages } = await (await client()).getPrompt({ name, arguments: { ...args } }, { timeout })
-      return { description, messages }
-    },
-    async listResources() {
-      const one = await client()
-      return has(one, 'resources') ? (await one.listResources(undefined, { timeout })).resources.map(plain) : []
-    },
-    async listResourceTemplates() {
-      const one = await client()
-      return has(one, 'resources')
-        ? (await one.listResourceTemplates(undefined, { timeout })).resourceTemplates.map(plain)
-        : []
-    },
-    async readResource(uri) {
-      return (await (await client()).readResource({ uri }, { timeout })).contents.map(plain)
-    },
+    listPrompts: () =>
+      ask(async (one) =>
+        has(one, 'prompts') ? (await one.listPrompts(undefined, { timeout })).prompts.map(plain) : [],
+      ),
+    getPrompt: (name, args = {}) =>
+      ask(async (one) => {
+        const { description, messages } = await one.getPrompt({ name, arguments: { ...args } }, { timeout })
+        return { description, messages }
+      }),
+    listResources: () =>
+      ask(async (one) =>
+        has(one, 'resources') ? (await one.listResources(undefined, { timeout })).resources.map(plain) : [],
+      ),
+    listResourceTemplates: () =>
+      ask(async (one) =>
+        has(one, 'resources')
+          ? (await one.listResourceTemplates(undefined, { timeout })).resourceTemplates.map(plain)
+          : [],
+      ),
+    readResource: (uri) => ask(async (one) => (await one.readResource({ uri }, { timeout })).contents.map(plain)),
   }
 }
 

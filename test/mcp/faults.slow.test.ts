@@ -1,48 +1,132 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type AgentOptions, createAgent } from 'libero'
-import type { McpServerConfig } from 'libero/mcp'
-import { call, scripted } from 'libero/testing'
-import { expect, onTestFinished, test } from 'vitest'
-import type { LiberoAgent } from '../../src/create-agent.ts'
-import { temporary } from '../temporary.ts'
+import { expect, test } from 'vitest'
+import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
 
-const program = fileURLToPath(new URL('fixtures/fault-server.mjs', import.meta.url))
+test('FM-01 a server that crashes in mid-call fails that call only: it is started again, and the call is not repeated', async () => {
+  const server = await faultServer([])
+  const { results, heard } = agentWith([server.config])
+  const [before, crashed, after] = await results(['mcp_f_echo', 'a'], ['mcp_f_echo', 'crash'], ['mcp_f_echo', 'b'])
+  expect([before, after]).toEqual(['echo a', 'echo b'])
+  expect(crashed).toContain('was lost on the way')
+  expect(crashed).toContain('Whether it took effect is not known')
+  expect(await server.noted('call')).toEqual(['call echo a', 'call echo crash', 'call echo b'])
+  expect(await server.noted('start')).toHaveLength(2)
+  expect(heard.join()).toContain('it exited with code 7')
+})
 
-/** An agent with a server of these modes; `ledger` is what the server noted. */
-async function setUp(modes: readonly string[], more: Partial<McpServerConfig> = {}, options: Partial<AgentOptions> = {}) {
-  const path = join(await temporary('mcp-fault-'), 'ledger')
-  const server: McpServerConfig = {
-    name: 'f',
-    transport: 'stdio',
-    command: process.execPath,
-    args: [program, ...modes],
-    env: { LEDGER: path },
-    ...more,
-  }
-  const heard: string[] = []
-  const agent = createAgent({ provider: scripted(), mcpServers: [server], ...options })
-  onTestFinished(() => agent.destroy())
-  for (const name of ['mcp:bootstrap:start', 'mcp:bootstrap:end', 'mcp:connect', 'mcp:error', 'mcp:reconnect', 'mcp:tools:changed', 'mcp:log'] as const)
-    agent.hooks.hook(name, (ctx) => void heard.push(`${name} ${JSON.stringify(ctx, (_, value) => (value instanceof Error ? value.message : value))}`))
-  const ledger = async (): Promise<string[]> => (await readFile(path, 'utf8').catch(() => '')).split('\n').filter(Boolean)
-  return { agent, heard, ledger, server }
-}
+test('FM-01 a call that is safe to repeat is sent again, once', async () => {
+  const server = await faultServer([], { repeatable: ['echo'] })
+  const { results } = agentWith([server.config])
+  const [crashed] = await results(['mcp_f_echo', 'crash'])
+  expect(crashed).toContain('was lost on the way')
+  expect(await server.noted('call')).toEqual(['call echo crash', 'call echo crash'])
+})
 
-/** What the model is told for each of these calls, one after the other. */
-async function callInTurn(agent: LiberoAgent, ...calls: readonly [name: string, text?: string][]): Promise<string[]> {
-  const provider = agent as unknown as { provider: ReturnType<typeof scripted> }
-  void provider
-  const before = agent.turns.length
-  await agent.run({ prompt: 'go', behavior: { maxTurns: calls.length + 1 } })
-  return resultsOf(agent).slice(-calls.length, undefined).map(String).slice(before >= 0 ? 0 : 0)
-}
+test('FM-01 a neighbour in the same turn is not harmed by the end of another server', async () => {
+  const bad = await faultServer([])
+  const good = await faultServer([], { name: 'g' })
+  const { results } = agentWith([bad.config, good.config])
+  const answers = await results(['mcp_f_echo', 'crash'], ['mcp_g_echo', 'a'])
+  expect(answers[1]).toBe('echo a')
+  expect(await good.noted('start')).toHaveLength(1)
+})
 
-function resultsOf({ turns }: LiberoAgent): unknown[] {
-  return turns.flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_result' ? [block.output] : [])))
-}
+test('FM-02 A201 a server that hangs fails in time, and the others connect', async () => {
+  const [hanging, good] = [await faultServer(['hang'], { bootstrapTimeout: 300 }), await faultServer([], { name: 'g' })]
+  const { results, heard, agent } = agentWith([hanging.config, good.config])
+  expect(await within(results(['mcp_g_echo', 'a']))).toEqual(['echo a'])
+  expect(heard.find((line) => line.startsWith('mcp:error'))).toContain('The MCP server \\"f\\" was not ready within 0.3 s')
+  const [f, g] = await agent.mcpServers()
+  expect(['waiting', 'connecting']).toContain(f?.state)
+  expect(f?.problem).toContain('raise its bootstrapTimeout')
+  expect(g?.state).toBe('ready')
+})
 
-test('placeholder', () => expect(callInTurn).toBeTypeOf('function'))
-void call
-void setUp
+test('FM-02 a server that never tells its tools fails in time', async () => {
+  const server = await faultServer(['slow-list'], { bootstrapTimeout: 1000 })
+  const { agent, heard, provider } = agentWith([server.config])
+  provider.push('done')
+  await within(agent.run({ prompt: 'go' }))
+  expect(heard.join()).toContain('was not ready within 1 s')
+})
+
+test.each([
+  ['an odd error', ['odd-error'], ['probe', 'initialize'], '2025-11-25'],
+  ['silence', ['silent-probe'], ['probe', 'initialize'], '2025-11-25'],
+  ['the version it wants', ['wrong-version'], ['probe', 'probe'], '2026-07-28'],
+  ['its own end', ['exit-on-probe'], ['probe', 'initialize'], '2025-11-25'],
+  ['the new protocol', ['modern'], ['probe'], '2026-07-28'],
+])('FM-03 a server that answers the first question with %s is spoken to as it needs', async (_, modes, greeting, version) => {
+  const server = await faultServer(modes, { bootstrapTimeout: 6000 })
+  const { results, agent } = agentWith([server.config])
+  expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
+  expect((await server.ledger()).filter((line) => line === 'probe' || line === 'initialize')).toEqual(greeting)
+  expect((await agent.mcpServers())[0]?.protocolVersion).toBe(version)
+})
+
+test('FM-04 words on stdout are skipped', async () => {
+  const server = await faultServer(['noise'])
+  const { results } = agentWith([server.config])
+  expect(await results(['mcp_f_echo', 'noise'], ['mcp_f_echo', 'a'])).toEqual(['echo noise', 'echo a'])
+})
+
+test('FM-04 a server that says nothing but words is given up, with the reason', async () => {
+  const server = await faultServer(['endless-noise'])
+  const { agent, provider, heard } = agentWith([server.config])
+  provider.push('done')
+  await within(agent.run({ prompt: 'go' }))
+  const [f] = await agent.mcpServers()
+  expect(f?.state).toBe('disabled')
+  expect(f?.problem).toContain('it wrote 100 lines that are no messages')
+  expect(heard.filter((line) => line.startsWith('mcp:reconnect'))).toEqual([])
+})
+
+test('FM-05 MC-01 a line of 20 MB ends the server and says why; the next call works', async () => {
+  const server = await faultServer([])
+  const { results, heard } = agentWith([server.config])
+  const [big, next] = await results(['mcp_f_echo', 'too-big'], ['mcp_f_echo', 'a'])
+  expect(big).toContain('was lost on the way')
+  expect(big?.length).toBeLessThan(1000)
+  expect(heard.join()).toContain('it sent a line longer than 16 MB')
+  expect(next).toBe('echo a')
+})
+
+test('FM-05 half a line and an end is a lost call', async () => {
+  const server = await faultServer([])
+  const { results } = agentWith([server.config])
+  const [half, next] = await results(['mcp_f_echo', 'half-line'], ['mcp_f_echo', 'a'])
+  expect(half).toContain('was lost on the way')
+  expect(next).toBe('echo a')
+})
+
+test('MC-01 a result of 8 MB is cut', async () => {
+  const server = await faultServer([])
+  const { results } = agentWith([server.config])
+  const [big, next] = await results(['mcp_f_echo', 'big'], ['mcp_f_echo', 'a'])
+  expect(big?.length).toBeGreaterThan(1000)
+  expect(big?.length).toBeLessThan(1_000_000)
+  expect(next).toBe('echo a')
+})
+
+test('FM-06 a byte order mark and blank lines are borne', async () => {
+  const server = await faultServer(['bom'])
+  const { results } = agentWith([server.config])
+  expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
+})
+
+test('FM-19 20 MB on stderr are read and cut, and the call works', async () => {
+  const server = await faultServer([])
+  const { results, agent } = agentWith([server.config])
+  expect(await results(['mcp_f_echo', 'flood-stderr'])).toEqual(['echo flood-stderr'])
+  const [f] = await agent.mcpServers()
+  await eventually(() => expect(f?.stderr?.length).toBeGreaterThan(60_000))
+  expect(f?.stderr?.length).toBeLessThanOrEqual(64 * 1024)
+  expect(f?.stderr).not.toContain('\u001b')
+})
+
+test('a result that is none is said to be none', async () => {
+  const server = await faultServer([])
+  const { results } = agentWith([server.config])
+  const [garbage, next] = await results(['mcp_f_echo', 'garbage'], ['mcp_f_echo', 'a'])
+  expect(garbage).toMatch(/content|no result/)
+  expect(next).toBe('echo a')
+})

@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createMcpFetch } from '../../src/mcp/http/mcp-fetch.ts'
 import { loginMcpServer } from '../../src/mcp/oauth/login-mcp-server.ts'
 import { asLoginRequired, isLoginRequired, McpLoginRequiredError } from '../../src/mcp/oauth/login-required.ts'
-import { McpOAuthProvider } from '../../src/mcp/oauth/mcp-oauth-provider.ts'
 import { oauthPromotion } from '../../src/mcp/oauth/oauth-promotion.ts'
+import { StoredLogin } from '../../src/mcp/oauth/stored-login.ts'
 import { loopbackFetch } from '../authorization-server.ts'
 import { temporary } from '../temporary.ts'
 import { startOAuthAuthorizationServer } from './fixtures/oauth-authorization-server.ts'
@@ -212,7 +212,7 @@ describe('OA-08 a token goes to the server it was given for', () => {
     expect(
       (await failure(world.connect(provider, { ...world.config, url: 'https://evil.example/mcp' }))).message,
     ).toContain('make another provider')
-    expect(() => new McpOAuthProvider({ name: 'x', store: world.store, url: 'http://tracker.example/' })).toThrow(
+    expect(() => new StoredLogin({ name: 'x', store: world.store, url: 'http://tracker.example/' })).toThrow(
       'not secure',
     )
   })

@@ -13,6 +13,7 @@ const rpcFlags = {
   tools: { type: 'string', value: 'names', says: 'Only these tools, with commas between their names' },
   'no-tools': { type: 'boolean', says: 'No tools at all' },
   mode: { type: 'string', choices: ['plan', 'ask', 'allowlist', 'yolo'], says: 'What may be done; default yolo' },
+  mcp: { type: 'string', value: 'json', multiple: true, says: 'An MCP server, as JSON, as in libero run' },
   ext: {
     type: 'string',
     value: 'path',

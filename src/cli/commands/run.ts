@@ -44,6 +44,12 @@ export const runFlags = {
   'no-session': { type: 'boolean', says: 'Keep nothing' },
   'max-turns': { type: 'string', value: 'n', least: 1, says: 'Stop after so many model calls (default 100)' },
   'max-cost': { type: 'string', value: 'dollars', says: 'Stop before it costs more' },
+  mcp: {
+    type: 'string',
+    multiple: true,
+    value: 'json',
+    says: 'An MCP server for this run, as JSON: {"name": "fs", "command": "my-server"}',
+  },
   schema: {
     type: 'string',
     value: 'file',
@@ -78,6 +84,10 @@ export const command = defineCommand({
     { line: 'libero -c "now write a test for it"', says: 'Goes on with the last session of this folder' },
     { line: 'libero --profile plan "how would you add a login?"', says: 'Looks, and changes nothing' },
     { line: 'libero --provider offline "list the files in src"', says: 'Without a key or a network' },
+    {
+      line: `libero --mcp '{"name": "docs", "url": "https://docs.example/mcp"}' "what changed in 2.0?"`,
+      says: 'With the tools of an MCP server; libero mcp keeps them for every run',
+    },
     { line: 'libero --schema person.json "who wrote this?" | jq .name', says: 'An answer for a program' },
   ],
   run: async (given, io) => (await import('../run/work.ts')).work(checked(given), io),

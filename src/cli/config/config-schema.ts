@@ -86,7 +86,7 @@ const milliseconds = (description: string): JsonSchema => ({ type: 'integer', mi
 
 /** For editors; what counts is `readMcpEntry`, which also takes what other programs call these things. */
 const mcpServer: JsonSchema = {
-  description: 'A program that is started, or an address. ${NAME} and ${NAME:-default} are taken from the environment',
+  description: `A program that is started, or an address. \${NAME} and \${NAME:-default} are taken from the environment`,
   type: 'object',
   properties: {
     type: { enum: ['stdio', 'http', 'streamable-http', 'sse'], description: 'Only needed for sse' },

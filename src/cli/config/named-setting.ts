@@ -20,7 +20,8 @@ export interface NamedSetting {
 export function namedSetting(name: string | undefined): NamedSetting {
   if (name === undefined) throw new UsageError(`name a setting: ${configKeys.join(', ')}`)
   const [first = '', ...rest] = name.split('.')
-  if ((first === 'providers' || first === 'mcpServers') && rest.length > 0) return { key: first, member: rest.join('.') }
+  if ((first === 'providers' || first === 'mcpServers') && rest.length > 0)
+    return { key: first, member: rest.join('.') }
   const key = configKeys.find((one) => one === name)
   if (key) return { key }
   const hint = didYouMean(name, configKeys) || `; there are ${configKeys.join(', ')}`

@@ -20,6 +20,9 @@ const secret: ReadonlySet<string> = new Set(['env', 'headers'])
 function masked(value: unknown): unknown {
   if (!isRecord(value)) return '…'
   return Object.fromEntries(
-    Object.entries(value).map(([name, text]) => [name, /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(String(text)) ? text : '…']),
+    Object.entries(value).map(([name, text]) => [
+      name,
+      /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(String(text)) ? text : '…',
+    ]),
   )
 }

@@ -44,8 +44,7 @@ export function gatherServers({ flags = [], workspace, io }: Sources): readonly 
   const foreign = project.items
     .filter(({ server }) => server !== undefined)
     .toSorted((a, b) => rank(a) - rank(b))
-    .map(({ server, path }) =>
-    )
+    .map(({ server, path }) => read({ ...server!, from: 'project', where: path }, { variables, folder: project.root }))
   const given = flags.map((one) => placed(one, { folder: elsewhere }))
   return shadowing([...given.map(withoutDisabled), ...own, ...foreign])
 }

@@ -9,6 +9,8 @@ import { CliError } from '../cli-error.ts'
 import type { RpcValues } from '../commands/rpc.ts'
 import { defaultTurns } from '../config/defaults.ts'
 import type { Io } from '../io.ts'
+import { checkedFlags, serversHere } from '../mcp/servers-here.ts'
+import { linesView } from '../mcp/servers-view.ts'
 import { folderOf } from '../run/folder.ts'
 import { systemPrompt } from '../run/system-prompt.ts'
 import { openWorkspace, type Workspace } from '../run/workspace.ts'
@@ -23,6 +25,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     none: values['no-tools'] ?? false,
     ...(values.tools !== undefined && { only: values.tools }),
   })
+  const flags = await checkedFlags(values.mcp, io)
   const cwd = await folderOf(values.cwd, io)
   const workspace = await openWorkspace(cwd, { io })
   closing.push(() => workspace.project.dispose())
@@ -34,6 +37,10 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
   const { notice } = project
   const warnings = [...warningsOf(values), ...loaded.warnings, ...authority.warnings]
   for (const warning of notice === undefined ? warnings : [...warnings, notice]) io.err(`libero: ${warning}`)
+  const view = linesView((line) => io.err(`libero: ${line}`))
+  const only = isNarrowed(values) ? ('flags' as const) : undefined
+  const servers = await serversHere(flags, { workspace, io, view, ...(only && { only }) })
+  for (const line of servers?.notices ?? []) io.err(`libero: ${line}`)
   const compaction = compactNow()
   const agent = createAgent({
     provider,
@@ -44,11 +51,14 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
       maxTurns: Math.min(Number(values['max-steps'] ?? defaultTurns), config.maxTurns ?? Number.POSITIVE_INFINITY),
       compactStrategy: 'summary',
       ...(config.maxCost !== undefined && { limits: { cost: config.maxCost } }),
+      ...(config.toolDisclosure && { toolDisclosure: config.toolDisclosure }),
     },
     execution: await executionOf(workspace),
     authority,
+    ...servers?.options,
     extensions: [compaction, ...(isNarrowed(values) ? [] : [await toolsInFiles(workspace, authority, io)])],
   })
+  servers?.follow(agent)
   closing.push(() => agent.destroy())
   const { 'base-url': baseURL } = values
   const models = servedModels({ provider: name, model, config, io, ...(baseURL !== undefined && { baseURL }) })

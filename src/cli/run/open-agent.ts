@@ -20,6 +20,8 @@ import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import { defaultTurns } from '../config/defaults.ts'
 import type { Io } from '../io.ts'
+import { checkedFlags, serversHere } from '../mcp/servers-here.ts'
+import { linesView, type ServersView } from '../mcp/servers-view.ts'
 import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
 import { notePlace } from '../sessions/note-place.ts'
 import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
@@ -50,11 +52,14 @@ export interface OpenOptions extends OpenSessionOptions {
   readonly cwd: string
   /** Who can be asked. Without one a run halts where it would ask. */
   readonly person?: Interactor
+  /** Hears what MCP servers do to a run. Default: lines on stderr. */
+  readonly servers?: ServersView
 }
 
 /** Puts an agent together from flags, settings and what there is on this machine. Nothing is started yet. */
 export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
-  const { io, cwd, person } = options
+  const { io, cwd, person, servers: view = linesView(io.err) } = options
+  const flags = await checkedFlags(values.mcp, io)
   const workspace = await openWorkspace(cwd, { io, ...(person && { person }) })
   const { config } = workspace.loaded
   const profile = values.profile ?? config.profile
@@ -63,6 +68,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   const preset = await presetOf(values.preset ?? profile ?? config.preset ?? 'build')
   const authority = await authorityOf(values, workspace, preset, options)
   const layers = await toolsInFiles(workspace, authority, io)
+  const servers = await serversHere(flags, { workspace, io, view })
   const kept = values['no-session'] ? undefined : await keptSession(values, config, options)
   const { chosen, notice } = await modelFor(values, kept?.session, config, io)
   const agent = createAgent({
@@ -74,8 +80,10 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     execution,
     authority,
     extensions: [...layers, notePlace(cwd)],
+    ...servers?.options,
     ...(kept && { session: kept.session }),
   })
+  servers?.follow(agent)
   return {
     agent,
     authority,
@@ -91,6 +99,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
         Object.values(preset.tools ?? {}).map(({ spec }) => spec.name),
       ),
       ...aboutProject(workspace, io),
+      ...(servers?.notices ?? []),
       ...(notice === undefined ? [] : [notice]),
       ...aboutThinking(chosen, values.thinking ?? config.thinking),
       ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
@@ -145,6 +154,7 @@ async function behaviorOf(values: RunValues, config: Config, cwd: string): Promi
     maxTurns: smaller(numberOf(values['max-turns']), config.maxTurns) ?? defaultTurns,
     compactStrategy: 'summary',
     ...(maxCost !== undefined && { limits: { cost: maxCost } }),
+    ...(config.toolDisclosure && { toolDisclosure: config.toolDisclosure }),
     ...(values.schema !== undefined && { schema: await readSchema(values.schema, cwd) }),
   }
 }

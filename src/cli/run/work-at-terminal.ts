@@ -38,7 +38,13 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
   )
   try {
     if (terminal.isLively) person = await personAt({ io, cwd }, terminal, screen, watching.interrupt)
-    opened = await openAgent(values, { io, cwd, ...(person && { person: person.interactor, pick: person.pick }) })
+    const servers = {
+      waiting: screen.waitFor,
+      failed: (text: string) => screen.notice(text, 'failure'),
+      said: (text: string) => screen.notice(text),
+    }
+    const seat = person && { person: person.interactor, pick: person.pick }
+    opened = await openAgent(values, { io, cwd, servers, ...seat })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen } = opened
     screen.notice(`${nameOf(chosen)} (${chosen.why})`)

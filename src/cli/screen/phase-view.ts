@@ -1,9 +1,11 @@
 import { lastWords } from './last-words.ts'
 import type { Paint } from './paint.ts'
 
-/** What the model is at while nothing of it can be shown otherwise: a line that does not stay. */
+/** What the model, or what it needs, is at while nothing of it can be shown otherwise: a line that does not stay. */
 interface PhaseView {
   asked(now: number): void
+  /** Something else has to come first. */
+  waiting(text: string, now: number): void
   thinking(delta: string): void
   /** Something of it is shown, or nothing is expected. */
   idle(): void
@@ -12,19 +14,26 @@ interface PhaseView {
 }
 
 export function createPhaseView(paint: Paint): PhaseView {
-  let phase: 'idle' | 'asked' | 'thinking' = 'idle'
+  let phase: 'idle' | 'asked' | 'thinking' | 'waiting' = 'idle'
+  let awaited = ''
   let askedAt = 0
   let thought = ''
   const words = (now: number): string => {
     if (phase === 'thinking') return `thinking… ${lastWords(thought)}`
     const seconds = Math.floor((now - askedAt) / 1000)
-    return seconds > 0 ? `asking the model, ${seconds} s` : 'asking the model'
+    const what = phase === 'waiting' ? awaited : 'asking the model'
+    return seconds > 0 ? `${what}, ${seconds} s` : what
   }
   return {
     asked(now) {
       phase = 'asked'
       askedAt = now
       thought = ''
+    },
+    waiting(text, now) {
+      if (phase !== 'waiting') askedAt = now
+      phase = 'waiting'
+      awaited = text
     },
     thinking(delta) {
       phase = 'thinking'

@@ -22,7 +22,9 @@ export interface Screen {
   expect(calls: readonly ToolCallBlock[]): void
   show(event: AgentEvent): void
   /** Something to know that is no event: what settings were left out, which model was chosen. */
-  notice(text: string, kind?: 'info' | 'warning'): void
+  notice(text: string, kind?: 'info' | 'warning' | 'failure'): void
+  /** What is waited for before a model can be asked; nothing when it is over. */
+  waitFor(text: string | undefined): void
   /** The cost line: turns, tokens, cost, time, and how to go on with the session. */
   end(ending: RunEnding): void
   /** While a dialog is open nothing lively is drawn; what comes meanwhile is shown afterwards. */
@@ -51,7 +53,10 @@ function quietScreen(terminal: Terminal): Screen {
   return {
     expect() {},
     show() {},
-    notice() {},
+    notice(text, kind) {
+      if (kind === 'failure') terminal.line(visibleText(text).replaceAll('\r', ''))
+    },
+    waitFor() {},
     end({ stats }) {
       if (stats) answer.push(stats.text)
       answer.finish()
@@ -177,8 +182,15 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     notice(text, kind = 'info') {
       const shown = visibleText(text).replaceAll('\r', '')
       answer.flush() // what was said before stands above
-      if (kind === 'warning') print(`! ${shown}`, paint.yellow)
+      if (kind !== 'info') print(`! ${shown}`, paint.yellow)
       else print(shown, paint.dim)
+    },
+    waitFor(text) {
+      if (isClosed) return
+      if (text === undefined) phase.idle()
+      else if (isLively) phase.waiting(visibleText(text), clock.now())
+      else print(visibleText(text), paint.dim)
+      changed()
     },
     end(ending) {
       if (!hasAnswered && ending.stats) say(ending.stats.text)

@@ -48,7 +48,7 @@ export async function listTools(
       ...files.map((file) => withProgram(file, own)),
       ...waiting,
     ]
-    const notices = [...loaded.warnings, ...noticeOf(workspace)]
+    const notices = [...loaded.warnings, ...noticeOf(workspace), ...aboutServers(workspace)]
     return { tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)), notices }
   } finally {
     project.dispose()
@@ -132,6 +132,15 @@ function noticeOf({ project: { state, notice, root } }: Workspace): string[] {
       `${fullyVisible(root)} is not trusted, so its own tools are left out; to look at them and decide: libero trust`,
     ]
   return notice === undefined ? [] : [notice]
+}
+
+/** Their tools are known only once they are connected, which is not done to make a list. */
+function aboutServers({ project, loaded: { config } }: Workspace): string[] {
+  const own = Object.keys(config.mcpServers ?? {})
+  const names = new Set([...own, ...project.items.flatMap(({ server }) => (server ? [server.name] : []))])
+  if (names.size === 0) return []
+  const shown = [...names].map((name) => fullyVisible(name)).join(', ')
+  return [`The tools of MCP servers are not listed here (${shown}); to see them: libero mcp test all`]
 }
 
 /** By the names of their files alone. */

@@ -7,12 +7,13 @@ import type {
 import type { McpServerConfig } from '../config.ts'
 import { loadSdk } from '../load-sdk.ts'
 import { challengeOf } from '../oauth/challenge.ts'
-import { McpOAuthProvider } from '../oauth/mcp-oauth-provider.ts'
+import { type McpAuthProvider, McpOAuthProvider } from '../oauth/mcp-oauth-provider.ts'
+import { StoredLogin, storedLogin } from '../oauth/stored-login.ts'
 import { createMcpFetch, type McpFetchOptions } from './mcp-fetch.ts'
 
 export interface HttpTransportOptions extends McpFetchOptions {
   /** One of ours renews tokens itself, under the lock of its store; the SDK renews those of any other. */
-  readonly authProvider?: OAuthClientProvider | AuthProvider
+  readonly authProvider?: McpAuthProvider
 }
 
 /** A connection over Streamable HTTP, not yet opened. */
@@ -56,11 +57,12 @@ interface Wiring {
 }
 
 /** The headers of the configuration are the fetch's to add: those that the SDK is given it also sends to authorization servers. */
-function wiring(config: McpServerConfig, { authProvider, ...options }: HttpTransportOptions): Wiring {
+function wiring(config: McpServerConfig, { authProvider: given, ...options }: HttpTransportOptions): Wiring {
+  const authProvider =
+    given instanceof McpOAuthProvider ? storedLogin(given) : (given as OAuthClientProvider | AuthProvider | undefined)
   const fetch = createMcpFetch(config, options)
   const redirectPolicy = 'same-origin'
-  if (!(authProvider instanceof McpOAuthProvider))
-    return { fetch, redirectPolicy, ...(authProvider && { authProvider }) }
+  if (!(authProvider instanceof StoredLogin)) return { fetch, redirectPolicy, ...(authProvider && { authProvider }) }
   authProvider.bind(config.url ?? '', fetch)
   return {
     redirectPolicy,
@@ -74,7 +76,7 @@ function wiring(config: McpServerConfig, { authProvider, ...options }: HttpTrans
 }
 
 /** What a call would have needed is noted for the next login. */
-function noticingScopes(fetch: typeof globalThis.fetch, provider: McpOAuthProvider): typeof globalThis.fetch {
+function noticingScopes(fetch: typeof globalThis.fetch, provider: StoredLogin): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
     if (response.status !== 403) return response

@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import type { ToolDef } from '../../core/tool.ts'
+import type { McpServerConfig } from '../../mcp/config.ts'
+import type { ConnectMcpOptions } from '../../mcp/connect.ts'
+import type { McpConnections, McpConnector } from '../../mcp/connections.ts'
+
+interface ConnectorOptions {
+  /** When a server has to go. */
+  readonly until?: (config: McpServerConfig) => AbortSignal | undefined
+  /** Tools to leave out, by name. */
+  readonly withoutTools?: readonly string[]
+}
+
+/** Connects with the logins and the memory of the user's folder. Loads what talks to servers when it is called. */
+export function connectorFor(home: string, { until, withoutTools = [] }: ConnectorOptions = {}): McpConnector {
+  return async (configs, host) => {
+    const { connectMcpServers } = await import('../../mcp/connect.ts')
+    const options = { ...(await ownOptions(home)), ...(until && { until }) }
+    return withoutNamed(await connectMcpServers(configs, host, host.hooks, options), new Set(withoutTools))
+  }
+}
+
+async function ownOptions(home: string): Promise<ConnectMcpOptions> {
+  const [{ createFileMcpMemory }, { createFileMcpCredentialStore }, { McpOAuthProvider }] = await Promise.all([
+    import('../../mcp/file-memory.ts'),
+    import('../../mcp/oauth/file-credential-store.ts'),
+    import('../../mcp/oauth/mcp-oauth-provider.ts'),
+  ])
+  const store = createFileMcpCredentialStore(home)
+  return {
+    memory: createFileMcpMemory(join(home, 'mcp', 'memory.json')),
+    buildAuthProvider: ({ name }) => new McpOAuthProvider({ name, store }),
+  }
+}
+
+/** The same set of tools is the same object, as whoever looks for changes expects. */
+function withoutNamed(connections: McpConnections, names: ReadonlySet<string>): McpConnections {
+  if (names.size === 0) return connections
+  let all: McpConnections['tools'] | undefined
+  let left: Readonly<Record<string, ToolDef>> = {}
+  return {
+    ...(connections.servers && { servers: connections.servers }),
+    get tools() {
+      if (all !== connections.tools) {
+        all = connections.tools
+        left = Object.fromEntries(Object.entries(all).filter(([name]) => !names.has(name)))
+      }
+      return left
+    },
+    close: () => connections.close(),
+  }
+}

@@ -1,0 +1,104 @@
+import type { HookContexts } from '../../core/hook-map.ts'
+import type { Hooks } from '../../core/hooks.ts'
+import type { McpServerConfig } from '../../mcp/config.ts'
+import { toErrorText } from '../../mcp/results/to-error-text.ts'
+import type { ServersView } from './servers-view.ts'
+
+/** How a server stands, as far as a person was told. */
+type Standing = 'coming' | 'there' | 'lost' | 'missing'
+
+/** Tells what servers do to the runs of an agent: that one is waited for, missing, lost, back. Each once. */
+export function followServers(
+  hooks: Pick<Hooks<HookContexts>, 'hook'>,
+  configs: readonly McpServerConfig[],
+  view: ServersView,
+): void {
+  const standings = new Map<string, Standing>()
+  const wantLogin = new Set<string>()
+  const waiting = createWait(view)
+
+  const missing = (name: string, why: string): void => {
+    standings.set(name, 'missing')
+    const login = `MCP server "${name}" needs a login: libero mcp login ${name}`
+    view.failed(
+      wantLogin.has(name) ? login : `MCP server "${name}" is not available: ${why}; going on without its tools`,
+    )
+  }
+
+  hooks.hook('mcp:bootstrap:start', ({ name }) => {
+    standings.set(name, 'coming')
+    waiting.add(name)
+  })
+  hooks.hook('mcp:bootstrap:end', ({ name, ok, error }) => {
+    waiting.delete(name)
+    if (ok) standings.set(name, 'there')
+    else missing(name, reasonOf(name, error, configs))
+  })
+  hooks.hook('mcp:auth:required', ({ name }) => {
+    const isNews = !wantLogin.has(name) && standings.get(name) !== 'coming' // else its bootstrap ends in a moment
+    wantLogin.add(name)
+    if (isNews) missing(name, '')
+  })
+  hooks.hook('mcp:connect', ({ name }) => {
+    const before = standings.get(name)
+    if (before === 'coming') return
+    standings.set(name, 'there')
+    wantLogin.delete(name)
+    if (before !== 'there') view.said(`MCP server "${name}" is connected${before === 'lost' ? ' again' : ' now'}`)
+  })
+  hooks.hook('mcp:reconnect', ({ name, reason }) => {
+    if (standings.get(name) !== 'there') return
+    standings.set(name, 'lost')
+    view.said(`MCP server "${name}" ${bare(name, reason)}; connecting again`)
+  })
+  hooks.hook('mcp:error', ({ name, error }) => {
+    const standing = standings.get(name)
+    if (standing === 'lost') missing(name, reasonOf(name, error, configs))
+    else if (standing === 'there') view.said(`MCP server "${name}": ${reasonOf(name, error, configs)}`)
+  })
+}
+
+/** A server that is there at once is not worth a word. */
+const patienceMs = 1000
+
+function createWait(view: ServersView) {
+  const names = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  let isShown = false
+  const tell = (): void => {
+    const [first, ...more] = names
+    const others = more.length > 0 ? ` and ${more.length} more` : ''
+    view.waiting(`waiting for MCP server "${first}"${others}…`)
+    isShown = true
+  }
+  return {
+    add(name: string): void {
+      names.add(name)
+      timer ??= setTimeout(tell, patienceMs).unref()
+    },
+    delete(name: string): void {
+      names.delete(name)
+      if (names.size > 0) {
+        if (isShown) tell()
+        return
+      }
+      clearTimeout(timer)
+      timer = undefined
+      if (isShown) view.waiting(undefined)
+      isShown = false
+    },
+  }
+}
+
+/** In one line, without secrets. */
+function reasonOf(name: string, error: unknown, configs: readonly McpServerConfig[]): string {
+  const { env = {}, headers = {} } = configs.find((config) => config.name === name) ?? {}
+  return bare(name, toErrorText(error, [...Object.values(env), ...Object.values(headers)]).replace(/\s+/g, ' '))
+}
+
+/** The sentence that it becomes a part of has named the server. */
+function bare(name: string, reason: string): string {
+  return reason
+    .replace(`The MCP server "${name}" `, () => '')
+    .replace(`The connection to the MCP server "${name}" `, () => '')
+}

@@ -1,0 +1,109 @@
+import { messageOf } from '../../core/errors.ts'
+import type { McpCredential } from '../../mcp/oauth/credential.ts'
+import { createFileMcpCredentialStore } from '../../mcp/oauth/file-credential-store.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { entryWithoutSecrets } from '../config/without-secrets.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import type { ServerEntry } from './gather-servers.ts'
+import { type PendingServer, serversAround } from './servers-around.ts'
+import { shownServer } from './shown-server.ts'
+
+interface ListValues {
+  readonly mcp?: readonly string[]
+  readonly cwd?: string
+  readonly json?: boolean
+}
+
+/** A server as it is listed. */
+interface ListedServer {
+  /** Absent where its file was not opened. */
+  readonly name?: string
+  readonly transport?: string
+  readonly from: ServerEntry['from']
+  readonly where: string
+  readonly state: 'used' | 'off' | 'shadowed' | 'wrong' | 'pending'
+  /** Why it is not used. */
+  readonly problem?: string
+  readonly login?: string
+  /** As it is written, without secrets. */
+  readonly entry?: unknown
+}
+
+/** `libero mcp list`. */
+export async function list({ json, ...wish }: ListValues, io: Io): Promise<number> {
+  const { entries, pending, notices } = await serversAround(wish, io)
+  const logins = await createFileMcpCredentialStore(io.home)
+    .list()
+    .catch((error: unknown) => messageOf(error))
+  const known = typeof logins === 'string' ? [] : logins
+  const servers = [...entries.map((entry) => listed(entry, known)), ...pending.map(waiting)]
+  const said = [...notices, ...(typeof logins === 'string' ? [fullyVisible(logins)] : [])]
+  if (json) {
+    io.out(jsonText({ servers, notices: said }))
+    return exitCodes.done
+  }
+  if (servers.length === 0) io.err('There are no MCP servers here; add one with: libero mcp add <name> …')
+  for (const line of tableOf(servers)) io.out(line)
+  for (const notice of said) io.err(notice)
+  return exitCodes.done
+}
+
+function listed(server: ServerEntry, logins: readonly McpCredential[]): ListedServer {
+  const { name, from, where, entry, config, isDisabled, error, shadowedBy } = server
+  const login = loginOf(server, logins)
+  const same = {
+    name,
+    from,
+    where,
+    ...(config && { transport: config.transport }),
+    entry: entryWithoutSecrets(entry),
+    ...(login !== undefined && { login }),
+  }
+  if (shadowedBy) return { ...same, state: 'shadowed', problem: `the one of ${shadowedBy.where} counts` }
+  if (isDisabled) return { ...same, state: 'off', problem: 'its entry says that it is disabled' }
+  return error ? { ...same, state: 'wrong', problem: error.message } : { ...same, state: 'used' }
+}
+
+function waiting({ name, where, why, entry }: PendingServer): ListedServer {
+  return {
+    ...(name !== undefined && { name }),
+    from: 'project',
+    where,
+    state: 'pending',
+    problem: why,
+    ...(entry !== undefined && { entry: entryWithoutSecrets(entry) }),
+  }
+}
+
+function loginOf({ name, config }: ServerEntry, logins: readonly McpCredential[]): string | undefined {
+  if (config?.url === undefined) return undefined
+  const { href } = new URL(config.url)
+  const login = logins.find((one) => one.name === name && one.server === href)
+  if (login) return `logged in at ${login.issuer}`
+  return config.auth === 'oauth' ? `not logged in; see: libero mcp login ${name}` : undefined
+}
+
+function tableOf(servers: readonly ListedServer[]): string[] {
+  if (servers.length === 0) return []
+  const rows = [
+    ['server', 'transport', 'from', 'state'],
+    ...servers.map(({ name = '?', transport = '–', from, state }) => [visibleName(name), transport, from, state]),
+  ]
+  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
+  return rows.flatMap((row, i) => {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    const server = servers[i - 1]
+    return [cells.join('  ').trimEnd(), ...(server ? below(server) : [])]
+  })
+}
+
+function below({ where, entry, login, problem }: ListedServer): string[] {
+  return [
+    fullyVisible(where),
+    ...shownServer(entry),
+    ...(login === undefined ? [] : [fullyVisible(login)]),
+    ...(problem === undefined ? [] : [fullyVisible(problem)]),
+  ].map((line) => `    ${line}`)
+}

@@ -1,0 +1,54 @@
+import { createFileMcpCredentialStore } from '../../mcp/oauth/file-credential-store.ts'
+import { loginMcpServer } from '../../mcp/oauth/login-mcp-server.ts'
+import type { McpLoginOptions } from '../../mcp/oauth/login-options.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { namedServer } from './named-server.ts'
+import { serversAround } from './servers-around.ts'
+
+interface LoginValues {
+  readonly 'no-browser'?: boolean
+  readonly 'client-id'?: string
+  readonly 'client-secret-env'?: string
+  readonly scope?: readonly string[]
+  readonly cwd?: string
+}
+
+/** `libero mcp login`. */
+export async function logIn(name: string | undefined, values: LoginValues, io: Io): Promise<number> {
+  const client = clientOf(values, io)
+  const config = namedServer(name, await serversAround(values, io))
+  const stopped = new AbortController()
+  const stopListening = io.onSignal(() => stopped.abort())
+  try {
+    const { issuer, scopes } = await loginMcpServer(config, {
+      store: createFileMcpCredentialStore(io.home),
+      signal: stopped.signal,
+      print: (text) => io.err(fullyVisible(text)),
+      ...(values['no-browser'] && { openBrowser: () => {} }),
+      ...(values.scope && { scopes: values.scope }),
+      ...(client && { client }),
+    })
+    const what = scopes.length > 0 ? ` (${scopes.join(', ')})` : ''
+    io.err(fullyVisible(`You are logged in to "${config.name}" at ${issuer}${what}; the next run has its tools`))
+    return exitCodes.done
+  } catch (error) {
+    if (stopped.signal.aborted)
+      throw new CliError('the login was stopped, and nothing was stored', exitCodes.interrupted, { cause: error })
+    throw error
+  } finally {
+    stopListening()
+  }
+}
+
+function clientOf(values: LoginValues, { env }: Io): McpLoginOptions['client'] {
+  const { 'client-id': id, 'client-secret-env': variable } = values
+  if (variable === undefined) return id === undefined ? undefined : { id }
+  if (id === undefined) throw new UsageError('--client-secret-env is of a client that you registered: add --client-id')
+  const secret = env[variable]
+  if (!secret)
+    throw new UsageError(`the variable ${fullyVisible(variable)}, which --client-secret-env names, is not set`)
+  return { id, secret }
+}

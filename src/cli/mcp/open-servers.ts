@@ -1,0 +1,68 @@
+import type { Agent } from '../../core/agent.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { McpServerConfig } from '../../mcp/config.ts'
+import type { McpConnector } from '../../mcp/connections.ts'
+import { MissingVariableError } from '../../mcp/read-entry.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { connectorFor } from './connector.ts'
+import { followServers } from './follow-servers.ts'
+import { gatherServers, type ServerEntry } from './gather-servers.ts'
+import type { ServersPlace } from './servers-here.ts'
+
+/** The MCP servers of an agent. None is started yet. */
+export interface OpenedServers {
+  readonly options: { readonly mcpServers: readonly McpServerConfig[]; readonly mcpConnector: McpConnector }
+  /** For a person, before it starts. */
+  readonly notices: readonly string[]
+  /** Tells the view what servers do to the runs of this agent. */
+  follow(agent: Pick<Agent, 'hooks'>): void
+}
+
+/** Chooses the servers of an agent. A mistake of the user's own throws; a project's is left out, with a notice. */
+export function openServers(flags: readonly ServerEntry[], { workspace, io, view, only }: ServersPlace): OpenedServers {
+  const all = gatherServers({ flags, workspace, io }).filter(({ from }) => only === undefined || from === 'flag')
+  const wrong = all.find((one) => one.from === 'user' && isMistake(one))
+  if (wrong) throw new ConfigError(`${fullyVisible(wrong.where)}: ${fullyVisible(messageOf(wrong.error))}`)
+  const used = all.filter(({ config, shadowedBy }) => config !== undefined && shadowedBy === undefined)
+  const configs = used.map(({ config }) => config!)
+  const ofProject = new Set(used.filter(({ from }) => from === 'project').map(({ name }) => name))
+  const { project, loaded } = workspace
+  const { revoked } = project
+  return {
+    options: {
+      mcpServers: configs,
+      mcpConnector: connectorFor(io.home, {
+        until: ({ name }) => (ofProject.has(name) ? revoked : undefined),
+        withoutTools: loaded.config.withoutTools ?? [],
+      }),
+    },
+    notices: all.flatMap(noticesAbout),
+    follow(agent) {
+      for (const { name, error } of all)
+        if (error instanceof MissingVariableError)
+          view.failed(`MCP server "${visibleName(name)}" is not available: ${fullyVisible(error.message)}`)
+      followServers(agent.hooks, configs, view)
+      if (ofProject.size === 0) return
+      const names = [...ofProject].map(visibleName).join(', ')
+      const tell = (): void =>
+        view.failed(
+          `The project is not trusted any more: its MCP servers are stopped (${names}), and their tools are gone`,
+        )
+      revoked.addEventListener('abort', tell, { once: true })
+    },
+  }
+}
+
+const isMistake = ({ error, shadowedBy }: ServerEntry): boolean =>
+  error !== undefined && shadowedBy === undefined && !(error instanceof MissingVariableError)
+
+/** What a project brings and does not get. */
+function noticesAbout({ name, from, where, error, shadowedBy }: ServerEntry): string[] {
+  if (from !== 'project' || shadowedBy?.isDisabled) return []
+  const shown = `${fullyVisible(where)}: the MCP server "${visibleName(name)}" is left out`
+  if (shadowedBy?.from === 'project') return [`${shown}: ${fullyVisible(shadowedBy.where)} has one of that name`]
+  if (shadowedBy) return [`${shown}: you have one of that name yourself; rename yours to use both`]
+  if (error === undefined || error instanceof MissingVariableError) return []
+  return [`${shown}: ${fullyVisible(messageOf(error))}`]
+}

@@ -1,0 +1,118 @@
+import { systemClock } from '../../core/clock.ts'
+import { type HookContexts, hookNames } from '../../core/hook-map.ts'
+import { Hooks } from '../../core/hooks.ts'
+import type { McpServerConfig } from '../../mcp/config.ts'
+import type { McpConnections, McpServer } from '../../mcp/connections.ts'
+import { unpinnedRunner } from '../../mcp/unpinned-runner.ts'
+import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
+import { UsageError } from '../cli-error.ts'
+import type { Given } from '../command.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import { connectorFor } from './connector.ts'
+import { allServers, listOf, namedServer } from './named-server.ts'
+import { serversAround } from './servers-around.ts'
+
+/** What came of connecting to a server. */
+interface Tried {
+  readonly name: string
+  readonly isOk: boolean
+  readonly state: McpServer['state']
+  readonly durationMs: number
+  readonly protocolVersion?: string
+  readonly tools: readonly { readonly name: string; readonly description: string }[]
+  /** What was left out of what it offers, and why. */
+  readonly notes: readonly string[]
+  readonly problem?: string
+  readonly stderr?: string
+  readonly warning?: string
+}
+
+interface TestValues {
+  readonly mcp?: readonly string[]
+  readonly cwd?: string
+  readonly json?: boolean
+}
+
+/** `libero mcp test`: connects, tells, and lets go. */
+export async function testServers({ values, words }: Given, io: Io): Promise<number> {
+  const { json, ...wish } = values as TestValues
+  const around = await serversAround(wish, io)
+  const all = allServers(around)
+  if (words.length === 0) throw new UsageError(`which MCP server? ${listOf(all.map(({ name }) => name))}; or say: all`)
+  const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
+  const configs = isAll ? all : [...new Set(words.map((name) => namedServer(name, around)))]
+  if (configs.length === 0) throw new UsageError(listOf([]))
+  const stopped = new AbortController()
+  const stopListening = io.onSignal(() => stopped.abort())
+  try {
+    const tried = await connectAll(configs, io, stopped.signal)
+    if (stopped.signal.aborted) return exitCodes.interrupted
+    if (json) io.out(jsonText({ servers: tried }))
+    else for (const line of tried.flatMap(linesAbout)) io.out(line)
+    return tried.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error
+  } finally {
+    stopListening()
+  }
+}
+
+async function connectAll(configs: readonly McpServerConfig[], { home }: Io, stop: AbortSignal): Promise<Tried[]> {
+  const hooks = new Hooks<HookContexts>(hookNames, () => {})
+  const durations = new Map<string, number>()
+  hooks.hook('mcp:bootstrap:end', ({ name, durationMs }) => void durations.set(name, durationMs))
+  const connections = await connectorFor(home, { until: () => stop })(configs, { hooks, clock: systemClock })
+  try {
+    return configs.map((config) => triedOf(config, connections, durations.get(config.name) ?? 0))
+  } finally {
+    await connections.close()
+  }
+}
+
+function triedOf(config: McpServerConfig, { servers = [], tools }: McpConnections, durationMs: number): Tried {
+  const server = servers.find(({ name }) => name === config.name)!
+  const { name, state, problem, protocolVersion, stderr, toolNames, notes } = server
+  const isOk = state === 'ready'
+  const warning = unpinnedRunner(config)
+  return {
+    name,
+    isOk,
+    state,
+    durationMs: Math.round(durationMs),
+    ...(protocolVersion !== undefined && { protocolVersion }),
+    tools: toolNames.map((tool) => ({ name: tool, description: tools[tool]?.spec.description ?? '' })),
+    notes,
+    ...(!isOk && { problem: problem ?? 'it gave no reason' }),
+    ...(!isOk && stderr && { stderr: stderr.slice(-mostStderr) }),
+    ...(warning !== undefined && { warning }),
+  }
+}
+
+const mostStderr = 4000
+
+function linesAbout({ name, isOk, state, durationMs, ...tried }: Tried): string[] {
+  const { protocolVersion = 'unknown', tools, notes, problem = '', stderr, warning } = tried
+  const login = state === 'needs-login' ? [`    log in with: libero mcp login ${name}`] : []
+  const head = isOk
+    ? `${name}: works, ${tools.length} tools, protocol ${visibleName(protocolVersion)}, ${durationMs} ms`
+    : `${name}: failed after ${durationMs} ms: ${fullyVisible(problem)}`
+  return [
+    head,
+    ...login,
+    ...tools.map((tool) => `    ${visibleName(tool.name)}  ${short(tool.description)}`.trimEnd()),
+    ...notes.map((note) => `    ! ${fullyVisible(note)}`),
+    ...(warning === undefined ? [] : [`    ! ${warning}`]),
+    ...(stderr === undefined ? [] : ['    it wrote last:', ...lastLines(stderr)]),
+  ]
+}
+
+function lastLines(text: string): string[] {
+  const lines = visibleText(text).replaceAll('\r', '').trimEnd().split('\n')
+  return lines.slice(-20).map((line) => `    | ${line}`)
+}
+
+/** The first of what it says of itself. */
+function short(description: string): string {
+  const line = visibleName(description.replace(/\s+/g, ' '))
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line
+}

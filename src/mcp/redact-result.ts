@@ -1,0 +1,20 @@
+import type { ToolOutput } from '../core/turn.ts'
+import { createRedactor } from '../platform/redact.ts'
+
+interface Result {
+  readonly output: ToolOutput
+  readonly isError: boolean
+  readonly details?: unknown
+}
+
+/** A server that fails may repeat what it was given to sign in with; neither models nor screens get to see that. */
+export function redactFailure<R extends Result>(result: R, secrets: readonly string[]): R {
+  if (!result.isError) return result
+  const redactor = createRedactor({ secrets })
+  const { output, details } = result
+  const shown =
+    typeof output === 'string'
+      ? redactor.text(output)
+      : output.map((part) => (part.type === 'text' ? { ...part, text: redactor.text(part.text) } : part))
+  return { ...result, output: shown, ...(details !== undefined && { details: redactor.json(details) }) }
+}

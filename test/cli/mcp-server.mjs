@@ -1,0 +1,42 @@
+// A small MCP server. Its arguments are its name, then anything; `crash` and `hang` are bad habits.
+import { appendFileSync } from 'node:fs'
+
+const [name, ...habits] = process.argv.slice(2)
+if (process.env.STARTS) appendFileSync(process.env.STARTS, `${process.pid} ${name} ${habits.join(' ')}\n`)
+if (habits.includes('crash')) {
+  process.stderr.write('no licence found\n')
+  process.exit(3)
+}
+
+const tool = {
+  name: 'ask',
+  description: `Asks ${name}.`,
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
+}
+const answers = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {} },
+    serverInfo: { name, version: '1' },
+  }),
+  ping: () => ({}),
+  'tools/list': () => ({ tools: [tool] }),
+  'tools/call': ({ arguments: { text } }) => {
+    if (text === 'die') process.exit(4)
+    return { content: [{ type: 'text', text: `${name} heard ${text}, and ${process.env.TOKEN ?? 'no token'}` }] }
+  },
+}
+
+let rest = ''
+process.stdin.setEncoding('utf8').on('data', (text) => {
+  const lines = (rest + text).split('\n')
+  rest = lines.pop() ?? ''
+  for (const line of lines) if (!habits.includes('hang')) answer(JSON.parse(line))
+})
+
+function answer({ id, method, params }) {
+  if (id === undefined) return
+  const work = answers[method]
+  const reply = work ? { result: work(params ?? {}) } : { error: { code: -32601, message: `no method ${method}` } }
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, ...reply })}\n`)
+}

@@ -1,0 +1,301 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { browse, oauthWorld } from '../mcp/fixtures/oauth-world.ts'
+import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
+import { type Desk, openDesk } from './cli-kit.ts'
+
+const script = fileURLToPath(new URL('./mcp-server.mjs', import.meta.url))
+const patience = { timeout: 90_000 }
+
+async function office(): Promise<{ desk: Desk; service: MockService }> {
+  const service = await startMockService()
+  onTestFinished(() => service.close())
+  return { desk: openDesk(service.url), service }
+}
+
+/** A server as `.mcp.json` has it. */
+const program = (...args: string[]) => ({ command: process.execPath, args: [script, ...args] })
+const flag = (name: string, ...habits: string[]): string[] => [
+  '--mcp',
+  JSON.stringify({ name, transport: 'stdio', ...program(name, ...habits), bootstrapTimeout: 3000 }),
+]
+
+const calling = (tool: string, text: string) => [{ call: tool, args: { text } }]
+const said = ({ requests }: MockService): string => JSON.stringify(requests.at(-1).messages)
+const offered = ({ requests }: MockService, at = 0): string[] =>
+  (requests[at].tools as { function: { name: string } }[])
+    .map((tool) => tool.function.name)
+    .filter((name) => name.startsWith('mcp_'))
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What the servers that were started so far have noted. */
+function startsIn(path: string): { pid: number; what: string }[] {
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
+  return lines.map((line) => ({ pid: Number(line.split(' ')[0]), what: line.split(' ').slice(1).join(' ').trim() }))
+}
+
+test('A233 --mcp given twice connects both servers, and a model can call a tool of each', patience, async () => {
+  const { desk, service } = await office()
+  service.play(calling('mcp_left_ask', 'one'), calling('mcp_right_ask', 'two'), [{ say: 'both answered' }])
+  const { code, out, err } = await desk.libero([...flag('left'), ...flag('right'), '--yolo', 'Ask both.'])
+  expect(code, err).toBe(0)
+  expect(out).toBe('both answered\n')
+  expect(offered(service)).toEqual(['mcp_left_ask', 'mcp_right_ask'])
+  expect(said(service)).toContain('left heard one')
+  expect(said(service)).toContain('right heard two')
+})
+
+test('A233 without a task a run fails, and so does --mcp that is no server; no model is asked', patience, async () => {
+  const { desk, service } = await office()
+  expect(await desk.libero(flag('left'))).toMatchObject({ code: 2, err: expect.stringContaining('there is no task') })
+  const broken = await desk.libero(['--mcp', '{"name": "a" "b"}', 'Do it.'])
+  expect(broken).toMatchObject({ code: 2, err: expect.stringContaining('--mcp is not JSON, line 1, column 14') })
+  const field = await desk.libero([...flag('left'), '--mcp', '{"name": "a", "comand": "x"}', 'Do it.'])
+  expect(field.err).toContain('the second --mcp.comand does not exist, did you mean "command"?')
+  const twice = await desk.libero([...flag('left'), ...flag('left'), 'Do it.'])
+  expect(twice).toMatchObject({ code: 2, err: expect.stringContaining('two --mcp are named "left"') })
+  expect(service.requests).toEqual([])
+})
+
+test('a server that fails and one that hangs are named on stderr, and the run goes on', patience, async () => {
+  const { desk, service } = await office()
+  const servers = [...flag('good'), ...flag('bad', 'crash'), ...flag('mute', 'hang')]
+  const { code, out, err } = await desk.libero([...servers, 'Go.'])
+  expect(code, err).toBe(0)
+  expect(out).toBe('ok\n')
+  expect(offered(service)).toEqual(['mcp_good_ask'])
+  expect(err).toMatch(/^! MCP server "bad" is not available: .*no licence found.*; going on without its tools$/m)
+  expect(err).toMatch(/^! MCP server "mute" is not available: was not ready within 3 s; .*going on without its tools$/m)
+  expect(err).toContain('waiting for MCP server "mute"…')
+  const quiet = await desk.libero([...servers, '-q', 'Go.'])
+  expect(quiet.err.match(/is not available/g)).toHaveLength(2)
+  expect(quiet.err).not.toContain('waiting')
+})
+
+test('a server that is lost in a run is named, and so is its return', patience, async () => {
+  const { desk, service } = await office()
+  const back = gate()
+  service.play(calling('mcp_left_ask', 'die'), [{ wait: back.opened }, { say: 'done' }])
+  const run = desk.start([...flag('left'), '--yolo', 'Try it.'])
+  run.child.stdin.end()
+  await run.until(/MCP server "left" was lost: .*; connecting again/)
+  await run.until('MCP server "left" is connected again')
+  back.open()
+  expect((await run.ended).code).toBe(0)
+})
+
+test('the user’s servers are used in every run, with variables of the environment', patience, async () => {
+  const { desk, service } = await office()
+  const added = await desk.libero([
+    'mcp',
+    'add',
+    'mine',
+    '--env',
+    'TOKEN=${MY_TOKEN}',
+    '--',
+    process.execPath,
+    script,
+    'mine',
+    '--yolo',
+  ])
+  expect(added.code, added.err).toBe(0)
+  expect(added.out).toContain(`"${process.execPath}" "${script}" "mine" "--yolo"`)
+  service.play(calling('mcp_mine_ask', 'this'))
+  const run = await desk.libero(['--yolo', 'Ask it.'], { env: { MY_TOKEN: 'token-4711' } })
+  expect(run.code, run.err).toBe(0)
+  expect(said(service)).toContain('mine heard this, and token-4711')
+  const without = await desk.libero(['Ask it.'])
+  expect(without).toMatchObject({ code: 0, out: 'ok\n' })
+  expect(without.err).toContain(
+    'MCP server "mine" is not available: mcpServers.mine.env.TOKEN needs the environment variable MY_TOKEN',
+  )
+  for (const args of [['mcp'], ['mcp', '--json'], ['config'], ['config', 'get', 'mcpServers.mine']])
+    expect((await desk.libero(args, { env: { MY_TOKEN: 'token-4711' } })).out).not.toContain('token-4711')
+})
+
+test('over rpc there are servers too', patience, async () => {
+  const { desk, service } = await office()
+  service.play(calling('mcp_left_ask', 'one'))
+  const stdin = '{"id":"1","type":"prompt","message":"Ask."}\n'
+  const { code, out, err } = await desk.libero(['rpc', ...flag('left'), ...flag('bad', 'crash')], { stdin })
+  expect(code, err).toBe(0)
+  expect(said(service)).toContain('left heard one')
+  expect(err).toMatch(/^libero: MCP server "bad" is not available/m)
+  for (const line of out.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow()
+})
+
+describe('servers of a project', () => {
+  async function project(): Promise<{ desk: Desk; service: MockService; starts: string; trust(): Promise<void> }> {
+    const { desk, service } = await office()
+    const starts = join(desk.home, 'starts')
+    const trust = async (): Promise<void> => {
+      const digest = /digest: (\S+)/.exec((await desk.libero(['trust'])).out)?.[1]
+      expect((await desk.libero(['trust', '--digest', digest!])).code).toBe(0)
+    }
+    return { desk, service, starts, trust }
+  }
+  const file = (servers: object): string => JSON.stringify({ mcpServers: servers })
+
+  test(
+    'TR-02 TR-06 one is pending, and not started, before it is trusted, and again when it changed',
+    patience,
+    async () => {
+      const { desk, service, starts, trust } = await project()
+      const entry = { ...program('theirs'), env: { STARTS: starts } }
+      desk.write('.mcp.json', file({ theirs: entry }))
+      const before = await desk.libero(['Look.'])
+      expect(before.code).toBe(0)
+      expect((await desk.libero(['mcp'])).out).toMatch(
+        /project +pending[\s\S]*not trusted, so it was not opened; see: libero trust/,
+      )
+      expect((await desk.libero(['mcp', 'test', 'all'])).code).toBe(2)
+      expect(startsIn(starts)).toEqual([])
+
+      await trust()
+      expect((await desk.libero(['Look.'])).code).toBe(0)
+      expect(startsIn(starts).map(({ what }) => what)).toEqual(['theirs'])
+      expect(offered(service, 0)).toEqual([])
+      expect(offered(service, 1)).toEqual(['mcp_theirs_ask'])
+
+      desk.write('.mcp.json', file({ theirs: { ...entry, args: [...entry.args, 'more'] } }))
+      const changed = await desk.libero(['Look.'])
+      expect(changed.code).toBe(0)
+      expect(changed.err).toContain('.mcp.json#theirs is left out: it is changed and was not accepted')
+      expect((await desk.libero(['mcp'])).out).toContain('it is changed and nobody has accepted it; see: libero trust')
+      const tested = await desk.libero(['mcp', 'test', 'theirs'])
+      expect(tested).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('it is changed and nobody has accepted it'),
+      })
+      expect(startsIn(starts)).toHaveLength(1)
+    },
+  )
+
+  test('TR-20 a project’s server gets no variable but harmless ones, however it is asked for', patience, async () => {
+    const { desk, service, starts, trust } = await project()
+    const asking = (value: string) => ({ ...program('theirs'), env: { STARTS: starts, TOKEN: value } })
+    desk.write(
+      '.mcp.json',
+      file({
+        plain: asking('${ANTHROPIC_API_KEY}'),
+        hidden: asking('${ANTHROPIC_API_KEY:-$}'),
+        nested: asking('${HOME:-${ANTHROPIC_API_KEY}}'),
+        fine: asking('${HOME}'),
+      }),
+    )
+    await trust()
+    service.play(calling('mcp_hidden_ask', 'this'), calling('mcp_fine_ask', 'that'))
+    const run = await desk.libero(['--yolo', 'Look.'], { env: { ANTHROPIC_API_KEY: 'sk-ant-secret-4711' } })
+    expect(run.code, run.err).toBe(0)
+    expect(run.err).toContain('it asks for ANTHROPIC_API_KEY, which a project may not read')
+    expect(offered(service)).toEqual(expect.arrayContaining(['mcp_fine_ask']))
+    expect(offered(service)).not.toEqual(expect.arrayContaining(['mcp_plain_ask']))
+    expect(said(service)).toContain(desk.env.HOME)
+    expect(JSON.stringify(service.requests)).not.toContain('4711')
+  })
+
+  test('one of a project does not take the place of the user’s, and a wrong one stops nothing', patience, async () => {
+    const { desk, service, trust } = await project()
+    await desk.libero(['mcp', 'add', 'both', '--', process.execPath, script, 'mine'])
+    desk.write('.mcp.json', file({ both: program('theirs'), wrong: { command: 5 }, 'a b': program('x') }))
+    await trust()
+    service.play(calling('mcp_both_ask', 'who'))
+    const { code, err } = await desk.libero(['--yolo', 'Ask.'])
+    expect(code, err).toBe(0)
+    expect(said(service)).toContain('mine heard who')
+    expect(err).toContain('the MCP server "both" is left out: you have one of that name yourself')
+    expect(err).toContain('the MCP server "wrong" is left out: mcpServers.wrong.command must be the name or path')
+    expect(err).toContain('the MCP server "a b" is left out')
+  })
+
+  test('TR-19 its servers stop when trust is revoked in the middle of a run', patience, async () => {
+    const { desk, service, starts, trust } = await project()
+    desk.write('.mcp.json', file({ theirs: { ...program('theirs'), env: { STARTS: starts } } }))
+    await trust()
+    const revoked = gate()
+    service.play([{ call: 'list_files', args: { path: '.' } }, { wait: revoked.opened }])
+    const run = desk.start(['--yolo', 'Look.'])
+    run.child.stdin.end()
+    await vi.waitFor(() => expect(service.requests).toHaveLength(1), 30_000)
+    const [server] = startsIn(starts)
+    expect(isAlive(server!.pid)).toBe(true)
+    await desk.libero(['trust', '--revoke'])
+    await run.until('The project is not trusted any more: its MCP servers are stopped (theirs)')
+    await vi.waitFor(() => expect(isAlive(server!.pid)).toBe(false), 10_000)
+    revoked.open()
+    expect((await run.ended).code).toBe(0)
+    expect(offered(service, 0)).toEqual(['mcp_theirs_ask'])
+    expect(offered(service, 1)).toEqual([])
+  })
+})
+
+test('mcp test tells what a server offers, or why it failed, and leaves nothing running', patience, async () => {
+  const { desk } = await office()
+  const starts = join(desk.home, 'starts')
+  const everything = fileURLToPath(
+    new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
+  )
+  const servers = {
+    everything: { command: process.execPath, args: [everything] },
+    left: { ...program('left'), env: { STARTS: starts } },
+    bad: program('bad', 'crash'),
+    mute: { ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 1500 },
+    off: { ...program('off'), env: { STARTS: starts }, disabled: true },
+  }
+  writeFileSync(join(desk.home, 'config.json'), JSON.stringify({ mcpServers: servers }))
+  const good = await desk.libero(['mcp', 'test', 'everything', 'left'])
+  expect(good.code, good.err).toBe(0)
+  expect(good.out).toMatch(/^everything: works, \d+ tools, protocol 20\d\d-\d\d-\d\d, \d+ ms$/m)
+  expect(good.out).toMatch(/^ {4}mcp_everything_echo {2}Echoes back the input string$/m)
+  const all = await desk.libero(['mcp', 'test', 'all', '--json'])
+  expect(all.code).toBe(1)
+  const results = JSON.parse(all.out).servers as { name: string; isOk: boolean; problem?: string }[]
+  expect(results.map(({ name, isOk }) => [name, isOk])).toEqual([
+    ['everything', true],
+    ['left', true],
+    ['bad', false],
+    ['mute', false],
+  ])
+  expect(results[2]?.problem).toContain('no licence found')
+  for (const { pid } of startsIn(starts)) expect(isAlive(pid)).toBe(false)
+  expect(await desk.libero(['mcp', 'test', 'lefft'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('did you mean "left"'),
+  })
+  expect(await desk.libero(['mcp', 'test', 'off'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is turned off'),
+  })
+})
+
+test('a login in the browser is stored, used, shown and forgotten', patience, async () => {
+  const { desk } = await office()
+  const world = await oauthWorld()
+  expect((await desk.libero(['mcp', 'add', 'tracker', world.server.url])).code).toBe(0)
+  const before = await desk.libero(['Look.'])
+  expect(before.code, before.err).toBe(0)
+  expect(before.err).toMatch(/^! MCP server "tracker" needs a login: libero mcp login tracker$/m)
+  const login = desk.start(['mcp', 'login', 'tracker', '--no-browser'])
+  login.child.stdin.end()
+  await login.until(/open http\S+\n/)
+  await browse(/open (http\S+)/.exec(login.said.err)![1]!)
+  expect(await login.ended).toMatchObject({ code: 0, err: expect.stringContaining('You are logged in to "tracker"') })
+  expect((await desk.libero(['mcp'])).out).toContain(`logged in at ${world.issuer.url}`)
+  expect((await desk.libero(['mcp', 'test', 'tracker'])).out).toContain('tracker: works')
+  expect(await desk.libero(['mcp', 'logout', 'tracker'])).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('is forgotten'),
+  })
+  const after = await desk.libero(['mcp', 'test', 'tracker'])
+  expect(after).toMatchObject({ code: 1, out: expect.stringContaining('log in with: libero mcp login tracker') })
+})
