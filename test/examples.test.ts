@@ -81,6 +81,27 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'exit code 0',
     'Remember the milk.',
   ],
+  '12-mcp.ts': [
+    'mcp_demo_get-sum: allow, allowed by "mcp:demo.*" (launch)',
+    '  The sum of 2 and 40 is 42.',
+    'mcp_demo_get-sum: the arguments do not fit',
+    '  … 2/2',
+    /^ {2}Long running operation completed\./,
+    'mcp_demo_get-env: deny, denied by "mcp:demo.get-env" (launch)',
+    'The sum is 42.',
+    /^demo: ready, \d+ tools$/,
+    /^ {2}prompts: simple-prompt, /,
+    /^gone: \w+, 0 tools$/,
+  ],
+  '13-skills.ts': [
+    'found: stocktaking',
+    'stocktaking is active, by the model',
+    'What there is: apple',
+    'To count, run scripts/count.sh with the name of the fruit.',
+    '- scripts/count.sh',
+    '← 2',
+    /^← Blocked: the active skill "stocktaking" allows only Read, .*write_file/,
+  ],
 }
 
 describe('examples', () => {

@@ -19,6 +19,8 @@ export interface CallOptions {
     client(): Promise<Client>
     drop(client: Client): void
     worked(): void
+    /** Why it is not connected. */
+    readonly problem: string | undefined
     needsLogin(error: Error, client: Client): Promise<void>
   }
   /** Where questions of the server find the call they are about. */
@@ -77,7 +79,7 @@ export async function callTool(
       const wasNotDone = hasSession && isSessionGone(error)
       if (wasNotDone || !isWhole(client)) link.drop(client)
       if (attempt === 1 && (wasNotDone || repeatable.includes(tool))) continue
-      const why = toErrorText(error, secrets)
+      const why = (!isWhole(client) && link.problem) || toErrorText(error, secrets)
       return say(
         `The call of ${tool} was lost on the way (${why}). Whether it took effect is not known, so it was not sent again: look before you repeat it`,
       )

@@ -5,6 +5,7 @@ import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import { createSdkValidator } from './definitions/sdk-validator.ts'
 import { createHttpTransport, createSseTransport, isWrongTransport } from './http/http-transport.ts'
 import { loadSdk } from './load-sdk.ts'
+import { noticeLostAnswers } from './lost-answers.ts'
 import type { RememberedServer } from './memory.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { createStdioTransport, type StdioTransport } from './stdio/stdio-transport.ts'
@@ -72,6 +73,7 @@ async function attempt(
   const sdk = await loadSdk()
   const stdio = kind === 'stdio' ? createStdioTransport(config) : undefined
   const transport = stdio ?? (await httpTransport(config, kind, options))
+  if (kind === 'http') noticeLostAnswers(transport)
   const { bootstrapTimeout = defaultBootstrapTimeout } = config
   const client = new sdk.Client(
     { name: 'libero', version },
@@ -98,7 +100,7 @@ async function attempt(
     if (prior?.kind === 'modern') await listenFor(client, { signal, timeout: bootstrapTimeout })
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()])
-    throw stdio?.ending === undefined ? error : new ServerEndedError(withEnding(error, stdio), { cause: error })
+    throw withEnding(error, stdio)
   } finally {
     signal.removeEventListener('abort', stop)
   }
@@ -136,9 +138,11 @@ function eraOf(client: Client, at: number): Era {
 }
 
 /** Why a program did not become a server says its end better than the silence that followed. */
-function withEnding(error: unknown, { ending, stderr }: StdioTransport): string {
-  const last = stderr.trim().split('\n').at(-1) ?? ''
-  return `${messageOf(error)}; ${ending}${last === '' ? '' : `, and wrote last: ${last.slice(0, 300)}`}`
+export function withEnding(error: unknown, stdio: StdioTransport | undefined): unknown {
+  if (stdio?.ending === undefined) return error
+  const last = stdio.stderr.trim().split('\n').at(-1) ?? ''
+  const words = last === '' ? '' : `, and wrote last: ${last.slice(0, 300)}`
+  return new ServerEndedError(`${messageOf(error)}; ${stdio.ending}${words}`, { cause: error })
 }
 
 /** Ends a connection. Nothing of it is left when it resolves; it never fails. */

@@ -19,6 +19,7 @@ export async function answerForm(
   if (fields.length === 0) return agreed(await ask(interact, 'Confirm', { prompt: head }, signal), content)
   for (const [name, schema] of fields) {
     const field = fieldOf(name, schema as Schema)
+    if (field.options.length > mostChoices) return { action: 'decline' }
     const isRequired = requestedSchema.required?.includes(name) === true
     for (let tries = 0; ; tries++) {
       if (tries === mostTries) return { action: 'decline' }
@@ -49,6 +50,7 @@ export async function answerUrl(
 
 const mostFields = 20
 const mostTries = 3
+const mostChoices = 200
 
 interface Schema {
   readonly type?: unknown
@@ -63,8 +65,9 @@ interface Schema {
 
 interface Field {
   readonly label: string
-  readonly choices?: readonly Choice[]
-  readonly isBoolean: boolean
+  /** What there is to choose from. */
+  readonly options: readonly Choice[]
+  readonly kind: 'text' | 'choice' | 'choices' | 'boolean'
   /** `undefined` for what is no answer. */
   read(value: unknown): Value | undefined
 }
@@ -85,20 +88,21 @@ function fieldOf(name: string, schema: Schema): Field {
     .filter((word) => typeof word === 'string' && word !== '')
     .map((word) => shown(word as string))
     .join(', ')
-  const choices = choicesOf(schema)
+  const options = choicesOf(schema)
   const orDefault = (value: unknown, read: (value: unknown) => Value | undefined): Value | undefined =>
     isEmpty(value) && isValue(preset) ? preset : read(value)
+  const about = { label, options }
   if (type === 'array')
-    return { label, isBoolean: false, read: (value) => orDefault(value, (one) => manyOf(one, choices)) }
-  if (choices.length > 0)
-    return { label, choices, isBoolean: false, read: (value) => orDefault(value, (one) => oneOf(one, choices)) }
+    return { ...about, kind: 'choices', read: (value) => orDefault(value, (one) => manyOf(one, options)) }
+  if (options.length > 0)
+    return { ...about, kind: 'choice', read: (value) => orDefault(value, (one) => oneOf(one, options)) }
   if (type === 'boolean')
-    return { label, isBoolean: true, read: (value) => (typeof value === 'boolean' ? value : undefined) }
+    return { ...about, kind: 'boolean', read: (value) => (typeof value === 'boolean' ? value : undefined) }
   if (type === 'number' || type === 'integer')
-    return { label, isBoolean: false, read: (value) => orDefault(value, (one) => numberOf(one, type)) }
+    return { ...about, kind: 'text', read: (value) => orDefault(value, (one) => numberOf(one, type)) }
   return {
-    label,
-    isBoolean: false,
+    ...about,
+    kind: 'text',
     read: (value) => orDefault(value, (one) => (isEmpty(one) ? undefined : String(one))),
   }
 }
@@ -124,10 +128,12 @@ async function askField(
   signal: AbortSignal,
 ): Promise<InteractionResponse> {
   const prompt = `${head}\n${field.label}`
-  if (field.isBoolean) return ask(interact, 'Select', { prompt, options: ['yes', 'no'] }, signal).then(asBoolean)
-  if (field.choices)
-    return ask(interact, 'Select', { prompt, options: field.choices.map(({ label }) => shown(label)) }, signal)
-  return ask(interact, 'Ask', { prompt }, signal)
+  const options = field.options.map(({ label }) => shown(label))
+  if (field.kind === 'boolean')
+    return ask(interact, 'Select', { prompt, options: ['yes', 'no'] }, signal).then(asBoolean)
+  if (field.kind === 'choice') return ask(interact, 'Select', { prompt, options }, signal)
+  if (field.kind === 'text' || options.length === 0) return ask(interact, 'Ask', { prompt }, signal)
+  return ask(interact, 'Ask', { prompt: `${prompt}\nAny of: ${options.join(', ')} (with commas between them)` }, signal)
 }
 
 async function ask(

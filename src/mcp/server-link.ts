@@ -9,7 +9,7 @@ import { createKnownTools } from './known-tools.ts'
 import type { McpMemory, RememberedServer } from './memory.ts'
 import { isLoginRequired } from './oauth/login-required.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
-import { letGoOf, type OpenedClient, openClient, ServerEndedError } from './open-client.ts'
+import { letGoOf, type OpenedClient, openClient, ServerEndedError, withEnding } from './open-client.ts'
 import { toErrorText } from './results/to-error-text.ts'
 import { secretsOf } from './secrets-of.ts'
 import { serverKey } from './server-key.ts'
@@ -127,7 +127,13 @@ export class ServerLink {
   }
 
   #leave(work: Promise<unknown>): void {
-    this.#leaving = Promise.allSettled([this.#leaving, atMost(mostLeavingMs, work.catch(() => {}))])
+    this.#leaving = Promise.allSettled([
+      this.#leaving,
+      atMost(
+        mostLeavingMs,
+        work.catch(() => {}),
+      ),
+    ])
   }
 
   get #about(): { name: string; transport: string } {
@@ -171,10 +177,9 @@ export class ServerLink {
     try {
       return await this.#greet(era, signal)
     } catch (error) {
-      const hasEnded = error instanceof ServerEndedError || this.opened === undefined
       if (!era || signal.aborted || isLoginRequired(error) || isPermanent(error)) throw error
       await this.#remember(undefined)
-      if (hasEnded && this.config.transport === 'stdio') throw error // the next attempt finds out anew
+      if (error instanceof ServerEndedError) throw error // the next attempt finds out anew
       this.#letGo()
       await waitUnless(signal, this.#leaving)
       return this.#greet(undefined, signal)
@@ -184,9 +189,12 @@ export class ServerLink {
   async #greet(era: RememberedServer['era'], signal: AbortSignal): Promise<Client> {
     this.opened = await this.#connect(era, signal)
     this.#watch(this.opened)
-    const { client } = this.opened
-    const found = this.opened.era
-    await waitUnless(signal, this.tools.read(client, signal))
+    const { client, era: found, stdio } = this.opened
+    try {
+      await waitUnless(signal, this.tools.read(client, signal))
+    } catch (error) {
+      throw withEnding(error, stdio)
+    }
     await this.#remember(found)
     return client
   }
@@ -212,7 +220,8 @@ export class ServerLink {
       now: () => clock.now(),
       client: {
         capabilities: this.#answers.capabilities,
-        listChanged: { tools: { autoRefresh: false, onChanged: () => this.#refreshSoon() } },
+        // The library would wait until a server has paused, which one that never does could make it do for ever.
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#refreshSoon() } },
       },
       prepare: (client) => this.#answers.attach(client),
     })

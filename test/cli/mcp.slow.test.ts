@@ -1,10 +1,17 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to variables are what some of this is about
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { builtCli } from '../built-cli.ts'
 import { browse, oauthWorld } from '../mcp/fixtures/oauth-world.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
+import { type PseudoTerminal, startInTerminal } from './pseudo-terminal.ts'
+
+const main = await builtCli()
+const source = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 const script = fileURLToPath(new URL('./mcp-server.mjs', import.meta.url))
 const patience = { timeout: 90_000 }
@@ -298,4 +305,78 @@ test('a login in the browser is stored, used, shown and forgotten', patience, as
   })
   const after = await desk.libero(['mcp', 'test', 'tracker'])
   expect(after).toMatchObject({ code: 1, out: expect.stringContaining('log in with: libero mcp login tracker') })
+})
+
+test('a run without servers loads nothing of MCP but what a configuration is', patience, async () => {
+  const desk = openDesk()
+  const hook = `import { registerHooks } from 'node:module'
+registerHooks({ load(url, ctx, next) { if (url.includes('/src/')) process.stderr.write('loaded ' + url.split('/src/')[1] + '\\n'); return next(url, ctx) } })`
+  writeFileSync(join(desk.home, 'hook.mjs'), hook)
+  const from = (args: string[]): string => {
+    const start = ['--conditions=libero-source', '--import', join(desk.home, 'hook.mjs'), source, ...args]
+    const { status, stderr } = spawnSync(process.execPath, start, {
+      cwd: desk.cwd,
+      env: desk.env,
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
+    expect(status, stderr).toBe(0)
+    return stderr
+  }
+  const loaded = (args: string[]): string[] =>
+    [...from(args).matchAll(/^loaded ((?:cli\/)?mcp\/.*)$/gm)].map(([, file = '']) => file).sort()
+  const run = ['--provider', 'offline', '--no-session', 'list the files']
+  const few = ['cli/mcp/servers-here.ts', 'cli/mcp/servers-view.ts', 'mcp/config.ts', 'mcp/late.ts']
+  expect(loaded(run).filter((file) => !few.includes(file))).toEqual([])
+  expect(loaded([...flag('left'), ...run]).length).toBeGreaterThan(20) // the hook does hear
+})
+
+describe('at a terminal', () => {
+  const sit = (desk: Desk, args: readonly string[]): PseudoTerminal =>
+    startInTerminal([process.execPath, main, ...args], { cwd: desk.cwd, env: desk.env, columns: 100, rows: 40 })
+
+  test(
+    'a server that is waited for is named in a line that does not stay, and Ctrl-C ends the wait',
+    patience,
+    async () => {
+      const { desk, service } = await office()
+      const starts = join(desk.home, 'starts')
+      const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts } }
+      const terminal = sit(desk, ['--mcp', JSON.stringify({ ...mute, bootstrapTimeout: 3000 }), 'Go.'])
+      await terminal.until('waiting for MCP server "mute"…')
+      await terminal.until(/! MCP server "mute" is not available/)
+      expect(await terminal.ended).toBe(0)
+      expect(terminal.text()).not.toContain('waiting for')
+      const stopped = sit(desk, ['--mcp', JSON.stringify({ ...mute, bootstrapTimeout: 60_000 }), 'Go.'])
+      await stopped.until('waiting for MCP server "mute"…')
+      stopped.type('\x03')
+      expect(await stopped.ended).toBe(130)
+      expect(service.requests).toHaveLength(1)
+      for (const { pid } of startsIn(starts)) expect(isAlive(pid)).toBe(false)
+    },
+  )
+
+  test('MC-16 TR-14 the question about a project’s server shows its whole command, escaped', patience, async () => {
+    const { desk, service } = await office()
+    const starts = join(desk.home, 'starts')
+    const words = Array.from({ length: 700 }, (_, i) => `word-${i}`).join(' ')
+    const args = [script, 'theirs', 'two\nlines', '\u202eback', '"; rm -rf /', words, 'the-very-end']
+    desk.write(
+      '.mcp.json',
+      JSON.stringify({ mcpServers: { theirs: { command: process.execPath, args, env: { STARTS: starts } } } }),
+    )
+    const terminal = sit(desk, ['Go.'])
+    await terminal.until(/▸ d {2}decline.*Esc: not now/s)
+    terminal.type('t')
+    const asked = await terminal.until(/wants to start or call these MCP servers[\s\S]*Esc/)
+    const oneLine = asked.replaceAll(/\s*\n[│┆] ?/g, ' ')
+    expect(oneLine).toContain(String.raw`"theirs" "two\nlines" "\u202eback" "\"; rm -rf /" "word-0 word-1 `)
+    expect(oneLine).toContain(`"${words}" "the-very-end"`)
+    expect(oneLine).toContain('environment: "STARTS"')
+    expect(startsIn(starts)).toEqual([])
+    terminal.type('t')
+    expect(await terminal.ended).toBe(0)
+    expect(startsIn(starts)).not.toEqual([])
+    expect(offered(service)).toEqual(['mcp_theirs_ask'])
+  })
 })

@@ -34,7 +34,9 @@ test('FM-02 A201 a server that hangs fails in time, and the others connect', asy
   const [hanging, good] = [await faultServer(['hang'], { bootstrapTimeout: 300 }), await faultServer([], { name: 'g' })]
   const { results, heard, agent } = agentWith([hanging.config, good.config])
   expect(await within(results(['mcp_g_echo', 'a']))).toEqual(['echo a'])
-  expect(heard.find((line) => line.startsWith('mcp:error'))).toContain('The MCP server \\"f\\" was not ready within 0.3 s')
+  expect(heard.find((line) => line.startsWith('mcp:error'))).toContain(
+    'The MCP server \\"f\\" was not ready within 0.3 s',
+  )
   const [f, g] = await agent.mcpServers()
   expect(['waiting', 'connecting']).toContain(f?.state)
   expect(f?.problem).toContain('raise its bootstrapTimeout')
@@ -55,13 +57,16 @@ test.each([
   ['the version it wants', ['wrong-version'], ['probe', 'probe'], '2026-07-28'],
   ['its own end', ['exit-on-probe'], ['probe', 'initialize'], '2025-11-25'],
   ['the new protocol', ['modern'], ['probe'], '2026-07-28'],
-])('FM-03 a server that answers the first question with %s is spoken to as it needs', async (_, modes, greeting, version) => {
-  const server = await faultServer(modes, { bootstrapTimeout: 6000 })
-  const { results, agent } = agentWith([server.config])
-  expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
-  expect((await server.ledger()).filter((line) => line === 'probe' || line === 'initialize')).toEqual(greeting)
-  expect((await agent.mcpServers())[0]?.protocolVersion).toBe(version)
-})
+])(
+  'FM-03 a server that answers the first question with %s is spoken to as it needs',
+  async (_, modes, greeting, version) => {
+    const server = await faultServer(modes, { bootstrapTimeout: 6000 })
+    const { results, agent } = agentWith([server.config])
+    expect(await results(['mcp_f_echo', 'a'])).toEqual(['echo a'])
+    expect((await server.ledger()).filter((line) => line === 'probe' || line === 'initialize')).toEqual(greeting)
+    expect((await agent.mcpServers())[0]?.protocolVersion).toBe(version)
+  },
+)
 
 test('FM-04 words on stdout are skipped', async () => {
   const server = await faultServer(['noise'])
@@ -85,6 +90,7 @@ test('FM-05 MC-01 a line of 20 MB ends the server and says why; the next call wo
   const { results, heard } = agentWith([server.config])
   const [big, next] = await results(['mcp_f_echo', 'too-big'], ['mcp_f_echo', 'a'])
   expect(big).toContain('was lost on the way')
+  expect(big).toContain('it sent a line longer than 16 MB')
   expect(big?.length).toBeLessThan(1000)
   expect(heard.join()).toContain('it sent a line longer than 16 MB')
   expect(next).toBe('echo a')

@@ -50,6 +50,7 @@ export const runFlags = {
     value: 'json',
     says: 'An MCP server for this run, as JSON: {"name": "fs", "command": "my-server"}',
   },
+  skill: { type: 'string', multiple: true, value: 'name', says: 'Begin with this skill; libero skills lists them' },
   schema: {
     type: 'string',
     value: 'file',

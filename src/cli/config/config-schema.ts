@@ -46,6 +46,7 @@ export const configFields: Fields<Config> = {
   maxTurns: { type: 'integer', minimum: 1, description: 'Turns of the model after which a run ends' },
   maxCost: { type: 'number', exclusiveMinimum: 0, description: 'Dollars after which a run ends' },
   withoutTools: texts('Tools to leave out, by name'),
+  claudeSkills: { type: 'boolean', description: 'Whether the skills in .claude/skills are used, too' },
   sessions: text(
     'Where sessions are kept: a file, or a folder of text files; default sessions.db in the user’s folder',
   ),

@@ -25,6 +25,8 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly maxCost?: number
   /** Tools to leave out. */
   readonly withoutTools?: readonly string[]
+  /** Also use the skills in `.claude/skills`. */
+  readonly claudeSkills?: boolean
   /** Where sessions are kept. Default: `sessions.db` in the user's folder. */
   readonly sessions?: string
   /** Services that speak OpenAI’s chat API, by the name that `--provider` takes. */

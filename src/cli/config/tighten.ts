@@ -73,5 +73,6 @@ const refused: Partial<Record<keyof Config, string>> = {
   image: place,
   mcpServers: 'a project names its servers in .mcp.json, where you are asked about each',
   toolDisclosure: 'a project must not choose what the model is shown',
+  claudeSkills: 'a project must not choose your skills',
   sessions: 'a project must not choose where your sessions are kept',
 }

@@ -3,6 +3,7 @@ import { configFiles } from './config-files.ts'
 import { diskSpace } from './disk-space.ts'
 import { docker } from './docker.ts'
 import { homeFolder } from './home-folder.ts'
+import { mcpServers } from './mcp-servers.ts'
 import { chosenModel, credentials, localServers } from './models.ts'
 import { nodeVersion } from './node-version.ts'
 import { optionalPackages } from './optional-packages.ts'
@@ -22,6 +23,7 @@ export const checks: readonly Check[] = [
   credentials,
   localServers,
   chosenModel,
+  mcpServers,
   terminal,
   git,
   ripgrep,

@@ -4,13 +4,14 @@ import { type Authority, createAuthority } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import type { Agent } from '../../core/agent.ts'
 import type { Behavior } from '../../core/behavior.ts'
+import { messageOf } from '../../core/errors.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { Extension } from '../../core/run.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { ToolDef } from '../../core/tool.ts'
-import { createAgent } from '../../create-agent.ts'
+import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Preset } from '../../presets/preset.ts'
@@ -27,6 +28,7 @@ import { notePlace } from '../sessions/note-place.ts'
 import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { placeOf } from '../sessions/place.ts'
+import { skillsOption } from '../skills/skills-option.ts'
 import { readSchema } from './read-schema.ts'
 import { ruleTypos } from './rule-typos.ts'
 import { systemPrompt } from './system-prompt.ts'
@@ -79,11 +81,13 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     behavior: { ...preset.behavior, ...behavior },
     execution,
     authority,
+    ...skillsOption(workspace, io, values.skill),
     extensions: [...layers, notePlace(cwd)],
     ...servers?.options,
     ...(kept && { session: kept.session }),
   })
   servers?.follow(agent)
+  for (const name of values.skill ?? []) await begin(agent, name)
   return {
     agent,
     authority,
@@ -132,6 +136,12 @@ async function modelFor(
     const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not to be had now: ${error.message}`
     return { chosen: await chooseModel({}, config, io), notice }
   }
+}
+
+async function begin(agent: LiberoAgent, skill: string): Promise<void> {
+  await agent.activateSkill(skill).catch((error: unknown) => {
+    throw new UsageError(`--skill ${skill}: ${messageOf(error)}`, { cause: error })
+  })
 }
 
 /** How a service of somebody's own is asked to think nobody knows. */

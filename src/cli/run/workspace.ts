@@ -4,6 +4,7 @@ import { enterProject } from '../../authority/trust/enter-project.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
 import { type LoadedConfig, loadConfig } from '../config/config.ts'
+import { readConfig } from '../config/read-config.ts'
 import type { Io } from '../io.ts'
 import { interactWith } from './interact-with.ts'
 
@@ -23,6 +24,7 @@ export async function openWorkspace(
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
     ownInstructions: join(home, 'AGENTS.md'),
+    claudeSkills: (await readConfig(join(home, 'config.json'), { links: 'followed' }))?.claudeSkills === true,
     advice: 'To see what it brings, and to trust it: libero trust',
     ...(person && { interact: await interactWith(person) }),
   })

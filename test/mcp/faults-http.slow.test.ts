@@ -1,0 +1,266 @@
+import { AgentAbortedError } from 'libero'
+import { call } from 'libero/testing'
+import { describe, expect, test } from 'vitest'
+import { faultHttp, type Received } from './fixtures/fault-http.ts'
+import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
+
+const eras = ['legacy', 'modern'] as const
+const isCall = ({ method, params }: Received, text: string): boolean =>
+  method === 'tools/call' && params.arguments?.text === text
+
+test.each(eras)('a good server of the %s protocol works', async (era) => {
+  const server = await faultHttp({ era })
+  const { results, agent } = agentWith([server.config])
+  expect(await results(['mcp_h_echo', 'a'])).toEqual(['echo a'])
+  expect((await agent.mcpServers())[0]?.protocolVersion).toBe(era === 'legacy' ? '2025-11-25' : '2026-07-28')
+})
+
+test('FM-13 a session that has expired is begun again, once, and the call works', async () => {
+  let expired = 0
+  const server = await faultHttp({
+    on: (received) => {
+      if (!isCall(received, 'b') || expired++ > 0) return false
+      return received.response.writeHead(404).end()
+    },
+  })
+  const { results, heardOf } = agentWith([server.config])
+  expect(await results(['mcp_h_echo', 'a'], ['mcp_h_echo', 'b'], ['mcp_h_echo', 'c'])).toEqual([
+    'echo a',
+    'echo b',
+    'echo c',
+  ])
+  expect(server.ledger.filter((line) => line === 'initialize')).toHaveLength(2)
+  expect(heardOf('mcp:connect')).toHaveLength(2)
+})
+
+test('FM-13 a session that expires for ever is an error, after one more try', async () => {
+  const server = await faultHttp({
+    on: (received) => (isCall(received, 'b') ? received.response.writeHead(404).end() : false),
+  })
+  const { results } = agentWith([server.config])
+  const [lost, next] = await within(results(['mcp_h_echo', 'b'], ['mcp_h_echo', 'c']))
+  expect(lost).toContain('was lost on the way')
+  expect(next).toBe('echo c')
+  expect(server.calls().filter((line) => line.includes(' b '))).toHaveLength(2)
+})
+
+test('FM-13 calls side by side that lose a session begin one new session', async () => {
+  let current = ''
+  const server = await faultHttp({
+    on: ({ method, request, response }) => {
+      const session = String(request.headers['mcp-session-id'])
+      if (method !== 'tools/call' || session !== 'session-1') return false
+      current = session
+      return response.writeHead(404).end()
+    },
+  })
+  const { agent, provider } = agentWith([server.config])
+  provider.push(
+    ['a', 'b', 'c'].map((text, n) => call(`c${n}`, 'mcp_h_echo', { text })),
+    'done',
+  )
+  await agent.run({ prompt: 'go' })
+  expect(current).toBe('session-1')
+  expect(JSON.stringify(agent.turns)).not.toContain('lost')
+  expect(server.ledger.filter((line) => line === 'initialize')).toHaveLength(2)
+})
+
+test('FM-14 a 404 where there are no sessions says nothing about what was done: the call is not repeated', async () => {
+  const server = await faultHttp({
+    era: 'modern',
+    on: (received) => (isCall(received, 'b') ? received.response.writeHead(404).end() : false),
+  })
+  const { results } = agentWith([server.config])
+  expect((await results(['mcp_h_echo', 'b']))[0]).toContain('was not sent again')
+  expect(server.calls()).toHaveLength(1)
+})
+
+describe.each(eras)('FM-14 a stream that drops in mid-call (%s)', (era) => {
+  const drop = (received: Received): unknown => {
+    if (!isCall(received, 'b')) return false
+    const stream = received.stream()
+    stream.write(': still there\n\n')
+    return setTimeout(() => stream.destroy(), 50)
+  }
+
+  test('leaves open what happened, and the call is not repeated', async () => {
+    const server = await faultHttp({ era, on: drop, config: { callTimeout: 8000 } })
+    const { results } = agentWith([server.config])
+    const [lost, next] = await within(results(['mcp_h_echo', 'b'], ['mcp_h_echo', 'c']))
+    expect(lost).toContain('was lost on the way')
+    expect(lost).toContain('it was not sent again')
+    expect(next).toBe('echo c')
+    expect(server.calls().filter((line) => line.includes(' b '))).toHaveLength(1)
+  })
+
+  test('is repeated with another id where the user said that this does no harm', async () => {
+    let drops = 0
+    const server = await faultHttp({
+      era,
+      on: (received) =>
+        drops++ < 100 && isCall(received, 'b') && server.calls().length === 1 ? drop(received) : false,
+      config: { callTimeout: 8000, repeatable: ['echo'] },
+    })
+    const { results } = agentWith([server.config])
+    expect(await within(results(['mcp_h_echo', 'b']))).toEqual(['echo b'])
+    expect(server.calls()).toHaveLength(2)
+    expect(new Set(server.calls()).size).toBe(2)
+  })
+
+  test('that ends in good order without an answer is the same', async () => {
+    const server = await faultHttp({
+      era,
+      on: (received) => (isCall(received, 'b') ? received.stream().end() : false),
+      config: { callTimeout: 8000 },
+    })
+    const { results } = agentWith([server.config])
+    const [lost, next] = await within(results(['mcp_h_echo', 'b'], ['mcp_h_echo', 'c']))
+    expect(lost).toContain('was lost on the way')
+    expect(next).toBe('echo c')
+    expect(server.calls()).toHaveLength(2)
+  })
+})
+
+test.each(eras)('FM-18 who aborts the run closes the stream of the call (%s)', async (era) => {
+  let isClosed = false
+  const server = await faultHttp({
+    era,
+    on: (received) => {
+      if (!isCall(received, 'b')) return false
+      received.response.once('close', () => {
+        isClosed = true
+      })
+      return received.stream()
+    },
+  })
+  const { agent, provider, results } = agentWith([server.config])
+  provider.push([call('c', 'mcp_h_echo', { text: 'b' })])
+  const stopped = expect(agent.run({ prompt: 'go' })).rejects.toThrow(AgentAbortedError)
+  await eventually(() => expect(server.calls()).toHaveLength(1))
+  agent.abort()
+  await within(stopped)
+  if (era === 'modern') await eventually(() => expect(isClosed).toBe(true))
+  else await eventually(() => expect(server.ledger).toContain('notifications/cancelled'))
+  expect(await results(['mcp_h_echo', 'c'])).toContain('echo c')
+})
+
+test('MC-18 a redirect to another origin is not followed', async () => {
+  const other = await faultHttp()
+  for (const status of [301, 302, 307, 308]) {
+    const server = await faultHttp({
+      on: ({ method, response }) =>
+        method === 'tools/call' ? response.writeHead(status, { location: other.config.url }).end() : false,
+    })
+    const { results } = agentWith([server.config])
+    const [refused] = await within(results(['mcp_h_echo', 'a']))
+    expect(refused).toMatch(/redirect/)
+    expect(server.calls()).toHaveLength(1)
+  }
+  expect(other.ledger).toEqual([])
+})
+
+/** What a call is answered with, and what the model reads. */
+const faults: readonly [name: string, answer: (received: Received) => unknown, text: RegExp][] = [
+  ['401', ({ response }) => response.writeHead(401).end(), /needs a login.*The user has to do that/],
+  ['403', ({ response }) => response.writeHead(403).end('keep out'), /lost on the way.*keep out/],
+  ['500', ({ response }) => response.writeHead(500).end('on fire'), /lost on the way.*500|on fire/],
+  [
+    'no JSON',
+    ({ response }) => response.setHeader('content-type', 'application/json').end('{"jsonrpc'),
+    /lost on the way/,
+  ],
+  ['a page', ({ response }) => response.setHeader('content-type', 'text/html').end('<h1>hi</h1>'), /lost on the way/],
+  [
+    'another id',
+    ({ response }) => json(response, { jsonrpc: '2.0', id: 999_999, result: { content: [] } }),
+    /timed out|lost/,
+  ],
+  ['nothing', () => undefined, /timed out: no answer and no progress for 1.5 s/],
+  ['a body of 17 MB', ({ response }) => bomb(response, 'application/json'), /lost on the way.*(more than|too)/],
+  ['an event of 17 MB', ({ response }) => bomb(response, 'text/event-stream'), /lost on the way/],
+  ['a drip', (received) => drip(received), /timed out: no answer and no progress for 1.5 s/],
+]
+
+describe.each(eras)('a server of the %s protocol', (era) => {
+  test.each(faults)(
+    'that answers a call with %s gives a result that can be read, and the others work',
+    async (_, answer, text) => {
+      const bad = await faultHttp({
+        era,
+        on: (received) => {
+          if (!isCall(received, 'b')) return false
+          answer(received)
+          return true
+        },
+        config: { callTimeout: 1500 },
+      })
+      const good = await faultServer([])
+      const { results } = agentWith([bad.config, good.config])
+      const [broken, other, next] = await within(results(['mcp_h_echo', 'b'], ['mcp_f_echo', 'a'], ['mcp_h_echo', 'c']))
+      expect(broken).toMatch(text)
+      expect(broken!.length).toBeLessThan(3000)
+      expect([other, next]).toEqual(['echo a', 'echo c'])
+      expect(bad.calls().filter((line) => line.includes(' b '))).toHaveLength(1)
+    },
+  )
+
+  test.each(faults)('that answers its greeting with %s does not stop the run', async (_, answer) => {
+    const bad = await faultHttp({
+      era,
+      on: (received) => {
+        answer(received)
+        return true
+      },
+      config: { bootstrapTimeout: 1500 },
+    })
+    const good = await faultServer([])
+    const { results, heardOf, agent } = agentWith([bad.config, good.config])
+    expect(await within(results(['mcp_f_echo', 'a']))).toEqual(['echo a'])
+    expect(heardOf('mcp:error').join()).toContain('"name":"h"')
+    expect((await agent.mcpServers())[0]?.problem).toBeTruthy()
+    await within(agent.destroy())
+  })
+})
+
+test('FM-17 a 401 in mid-run is told, and does not end the run', async () => {
+  const server = await faultHttp({
+    on: (received) => (isCall(received, 'b') ? received.response.writeHead(401).end() : false),
+  })
+  const { results, heardOf, agent } = agentWith([server.config])
+  const answers = await results(['mcp_h_echo', 'a'], ['mcp_h_echo', 'b'])
+  expect(answers[1]).toContain('needs a login')
+  expect(heardOf('mcp:auth:required')).toEqual(['mcp:auth:required {"name":"h"}'])
+  expect((await agent.mcpServers())[0]?.state).toBe('needs-login')
+})
+
+test('MC-19 a server that repeats our headers in its errors does not get them to anybody', async () => {
+  const server = await faultHttp({
+    on: ({ method, request, response }) => {
+      if (method !== 'tools/call') return false
+      return response.writeHead(500).end(`bad ${request.headers.authorization} and ${request.headers['x-key']}`)
+    },
+    config: { headers: { Authorization: 'Token canary-one', 'x-key': 'canary-two' } },
+  })
+  const { results, heard, provider } = agentWith([server.config])
+  await results(['mcp_h_echo', 'a'])
+  expect(JSON.stringify([heard, provider.requests])).not.toContain('canary')
+})
+
+function json(response: Received['response'], body: object): void {
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+}
+
+function bomb(response: Received['response'], type: string): void {
+  response.writeHead(200, { 'content-type': type })
+  if (type === 'text/event-stream') response.write('data: ')
+  const chunk = Buffer.alloc(1024 * 1024, 120)
+  response.on('error', () => {})
+  for (let n = 0; n < 17; n++) response.write(chunk)
+  response.end()
+}
+
+function drip(received: Received): void {
+  const stream = received.stream()
+  const timer = setInterval(() => stream.write(':'), 50)
+  stream.once('close', () => clearInterval(timer))
+}

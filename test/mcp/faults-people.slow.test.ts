@@ -1,0 +1,121 @@
+import { pathToFileURL } from 'node:url'
+import { createProcessContext } from 'libero'
+import { call } from 'libero/testing'
+import { expect, test } from 'vitest'
+import { temporary } from '../temporary.ts'
+import { agentWith, eventually, faultServer, within } from './fixtures/fault-kit.ts'
+
+const ask = (properties: object, message = 'Who are you?'): string =>
+  `ask ${JSON.stringify({ message, requestedSchema: { type: 'object', properties, required: Object.keys(properties) } })}`
+
+interface Asked {
+  readonly kind: string
+  readonly payload: { readonly prompt?: string; readonly options?: readonly string[] }
+}
+
+/** An agent whose person answers so, and what they were asked. */
+function asking(answer: (asked: Asked) => unknown) {
+  const prompts: Asked[] = []
+  const person = (prompt: Asked): unknown => {
+    prompts.push(prompt)
+    return answer(prompt)
+  }
+  return { prompts, authority: { mode: 'yolo', interactors: [person as never] } as const }
+}
+
+const form = {
+  name: { type: 'string', title: 'Name' },
+  age: { type: 'integer', default: 7 },
+  color: { type: 'string', enum: ['red', 'green'] },
+  sure: { type: 'boolean' },
+  tags: { type: 'array', items: { type: 'string', enum: ['a', 'b', 'c'] } },
+}
+
+test.each(['legacy', 'modern'])(
+  'a server asks a person, field by field, and gets what they answer (%s)',
+  async (era) => {
+    const server = await faultServer([era])
+    const { prompts, authority } = asking(({ payload: { prompt = '' } }) => {
+      if (prompt.includes('Name')) return 'Ada'
+      if (prompt.includes('age')) return ''
+      if (prompt.includes('color')) return 'green'
+      return prompt.includes('sure') ? 'yes' : 'a, c'
+    })
+    const { results } = agentWith([server.config], { authority })
+    const [answer] = await results(['mcp_f_echo', ask(form)])
+    expect(JSON.parse(answer!)).toMatchObject({
+      action: 'accept',
+      content: { name: 'Ada', age: 7, color: 'green', sure: true, tags: ['a', 'c'] },
+    })
+    expect(prompts.map(({ kind }) => kind)).toEqual(['Ask', 'Ask', 'Select', 'Select', 'Ask'])
+    expect(prompts[0]?.payload.prompt).toContain('The MCP server "f" asks: Who are you?')
+  },
+)
+
+test('who declines or calls it off tells the server just that', async () => {
+  const server = await faultServer([])
+  const { authority } = asking(() => ({ status: 'rejected', reason: 'no' }))
+  const { results } = agentWith([server.config], { authority })
+  expect(JSON.parse((await results(['mcp_f_echo', ask(form)]))[0]!)).toEqual({ action: 'decline' })
+})
+
+test('where there is nobody to ask the server is told that it cannot', async () => {
+  const server = await faultServer([])
+  const { results } = agentWith([server.config])
+  const [answer, next] = await within(results(['mcp_f_echo', ask(form)], ['mcp_f_echo', 'a']))
+  expect(answer).toMatch(/cancel|-32601/)
+  expect(next).toBe('echo a')
+})
+
+test('where nobody is there to answer it is called off', async () => {
+  const server = await faultServer([])
+  const { results } = agentWith([server.config], { authority: { mode: 'yolo', interactors: [] } })
+  const [answer, next] = await within(results(['mcp_f_echo', ask(form)], ['mcp_f_echo', 'a']))
+  expect(answer).toMatch(/cancel|decline/)
+  expect(next).toBe('echo a')
+})
+
+test.each(['legacy', 'modern'])('a person may take longer than a call may be silent (%s)', async (era) => {
+  const server = await faultServer([era], { callTimeout: 200, longestCall: 400 })
+  const { authority } = asking(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 900))
+    return 'Ada'
+  })
+  const { results } = agentWith([server.config], { authority })
+  const [answer, silent] = await within(
+    results(['mcp_f_echo', ask({ name: { type: 'string' } })], ['mcp_f_echo', 'silent']),
+  )
+  expect(answer).toContain('Ada')
+  expect(silent).toContain('timed out')
+})
+
+test('who aborts the run while a person thinks ends both', async () => {
+  const server = await faultServer([])
+  const { prompts, authority } = asking(() => new Promise(() => {}))
+  const { agent, provider } = agentWith([server.config], { authority })
+  provider.push([call('c', 'mcp_f_echo', { text: ask({ name: { type: 'string' } }) })])
+  const running = agent.run({ prompt: 'go' }).catch(() => 'ended')
+  await eventually(() => expect(prompts).toHaveLength(1))
+  agent.abort()
+  expect(await within(running)).toBe('ended')
+  await eventually(async () => expect((await server.ledger()).join()).toMatch(/cancelled|answer/))
+})
+
+test('a page that a server wants opened is shown with its host', async () => {
+  const server = await faultServer([])
+  const { prompts, authority } = asking(() => true)
+  const { results } = agentWith([server.config], { authority })
+  const params = { mode: 'url', message: 'Sign in', url: 'https://pay.example/x', elicitationId: 'e1' }
+  const [answer] = await results(['mcp_f_echo', `ask ${JSON.stringify(params)}`])
+  expect(JSON.parse(answer!)).toEqual({ action: 'accept' })
+  expect(prompts[0]).toMatchObject({ kind: 'Confirm' })
+  expect(prompts[0]?.payload.prompt).toContain('open a page at pay.example')
+})
+
+test('a server is told where tools run', async () => {
+  const server = await faultServer([])
+  const cwd = await temporary('mcp-roots-')
+  const { results } = agentWith([server.config], { execution: createProcessContext({ cwd }) })
+  const [answer] = await results(['mcp_f_echo', 'roots'])
+  expect(JSON.parse(answer!)).toEqual({ roots: [{ uri: pathToFileURL(cwd).href, name: 'workspace' }] })
+})
