@@ -36,6 +36,8 @@ export interface McpServer {
   readonly toolNames: readonly string[]
   /** What it asked us to leave out, and why; for people. */
   readonly notes: readonly string[]
+  /** Tries again at once, as after a login, also where it was given up. Throws what is still wrong. */
+  connect(): Promise<void>
   listPrompts(): Promise<readonly McpPrompt[]>
   getPrompt(name: string, args?: Readonly<Record<string, string>>): Promise<McpPromptMessages>
   listResources(): Promise<readonly McpResource[]>

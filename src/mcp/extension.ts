@@ -18,6 +18,7 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
   let connecting: Promise<McpConnections> | undefined
   let connections: McpConnections | undefined
   let closeEarly: (() => Promise<void>) | undefined
+  let connectedAt = 0
   return {
     name: 'mcp',
     get servers() {
@@ -32,13 +33,16 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
       })
       try {
         connections = await connecting
+        connectedAt = host.clock.now()
       } catch (error) {
         connecting = undefined
         throw error
       }
     },
-    start(run, hooks) {
+    async start(run, hooks) {
       if (run.hasOwnTools || !connections) return
+      // Somebody may have logged in since the last run.
+      if (run.depth === 0 && run.clock.now() - connectedAt > justNowMs) await connectWaiting(connections)
       const { tools } = connections
       const offered = createOffer(run, hooks, configs)
       offered.show(tools)
@@ -54,6 +58,13 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
       await closeEarly?.()
     },
   }
+}
+
+const justNowMs = 1000
+
+async function connectWaiting({ servers = [] }: McpConnections): Promise<void> {
+  const waiting = servers.filter(({ state }) => state === 'needs-login')
+  await Promise.allSettled(waiting.map((server) => server.connect()))
 }
 
 /** What a run has of its servers. */

@@ -94,6 +94,13 @@ export class ServerLink {
     if (this.opened?.client === client) this.#letGo()
   }
 
+  /** What was given up gets another chance. */
+  forgive(): void {
+    if (this.state !== 'disabled') return
+    this.state = 'waiting'
+    this.#failures = 0
+  }
+
   /** A call that worked says that the server is sound. */
   worked(): void {
     this.#failures = 0

@@ -41,6 +41,10 @@ export function serverOf(link: ServerLink): McpServer {
     get notes() {
       return link.tools.notes
     },
+    async connect() {
+      link.forgive()
+      await link.client()
+    },
     listPrompts: () =>
       ask(async (one) =>
         has(one, 'prompts') ? (await one.listPrompts(undefined, { timeout })).prompts.map(plain) : [],

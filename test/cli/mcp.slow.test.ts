@@ -130,7 +130,7 @@ test('the user’s servers are used in every run, with variables of the environm
     expect((await desk.libero(args, { env: { MY_TOKEN: 'token-4711' } })).out).not.toContain('token-4711')
 })
 
-test('over rpc there are servers too', patience, async () => {
+test('over rpc there are servers too, and lines for programs stay theirs', patience, async () => {
   const { desk, service } = await office()
   service.play(calling('mcp_left_ask', 'one'))
   const stdin = '{"id":"1","type":"prompt","message":"Ask."}\n'
@@ -139,6 +139,9 @@ test('over rpc there are servers too', patience, async () => {
   expect(said(service)).toContain('left heard one')
   expect(err).toMatch(/^libero: MCP server "bad" is not available/m)
   for (const line of out.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow()
+  const frames = await desk.libero(['--json', ...flag('bad', 'crash'), 'Go.'])
+  expect(frames.err).toMatch(/^MCP server "bad" is not available/m)
+  for (const line of frames.out.trim().split('\n')) expect(() => JSON.parse(line)).not.toThrow()
 })
 
 describe('servers of a project', () => {
@@ -225,6 +228,17 @@ describe('servers of a project', () => {
     expect(err).toContain('the MCP server "a b" is left out')
   })
 
+  test('a project’s settings can neither name servers nor choose what is shown of them', patience, async () => {
+    const { desk, service, trust } = await project()
+    desk.write('.libero/config.json', JSON.stringify({ mcpServers: { x: program('x') }, toolDisclosure: 'lazy' }))
+    await trust()
+    const { code, err } = await desk.libero(['Look.'])
+    expect(code, err).toBe(0)
+    expect(err).toContain('mcpServers was left out: a project names its servers in .mcp.json')
+    expect(err).toContain('toolDisclosure was left out')
+    expect(offered(service)).toEqual([])
+  })
+
   test('TR-19 its servers stop when trust is revoked in the middle of a run', patience, async () => {
     const { desk, service, starts, trust } = await project()
     desk.write('.mcp.json', file({ theirs: { ...program('theirs'), env: { STARTS: starts } } }))
@@ -283,6 +297,31 @@ test('mcp test tells what a server offers, or why it failed, and leaves nothing 
     code: 1,
     err: expect.stringContaining('is turned off'),
   })
+})
+
+test('mcp test that is stopped leaves nothing running either', patience, async () => {
+  const { desk } = await office()
+  const starts = join(desk.home, 'starts')
+  const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
+  const run = desk.start(['mcp', 'test', '--mcp', JSON.stringify(mute), 'mute'])
+  await vi.waitFor(() => expect(startsIn(starts)).toHaveLength(1), 30_000)
+  run.child.kill('SIGINT')
+  expect((await run.ended).code).toBe(130)
+  expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
+})
+
+test('settings leave out tools of servers, or show them when they are asked for', patience, async () => {
+  const { desk, service } = await office()
+  const path = join(desk.home, 'config.json')
+  const config = JSON.parse(readFileSync(path, 'utf8'))
+  const both = [...flag('left'), ...flag('right')]
+  writeFileSync(path, JSON.stringify({ ...config, withoutTools: ['mcp_left_ask'] }))
+  expect((await desk.libero([...both, 'Go.'])).code).toBe(0)
+  expect(offered(service)).toEqual(['mcp_right_ask'])
+  writeFileSync(path, JSON.stringify({ ...config, toolDisclosure: 'lazy' }))
+  expect((await desk.libero([...both, 'Go.'])).code).toBe(0)
+  expect(offered(service, 1)).toEqual([])
+  expect(JSON.stringify(service.requests[1].tools)).toContain('tool_search')
 })
 
 test('a login in the browser is stored, used, shown and forgotten', patience, async () => {

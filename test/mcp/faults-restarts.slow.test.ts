@@ -2,6 +2,7 @@ import { createAgent, createSpawnTool } from 'libero'
 import { connectMcpServers } from 'libero/mcp'
 import { call, fakeClock, type Step, scripted, texts } from 'libero/testing'
 import { expect, onTestFinished, test } from 'vitest'
+import type { ChildPreset } from '../../src/core/fork.ts'
 import { agentWith, eventually, faultServer, resultsOf, within } from './fixtures/fault-kit.ts'
 
 test.each(['crash-at-start', 'crash-on-list'])(
@@ -187,22 +188,25 @@ test.each([
   ['rules', { authority: { mode: 'yolo' } }],
   ['extensions', { extensions: [{ name: 'mine' }] }],
   ['skills', { skills: { enabled: true } }],
-])('A202 a child with a preset of its own (%s) uses the connection of its parent', async (_, preset) => {
-  const server = await faultServer([])
-  const next: Step = ({ messages }) => {
-    if (messages.length > 1) return 'done'
-    const isChild = texts(messages)[0] === 'user: look'
-    return [isChild ? call('k1', 'mcp_f_echo', { text: 'from the child' }) : call('c1', 'spawn', { task: 'look' })]
-  }
-  const agent = createAgent({
-    provider: scripted(next, next, next, next, [call('c2', 'mcp_f_echo', { text: 'after' })], 'done'),
-    tools: { spawn: createSpawnTool(preset === undefined ? {} : { preset: preset as object }) },
-    mcpServers: [server.config],
-  })
-  onTestFinished(() => agent.destroy())
-  await agent.run({ prompt: 'go' })
-  expect(await server.noted('call')).toEqual(['call echo from the child'])
-  await agent.run({ prompt: 'again' })
-  expect(await server.noted('call')).toEqual(['call echo from the child', 'call echo after'])
-  expect(await server.noted('start')).toHaveLength(1)
-})
+] as [string, ChildPreset | undefined][])(
+  'A202 a child with a preset of its own (%s) uses the connection of its parent',
+  async (_, preset) => {
+    const server = await faultServer([])
+    const next: Step = ({ messages }) => {
+      if (messages.length > 1) return 'done'
+      const isChild = texts(messages)[0] === 'user: look'
+      return [isChild ? call('k1', 'mcp_f_echo', { text: 'from the child' }) : call('c1', 'spawn', { task: 'look' })]
+    }
+    const agent = createAgent({
+      provider: scripted(next, next, next, next, [call('c2', 'mcp_f_echo', { text: 'after' })], 'done'),
+      tools: { spawn: createSpawnTool(preset && { preset }) },
+      mcpServers: [server.config],
+    })
+    onTestFinished(() => agent.destroy())
+    await agent.run({ prompt: 'go' })
+    expect(await server.noted('call')).toEqual(['call echo from the child'])
+    await agent.run({ prompt: 'again' })
+    expect(await server.noted('call')).toEqual(['call echo from the child', 'call echo after'])
+    expect(await server.noted('start')).toHaveLength(1)
+  },
+)

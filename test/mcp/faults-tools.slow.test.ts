@@ -95,7 +95,8 @@ test.each(['session', 'once'] as const)(
 test('PI-02 who says no keeps it from being called, also the next time', async () => {
   const server = await faultServer([])
   const prompts: unknown[] = []
-  const authority = { mode: 'yolo', interactors: [(prompt: unknown) => void prompts.push(prompt) || false] } as const
+  const person = (prompt: unknown): boolean => prompts.push(prompt) < 0
+  const authority = { mode: 'yolo', interactors: [person] } as const
   const { results, heardOf } = agentWith([server.config], { authority })
   await results(['mcp_f_echo', 'change'])
   await eventually(() => expect(heardOf('mcp:tools:changed')).toHaveLength(1))

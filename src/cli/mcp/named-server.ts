@@ -28,7 +28,7 @@ function needed(name: string | undefined, entries: readonly ServerEntry[]): stri
   throw new UsageError(`which MCP server? ${listOf(entries.map((one) => one.name))}`)
 }
 
-/** The same of names alone. */
+/** Which there are, for the end of a sentence. */
 export const listOf = (names: readonly string[]): string =>
   names.length > 0
     ? `there are ${[...new Set(names)].map((one) => fullyVisible(one)).join(', ')}`
