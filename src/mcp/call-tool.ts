@@ -7,7 +7,7 @@ import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './
 import { isAnswer, isSessionGone } from './failures.ts'
 import { asLoginRequired } from './oauth/login-required.ts'
 import { createPatience } from './patience.ts'
-import { redactFailure } from './redact-result.ts'
+import { redactFailure } from './redact-failure.ts'
 import { toErrorText } from './results/to-error-text.ts'
 import { toToolResult } from './results/to-tool-result.ts'
 import { waitUnless } from './wait-unless.ts'
@@ -16,6 +16,8 @@ export interface CallOptions {
   readonly config: McpServerConfig
   readonly clock: Clock
   readonly link: {
+    /** The connection where there is one: most calls wait for nothing. */
+    readonly ready: Client | undefined
     client(): Promise<Client>
     drop(client: Client): void
     worked(): void
@@ -46,7 +48,7 @@ export async function callTool(
   for (let attempt = 1; ; attempt++) {
     let client: Client
     try {
-      client = await waitUnless(ctx.signal, link.client())
+      client = link.ready ?? (await waitUnless(ctx.signal, link.client()))
     } catch (error) {
       ctx.signal.throwIfAborted()
       const login = asLoginRequired(error, server)
@@ -80,8 +82,9 @@ export async function callTool(
       if (wasNotDone || !isWhole(client)) link.drop(client)
       if (attempt === 1 && (wasNotDone || repeatable.includes(tool))) continue
       const why = (!isWhole(client) && link.problem) || toErrorText(error, secrets)
+      const times = attempt === 1 ? 'so it was not sent again' : 'and it was sent twice'
       return say(
-        `The call of ${tool} was lost on the way (${why}). Whether it took effect is not known, so it was not sent again: look before you repeat it`,
+        `The call of ${tool} was lost on the way (${why}). Whether it took effect is not known, ${times}: look before you repeat it`,
       )
     }
   }
@@ -101,31 +104,34 @@ async function send(
   limit: { over?: string },
 ): Promise<unknown> {
   const { callTimeout: silentMs = defaultCallTimeout, longestCall: totalMs = defaultLongestCall } = config
-  const late = new AbortController()
+  const over = new AbortController()
   const patience = createPatience(clock, { silentMs, totalMs }, (why) => {
     limit.over = why
-    late.abort(new Error(why))
+    over.abort(new Error(why))
   })
-  const open: OpenCall = { interact: ctx.interact, signal: ctx.signal, patience }
+  const { signal } = ctx
+  // By hand: a composed signal is dearer than the rest of this.
+  const stop = (): void => over.abort(signal.reason)
+  if (signal.aborted) stop()
+  else signal.addEventListener('abort', stop, { once: true })
+  const open: OpenCall = { interact: ctx.interact, signal, patience }
   answers.calls.add(open)
   try {
-    return await waitUnless(
-      late.signal,
-      client.callTool(
-        { name: tool, arguments: input as Record<string, unknown> },
-        {
-          signal: AbortSignal.any([ctx.signal, late.signal]),
-          timeout: longest,
-          onprogress({ progress, total, message }) {
-            patience.heard()
-            const count = total === undefined ? `${progress}` : `${progress}/${total}`
-            ctx.progress(message === undefined ? count : `${count} ${visibleText(message).slice(0, 500)}`)
-          },
+    return await client.callTool(
+      { name: tool, arguments: input as Record<string, unknown> },
+      {
+        signal: over.signal,
+        timeout: longest,
+        onprogress({ progress, total, message }) {
+          patience.heard()
+          const count = total === undefined ? `${progress}` : `${progress}/${total}`
+          ctx.progress(message === undefined ? count : `${count} ${visibleText(message).slice(0, 500)}`)
         },
-      ),
+      },
     )
   } finally {
     patience.end()
+    signal.removeEventListener('abort', stop)
     answers.calls.delete(open)
   }
 }

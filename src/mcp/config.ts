@@ -74,6 +74,16 @@ const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\0'))
 const isTextRecord = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every((one) => typeof one === 'string' && !one.includes('\0'))
+/** What is no header fails at each request otherwise, and then not in words that say where it stands. */
+const isHeaders = (value: unknown): boolean => {
+  if (!isTextRecord(value)) return false
+  try {
+    new Headers(value as Record<string, string>)
+    return true
+  } catch {
+    return false
+  }
+}
 const isWebAddress = (value: unknown): boolean => isText(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? '')
 const milliseconds: Rule = [
   (value) => Number.isInteger(value) && (value as number) > 0 && (value as number) <= 2_147_483_647,
@@ -95,7 +105,7 @@ const fields: Record<keyof McpServerConfig, Rule> = {
   env: [isTextRecord, 'a record of texts'],
   cwd: [isText, 'the path of a folder'],
   url: [isWebAddress, 'an address that begins with http:// or https://'],
-  headers: [isTextRecord, 'a record of texts'],
+  headers: [isHeaders, 'a record of texts that can be sent as headers, each in one line'],
   bootstrapTimeout: milliseconds,
   callTimeout: milliseconds,
   longestCall: milliseconds,

@@ -18,6 +18,8 @@ export interface ConnectMcpOptions {
   readonly memory?: McpMemory
   /** When a server has to go, as when the project that brought it is not trusted any more. */
   readonly until?: (config: McpServerConfig) => AbortSignal | undefined
+  /** How many bytes of tool definitions are shown as they are; beyond, those of servers that say nothing about it are lazy. Default: all. */
+  readonly lazyAbove?: number
   /** Default: the global one, behind our own guards. */
   readonly fetch?: typeof globalThis.fetch
 }
@@ -33,7 +35,7 @@ export async function connectMcpServers(
   options: ConnectMcpOptions = {},
 ): Promise<McpConnections> {
   checkMcpServers(configs)
-  const { memory = createMemoryMcpMemory(), fetch } = options
+  const { memory = createMemoryMcpMemory(), lazyAbove = Number.POSITIVE_INFINITY, fetch } = options
   const whole: ExtensionHost = { clock: systemClock, ...host, hooks }
   let tools: Readonly<Record<string, ToolDef>> | undefined
   const links = configs.map(
@@ -54,15 +56,48 @@ export async function connectMcpServers(
   host?.closeEarly?.(close)
   for (const link of links) closeOn(options.until?.(link.config), link)
   await Promise.all(links.map((link) => bootstrap(link, whole)))
+  const onDouble = tellDoubles(whole)
   return {
     get tools() {
-      tools ??= Object.fromEntries(links.flatMap((link) => link.tools.list.map((tool) => [tool.spec.name, tool])))
+      tools ??= merged(links, lazyAbove, onDouble)
       return tools
     },
     servers: links.map(serverOf),
     close,
   }
 }
+
+/** All tools by name. Where two servers come to the same name, the one that was named first has it. */
+function merged(links: readonly ServerLink[], lazyAbove: number, onDouble: OnDouble): Record<string, ToolDef> {
+  const all = new Map<string, ToolDef>()
+  for (const link of links)
+    for (const tool of link.tools.list) {
+      const other = all.get(tool.spec.name)
+      if (other) onDouble(link.config, tool, other)
+      else all.set(tool.spec.name, tool)
+    }
+  const bytes = [...all.values()].reduce((sum, { spec }) => sum + JSON.stringify(spec).length, 0)
+  if (bytes <= lazyAbove) return Object.fromEntries(all)
+  return Object.fromEntries([...all].map(([name, tool]) => [name, lazy(tool)]))
+}
+
+type OnDouble = (config: McpServerConfig, tool: ToolDef, other: ToolDef) => void
+
+/** Says it once of each: `mcp_a_b_c` may be `b_c` of `a`, and `c` of `a_b`. */
+function tellDoubles({ hooks }: ExtensionHost): OnDouble {
+  const told = new Set<string>()
+  return ({ name, transport }, { spec, mcp }, other) => {
+    const key = `${name} ${spec.name}`
+    if (told.has(key)) return
+    told.add(key)
+    const error = new Error(
+      `The tool ${mcp?.tool} of the MCP server "${name}" comes to the name ${spec.name}, which one of the server "${other.mcp?.server}" has; it is left out: rename one of the servers`,
+    )
+    void hooks.tell('mcp:error', { name, transport, error })
+  }
+}
+
+const lazy = (tool: ToolDef): ToolDef => (tool.mcp ? { ...tool, mcp: { disclosure: 'lazy', ...tool.mcp } } : tool)
 
 /** A header of one's own is how one signs in; only who has none is offered another way. */
 function maySignIn(config: McpServerConfig, isWanted: boolean): boolean {

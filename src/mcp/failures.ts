@@ -11,9 +11,8 @@ export function withoutSecrets(error: unknown, server: string, secrets: readonly
 /** Whether trying again is pointless until somebody changes something. */
 export function isPermanent(error: unknown): boolean {
   return (
-    /could not be started|is not installed|refused|at most \d+ tools|does not exist|lines that are no messages/i.test(
-      messageOf(error),
-    ) && !isNetwork(error)
+    /could not be started|is not installed|where \d+ are allowed|lines that are no messages/i.test(messageOf(error)) &&
+    !isNetwork(error)
   )
 }
 

@@ -5,6 +5,7 @@ export { type ConnectMcpOptions, connectMcpServers } from './connect.ts'
 export type {
   McpConnections,
   McpConnector,
+  McpHost,
   McpPrompt,
   McpPromptArgument,
   McpPromptMessages,

@@ -16,7 +16,8 @@ export function mcpTool(seen: SeenDefinition, { name: server, disclosure }: McpS
   const { name, tool, description, inputSchema, outputSchema, digest } = seen.definition
   const check = checkInput(seen.definition)
   return {
-    spec: { name, description, inputSchema },
+    // Its words are not ours, and the model is told whose they are.
+    spec: { name, description: `(MCP server ${server}) ${description}`, inputSchema },
     ...(outputSchema && { outputSchema }),
     effects: [`mcp:${server}.${tool}`],
     timeoutMs: 0, // the call has limits of its own, which do not run while a person is asked something

@@ -19,6 +19,20 @@ test('a command, an address, and the words of other programs are understood', ()
   })
 })
 
+test('a time limit of other programs may be in seconds', () => {
+  expect(read({ command: 'x', timeout: 60, autoApprove: [] }).callTimeout).toBe(60_000)
+  expect(read({ command: 'x', timeout: 60, callTimeout: 60 }).callTimeout).toBe(60)
+  expect(() => read({ command: 'x', timeout: 0 })).toThrow('callTimeout must be')
+})
+
+test('what cannot be sent as a header is told where it stands, without its value', () => {
+  for (const headers of [{ 'Bad Name': 'secret-1' }, { 'x-key': 'secret-1\nx: y' }, { 'x-key': 'secret-1 €' }])
+    expect(() => read({ url: 'https://a.example', headers })).toThrow(
+      /^(?!.*secret-1).*fs\.headers must be .* one line$/s,
+    )
+  expect(read({ url: 'https://a.example', headers: { 'x-key': 'fine\n' } }).headers).toEqual({ 'x-key': 'fine\n' })
+})
+
 test('variables are taken from the environment wherever a text stands', () => {
   const entry = { command: '${A}', args: ['--x=${B:-two}', '${C}'], env: { K: 'Bearer ${A}' } }
   expect(read(entry, { A: 'one', C: '${A}' })).toMatchObject({

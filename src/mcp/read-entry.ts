@@ -56,7 +56,10 @@ function transportOf(said: unknown, url: unknown): unknown {
 /** Fields of other programs that change nothing about what is started and asked. */
 function withoutOthers(entry: Record<string, unknown>): Record<string, unknown> {
   const { disabled: _, enabled: __, description: ___, autoApprove: ____, alwaysAllow: _____, timeout, ...rest } = entry
-  return { ...rest, ...(Number.isInteger(timeout) && rest.callTimeout === undefined && { callTimeout: timeout }) }
+  if (!Number.isInteger(timeout) || rest.callTimeout !== undefined) return rest
+  // Some programs write seconds. Nobody means that a call may take half a second.
+  const ms = timeout as number
+  return { ...rest, callTimeout: ms > 0 && ms < 1000 ? ms * 1000 : ms }
 }
 
 /** Whether a file says that the server is not to be used. */

@@ -14,6 +14,7 @@ import { toErrorText } from './results/to-error-text.ts'
 import { secretsOf } from './secrets-of.ts'
 import { serverKey } from './server-key.ts'
 import { ServerTools, type ToolChanges } from './server-tools.ts'
+import { createSoon, type Soon } from './soon.ts'
 import { atMost } from './stdio/at-most.ts'
 import { waitUnless } from './wait-unless.ts'
 
@@ -38,6 +39,8 @@ export class ServerLink {
   readonly #key: string
   readonly #closing = new AbortController()
   readonly #secrets: readonly string[]
+  /** A server may say a thousand times a second that its tools changed; it is asked once. */
+  readonly #refresh: Soon
   #opening: Promise<Client> | undefined
   /** What is still being let go of; until then there is no room for another. */
   #leaving: Promise<unknown> = Promise.resolve()
@@ -48,9 +51,6 @@ export class ServerLink {
   #disabledSince = 0
   #lastWords = ''
   #cancelRetry: (() => void) | undefined
-  #cancelRefresh: (() => void) | undefined
-  #isRefreshing = false
-  #isStale = false
 
   constructor(config: McpServerConfig, options: LinkOptions) {
     this.config = config
@@ -59,6 +59,7 @@ export class ServerLink {
     this.#secrets = secretsOf(config)
     this.#answers = createAnswers(config, options)
     const { clock } = options
+    this.#refresh = createSoon(clock, refreshPauseMs, () => this.#readAgain())
     const calling = { config, clock, link: this, answers: this.#answers, secrets: this.#secrets }
     this.tools = new ServerTools(config, {
       known: createKnownTools(options.memory, this.#key),
@@ -76,10 +77,15 @@ export class ServerLink {
     return this.opened?.stdio?.stderr ?? this.#lastWords
   }
 
+  /** The connection, if there is one. */
+  get ready(): Client | undefined {
+    return this.state === 'ready' ? this.opened?.client : undefined
+  }
+
   /** The connection, made if there is none. However many ask, there is one attempt at a time. */
   async client(): Promise<Client> {
     if (this.state === 'closed') throw new Error(`The connection to the MCP server "${this.config.name}" was closed`)
-    if (this.opened && this.state === 'ready') return this.opened.client
+    if (this.ready) return this.ready
     if (this.state === 'disabled' && this.#options.clock.now() - this.#disabledSince < disabledMs)
       throw new Error(`It was given up: ${this.problem}`)
     this.#cancelRetry?.()
@@ -119,7 +125,7 @@ export class ServerLink {
     this.tools.clear()
     this.#closing.abort(new Error('the agent is going away'))
     this.#cancelRetry?.()
-    this.#cancelRefresh?.()
+    this.#refresh.stop()
     await this.#opening?.catch(() => {})
     this.#letGo()
     await this.#leaving
@@ -228,7 +234,7 @@ export class ServerLink {
       client: {
         capabilities: this.#answers.capabilities,
         // The library would wait until a server has paused, which one that never does could make it do for ever.
-        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#refreshSoon() } },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#refresh.want() } },
       },
       prepare: (client) => this.#answers.attach(client),
     })
@@ -282,32 +288,17 @@ export class ServerLink {
     await this.#options.hooks.tell('mcp:error', { ...this.#about, error: shown })
   }
 
-  /** A server may say it a thousand times a second; it is asked once, and not again before it has answered. */
-  #refreshSoon(): void {
-    this.#isStale = true
-    if (this.#cancelRefresh || this.#isRefreshing || this.state === 'closed') return
-    this.#cancelRefresh = this.#options.clock.timer(refreshPauseMs, () => {
-      this.#cancelRefresh = undefined
-      void this.#refresh()
-    })
-  }
-
-  async #refresh(): Promise<void> {
+  async #readAgain(): Promise<void> {
     const { opened } = this
     if (!opened) return
-    this.#isRefreshing = true
-    // While it is being connected its tools are read anyhow.
-    if (this.state === 'ready') {
-      this.#isStale = false
-      try {
-        await this.tools.read(opened.client, this.#closing.signal)
-      } catch (error) {
-        // What it offered before stays; half a list is none.
-        if (this.opened === opened) await this.#tellError(error)
-      }
+    // Its tools are being read, and may change once more while they are.
+    if (this.state !== 'ready') return this.#refresh.want()
+    try {
+      await this.tools.read(opened.client, this.#closing.signal)
+    } catch (error) {
+      // What it offered before stays; half a list is none.
+      if (this.opened === opened) await this.#tellError(error)
     }
-    this.#isRefreshing = false
-    if (this.#isStale) this.#refreshSoon()
   }
 }
 

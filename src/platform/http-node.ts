@@ -145,7 +145,7 @@ async function exchange(attempt: Attempt): Promise<HttpResponse> {
     release()
     close(sent)
     const stale = sent.reusedSocket && isReset(error) && sent.socket?.bytesRead === readBefore
-    if (stale && !signal?.aborted) return exchange({ ...attempt, agent: client.fresh })
+    if (stale && !request.isOnce && !signal?.aborted) return exchange({ ...attempt, agent: client.fresh })
     throw error
   }
 }

@@ -11,6 +11,8 @@ export interface HttpRequest {
   /** Sent one after the other; a body that grows by appending is never joined. */
   readonly body?: readonly Uint8Array[]
   readonly signal?: AbortSignal
+  /** It may have an effect: when a kept connection ends without an answer, it is not sent again on another. */
+  readonly isOnce?: boolean
 }
 
 export interface HttpResponse {

@@ -1,7 +1,7 @@
 import type { Run } from '../core/run.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { toolResultToText } from '../core/tool-output.ts'
-import { fillPlaceholders, hasCommands } from './placeholders.ts'
+import { fillPlaceholders } from './placeholders.ts'
 import { readInstructions } from './read-instructions.ts'
 import { listResources } from './resources.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
@@ -22,7 +22,7 @@ export async function readActivation({ skill, config, args, run = notRun }: Acti
   await checkTrust(skill, config)
   const instructions = await readInstructions(skill)
   // What was read may not be what was trusted: a digest is compared after the reading.
-  if (hasCommands(instructions)) await checkTrust(skill, config)
+  await checkTrust(skill, config)
   const text = await fillPlaceholders(instructions, { run, ...(args !== undefined && { args }) })
   return skillContent(skill, text, skill.folder === undefined ? [] : await listResources(skill.folder))
 }

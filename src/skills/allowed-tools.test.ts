@@ -40,6 +40,8 @@ test.each([
   ['shell(ls:*)', 'ls src', true],
   ['Read', 'ls', false],
   ['Bash(', 'ls', false],
+  ['Bash (git:*)', 'git status', true],
+  ['Bash (git:*)', 'ls', false],
 ])('%s and the line %j: %s', (entry, command, expected) => {
   expect(allows(entry, gate(shell, { command }), run)).toBe(expected)
 })

@@ -1,7 +1,6 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Hooks } from '../core/hooks.ts'
 import { buildCatalog } from './catalog.ts'
-import { overrideProblems } from './overrides.ts'
 import { resolveSkills } from './resolve-skills.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 
@@ -25,7 +24,7 @@ export function createCatalog(config: SkillsConfig): (hooks: Hooks<HookContexts>
 
 async function resolve(config: SkillsConfig, hooks: Hooks<HookContexts>): Promise<Catalog> {
   const { skills, problems } = await resolveSkills(config)
-  await hooks.tell('skills:resolve', { skills, problems: [...problems, ...overrideProblems(skills)] })
+  await hooks.tell('skills:resolve', { skills, problems })
   const built = { catalog: buildCatalog(skills) }
   await hooks.ask('skills:catalog', built)
   return { skills, catalog: typeof built.catalog === 'string' ? built.catalog.trim() : '' }

@@ -76,6 +76,7 @@ export function createSkills(config: SkillsConfig): Skills {
       if (own.get(name)) return
       own.checkRoom(skill)
       const content = await readActivation({ skill, config })
+      if (own.get(name)) return // by somebody else, meanwhile
       await activate(agent.hooks, own, { skill, via: 'explicit', content })
       // The system prompt of a run under way stays as it is, and cached.
       if (running) await agent.steer(`${given}\n\n${content}`)
@@ -114,11 +115,11 @@ async function deactivate(hooks: Run['hooks'], all: readonly ActiveSkill[], reas
   for (const { skill } of all) await hooks.tell('skills:deactivate', { skill, reason })
 }
 
-/** The catalogue and the tools belong together: without one the other is of no use. */
+/** The catalogue and the tools belong together. Without one they are of use only to what is active already, such as a hidden skill. */
 function offer(host: RunSkills, { catalog }: Catalog): void {
-  const { run } = host
-  if (catalog === '' || run.hasOwnTools) return
-  run.system.set('skills', `${catalog}\n\n${howTo}`)
+  const { run, active } = host
+  if (run.hasOwnTools || (catalog === '' && active.all.length === 0)) return
+  if (catalog !== '') run.system.set('skills', `${catalog}\n\n${howTo}`)
   run.tools.add(createSkillsUse(host))
   run.tools.add(createSkillsRead(host))
   run.tools.add(createSkillsRunScript(host))

@@ -91,6 +91,29 @@ test('so many folders are looked at and no more, and that is said', async () => 
 })
 
 describe('links', () => {
+  test('a SKILL.md that is a link to nowhere, or to itself, says so', async () => {
+    const root = await temporary('skills-')
+    for (const [name, target] of [
+      ['nowhere', 'gone'],
+      ['self', 'SKILL.md'],
+    ]) {
+      await mkdir(join(root, name!))
+      await symlink(target!, join(root, name!, 'SKILL.md'))
+    }
+    const { problems } = await findSkills([{ path: root, source: 'user' }])
+    expect(problems.map(({ problem }) => problem)).toEqual(['it is a link to nowhere', 'it is a link to nowhere'])
+  })
+
+  test('so many of one folder are followed and no more, and that is said once', async () => {
+    const root = await temporary('skills-')
+    for (let i = 0; i < 600; i++) await symlink('gone', join(root, `l${i}`))
+    await putSkill(root, 'zz')
+    const { skills, problems } = await findSkills([{ path: root, source: 'project' }])
+    expect(skills.map(({ name }) => name)).toEqual(['zz'])
+    expect(problems).toHaveLength(501)
+    expect(problems.at(-1)?.problem).toBe('it has more than 500 links: the rest is not followed')
+  })
+
   test('those of the user are followed, and lead in no circles', async () => {
     const [root, elsewhere] = [await temporary('skills-'), await temporary('else-')]
     await putSkill(elsewhere, 'far')

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, open, realpath } from 'node:fs/promises'
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isWithin } from '../platform/source-files.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
@@ -35,7 +35,10 @@ export async function withSkillFile<T>(
   try {
     const info = await file.stat()
     if (!info.isFile()) throw new Error(`${shown} is no regular file`)
-    // A folder on the way may have become a link meanwhile. Who can do that twice, between these lines, gets past this.
+    // A folder on the way may have become a link meanwhile. Linux knows what is open; elsewhere, who can do that twice
+    // between these lines gets past this.
+    const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => real)
+    if (opened !== real) throw new Error(`${shown} changed while it was being opened`)
     const now = (await realpath(real)) === real ? await lstat(real) : undefined
     if (now?.ino !== info.ino || now.dev !== info.dev) throw new Error(`${shown} changed while it was being opened`)
     return await use(file, real)

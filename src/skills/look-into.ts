@@ -84,11 +84,13 @@ async function foldersAmong(
   problems: SkillProblem[],
 ): Promise<Place[]> {
   const places: Place[] = []
+  let links = 0
   for (const entry of entries.toSorted((a, b) => compare(a.name, b.name))) {
     const { name } = entry
     if (name.startsWith('.') || name === 'node_modules') continue
     if (entry.isDirectory()) places.push({ path: join(path, name), name })
     if (!entry.isSymbolicLink()) continue
+    if (++links > mostLinks) continue
     try {
       const target = await linked(join(path, name), source, path)
       if ((await stat(target)).isDirectory()) places.push({ path: target, name })
@@ -96,15 +98,21 @@ async function foldersAmong(
       problems.push(skipped(join(path, name), error instanceof CodedError ? error.sentence : 'it is a link to nowhere'))
     }
   }
+  if (links > mostLinks) problems.push(skipped(path, `it has more than ${mostLinks} links: the rest is not followed`))
   return places
 }
+
+/** Each takes its time, and nobody has been asked yet. */
+const mostLinks = 500
 
 /**
  * Where a link leads. The user's own may lead anywhere. One of a project could show the model any file of the user, and
  * below an entry also what nobody was asked about.
  */
 async function linked(path: string, source: SkillRootSource, within: string): Promise<string> {
-  const target = await realpath(path)
+  const target = await realpath(path).catch(() => {
+    throw new CodedError('Validation/SkillUnreadable', 'it is a link to nowhere')
+  })
   if (source === 'user' || (target !== within && isWithin(within, target))) return target
   throw new CodedError('Validation/SkillUnreadable', 'it is a link that leads out of its folder, and is not followed')
 }

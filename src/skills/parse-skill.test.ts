@@ -128,3 +128,10 @@ test.each([
   expect(skill).toBeUndefined()
   expect(problems.at(-1)).toMatchObject({ path: 'my-skill', isSkipped: true, problem: expect.stringMatching(/\w{4}/) })
 })
+
+test('SK-07 a blank before the parentheses does not make a tool of a part of it', async () => {
+  const { skill } = await parseSkill(
+    '---\nname: x\ndescription: x\nallowed-tools: Bash (git:*),  Read\t(src/**) Grep\n---\n',
+  )
+  expect(skill?.allowedTools).toEqual(['Bash(git:*)', 'Read(src/**)', 'Grep'])
+})

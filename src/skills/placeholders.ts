@@ -26,8 +26,6 @@ export function partsOf(text: string): readonly Part[] {
 // The `!` that ends a piece of code, as in `a!` and `b`, is none; nor is one behind a backslash.
 const placeholder = /(?<![^\s([{:=>"'*_|,])!`(?=\S)([^`\n]{1,4000})(?<=\S)`/g
 
-export const hasCommands = (text: string): boolean => partsOf(text).length > 1
-
 /**
  * The text with its commands replaced by their output. Each is run once, and only what the author wrote is looked at:
  * what comes out of a command, or in as an argument, is never read as a placeholder.

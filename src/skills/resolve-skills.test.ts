@@ -177,3 +177,9 @@ test('a skill for certain files is offered only where there is such a file', asy
   await put(join(cwd, 'src/a.tsx'), '')
   expect(await names()).toEqual(['python', 'web'])
 })
+
+test('what is ignored about model and thinking is a problem here as it is in a run', async () => {
+  await putSkill(join(home, '.agents/skills'), 'odd', 'thinking: much')
+  const { problems } = await resolved()
+  expect(problems).toMatchObject([{ field: 'thinking', problem: expect.stringContaining('is ignored') }])
+})

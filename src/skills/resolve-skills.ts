@@ -5,6 +5,7 @@ import { isWithin } from '../platform/source-files.ts'
 import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { compare } from './catalog.ts'
 import { findSkills, type SkillRoot } from './find-skills.ts'
+import { overrideProblems } from './overrides.ts'
 import type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skill.ts'
 import { dangerOf, nameFaults, nameKey, normalName } from './skill-name.ts'
 import { wherePathsMatch } from './where-paths-match.ts'
@@ -34,9 +35,10 @@ export async function resolveSkills(config: SkillsConfig = {}): Promise<Resolved
   const { kept, shadowed } = firstOfEach([...written.skills, ...found.skills])
   const { chosen, leftOut } = choose(kept, config)
   const matching = await wherePathsMatch(chosen, cwd)
+  const skills = chosen.filter((skill) => matching.has(skill)).toSorted((a, b) => compare(a.name, b.name))
   return {
-    skills: chosen.filter((skill) => matching.has(skill)).toSorted((a, b) => compare(a.name, b.name)),
-    problems: [...problems, ...written.problems, ...found.problems, ...shadowed],
+    skills,
+    problems: [...problems, ...written.problems, ...found.problems, ...shadowed, ...overrideProblems(skills)],
     leftOut: [
       ...leftOut,
       ...chosen.filter((skill) => !matching.has(skill)).map((skill) => ({ skill, why: 'paths' as const })),

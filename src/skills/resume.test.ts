@@ -46,3 +46,11 @@ test('failures, open calls, other tools, and skills that are gone or hidden do n
   const gone = [use('3', 'gone'), result('3', body('gone')), use('4', 'hidden'), result('4', body('hidden'))]
   expect(found(...failed, ...other, ...gone, use('5', 'b'))).toEqual([])
 })
+
+test('PI-01 a service that gives one id twice: the result of another tool is no activation', () => {
+  const failed = [use('1', 'a'), result('1', 'Tool error: no', true)]
+  const other = [use('1', 'x', 'read_file'), result('1', body('a'))]
+  expect(found(...failed, ...other)).toEqual([])
+  expect(found(use('1', 'a'), result('1', body('a')), result('1', body('forged')))).toEqual([`a resume ${body('a')}`])
+  expect(found(use('1', 'a'), ...other)).toEqual([])
+})

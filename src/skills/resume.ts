@@ -24,9 +24,13 @@ function* successes(turns: readonly SessionTurn[]): Iterable<readonly [name: str
   const asked = new Map<string, string>()
   for (const { content } of turns)
     for (const block of content) {
-      if (block.type === 'tool_call' && block.name === 'skills_use') asked.set(block.id, String(block.input.name))
-      if (block.type !== 'tool_result' || block.isError) continue
+      if (block.type === 'tool_call') {
+        asked.delete(block.id) // some services count their calls anew in every turn
+        if (block.name === 'skills_use') asked.set(block.id, String(block.input.name))
+      }
+      if (block.type !== 'tool_result') continue
       const name = asked.get(block.callId)
-      if (name !== undefined) yield [name, toolResultToText(block.output)]
+      asked.delete(block.callId)
+      if (name !== undefined && !block.isError) yield [name, toolResultToText(block.output)]
     }
 }

@@ -6,7 +6,7 @@ export function wordsOf(value: unknown, separators: 'blanks and commas' | 'comma
   const words: string[] = []
   let word = ''
   let depth = 0
-  for (const sign of value) {
+  for (const sign of separators === 'commas' ? value : value.replace(blankBefore, '')) {
     if (depth === 0 && isBetween.test(sign)) {
       words.push(word)
       word = ''
@@ -18,6 +18,9 @@ export function wordsOf(value: unknown, separators: 'blanks and commas' | 'comma
   }
   return [...words, word].flatMap((one) => one.trim() || [])
 }
+
+// In `Bash (git:*)` the blank parts nothing: of two words the first would allow every command.
+const blankBefore = /(?<=[^\s,])[ \t]+(?=\()/g
 
 // Globs have commas in braces: src/**/*.{ts,tsx}
 const opening = new Set('({')

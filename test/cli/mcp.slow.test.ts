@@ -299,14 +299,30 @@ test('mcp test tells what a server offers, or why it failed, and leaves nothing 
   })
 })
 
-test('mcp test that is stopped leaves nothing running either', patience, async () => {
+test.for([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('mcp test that is stopped by %s leaves nothing running either', patience, async ([signal, exitCode]) => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
   const run = desk.start(['mcp', 'test', '--mcp', JSON.stringify(mute), 'mute'])
   await vi.waitFor(() => expect(startsIn(starts)).toHaveLength(1), 30_000)
+  run.child.kill(signal)
+  expect((await run.ended).code).toBe(exitCode)
+  expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
+})
+
+test('a run that is stopped while it waits for a server does not say that it goes on without', patience, async () => {
+  const { desk } = await office()
+  const starts = join(desk.home, 'starts')
+  const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
+  const run = desk.start(['--mcp', JSON.stringify(mute), 'Go.'])
+  await run.until('waiting for MCP server "mute"')
   run.child.kill('SIGINT')
-  expect((await run.ended).code).toBe(130)
+  const { code, err } = await run.ended
+  expect(code).toBe(130)
+  expect(err).not.toContain('going on without')
   expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
 })
 

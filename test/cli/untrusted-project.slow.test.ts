@@ -31,7 +31,14 @@ test.skipIf(process.platform !== 'linux')(
     const skill = '---\nname: review\ndescription: canary-skill\n---\ncanary'
     desk.write('.agents/skills/review/SKILL.md', skill)
     desk.write('.libero/skills/pdf/SKILL.md', skill.replace('review', 'pdf'))
-    for (const args of [['Look around.'], ['config'], ['tools'], ['policy', 'explain', '--', 'ls']]) {
+    for (const args of [
+      ['Look around.'],
+      ['config'],
+      ['tools'],
+      ['mcp'],
+      ['skills'],
+      ['policy', 'explain', '--', 'ls'],
+    ]) {
       const { code, err } = await desk.libero(args)
       expect(code, `${args.join(' ')}: ${err}`).toBe(0)
     }

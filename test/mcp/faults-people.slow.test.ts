@@ -76,9 +76,9 @@ test('where nobody is there to answer it is called off', async () => {
 })
 
 test.each(['legacy', 'modern'])('a person may take longer than a call may be silent (%s)', async (era) => {
-  const server = await faultServer([era], { callTimeout: 200, longestCall: 400 })
+  const server = await faultServer([era], { callTimeout: 1000, longestCall: 1500 })
   const { authority } = asking(async () => {
-    await new Promise((resolve) => setTimeout(resolve, 900))
+    await new Promise((resolve) => setTimeout(resolve, 2500))
     return 'Ada'
   })
   const { results } = agentWith([server.config], { authority })

@@ -148,6 +148,7 @@ test('FM-03 a server that is remembered is not asked again what it speaks, and s
   await second.results(['mcp_f_echo', 'change'])
   await eventually(() => expect(second.heardOf('mcp:tools:changed')).toHaveLength(1))
   expect(await server.noted('probe')).toHaveLength(1)
+  expect(await server.noted('listen')).toHaveLength(2)
 })
 
 test('FM-03 a server that speaks another protocol than it is remembered for is asked again', async () => {

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createMcpFetch } from '../../src/mcp/http/mcp-fetch.ts'
+import { credentialKey } from '../../src/mcp/oauth/credential.ts'
 import { loginMcpServer } from '../../src/mcp/oauth/login-mcp-server.ts'
 import { asLoginRequired, isLoginRequired, McpLoginRequiredError } from '../../src/mcp/oauth/login-required.ts'
 import { oauthPromotion } from '../../src/mcp/oauth/oauth-promotion.ts'
@@ -168,6 +171,36 @@ test('FM-17 a scope that is missing is named, other tools work, and the next log
   expect((await client.callTool({ name: 'write', arguments: {} })).isError).toBeFalsy()
   await world.login()
   expect(world.issuer.authorizations.at(-1)?.get('scope')).toBe('read')
+})
+
+test.each([
+  ['is busy', (response: ServerResponse) => void response.writeHead(503).end()],
+  ['is being put up', (response: ServerResponse) => void response.writeHead(200).end('<html>back soon')],
+  ['breaks off', (response: ServerResponse) => void response.writeHead(200, { 'content-length': 9 }).write('{"')],
+])('FM-17 a server that %s when a login is renewed is no reason to log in again', async (_, answer) => {
+  const world = await oauthWorld()
+  await world.login()
+  const [credential] = await world.store.list()
+  const troubled = createServer((request, response) => {
+    answer(response)
+    if (response.writableEnded) return
+    setTimeout(() => request.socket.destroy(), 50)
+  })
+  await new Promise<void>((resolve) => troubled.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void troubled.close())
+  const url = `http://127.0.0.1:${(troubled.address() as AddressInfo).port}/metadata`
+  await world.store.set(credentialKey(credential!), {
+    ...credential!,
+    resourceMetadataUrl: url,
+    tokens: { ...credential!.tokens, expires: 1 },
+  })
+  const error = await failure(world.provider({ url: world.server.url }).token())
+  expect(error).not.toBeInstanceOf(McpLoginRequiredError)
+  expect(error).toMatchObject({
+    retryable: true,
+    message: expect.stringMatching(/Renewing the login .* try again later/),
+  })
+  expect(world.issuer.renewals).toBe(0)
 })
 
 test('a server that moved to another authorization server does not show it the old refresh token', async () => {

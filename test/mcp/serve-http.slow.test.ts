@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createAgent } from '../../src/create-agent.ts'
@@ -52,13 +53,26 @@ test('what comes with the token and a name of this machine is answered', async (
 })
 
 describe('SV-01 nothing is answered without the token', () => {
-  test.for(['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS', 'PATCH'])('%s', async (method) => {
+  test.for(['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND'])('%s', async (method) => {
     const served = await serveHttp({ agent })
     for (const authorization of ['', 'Bearer', `Bearer ${createMcpToken()}`, `Basic ${served.token}`, served.token]) {
       const got = await send(served, { method, headers: { authorization } })
       expect([authorization, got.status]).toEqual([authorization, 401])
       expect(got.text).toContain('send the token of this server')
       expect(got.text).not.toContain(served.token)
+    }
+  })
+
+  test.for(['//:99999', '//\\', '*', '/../..'])('at %s', async (path) => {
+    const { url, token } = await serveHttp({ agent })
+    for (const [authorization, status] of [
+      ['', 401],
+      [`Bearer ${token}`, 405],
+    ] as const) {
+      const outgoing = request({ host: url.hostname, port: url.port, path, headers: { authorization }, agent: false })
+      const [incoming] = await once(outgoing.end(), 'response')
+      incoming.resume()
+      expect(incoming.statusCode).toBe(status)
     }
   })
 

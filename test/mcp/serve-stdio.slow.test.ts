@@ -82,6 +82,7 @@ test.for([
   [['--http', 'abc'], 'takes a port'],
   [['--host', '0.0.0.0'], 'add --http'],
   [['--http', '--host', '0.0.0.0'], '--allowed-host'],
+  [['--http', '--allowed-host', '*.example'], '--allowed-host must be a name'],
   [['--max-cost', 'x'], 'must be dollars'],
 ] as const)('SV-14 libero mcp-serve %j is refused', async ([args, says]) => {
   const { code, err } = await openDesk().libero(['mcp-serve', '--provider', 'offline', ...args])

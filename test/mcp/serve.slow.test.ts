@@ -166,6 +166,30 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     expect([gone.isError, textsOf(gone).join()]).toEqual([true, expect.stringContaining('there is no conversation')])
   })
 
+  test('a client that cannot ask may go on with another’s conversation; it is told so, and nothing is stuck', async () => {
+    const cwd = await temporary('mcp-serve-')
+    const write = [call('1', 'write_file', { path: 'a.txt', content: 'x' })]
+    const served = await serveHttp({
+      agent: (wish) => maker(cwd, { provider: scripted(write, 'No.', write, 'Done.') })(wish),
+    })
+    const asking = await connectHttp(served, { era, answers: () => ({ action: 'decline' }) })
+    const mute = await connectHttp(served, { era })
+    const agent = (client: typeof mute, session?: unknown) =>
+      client.callTool({ name: 'run_agent', arguments: { prompt: 'Go.', ...(session !== undefined && { session }) } })
+
+    const { session } = (await agent(asking)).structuredContent as { session: string }
+    const refused = await agent(mute, session)
+    expect(refused.isError).toBe(true)
+    expect(textsOf(refused).join()).toContain('this client cannot ask its user')
+    expect(textsOf(await agent(asking, session)).join()).toContain(session)
+
+    const begun = textsOf(await agent(mute)).join()
+    const [, other] = /session "([\w-]+)"/.exec(begun) ?? []
+    expect(textsOf(await agent(asking, other)).join()).toContain('No.')
+    expect(textsOf(await agent(asking, other)).join()).toContain('begun by a client that cannot ask its user')
+    expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
+  })
+
   test('two tasks at once have an agent each; cancelling one stops it alone', async () => {
     const cwd = await temporary('mcp-serve-')
     const states: string[] = []

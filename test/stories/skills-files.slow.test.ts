@@ -168,6 +168,22 @@ describe('skills_run_script', () => {
     await other.agent.destroy()
   })
 
+  test('an approval is for this script with these arguments, and for no other skill of that name', async () => {
+    const { open, at } = await world(files)
+    const keys: unknown[] = []
+    const once = (prompt: { payload: object }) =>
+      keys.push('approvalKey' in prompt.payload && prompt.payload.approvalKey) > 0
+    const workspace = { root: at('project'), isTrusted: true }
+    const calls = [run('2', 'scripts/show.sh', ['a']), run('3', 'scripts/show.sh', ['b'])]
+    const { agent } = open([[use('1', 'pdf')], [...calls, read('4', 'references/forms.md')], 'done'], {
+      authority: { mode: 'ask', interactors: [once], workspace },
+    })
+    await agent.run({ prompt: 'go' })
+    await agent.destroy()
+    const folder = at('home/.agents/skills/pdf')
+    expect(keys).toEqual([`bash ${folder}/scripts/show.sh a`, `bash ${folder}/scripts/show.sh b`, folder])
+  })
+
   test('is refused where commands run elsewhere, and where the project is not trusted any more', async () => {
     const { open, write } = await world(files)
     const elsewhere = open([[use('1', 'pdf')], [run('2', 'scripts/show.sh')], 'done'], {

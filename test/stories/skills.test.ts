@@ -231,6 +231,32 @@ describe('a host', () => {
     expect(told).toEqual(['+strict explicit', '-strict run-end'])
   })
 
+  test('a hidden one that a person activated has its files and its commands, also where there is no other skill', async () => {
+    const { open } = await world({
+      'home/.agents/skills/deploy/SKILL.md': skill('deploy', 'Now: !`echo made`.', 'disable-model-invocation: true'),
+      'home/.agents/skills/deploy/notes.md': 'the notes',
+    })
+    const read = call('2', 'skills_read', { name: 'deploy', path: 'notes.md' })
+    const { agent, provider, results, told } = open([[use('1', 'deploy'), read], 'done', [use('3', 'deploy')], 'done'])
+    await agent.activateSkill('deploy')
+    await agent.run({ prompt: 'go' })
+    expect(results()[0]).toContain('Now: made.')
+    expect(results()[1]).toBe('the notes')
+    expect(provider.requests[0]!.system).not.toContain('<available_skills>')
+    await agent.run({ prompt: 'again' })
+    expect(results()[2]).toBe('Unknown tool: skills_use')
+    expect(told).toEqual(['+deploy explicit', '-deploy run-end'])
+    await agent.destroy()
+  })
+
+  test('asked for twice at once it is activated once', async () => {
+    const { open } = await world(files)
+    const { agent, told } = open(['done'])
+    await Promise.all([agent.activateSkill('test'), agent.activateSkill('TEST')])
+    expect(told).toEqual(['+test explicit'])
+    await agent.destroy()
+  })
+
   test('one that is not there, or an agent without skills, is an error that says what to do', async () => {
     const { open } = await world(files)
     await expect(open([]).agent.activateSkill('tset')).rejects.toThrow(
@@ -307,6 +333,29 @@ describe('a session that goes on', () => {
     expect(told).toEqual(['+strict model', '-strict run-end', '+strict resume', '-strict run-end'])
     expect(results().at(-1)).toContain('Blocked: the active skill')
   })
+})
+
+test('A223 what a person activated is in the prompt again when a run that was suspended goes on', async () => {
+  const { open } = await world({ 'home/.agents/skills/deploy/SKILL.md': skill('deploy', 'Push it.') })
+  const session = await createSession({ store: createMemoryStore(), id: 's' })
+  const { agent, provider, told } = open([[call('1', 'act')], 'done', 'later'], {
+    session,
+    tools: { act: tool('act', () => 'done') },
+    hooks: {
+      'tool:gate': (gate) => {
+        if (gate.approval?.decision !== 'allow') gate.halt = { reason: 'ask ann' }
+      },
+    },
+  })
+  await agent.activateSkill('deploy')
+  expect((await agent.run({ prompt: 'go' })).status).toBe('suspended')
+  await session.answer('1', { decision: 'allow', by: 'ann' })
+  await agent.run()
+  expect(provider.requests[1]!.system).toBe(provider.requests[0]!.system)
+  expect(provider.requests[1]!.system).toContain('Push it.')
+  await agent.run({ prompt: 'next' })
+  expect(provider.requests[2]!.system).not.toContain('Push it.')
+  await agent.destroy()
 })
 
 test('a summary keeps the instructions of active skills word for word', async () => {

@@ -44,6 +44,11 @@ test('an override comes before AGENTS.md, and CLAUDE.md counts only where neithe
   expect(await idsIn(join(base, 'r/a'))).toEqual(['../AGENTS.override.md', 'AGENTS.md'])
 })
 
+test('a folder with the name of such a file is none, and hides none', async () => {
+  const base = await tree('r/.git/', 'r/AGENTS.override.md/', 'r/AGENTS.md')
+  expect(await idsIn(join(base, 'r'))).toEqual(['AGENTS.md'])
+})
+
 test('TR-08 a repository inside another one, or a work tree whose .git is a file, takes nothing from above', async () => {
   const base = await tree(
     'r/.git/',

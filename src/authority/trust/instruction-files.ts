@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { nobodysProject } from './place.ts'
@@ -42,19 +43,19 @@ async function instructionFolders(root: string): Promise<readonly string[]> {
   for (let folder = start; ; folder = dirname(folder)) {
     if (folder !== start && (await nobodysProject(folder)) !== undefined) return [start]
     folders.unshift(folder)
-    if (await exists(join(folder, '.git'))) return folders
+    if (await infoOf(join(folder, '.git'))) return folders
     if (folder === dirname(folder)) return [start]
   }
 }
 
 async function firstOf(folder: string): Promise<string | undefined> {
-  for (const name of fileNames) if (await exists(join(folder, name))) return join(folder, name)
+  for (const name of fileNames) {
+    const info = await infoOf(join(folder, name))
+    if (info && !info.isDirectory()) return join(folder, name)
+  }
   return undefined
 }
 
-function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
+function infoOf(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch(() => undefined)
 }

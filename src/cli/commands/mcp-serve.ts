@@ -74,6 +74,9 @@ function check(values: McpServeValues): McpServeValues {
     throw new UsageError(
       `--host ${host} can be reached by other machines: say by which names with --allowed-host, or leave it out`,
     )
+  const wild = values['allowed-host']?.find((name) => name === '' || name.includes('*'))
+  if (wild !== undefined)
+    throw new UsageError(`--allowed-host must be a name such as tools.example.com, without wildcards, got "${wild}"`)
   const cost = values['max-cost']
   if (cost !== undefined && !(Number(cost) > 0))
     throw new UsageError(`--max-cost must be dollars, such as 0.50, got "${cost}"`)

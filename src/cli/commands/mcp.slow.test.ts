@@ -154,6 +154,12 @@ describe('mcp list', () => {
     expect(out).toMatch(/^\? +– +project +pending$/m)
     expect(out).toContain('.mcp.json')
     expect(out).not.toContain('theirs')
+    for (const args of [
+      ['test', 'theirs'],
+      ['test', 'all'],
+      ['login', 'theirs'],
+    ])
+      expect((await mcp(...args)).err, args.join(' ')).toMatch(/of .*\.mcp\.json nothing is known.*libero trust/)
   })
 })
 
@@ -195,6 +201,16 @@ describe('settings', () => {
     expect((await libero('config', 'unset', 'mcpServers.fs')).code).toBe(0)
     expect(settings().mcpServers).toEqual({})
     expect((await libero('config', 'set', 'toolDisclosure', 'lazi')).err).toContain('did you mean "lazy"')
+  })
+
+  test('a key in an address is shown by no command', async () => {
+    await mcp('add', 'web', 'https://me:pass-4711@a.example/mcp?api_key=abcdef4711&page=2')
+    expect(settings().mcpServers.web.url).toContain('pass-4711')
+    for (const line of ['mcp list', 'mcp list --json', 'config get mcpServers', 'config show', 'config show --json']) {
+      const { out, err } = await libero(...line.split(' '))
+      expect(out, line).toContain('page=2')
+      expect(out + err, line).not.toContain('4711')
+    }
   })
 
   test('a wrong server in the user’s config stops a run, with the file and the key', async () => {

@@ -67,7 +67,7 @@ export const configFields: Fields<Config> = {
   },
   toolDisclosure: oneOf<Config['toolDisclosure']>(
     { eager: true, lazy: true },
-    'lazy: the model gets the schemas of MCP tools when it asks for them',
+    'lazy: the model gets the schemas of MCP tools when it asks for them; default: lazy beyond 32 KB of them',
   ),
   mode: oneOf<Config['mode']>(
     { plan: true, ask: true, allowlist: true, yolo: true },

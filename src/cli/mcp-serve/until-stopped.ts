@@ -14,7 +14,7 @@ export async function untilStopped(io: Io, serve: (signal: AbortSignal) => Promi
     stopping.abort()
   }
   const offs = [
-    io.onSignal((signal) => stop(codes[signal])),
+    io.onSignal((signal) => stop(stopCodes[signal])),
     io.onCrash((error) => {
       io.err(`libero: something failed that nobody was waiting for: ${visibleText(messageOf(error))}`)
       stop(exitCodes.error)
@@ -32,7 +32,8 @@ export async function untilStopped(io: Io, serve: (signal: AbortSignal) => Promi
 /** How long tools may take to end after a signal. */
 const graceMs = 5000
 
-const codes: Readonly<Record<StopSignal, number>> = {
+/** What a signal ends a program with. */
+export const stopCodes: Readonly<Record<StopSignal, number>> = {
   SIGINT: exitCodes.interrupted,
   SIGTERM: exitCodes.terminated,
   SIGHUP: exitCodes.hungUp,

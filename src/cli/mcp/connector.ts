@@ -7,15 +7,17 @@ import type { McpConnections, McpConnector } from '../../mcp/connections.ts'
 interface ConnectorOptions {
   /** When a server has to go. */
   readonly until?: (config: McpServerConfig) => AbortSignal | undefined
+  /** As of `connectMcpServers`. */
+  readonly lazyAbove?: number
   /** Tools to leave out, by name. */
   readonly withoutTools?: readonly string[]
 }
 
 /** Connects with the logins and the memory of the user's folder. Loads what talks to servers when it is called. */
-export function connectorFor(home: string, { until, withoutTools = [] }: ConnectorOptions = {}): McpConnector {
+export function connectorFor(home: string, { withoutTools = [], ...more }: ConnectorOptions = {}): McpConnector {
   return async (configs, host) => {
     const { connectMcpServers } = await import('../../mcp/connect.ts')
-    const options = { ...(await ownOptions(home)), ...(until && { until }) }
+    const options = { ...(await ownOptions(home)), ...more }
     return withoutNamed(await connectMcpServers(configs, host, host.hooks, options), new Set(withoutTools))
   }
 }

@@ -38,6 +38,13 @@ test('servers that are there at once are not worth a word', () => {
   expect(heard).toEqual([])
 })
 
+test('one that is let go of on its way, because the run is over, is not called missing', () => {
+  starts('a')
+  vi.advanceTimersByTime(1000)
+  ends('a', new Error('the agent is going away'))
+  expect(heard).toEqual(['wait waiting for MCP server "a"…', 'wait undefined'])
+})
+
 test('who is waited for longer is named until nobody is', () => {
   starts('a')
   starts('b')

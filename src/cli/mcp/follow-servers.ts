@@ -1,3 +1,4 @@
+import { messageOf } from '../../core/errors.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
@@ -32,6 +33,7 @@ export function followServers(
   hooks.hook('mcp:bootstrap:end', ({ name, ok, error }) => {
     waiting.delete(name)
     if (ok) standings.set(name, 'there')
+    else if (isClosing(error)) standings.set(name, 'missing')
     else missing(name, reasonOf(name, error, configs))
   })
   hooks.hook('mcp:auth:required', ({ name }) => {
@@ -89,6 +91,9 @@ function createWait(view: ServersView) {
     },
   }
 }
+
+/** It was let go of on its way: the run is over, or who took back its trust is told so elsewhere. */
+const isClosing = (error: unknown): boolean => messageOf(error) === 'the agent is going away'
 
 /** In one line, without secrets. */
 function reasonOf(name: string, error: unknown, configs: readonly McpServerConfig[]): string {

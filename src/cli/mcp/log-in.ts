@@ -5,6 +5,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { stopCodes } from '../mcp-serve/until-stopped.ts'
 import { namedServer } from './named-server.ts'
 import { serversAround } from './servers-around.ts'
 
@@ -21,7 +22,11 @@ export async function logIn(name: string | undefined, values: LoginValues, io: I
   const client = clientOf(values, io)
   const config = namedServer(name, await serversAround(values, io))
   const stopped = new AbortController()
-  const stopListening = io.onSignal(() => stopped.abort())
+  let exitCode: number = exitCodes.interrupted
+  const stopListening = io.onSignal((signal) => {
+    exitCode = stopCodes[signal]
+    stopped.abort()
+  })
   try {
     const { issuer, scopes } = await loginMcpServer(config, {
       store: createFileMcpCredentialStore(io.home),
@@ -36,7 +41,7 @@ export async function logIn(name: string | undefined, values: LoginValues, io: I
     return exitCodes.done
   } catch (error) {
     if (stopped.signal.aborted)
-      throw new CliError('the login was stopped, and nothing was stored', exitCodes.interrupted, { cause: error })
+      throw new CliError('the login was stopped, and nothing was stored', exitCode, { cause: error })
     throw error
   } finally {
     stopListening()

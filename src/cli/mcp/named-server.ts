@@ -15,13 +15,21 @@ export function namedServer(name: string | undefined, { entries, pending }: Serv
   const waiting = pending.find((one) => one.name === name)
   if (waiting) throw new CliError(`the MCP server "${shown}" is not used: ${waiting.why}`)
   const names = entries.map((one) => one.name)
-  throw new UsageError(`there is no MCP server "${shown}"${didYouMean(name!, names) || `; ${listOf(names)}`}`)
+  const which = didYouMean(name!, names) || `; ${listOf(names)}`
+  throw new UsageError(`there is no MCP server "${shown}"${which}${unopened(pending)}`)
 }
 
 /** Every server that can be used. */
 export function allServers({ entries }: Pick<ServersAround, 'entries'>): readonly McpServerConfig[] {
   return entries.flatMap(({ config, shadowedBy }) => (config && !shadowedBy ? [config] : []))
 }
+
+/** That there may be more, for the end of a sentence: what a project has is not known before it is trusted. */
+export const unopened = (pending: ServersAround['pending']): string =>
+  pending
+    .filter((one) => one.name === undefined)
+    .map(({ where, why }) => `; of ${fullyVisible(where)} nothing is known: ${why}`)
+    .join('')
 
 function needed(name: string | undefined, entries: readonly ServerEntry[]): string {
   if (name !== undefined) return name

@@ -35,6 +35,7 @@ export function openServers(flags: readonly ServerEntry[], { workspace, io, view
       mcpConnector: connectorFor(io.home, {
         until: ({ name }) => (ofProject.has(name) ? revoked : undefined),
         withoutTools: loaded.config.withoutTools ?? [],
+        ...(loaded.config.toolDisclosure === undefined && { lazyAbove }),
       }),
     },
     notices: all.flatMap(noticesAbout),
@@ -66,3 +67,6 @@ function noticesAbout({ name, from, where, error, shadowedBy }: ServerEntry): st
   if (error === undefined || error instanceof MissingVariableError) return []
   return [`${shown}: ${fullyVisible(messageOf(error))}`]
 }
+
+/** Some 8,000 tokens: what is more is found when it is needed, unless the user said otherwise. */
+const lazyAbove = 32_768

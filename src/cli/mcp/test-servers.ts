@@ -10,8 +10,9 @@ import type { Given } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { stopCodes } from '../mcp-serve/until-stopped.ts'
 import { connectorFor } from './connector.ts'
-import { allServers, listOf, namedServer } from './named-server.ts'
+import { allServers, listOf, namedServer, unopened } from './named-server.ts'
 import { serversAround } from './servers-around.ts'
 
 /** What came of connecting to a server. */
@@ -43,12 +44,16 @@ export async function testServers({ values, words }: Given, io: Io): Promise<num
   if (words.length === 0) throw new UsageError(`which MCP server? ${listOf(all.map(({ name }) => name))}; or say: all`)
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
   const configs = isAll ? all : [...new Set(words.map((name) => namedServer(name, around)))]
-  if (configs.length === 0) throw new UsageError(listOf([]))
+  if (configs.length === 0) throw new UsageError(`${listOf([])}${unopened(around.pending)}`)
   const stopped = new AbortController()
-  const stopListening = io.onSignal(() => stopped.abort())
+  let exitCode: number = exitCodes.interrupted
+  const stopListening = io.onSignal((signal) => {
+    exitCode = stopCodes[signal]
+    stopped.abort()
+  })
   try {
     const tried = await connectAll(configs, io, stopped.signal)
-    if (stopped.signal.aborted) return exitCodes.interrupted
+    if (stopped.signal.aborted) return exitCode
     if (json) io.out(jsonText({ servers: tried }))
     else for (const line of tried.flatMap(linesAbout)) io.out(line)
     return tried.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error

@@ -181,6 +181,26 @@ test('PI-02 PI-16 invisible characters are taken out of words for the model, and
   expect(notes).toEqual(['12 invisible characters were taken out of what the tool "a" says of itself'])
 })
 
+test('PI-02 a property may be called as a word of schemas is: its words are cleaned and cut as all others', () => {
+  const told = { type: 'string', description: `a\u200bb${'x'.repeat(10_000)}` }
+  const words = ['pattern', 'default', 'enum', 'const', 'required', 'properties', 'dependencies', '$ref']
+  const named = Object.fromEntries(words.map((word) => [word, told]))
+  const inputSchema = { type: 'object', properties: named, $defs: named, dependencies: { a: told, b: ['pattern'] } }
+  const { definitions, notes } = read(tool('search', { inputSchema }))
+  expect(JSON.stringify(definitions)).not.toContain('\u200b')
+  expect(JSON.stringify(definitions).length).toBeLessThan(17 * 4300)
+  expect(definitions[0]?.inputSchema).toMatchObject({ dependencies: { b: ['pattern'] } })
+  expect(notes).toEqual(['17 invisible characters were taken out of what the tool "search" says of itself'])
+})
+
+test('a value that is compared stays as it is, wherever it stands', () => {
+  const long = 'x'.repeat(5000)
+  const properties = { a: { enum: [long], default: { description: long } }, pattern: { pattern: 'a\u200b' } }
+  const { definitions, notes } = read(tool('a', { inputSchema: { type: 'object', properties } }))
+  expect(definitions[0]?.inputSchema).toEqual({ type: 'object', properties })
+  expect(notes).toEqual([])
+})
+
 test('garbage is left out with a note, and nothing is thrown', () => {
   const { definitions, notes } = read(null, 5, 'x', [], {}, { name: 'a' }, tool('b', { description: 5, title: {} }))
   expect(definitions).toMatchObject([{ tool: 'b', description: '' }])

@@ -30,10 +30,11 @@ function sentence({ keyword, instanceLocation, error }: Fault): string {
   return cut(`${placeOf(instanceLocation)} ${fullyVisible(demand(keyword, error))}`, 300)
 }
 
+/** The words of a complaint are partly the server's: what looks for something in them begins at the beginning. */
 function demand(keyword: string, error: string): string {
-  const [, wanted] = /Expected "(.*)"\.$/s.exec(error) ?? []
+  const [, wanted] = /^Instance type "\w+" is invalid\. Expected "(.*)"\.$/s.exec(error) ?? []
   if (keyword === 'type' && wanted) return `must be ${wanted.replaceAll('", "', ' or ')}`
-  const [, name] = /required property "(.*)"\.$/s.exec(error) ?? []
+  const [, name] = /^Instance does not have required property "(.*)"\.$/s.exec(error) ?? []
   if (keyword === 'required' && name !== undefined) return `must have the property "${name}"`
   if (keyword === 'enum') return `must be one of ${error.slice(error.indexOf('['), -1)}`
   if (keyword === 'const') return `must be ${error.slice('Instance does not match '.length, -1)}`

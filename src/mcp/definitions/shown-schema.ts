@@ -26,7 +26,7 @@ export function shownSchema(schema: Readonly<Record<string, unknown>>): ShownSch
     if (!isRecord(value)) return value
     const entries = Object.entries(value).map(([key, inner]) => {
       isTainted ||= smuggled.test(key)
-      return [key, shown(inner, meant.has(word) ? word : key)]
+      return [key, shown(inner, wordFor(inner, key, word))]
     })
     return Object.fromEntries(entries)
   }
@@ -41,21 +41,21 @@ export interface ShownSchema {
   readonly isTainted: boolean
 }
 
+/** What a part stands under. A property may be called as a word is, and is none: `pattern` is one of many a search. */
+function wordFor(part: unknown, key: string, word: string): string {
+  if (word === 'dependencies') return Array.isArray(part) ? 'required' : ''
+  if (named.has(word)) return ''
+  return meant.has(word) ? word : key
+}
+
+/** Words with schemas under names that anybody may choose. */
+const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
 /** Of each text in it, in bytes. */
 const longestRemark = 4096
 
 /** Words whose texts are compared with what is sent. */
-const meant = new Set([
-  'enum',
-  'const',
-  'default',
-  'pattern',
-  'required',
-  'dependentRequired',
-  'dependencies',
-  '$ref',
-  '$anchor',
-])
+const meant = new Set(['enum', 'const', 'default', 'pattern', 'required', 'dependentRequired', '$ref', '$anchor'])
 
 /** Tag characters, selectors that carry bytes, and what turns text around. */
 const smuggled = /[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e01ef}]/u

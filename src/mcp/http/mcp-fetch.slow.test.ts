@@ -174,6 +174,32 @@ describe('NET-12 an answer without end is not read to the end', () => {
   })
 })
 
+test('an end of the caller’s keeps the time limit, and what ran out of time is told so', async () => {
+  const server = await serve(() => {})
+  const { signal } = new AbortController()
+  const asked = fetchFor(`${server}/mcp`, { timeoutMs: 50, signal })(`${server}/mcp`)
+  await expect(asked).rejects.toMatchObject({ name: 'McpHttpError', code: 'timeout' })
+  const enough = new Error('enough')
+  const ended = fetchFor(`${server}/mcp`, { signal: AbortSignal.abort(enough) })(`${server}/mcp`)
+  await expect(ended).rejects.toBe(enough)
+})
+
+test('MC-19 a token that cannot be sent is not quoted', async () => {
+  const headers = { authorization: 'Bearer canary-1\ncanary-2' }
+  const asked = fetchFor('http://127.0.0.1:9/mcp')('http://127.0.0.1:9/mcp', { headers })
+  await expect(asked).rejects.toThrow(/^(?!.*canary).*cannot be sent/s)
+})
+
+test('an answer with a status that does not exist is an error, and its connection is let go of', async () => {
+  const closed = Promise.withResolvers<void>()
+  const server = await serve((_, response) => {
+    response.once('close', closed.resolve)
+    response.writeHead(999, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+  })
+  await expect(fetchFor(`${server}/mcp`)(`${server}/mcp`)).rejects.toThrow('status 999')
+  await closed.promise
+})
+
 test('whoever aborts gets his own reason', async () => {
   const server = await serve(() => {})
   const reason = new Error('enough')

@@ -14,6 +14,8 @@ export interface McpFetchOptions extends OtherOriginsOptions {
   readonly fetch?: typeof globalThis.fetch
   /** How long a request may take that nobody else limits. Default 30,000. */
   readonly timeoutMs?: number
+  /** Ends whatever is under way. */
+  readonly signal?: AbortSignal
   /** Of an answer, or of one event of a stream. Default 16 MB. */
   readonly mostBytes?: number
 }
@@ -32,14 +34,28 @@ export function createMcpFetch(config: McpServerConfig, options: McpFetchOptions
     const url = new URL(input instanceof Request ? input.url : input)
     const isHome = url.origin === home.origin
     if (!isHome) others.check(url)
-    const headers = isHome ? homeHeaders(init, config) : foreignHeaders(init)
+    const headers = sendable(url, () => (isHome ? homeHeaders(init, config) : foreignHeaders(init)))
     const late = init.signal ? undefined : AbortSignal.timeout(options.timeoutMs ?? 30_000)
-    const signal = init.signal ?? late
-    const request = { ...init, headers, redirect: 'manual' as const, ...(signal && { signal }) }
-    const answer = await (isHome ? askHome : askOthers)(url, request).catch((error) => fail(error, url, init, late))
+    const ends = [init.signal, options.signal].filter((one) => one != null)
+    const signals = late ? [...ends, late] : ends
+    const signal = signals.length === 1 ? signals[0]! : AbortSignal.any(signals)
+    const request = { ...init, headers, redirect: 'manual' as const, signal }
+    const answer = await (isHome ? askHome : askOthers)(url, request).catch((error) => fail(error, url, ends, late))
     const response = withCappedBody(checkRedirect(answer, url), url.host, options.mostBytes)
     noteUsedToken(response, headers.get('authorization'))
     return response
+  }
+}
+
+/** The system's own error quotes the header, and headers are secret. */
+function sendable(url: URL, make: () => Headers): Headers {
+  try {
+    return make()
+  } catch {
+    throw new McpHttpError(
+      'header',
+      `${url.host} was not asked: a header or a token for it has letters that cannot be sent, such as a line break; correct the headers of the server, or log in again`,
+    )
   }
 }
 
@@ -57,8 +73,8 @@ function foreignHeaders({ headers }: RequestInit): Headers {
   return all
 }
 
-function fail(error: unknown, url: URL, init: RequestInit, late: AbortSignal | undefined): never {
-  if (init.signal?.aborted) throw init.signal.reason
+function fail(error: unknown, url: URL, ends: readonly AbortSignal[], late: AbortSignal | undefined): never {
+  for (const end of ends) if (end.aborted) throw end.reason
   if (late?.aborted) throw new McpHttpError('timeout', `${url.host} did not answer in time; try again later`)
   const cause = error instanceof Error && error.cause instanceof McpHttpError ? error.cause : error
   if (cause instanceof McpHttpError) throw cause

@@ -14,10 +14,17 @@ export function transportFetch(transport: Transport): typeof globalThis.fetch {
       // It takes any, though providers need no others.
       method: (init.method ?? 'GET') as HttpRequest['method'],
       headers: Object.fromEntries(headers),
-      ...(body && { body: [body] }),
+      ...(body && { body: [body], isOnce: true }), // a tool may be called by it
       ...(signal && { signal }),
     }
     const answer = await transport(request)
+    if (answer.status < 200 || answer.status > 599) {
+      await answer.body[Symbol.asyncIterator]().return?.()
+      throw new McpHttpError(
+        'status',
+        `the server answered with the status ${answer.status}, which means nothing; check its address`,
+      )
+    }
     const hasBody = answer.status !== 204 && answer.status !== 205 && answer.status !== 304
     const stream = hasBody ? streamOf(answer.body) : null
     if (!hasBody) await answer.body[Symbol.asyncIterator]().return?.()

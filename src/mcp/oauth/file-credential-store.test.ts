@@ -151,6 +151,20 @@ test('writes at the same time lose nothing', async () => {
   expect(names.sort()).toEqual([...keys].sort())
 })
 
+test('a login of a server that sends far too much is not stored, and the others stay usable', async () => {
+  const store = createFileMcpCredentialStore(await temporary('mcp-store-'))
+  await store.set(key, credential)
+  const huge = { ...credential, name: 'huge', tokens: { access: 'x'.repeat(9 * 1024 * 1024) } }
+  await expect(store.set(credentialKey(huge), huge)).rejects.toThrow(McpCredentialsError)
+  expect(await store.list()).toEqual([credential])
+  const large = { ...credential, tokens: { access: 'x'.repeat(200_000) } }
+  const fill = async (): Promise<void> => {
+    for (let i = 0; i < 50; i++) await store.set(`large:${i}`, large)
+  }
+  await expect(fill()).rejects.toThrow(/would be bigger than/)
+  expect(await store.get(key)).toEqual(credential)
+})
+
 test('a folder is needed', () => {
   expect(() => createFileMcpCredentialStore('')).toThrow('needs the path of a folder')
 })

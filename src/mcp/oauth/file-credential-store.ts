@@ -21,7 +21,12 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
     return withLock(`${path}.lock`, async () => {
       const entries = await read(path)
       if (!edit(entries)) return false
-      await writeFileAtomic(path, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`)
+      const text = `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
+      if (Buffer.byteLength(text) > mostBytes)
+        throw new McpCredentialsError(
+          `The file of MCP logins ${path} would be bigger than ${mostBytes} bytes, so it is left as it is; log out of servers that are not used`,
+        )
+      await writeFileAtomic(path, text)
       return true
     })
   }
@@ -33,6 +38,11 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
       return isMcpCredential(entry) ? entry : undefined
     },
     async set(key, credential) {
+      // One server must not fill the file, which then could not be read for any other.
+      if (JSON.stringify(credential).length > mostLetters)
+        throw new McpCredentialsError(
+          `The login to the MCP server "${credential.name}" is too big to be kept (more than ${mostLetters} characters); ask who runs its authorization server`,
+        )
       await change((entries) => {
         entries.set(key, credential)
         return true
@@ -93,6 +103,7 @@ async function readPrivateText(path: string): Promise<string | undefined> {
 }
 
 const mostBytes = 8 * 1024 * 1024
+const mostLetters = 256 * 1024
 
 function unfit(path: string, what: string, remedy: string): McpCredentialsError {
   return new McpCredentialsError(`The file of MCP logins ${path} ${what}, so it is not used; ${remedy}`)

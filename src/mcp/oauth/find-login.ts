@@ -3,6 +3,7 @@ import { OAuthError } from '../../auth/token-endpoint.ts'
 import type { McpServerConfig } from '../config.ts'
 import { loadSdk } from '../load-sdk.ts'
 import { type Challenge, challengeOf } from './challenge.ts'
+import { discoveryFetch } from './discovery-fetch.ts'
 
 /** Where a person logs in for a server, checked. */
 export interface FoundLogin {
@@ -36,7 +37,8 @@ async function askForChallenge(
   return response.status === 401 ? challengeOf(response) : { scopes: [] }
 }
 
-async function discover(server: string, challenge: Challenge, fetchFn: typeof globalThis.fetch): Promise<FoundLogin> {
+async function discover(server: string, challenge: Challenge, fetch: typeof globalThis.fetch): Promise<FoundLogin> {
+  const { fetch: fetchFn } = discoveryFetch(fetch)
   const sdk = await loadSdk()
   const { resourceMetadataUrl } = challenge
   const url = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: new URL(resourceMetadataUrl) }

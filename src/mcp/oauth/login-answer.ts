@@ -98,7 +98,11 @@ function endWhen(
 }
 
 function authorizationAddress(url: URL): URL {
-  if (url.username === '' && url.password === '') return secureUrl(url.href)
+  // An error quotes the address it refuses; the rest of this one holds our state.
+  if (url.username === '' && url.password === '') {
+    secureUrl(`${url.protocol}//${url.host}/`)
+    return url
+  }
   throw new OAuthError(
     `The address of the login has a user name before ${visibleName(url.host)}, as in a trick; ask who runs the server`,
     { code: 'insecure_url' },

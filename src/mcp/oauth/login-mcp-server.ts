@@ -79,9 +79,11 @@ function serverAddress(config: McpServerConfig): string {
 async function fetchOf(config: McpServerConfig, options: McpLoginOptions): Promise<typeof globalThis.fetch> {
   const { createMcpFetch } = await import('../http/mcp-fetch.ts')
   const { fetch: given, allowPrivate, signal } = options
-  const fetch = createMcpFetch(config, { ...(given && { fetch: given }), ...(allowPrivate && { allowPrivate }) })
-  if (!signal) return fetch
-  return (input, init) => fetch(input, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]) })
+  return createMcpFetch(config, {
+    ...(given && { fetch: given }),
+    ...(allowPrivate && { allowPrivate }),
+    ...(signal && { signal }),
+  })
 }
 
 async function redeem(

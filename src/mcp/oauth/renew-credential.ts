@@ -1,7 +1,9 @@
 import type { OAuthTokens } from '@modelcontextprotocol/client'
+import { OAuthError } from '../../auth/token-endpoint.ts'
 import { loadSdk } from '../load-sdk.ts'
 import { scopesOf } from './challenge.ts'
 import type { McpCredential, McpTokens } from './credential.ts'
+import { discoveryFetch } from './discovery-fetch.ts'
 import { McpLoginRequiredError } from './login-required.ts'
 import { oauthFailure } from './oauth-failure.ts'
 
@@ -21,11 +23,20 @@ export async function renewCredential(credential: McpCredential, options: RenewO
     throw new McpLoginRequiredError(name, { reason: 'it has ended, and the server gave nothing to renew it with' })
   const sdk = await loadSdk()
   try {
-    const where = { fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl: new URL(resourceMetadataUrl) }) }
+    const discovery = discoveryFetch(fetchFn)
+    const where = {
+      fetchFn: discovery.fetch,
+      ...(resourceMetadataUrl && { resourceMetadataUrl: new URL(resourceMetadataUrl) }),
+    }
     const found = await sdk.discoverOAuthServerInfo(server, where)
     const { authorizationServerUrl, authorizationServerMetadata: metadata } = found
-    if ((metadata?.issuer ?? authorizationServerUrl) !== issuer)
-      throw new McpLoginRequiredError(name, { reason: 'the server uses another authorization server now' })
+    const isOther = (metadata?.issuer ?? authorizationServerUrl) !== issuer
+    if (isOther && discovery.hadTrouble())
+      throw new OAuthError(
+        `Renewing the login to the MCP server "${name}" failed: it cannot say now where its logins are; try again later`,
+        { code: 'temporarily_unavailable', retryable: true },
+      )
+    if (isOther) throw new McpLoginRequiredError(name, { reason: 'the server uses another authorization server now' })
     const fresh = await sdk.refreshAuthorization(authorizationServerUrl, {
       ...(metadata && { metadata }),
       clientInformation: { ...client },
@@ -43,11 +54,23 @@ export async function renewCredential(credential: McpCredential, options: RenewO
 
 /** Tokens as they are kept, from a token endpoint's answer. */
 export function tokensOf({ access_token, refresh_token, expires_in, scope }: OAuthTokens, now: number): McpTokens {
+  if (!isSendable(access_token) || (refresh_token ?? '').length > longestToken)
+    throw new OAuthError(
+      'The authorization server gave a token that no request can carry; ask who runs it, and log in again',
+      { code: 'invalid_response' },
+    )
   const scopes = scopesOf(scope)
+  const expires = now + (expires_in ?? Number.NaN) * 1000
   return {
     access: access_token,
     ...(refresh_token && { refresh: refresh_token }),
-    ...(expires_in !== undefined && Number.isFinite(expires_in) && { expires: now + expires_in * 1000 }),
+    // A server that says 0, which null is read as, means that it does not know.
+    ...(expires !== now && Number.isFinite(expires) && { expires }),
     ...(scopes.length > 0 && { scopes }),
   }
 }
+
+const longestToken = 100_000
+
+/** Headers hold one line of visible letters. */
+const isSendable = (token: string): boolean => token.length <= longestToken && /^[\x21-\x7e]+$/.test(token)

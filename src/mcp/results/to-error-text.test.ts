@@ -8,6 +8,11 @@ test('MC-19 secrets are taken out of an error, by shape and by what we know', ()
   expect(text).toContain('denied: ')
 })
 
+test('MC-19 a secret of any length is taken out, and is in no error of our own', () => {
+  const long = Array.from({ length: 60_000 }, (_, i) => String.fromCharCode(33 + ((i * 7919) % 90))).join('')
+  expect(toErrorText(new Error(`you sent ${long}!`), [long, 'hunter2-canary'])).toBe('you sent [REDACTED]!')
+})
+
 test('MC-19 escapes and what is hidden can be seen, and do nothing', () => {
   const text = toErrorText(
     new Error(`\u001b]0;owned\u0007\u001b[2Jred\u202e${String.fromCodePoint(0xe0041)}\nnext\rover`),

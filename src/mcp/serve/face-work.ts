@@ -51,7 +51,7 @@ export class FaceWork {
           return refusal(`${mostCalls} calls are under way, all that this server does at once; try again later`)
         if (this.#exposes.agent && name === runAgentTool.name) return await this.#runAgent(args, canAsk, line)
         return await this.#seats.use(canAsk, (seat) => {
-          seat.ask = line.ask
+          seat.ask = canAsk ? line.ask : undefined
           return callTool(seat, { name, args }, line)
         })
       } catch (error) {
@@ -83,7 +83,7 @@ export class FaceWork {
     const task = taskIn(args)
     if (typeof task === 'string') return refusal(`Validation error: ${task}`)
     return this.#conversations.use({ id: task.session, canAsk }, (seat, session) => {
-      seat.ask = line.ask
+      seat.ask = canAsk ? line.ask : undefined // another client than the one that began it may go on
       return runAgent({ prompt: task.prompt, session }, seat, line)
     })
   }

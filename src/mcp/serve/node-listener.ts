@@ -29,14 +29,20 @@ const fixedHeaders = {
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
-  const { method = 'GET', headers, url = '/' } = incoming
+  const { method: said = 'GET', headers } = incoming
+  // A Request cannot have these, and what is no Request could not be turned away for want of the token.
+  const method = /^(CONNECT|TRACE|TRACK)$/i.test(said) ? `NO-${said}` : said
   const sent = new Headers()
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) sent.set(name, Array.isArray(value) ? value.join(', ') : value)
   const hasBody = method !== 'GET' && method !== 'HEAD'
-  // The address is of no use here: who is called stands in Host, which is looked at.
-  const address = new URL(url.startsWith('/') ? url : '/', 'http://localhost')
-  return new Request(address, { method, headers: sent, signal, ...(hasBody && { body: incoming, duplex: 'half' }) })
+  // The address is of no use here, and may be none: who is called stands in Host, which is looked at.
+  return new Request('http://localhost/', {
+    method,
+    headers: sent,
+    signal,
+    ...(hasBody && { body: incoming, duplex: 'half' }),
+  })
 }
 
 /** As fast as the client reads, and until it is gone. */

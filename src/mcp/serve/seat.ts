@@ -47,7 +47,10 @@ export async function openSeat(make: MakeAgent, wish: { canAsk: boolean; session
   const { canAsk, sessionId } = wish
   const person: ClientPerson = {
     name: 'client',
-    kinds: askableKinds,
+    // A conversation may be gone on with by a client that cannot ask: then nobody is there.
+    get kinds() {
+      return seat?.ask ? askableKinds : []
+    },
     async present(question) {
       if (!seat?.ask) throw new Error('the client that could be asked is gone')
       return seat.ask(question)

@@ -20,7 +20,7 @@ export function readMessage(line: string): ReadLine {
   const message = refusal ? undefined : messageFrom(flaws.malformed ? wellFormedJson(value) : value)
   if (message) return { message }
   const problem = refusal ?? 'it is a malformed JSON-RPC message'
-  const isAnswer = isId(value.id) && value.method === undefined && (value.result ?? value.error) !== undefined
+  const isAnswer = isId(value.id) && value.method === undefined && ('result' in value || 'error' in value)
   return isAnswer ? { message: refused(value.id as string | number, problem) } : { problem }
 }
 

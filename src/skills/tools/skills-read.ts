@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FileHandle } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { ToolDef, ToolResult } from '../../core/tool.ts'
+import { boundedKey } from '../../platform/bounded-key.ts'
 import { imageInfo } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
@@ -40,7 +41,7 @@ export function createSkillsRead(host: RunSkills): ToolDef<SkillsReadInput> {
       const folder = folderOf(name)
       return folder === undefined ? [] : [{ path: posix.join(folder, path), access: 'read' }]
     },
-    deriveApprovalKey: ({ name }) => name,
+    deriveApprovalKey: ({ name }) => boundedKey(folderOf(name) ?? name),
     timeoutMs: 30_000,
     // Nobody is asked about what could not be read anyway.
     check(input) {

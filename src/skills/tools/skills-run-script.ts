@@ -2,6 +2,7 @@ import { posix } from 'node:path'
 import type { ExecResult } from '../../core/execution.ts'
 import { shellQuote, shellWord } from '../../core/posix-path.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
+import { boundedKey } from '../../platform/bounded-key.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
 import { activeSkill, findSkill, type RunSkills } from '../run-skills.ts'
@@ -35,7 +36,8 @@ export function createSkillsRunScript(host: RunSkills): ToolDef<SkillsRunScriptI
     replay: 'opaque',
     effects: ['exec'],
     commandLine: (input) => ({ command: lineOf(findSkill(host.skills, input.name), input) }),
-    deriveApprovalKey: ({ name, script }) => `${name}/${script}`,
+    // Another project may have a skill of the same name, and other arguments may mean another thing.
+    deriveApprovalKey: (input) => boundedKey(lineOf(findSkill(host.skills, input.name), input)),
     timeoutMs: 0, // a script has its own limit
     check(input) {
       const problem = problemOf(host, input as unknown as SkillsRunScriptInput)

@@ -61,9 +61,10 @@ async function use(host: RunSkills, input: SkillsUseInput, ctx: ToolContext): Pr
   return { output: content, details }
 }
 
-function offered({ skills }: RunSkills, name: string): Skill {
+/** A hidden one is there once a person has activated it: its commands wait for this call. */
+function offered({ skills, active }: RunSkills, name: string): Skill {
   const skill = findSkill(skills, name)
-  if (skill && !skill.isHidden) return skill
+  if (skill && (!skill.isHidden || active.get(name))) return skill
   const names = skills.filter(({ isHidden }) => !isHidden).map((one) => one.name)
   throw new Error(`there is no skill "${name.slice(0, 100)}"${didYouMean(name, names)}; there are: ${names.join(', ')}`)
 }
