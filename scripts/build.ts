@@ -99,7 +99,7 @@ const chunks: readonly (readonly [name: string, test: RegExp])[] = [
   ['cli', /\/src\/cli\/(cli-error|command|exit-codes|help|libero|parse)\.ts$/],
   [
     'engine',
-    /\/src\/(core\/|create-agent\.ts|sessions\/(session|memory-store|stores)\.ts|sessions\/interop\/(anthropic|detect|fields|openai)\.ts|execution\/(process|sandbox)\.ts|tools\/(interaction|spawn)\.ts|presets\/(preset|standard)|providers\/(aliases|without-vision))/,
+    /\/src\/(core\/|create-agent\.ts|sessions\/(session|memory-store|stores)\.ts|sessions\/interop\/(anthropic|detect|fields|openai)\.ts|execution\/(process|sandbox)\.ts|tools\/(interaction|spawn)\.ts|mcp\/(config|late|oauth\/(credential-store|mcp-oauth-provider))\.ts|skills\/(skill|late-skills|check-config)\.ts|extensions\/disclosure\/(tool-search|lazy-tool)\.ts|presets\/(preset|standard)|providers\/(aliases|without-vision))/,
   ],
   ['platform', /\/src\/platform\/(files|lock|digest|redact|source-files|canonical-json)\.ts$/],
   [

@@ -28,5 +28,5 @@ export { createMcpFace, type McpFace, type McpNodeListener } from './serve/face.
 export type { McpFaceOptions } from './serve/face-options.ts'
 export { createMcpToken, type McpHttpOptions } from './serve/http-guard.ts'
 export type { AgentWish, ClientPerson, ClientQuestion, MakeAgent, OwnedAgent } from './serve/seat.ts'
-export type { McpStdioOptions } from './serve/serve-stdio.ts'
+export type { McpStdioOptions } from './serve/stdio-options.ts'
 export { unpinnedRunner } from './unpinned-runner.ts'

@@ -11,6 +11,8 @@ export interface ActiveSkill {
   readonly via: Via
   /** What the model was given of it, word for word. */
   content: string
+  /** It stood in the system prompt of a run that was suspended, and so nowhere in the conversation. */
+  readonly isGiven?: boolean
   /** It was asked for again, and told that there is nothing new. */
   wasRepeated?: boolean
 }

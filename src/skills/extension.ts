@@ -17,7 +17,7 @@ import { createSkillsRunScript } from './tools/skills-run-script.ts'
 import { createSkillsUse } from './tools/skills-use.ts'
 
 /** What a host needs of an agent to activate a skill of it. */
-type Host = Pick<Agent, 'hooks' | 'steer'>
+type Host = Pick<Agent, 'hooks' | 'log' | 'steer'>
 type Reason = HookContexts['skills:deactivate']['reason']
 
 /** The skills of an agent. */
@@ -89,7 +89,10 @@ export function createSkills(config: SkillsConfig): Skills {
       await deactivate(agent.hooks, [active], 'explicit')
     },
 
-    reset: (agent) => deactivate(agent.hooks, own.clear(), 'reset'),
+    reset(agent) {
+      suspended.delete(agent.log)
+      return deactivate(agent.hooks, own.clear(), 'reset')
+    },
   }
 
   /** What the conversation says is active, where no run of ours has said it yet, and what was active when one was suspended. */
@@ -97,7 +100,7 @@ export function createSkills(config: SkillsConfig): Skills {
     const left = suspended.get(run.log) ?? []
     suspended.delete(run.log)
     const earlier = seen.has(run.log)
-      ? left.map((one) => ({ ...one, via: 'resume' as const }))
+      ? left.map((one) => ({ ...one, via: 'resume' as const, isGiven: isGiven(one) }))
       : skillsIn(run.log, skills)
     seen.add(run.log)
     const room = (config.maxActive ?? Number.POSITIVE_INFINITY) - active.all.length
@@ -133,10 +136,12 @@ const given = 'The user has activated a skill. Its instructions hold for the wor
 
 /** What a person activated before the run is part of its system prompt. */
 function setGiven(run: Run, active: ActiveSkills): void {
-  const contents = active.all.flatMap(({ via, content }) => (via === 'explicit' ? [content] : []))
+  const contents = active.all.filter(isGiven).map(({ content }) => content)
   if (contents.length > 0 || run.system.sections.has(section))
     run.system.set(section, contents.length > 0 ? [given, ...contents].join('\n\n') : '')
 }
+
+const isGiven = (one: ActiveSkill): boolean => one.via === 'explicit' || one.isGiven === true
 
 /** What is not in the system prompt survives a summary word for word. */
 function pinGiven(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {

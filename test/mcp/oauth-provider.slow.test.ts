@@ -103,6 +103,37 @@ test('A204 renewed tokens that could not be stored are an error, but not lost: t
   expect((await world.store.list()).map(({ tokens }) => tokens.access)).toEqual([fresh])
 })
 
+test('renewed tokens that could not be stored come back over neither a logout nor a newer login', async () => {
+  const world = await oauthWorld()
+  await world.login()
+  const [credential] = await world.store.list()
+  const key = credentialKey(credential!)
+  let isFull = true
+  const set: typeof world.store.set = (at, one) =>
+    isFull ? Promise.reject(new Error('the disk is full')) : world.store.set(at, one)
+  const renewedUnsaved = async (): Promise<StoredLogin> => {
+    isFull = true
+    const provider = world.provider({ url: world.server.url, store: { ...world.store, set } })
+    const response = new Response(null, { status: 401 })
+    await provider.token()
+    await failure(provider.onUnauthorized({ response, serverUrl: new URL(world.server.url) }))
+    isFull = false
+    return provider
+  }
+  const first = await renewedUnsaved()
+  const newer = { ...credential!, tokens: { access: 'newer' }, savedAt: Date.now() + 60_000 }
+  await world.store.set(key, newer)
+  expect(await first.token()).toBe('newer')
+  expect(await world.store.list()).toEqual([newer])
+
+  await world.store.delete(key)
+  await world.login()
+  const second = await renewedUnsaved()
+  for (const one of await world.store.list()) await world.store.delete(credentialKey(one))
+  expect(await second.token()).toBeUndefined()
+  expect(await world.store.list()).toEqual([])
+})
+
 test('FM-17 a 401 in the middle costs one renewal, however many calls met it', async () => {
   const world = await oauthWorld()
   await world.login()

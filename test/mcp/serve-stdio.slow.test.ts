@@ -178,7 +178,8 @@ test('whatever a client writes, stdout has messages alone and nothing ends the s
   running.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'initialize', params: hello })}\n`)
   await running.until('"serverInfo"')
   running.child.stdin.end()
-  const { code, out } = await running.ended
+  const { code, out, err } = await running.ended
   expect(code).toBe(0)
+  expect(err).toBe('libero: a client sent something that is no JSON-RPC message; skipped\n')
   for (const line of out.trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' })
 })

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
+import { withSkillFile } from '../../src/skills/inside-skill.ts'
+import type { Skill } from '../../src/skills/skill.ts'
 import { call, memoryExecution } from '../../src/testing/index.ts'
 import { skill, world } from './skills-kit.ts'
 
@@ -70,6 +74,31 @@ describe('skills_read', () => {
     ])
     expect(answers.at(-1)).toBe('one\ntwo\nthree')
   })
+
+  // Elsewhere nobody can say what was opened.
+  test.skipIf(process.platform !== 'linux')(
+    'SK-10 a folder that turns into a link and back opens nothing',
+    async () => {
+      const { at } = await world({ ...files, 'outside/forms.md': 'outside' })
+      const folder = at('home/.agents/skills/pdf')
+      const swapping = `const { renameSync: move, symlinkSync } = require('node:fs')
+      process.chdir(process.argv[1])
+      symlinkSync(process.argv[2], 'link')
+      process.stdout.write('go')
+      for (;;) for (const [from, to] of [['references', 'real'], ['link', 'references'], ['references', 'link'], ['real', 'references']]) move(from, to)`
+      const swapper = spawn(process.execPath, ['-e', swapping, folder, at('outside')])
+      await once(swapper.stdout, 'data')
+      const seen = new Set<string>()
+      const pdf: Skill = { name: 'pdf', description: 'x', source: 'user', folder }
+      for (let i = 0; i < 6000; i++)
+        await withSkillFile(pdf, 'references/forms.md', async (file) => seen.add(await file.readFile('utf8'))).catch(
+          () => {},
+        )
+      swapper.kill()
+      await once(swapper, 'close')
+      expect([...seen].filter((text) => text.includes('outside'))).toEqual([])
+    },
+  )
 
   test('names what is no text, shows an image, and cuts what is long', async () => {
     const { open, write, at } = await world(files)
@@ -171,12 +200,12 @@ describe('skills_run_script', () => {
   test('an approval is for this script with these arguments, and for no other skill of that name', async () => {
     const { open, at } = await world(files)
     const keys: unknown[] = []
-    const once = (prompt: { payload: object }) =>
+    const yes = (prompt: { payload: object }) =>
       keys.push('approvalKey' in prompt.payload && prompt.payload.approvalKey) > 0
     const workspace = { root: at('project'), isTrusted: true }
     const calls = [run('2', 'scripts/show.sh', ['a']), run('3', 'scripts/show.sh', ['b'])]
     const { agent } = open([[use('1', 'pdf')], [...calls, read('4', 'references/forms.md')], 'done'], {
-      authority: { mode: 'ask', interactors: [once], workspace },
+      authority: { mode: 'ask', interactors: [yes], workspace },
     })
     await agent.run({ prompt: 'go' })
     await agent.destroy()

@@ -333,12 +333,24 @@ describe('a session that goes on', () => {
     expect(told).toEqual(['+strict model', '-strict run-end', '+strict resume', '-strict run-end'])
     expect(results().at(-1)).toContain('Blocked: the active skill')
   })
+
+  test('a run that was suspended and reset leaves no skill behind', async () => {
+    const { open } = await world(files)
+    const wait = tool('look', (_, ctx) => ctx.suspend('later'))
+    const script = [[use('1', 'strict')], [call('2', 'look')], [call('3', 'act')], 'done']
+    const { agent, told, results } = open(script, { tools: { ...tools, look: wait } })
+    await agent.run({ prompt: 'go' })
+    await agent.reset()
+    await agent.run({ prompt: 'something else' })
+    expect(told).toEqual(['+strict model', '-strict run-end'])
+    expect(results().at(-1)).not.toContain('Blocked')
+  })
 })
 
 test('A223 what a person activated is in the prompt again when a run that was suspended goes on', async () => {
   const { open } = await world({ 'home/.agents/skills/deploy/SKILL.md': skill('deploy', 'Push it.') })
   const session = await createSession({ store: createMemoryStore(), id: 's' })
-  const { agent, provider, told } = open([[call('1', 'act')], 'done', 'later'], {
+  const { agent, provider } = open([[call('1', 'act')], 'done', 'later'], {
     session,
     tools: { act: tool('act', () => 'done') },
     hooks: {

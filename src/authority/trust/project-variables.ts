@@ -11,4 +11,5 @@ export function refusedVariables(text: string): readonly string[] {
 /** What a project's configuration may learn about the person: nothing that opens a door. */
 const readable: ReadonlySet<string> = new Set(['HOME', 'PWD', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR'])
 
-const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}/g
+/** By its beginning: a default may hold anything, another reference too. */
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?=:-[^}]*\}|\})/g

@@ -140,7 +140,8 @@ async function modelFor(
 
 async function begin(agent: LiberoAgent, skill: string): Promise<void> {
   await agent.activateSkill(skill).catch((error: unknown) => {
-    throw new UsageError(`--skill ${skill}: ${messageOf(error)}`, { cause: error })
+    const advice = 'what is left out here, and why, is said by: libero skills'
+    throw new UsageError(`--skill ${skill}: ${messageOf(error)}; ${advice}`, { cause: error })
   })
 }
 

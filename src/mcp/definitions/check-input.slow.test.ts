@@ -133,11 +133,9 @@ describe('what is too much is refused', () => {
 
   test('MC-05 a refusal is put into words quickly, whatever words the schema has', () => {
     const some = { enum: Array.from({ length: 9000 }, () => 'Expected ') }
-    const names = Array.from({ length: 50 }, (_, i) => `p${i}`)
-    const properties = Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/some' }]))
-    const input = Object.fromEntries(names.map((name) => [name, 1]))
-    // It took minutes: each of 50 faults was searched from each of 9,000 places.
-    expect(errorOf({ properties, $defs: { some } }, input)).toContain('must be one of')
+    const anyOf = Array.from({ length: 50 }, () => ({ $ref: '#/$defs/some' }))
+    // Each of 50 faults was searched from each of 9,000 places, which took minutes.
+    expect(errorOf({ properties: { a: { anyOf } }, $defs: { some } }, { a: 1 })).toContain('must be one of')
   }, 20_000)
 
   test('a long list of different items does not take for ever', () => {

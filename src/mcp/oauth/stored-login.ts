@@ -211,7 +211,7 @@ export class StoredLogin implements OAuthClientProvider {
   ): Promise<McpCredential> {
     const key = credentialKey(credential)
     return this.#store.exclusively(key, async () => {
-      const stored = this.#unsaved.get(key) ?? (await this.#store.get(key))
+      const stored = await this.#newest(key)
       if (!stored) throw new McpLoginRequiredError(this.name, { reason: 'somebody has logged out' })
       const edited = await edit(stored)
       if (edited !== stored) await this.#save(key, edited)
@@ -229,11 +229,20 @@ export class StoredLogin implements OAuthClientProvider {
     }
   }
 
+  /** What was renewed here and is not stored, unless somebody has logged out, or in again, since. */
+  async #newest(key: string): Promise<McpCredential | undefined> {
+    const stored = await this.#store.get(key)
+    const unsaved = this.#unsaved.get(key)
+    if (!unsaved || (stored && stored.savedAt <= unsaved.savedAt)) return unsaved ?? stored
+    this.#unsaved.delete(key)
+    return stored
+  }
+
   /** Under the lock, so that it never lands upon something newer. */
   #saveLate(key: string): Promise<void> {
     return this.#store.exclusively(key, async () => {
-      const credential = this.#unsaved.get(key)
-      if (credential) await this.#save(key, credential)
+      const credential = await this.#newest(key)
+      if (credential && this.#unsaved.has(key)) await this.#save(key, credential)
     })
   }
 

@@ -16,13 +16,26 @@ export function readImage(
   if (base64.length > mostBase64) return tooLarge
   const info = imageInfo(base64)
   if (!info || !isBase64(base64)) return { problem: 'it is no PNG, JPEG, GIF or WebP' }
-  if (Math.max(info.width ?? 0, info.height ?? 0) > longestSide)
-    return { problem: `more than ${longestSide} pixels a side` }
-  if (!isWhole(Buffer.from(base64, 'base64'), info)) return { problem: 'it is damaged or cut off' }
+  const bytes = Buffer.from(base64, 'base64')
+  const { width = 0, height = 0 } = info.width === undefined ? (sizeBehindRemarks(bytes) ?? info) : info
+  if (Math.max(width, height) > longestSide) return { problem: `more than ${longestSide} pixels a side` }
+  if (!isWhole(bytes, info)) return { problem: 'it is damaged or cut off' }
   return { image: { type: 'image', mediaType: info.type, data: base64 } }
 }
 
 const tooLarge = { problem: `larger than ${(mostBase64 / 4) * 3} bytes` }
+
+/** Profiles, thumbnails and comments may fill more of a JPEG's beginning than is looked at for its size. */
+function sizeBehindRemarks(bytes: Buffer): ImageInfo | undefined {
+  if (bytes[0] !== 0xff || bytes[1] !== 0xd8) return undefined
+  let at = 2
+  while (at + 4 <= bytes.length && bytes[at] === 0xff && isRemark(bytes[at + 1]!)) at += 2 + bytes.readUInt16BE(at + 2)
+  const rest = bytes.subarray(at, at + mostTables)
+  return imageInfo(Buffer.concat([bytes.subarray(0, 2), rest]).toString('base64'))
+}
+
+const isRemark = (marker: number): boolean => (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe
+const mostTables = 64_000
 
 /** Services refuse a request over an image that ends too early, and with it the whole conversation. */
 function isWhole(bytes: Buffer, { type, width }: ImageInfo): boolean {

@@ -127,6 +127,19 @@ describe('structured content', () => {
   })
 })
 
+test('the size of a JPEG is found behind any number of profiles and comments', () => {
+  const remark = Buffer.concat([Buffer.from([0xff, 0xe2, 0xff, 0xff]), Buffer.alloc(0xffff - 2)])
+  const jpeg = (side: number): string => {
+    const frame = Buffer.from([0xff, 0xc0, 0, 17, 8, side >> 8, side & 255, side >> 8, side & 255, 3, 1, 0x22, 0])
+    return Buffer.concat([Buffer.from([0xff, 0xd8]), remark, remark, frame, Buffer.from([0xff, 0xd9])]).toString(
+      'base64',
+    )
+  }
+  const sent = (side: number) => resultOf({ type: 'image', data: jpeg(side), mimeType: 'image/jpeg' }).output
+  expect(sent(60_000)).toContain('more than 8000 pixels a side')
+  expect(sent(100)).toMatchObject([{ type: 'image', mediaType: 'image/jpeg' }])
+})
+
 describe('MC-01 a result of any size becomes one that fits', () => {
   test('the beginning and the end stay, and the mark says what is missing', () => {
     const { output } = resultOf(text(`begin${'é'.repeat(8_000_000)}end`))

@@ -6,7 +6,7 @@ import { FaceWork } from './face-work.ts'
 import type { HttpDoor } from './http-door.ts'
 import { checkHttpOptions, createMcpToken, type McpHttpOptions, problem } from './http-guard.ts'
 import type { ServerParts } from './make-server.ts'
-import type { McpStdioOptions } from './serve-stdio.ts'
+import type { McpStdioOptions } from './stdio-options.ts'
 import { WaitingCalls } from './waiting-calls.ts'
 
 /** An agent as an MCP server. */
@@ -22,7 +22,8 @@ export interface McpFace {
 }
 
 export interface McpNodeListener {
-  (incoming: IncomingMessage, outgoing: ServerResponse): void
+  /** An `IncomingMessage` and a `ServerResponse` of Node's. */
+  (incoming: object, outgoing: object): void
   readonly token: string
 }
 
@@ -31,7 +32,7 @@ export function createMcpFace(options: McpFaceOptions): McpFace {
   checkOptions(options)
   const { name, version, instructions, onError } = options
   const work = new FaceWork(options)
-  const report = (error: Error): void => onError?.(messageOf(error))
+  const report = (error: Error): void => onError?.(problemOf(error))
   const closing = new AbortController()
   const waitings = new Set<WaitingCalls>()
   let door: Promise<HttpDoor> | undefined
@@ -73,9 +74,9 @@ export function createMcpFace(options: McpFaceOptions): McpFace {
     nodeListener({ token = createMcpToken(), ...others } = {}) {
       const http = { token, ...others }
       checkHttpOptions(http)
-      const listen = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+      const listen = (incoming: object, outgoing: object): void => {
         void import('./node-listener.ts').then(({ answerNode }) =>
-          answerNode(incoming, outgoing, (request) => fetch(request, http)),
+          answerNode(incoming as IncomingMessage, outgoing as ServerResponse, (request) => fetch(request, http)),
         )
       }
       return Object.assign(listen, { token })
@@ -87,6 +88,11 @@ export function createMcpFace(options: McpFaceOptions): McpFace {
       await work.close()
     },
   }
+}
+
+/** What a parser says of a line that is no message is a page of JSON, and no help. */
+function problemOf(error: Error): string {
+  return error.name === 'ZodError' ? 'a client sent something that is no JSON-RPC message; skipped' : messageOf(error)
 }
 
 function checkOptions({ name, version, agent, sessions }: McpFaceOptions): void {

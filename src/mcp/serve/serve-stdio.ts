@@ -1,14 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { makeServer, type ServerParts } from './make-server.ts'
-
-export interface McpStdioOptions {
-  /** Default: stdin of this process. */
-  readonly input?: Readable
-  /** Default: its stdout. Nothing else may be written there. */
-  readonly output?: Writable
-  /** Ends it as if the client had gone. */
-  readonly signal?: AbortSignal
-}
+import type { McpStdioOptions } from './stdio-options.ts'
 
 /** Serves one client over two pipes, until it closes its end. */
 export async function serveStdio(
@@ -17,7 +9,9 @@ export async function serveStdio(
   report: (error: Error) => void,
 ): Promise<void> {
   const { stdio } = parts.loaded
-  const transport = new stdio.StdioServerTransport(input, output, { maxBufferSize: mostBytes })
+  const transport = new stdio.StdioServerTransport(input as Readable | undefined, output as Writable | undefined, {
+    maxBufferSize: mostBytes,
+  })
   const over = Promise.withResolvers<void>()
   const handle = stdio.serveStdio(({ era }) => makeServer(parts, era), { transport, onerror: report })
   const { onclose } = transport
