@@ -74,6 +74,9 @@ const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\0'))
 const isTextRecord = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every((one) => typeof one === 'string' && !one.includes('\0'))
+/** What no system takes as a name is refused here: its own error would quote the value. */
+const isVariables = (value: unknown): boolean =>
+  isTextRecord(value) && Object.keys(value as object).every((name) => /^[^=\0]+$/.test(name))
 /** What is no header fails at each request otherwise, and then not in words that say where it stands. */
 const isHeaders = (value: unknown): boolean => {
   if (!isTextRecord(value)) return false
@@ -102,7 +105,7 @@ const fields: Record<keyof McpServerConfig, Rule> = {
   transport: oneOf('stdio', 'streamable-http', 'sse'),
   command: [isText, 'the name or path of a program'],
   args: [isTexts, 'a list of texts'],
-  env: [isTextRecord, 'a record of texts'],
+  env: [isVariables, 'a record of texts'],
   cwd: [isText, 'the path of a folder'],
   url: [isWebAddress, 'an address that begins with http:// or https://'],
   headers: [isHeaders, 'a record of texts that can be sent as headers, each in one line'],

@@ -33,6 +33,11 @@ test('what cannot be sent as a header is told where it stands, without its value
   expect(read({ url: 'https://a.example', headers: { 'x-key': 'fine\n' } }).headers).toEqual({ 'x-key': 'fine\n' })
 })
 
+test('what cannot be the name of a variable is refused before a program is started with it', () => {
+  for (const name of ['', 'A=B', 'A\0'])
+    expect(() => read({ command: 'x', env: { [name]: 'secret-1' } })).toThrow(/fs\.env must be a record of texts$/)
+})
+
 test('variables are taken from the environment wherever a text stands', () => {
   const entry = { command: '${A}', args: ['--x=${B:-two}', '${C}'], env: { K: 'Bearer ${A}' } }
   expect(read(entry, { A: 'one', C: '${A}' })).toMatchObject({

@@ -31,7 +31,7 @@ export async function renewCredential(credential: McpCredential, options: RenewO
     const found = await sdk.discoverOAuthServerInfo(server, where)
     const { authorizationServerUrl, authorizationServerMetadata: metadata } = found
     const isOther = (metadata?.issuer ?? authorizationServerUrl) !== issuer
-    if (isOther && discovery.hadTrouble())
+    if ((isOther || !metadata) && discovery.hadTrouble())
       throw new OAuthError(
         `Renewing the login to the MCP server "${name}" failed: it cannot say now where its logins are; try again later`,
         { code: 'temporarily_unavailable', retryable: true },
