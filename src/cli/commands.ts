@@ -11,7 +11,11 @@ export const commands: readonly Listed[] = [
   entry('tools', 'Show the tools an agent has here, and where each comes from', () => import('./commands/tools.ts')),
   entry('mcp', 'List, add, remove, test and log in to MCP servers', () => import('./commands/mcp.ts')),
   entry('skills', 'List, show and check skills', () => import('./commands/skills.ts')),
-  entry('trust', 'Say what a project may bring: tools, settings, instructions', () => import('./commands/trust.ts')),
+  entry(
+    'trust',
+    'Say what a project may bring: tools, skills, servers, settings, instructions',
+    () => import('./commands/trust.ts'),
+  ),
   entry('policy', 'Explain what would be decided about a command, or test rules', () => import('./commands/policy.ts')),
   entry('models', 'List models and what they cost', () => import('./commands/models.ts')),
   entry('login', 'Store a key, or log in through the browser', () => import('./commands/login.ts')),

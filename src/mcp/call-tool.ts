@@ -4,7 +4,7 @@ import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { visibleText } from '../platform/visible-text.ts'
 import type { OpenCall } from './answers.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
-import { isAnswer, isSessionGone } from './failures.ts'
+import { isAnswer, isSessionGone, isUnreadable } from './failures.ts'
 import { asLoginRequired } from './oauth/login-required.ts'
 import { createPatience } from './patience.ts'
 import { redactFailure } from './redact-failure.ts'
@@ -77,6 +77,12 @@ export async function callTool(
       if (login) {
         await link.needsLogin(login, client)
         return say(signIn(login))
+      }
+      if (isUnreadable(error)) {
+        link.worked()
+        return say(
+          `${tool} of the MCP server "${server}" gave an answer that cannot be understood; it may have taken effect`,
+        )
       }
       const wasNotDone = hasSession && isSessionGone(error)
       if (wasNotDone || !isWhole(client)) link.drop(client)

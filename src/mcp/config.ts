@@ -74,7 +74,7 @@ const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\0'))
 const isTextRecord = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every((one) => typeof one === 'string' && !one.includes('\0'))
-/** What no system takes as a name is refused here: its own error would quote the value. */
+/** With an `=` it would be another name, and without a letter none. */
 const isVariables = (value: unknown): boolean =>
   isTextRecord(value) && Object.keys(value as object).every((name) => /^[^=\0]+$/.test(name))
 /** What is no header fails at each request otherwise, and then not in words that say where it stands. */

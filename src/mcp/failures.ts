@@ -23,6 +23,12 @@ export function isAnswer(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.name.includes('Protocol')
 }
 
+/** Whether an answer came that is none: of another form than the protocol says, or than the tool promised. */
+export function isUnreadable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error.name === 'ZodError' || ('code' in error && error.code === 'INVALID_RESULT')
+}
+
 /** Whether the server has forgotten the session of an old HTTP connection. It then has not done what it was asked. */
 export function isSessionGone(error: unknown): boolean {
   return statusOf(error) === 404

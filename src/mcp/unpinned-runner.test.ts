@@ -94,3 +94,13 @@ function warn(line: string): string | undefined {
   const [command = '', ...args] = line.split(' ')
   return unpinnedRunner({ name: 'mine', transport: 'stdio', command, args })
 }
+
+test('MC-17 a shell that only passes it on hides nothing', () => {
+  const warning = (command: string, ...args: string[]) =>
+    unpinnedRunner({ name: 'a', transport: 'stdio', command, args })
+  expect(warning('sh', '-c', 'npx -y server')).toContain('"server" is when it starts (npx fetches it)')
+  expect(warning('/bin/bash', '-l', '-c', "cd /x && exec npx -y 'server'")).toContain('"server" is when it starts')
+  expect(warning('bash', '-lc', 'uvx server')).toContain('uvx fetches it')
+  expect(warning('sh', '-c', 'npx -y server@1.2.3')).toBeUndefined()
+  for (const args of [[], ['-c'], ['npx', 'server']]) expect(warning('sh', ...args)).toBeUndefined()
+})

@@ -95,9 +95,22 @@ function specsIn(words: readonly string[], { from = [], taking = [], flags }: Op
 function wordsOf({ command = '', args = [] }: McpServerConfig): string[] {
   const name = programName(command)
   if (name === 'cmd' && /^\/c$/i.test(args[0] ?? '')) return [programName(args[1] ?? ''), ...args.slice(2)]
+  const line = /^(?:ba|da|k|z)?sh$/.test(name) ? args.findIndex((word) => /^-[a-z]*c$/.test(word)) : -1
+  if (line >= 0) return wordsOfLine(args[line + 1] ?? '')
   if (name !== 'env') return [name, ...args]
   const at = args.findIndex((word) => !/^-|^\w+=/.test(word))
   return at < 0 ? [] : [programName(args[at] ?? ''), ...args.slice(at + 1)]
+}
+
+/** Roughly: what stands last in the line of a shell is what stays. */
+function wordsOfLine(line: string): string[] {
+  const last = line.split(/&&|;/).at(-1) ?? ''
+  const [program = '', ...rest] = last
+    .replaceAll(/["']/g, '')
+    .trim()
+    .replace(/^exec\s+/, '')
+    .split(/\s+/)
+  return [programName(program), ...rest]
 }
 
 function programName(command: string): string {

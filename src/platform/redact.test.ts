@@ -151,3 +151,9 @@ test('long texts made to be slow are not', () => {
   ]
   for (const text of hostile) expect(typeof redactor.text(text)).toBe('string')
 })
+
+test('a secret of any length is taken out', () => {
+  const secret = `begin${'x1'.repeat(60_000)}end`
+  const redactor = createRedactor({ secrets: [secret, 'another-secret-1'] })
+  expect(redactor.text(`a ${secret} b another-secret-1`)).toMatch(/^a \[REDACTED:\d\] b \[REDACTED:\d\]$/)
+})

@@ -28,6 +28,7 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
   const finders = secrets.filter((secret) => typeof secret === 'function')
   const numbers = new Map<string, number>()
   let knownPattern: RegExp | undefined
+  let longKnown: readonly string[] = []
 
   for (const secret of secrets) if (typeof secret === 'string') addKnown(requireLong(secret))
   for (const [name, value] of Object.entries(env))
@@ -42,12 +43,16 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
     if (knownPattern) return knownPattern
     for (const secret of known) for (const spelling of spellingsOf(secret)) spelled.set(spelling, secret)
     const longestFirst = [...spelled.keys()].sort((a, b) => b.length - a.length)
-    knownPattern = new RegExp(longestFirst.map(escaped).join('|') || '(?!)', 'g')
+    // A pattern can be too large, and the error of that would quote what it was made of.
+    longKnown = longestFirst.filter((spelling) => spelling.length > longestInPattern)
+    const rest = longestFirst.slice(longKnown.length)
+    knownPattern = new RegExp(rest.map(escaped).join('|') || '(?!)', 'g')
     return knownPattern
   }
 
   function spansOf(text: string): Span[] {
     const spans = [...shapesIn(text), ...matchesOf(text, patternOfKnown())]
+    for (const spelling of longKnown) spans.push(...occurrences(text, spelling))
     for (const find of finders) for (const secret of find(text)) spans.push(...occurrences(text, requireLong(secret)))
     return withoutOverlaps(spans)
   }
@@ -110,6 +115,8 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
 
   return { learn, text: redact, json: (value) => json(value) as typeof value, pieces }
 }
+
+const longestInPattern = 4096
 
 interface Span {
   readonly start: number

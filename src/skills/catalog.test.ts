@@ -45,3 +45,14 @@ test('TR-17 a description is cut where it is too long, and nothing in it is invi
   expect([...description]).toHaveLength(1024)
   expect(description.replaceAll('😀', '')).toBe('…')
 })
+
+test('who has very many skills gets shorter descriptions, and in the end names alone', () => {
+  const many = (count: number): Skill[] =>
+    Array.from({ length: count }, (_, i) => ({ name: `skill-${i}`, description: 'd'.repeat(1000), source: 'user' }))
+  expect(buildCatalog(many(10))).toContain('d'.repeat(1000))
+  const [some, lots] = [buildCatalog(many(200)), buildCatalog(many(1500))]
+  expect(some.length).toBeLessThanOrEqual(65_536)
+  expect(some).toContain('ddd…</description>')
+  expect(lots).not.toContain('<description>')
+  expect(lots).toContain('<name>skill-1499</name>')
+})

@@ -4,13 +4,20 @@ import type { Skill } from './skill.ts'
 
 /**
  * The names and descriptions of skills as a model gets them, by name, so that the same skills give the same bytes. Empty
- * where there are none; hidden ones are left out.
+ * where there are none; hidden ones are left out. Who has very many gets shorter descriptions, in the end names alone.
  */
 export function buildCatalog(skills: readonly Skill[]): string {
   const offered = skills.filter(({ isHidden }) => !isHidden).toSorted((a, b) => compare(a.name, b.name))
   if (offered.length === 0) return ''
-  return `<available_skills>\n${offered.map(entryOf).join('\n')}\n</available_skills>`
+  for (const most of [mostDescription, 300, 100, 0]) {
+    const text = `<available_skills>\n${offered.map((skill) => entryOf(skill, most)).join('\n')}\n</available_skills>`
+    if (text.length <= mostCharacters || most === 0) return text
+  }
+  return ''
 }
+
+/** Some 16,000 tokens: every request pays for them. */
+const mostCharacters = 65_536
 
 /** By code units: the order of a language would differ from machine to machine. */
 export function compare(a: string, b: string): number {
@@ -18,13 +25,14 @@ export function compare(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-function entryOf({ name, description }: Skill): string {
-  return `<skill>\n<name>${escaped(name)}</name>\n<description>${escaped(cut(description))}</description>\n</skill>`
+function entryOf({ name, description }: Skill, most: number): string {
+  if (most === 0) return `<skill><name>${escaped(name)}</name></skill>`
+  return `<skill>\n<name>${escaped(name)}</name>\n<description>${escaped(cut(description, most))}</description>\n</skill>`
 }
 
-function cut(description: string): string {
+function cut(description: string, most: number): string {
   const signs = [...withoutHidden(description).text]
-  return signs.length > mostDescription ? `${signs.slice(0, mostDescription - 1).join('')}…` : signs.join('')
+  return signs.length > most ? `${signs.slice(0, most - 1).join('')}…` : signs.join('')
 }
 
 function escaped(text: string): string {

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts'
+import { show } from '../core/behavior.ts'
 import type { Extension } from '../core/run.ts'
 import type { Skills } from './extension.ts'
 import type { SkillsConfig } from './skill.ts'
@@ -36,9 +37,18 @@ export function lateSkills(config: SkillsConfig): LateSkills {
 /** Gives an agent its skills; one without says so when it is asked for them. */
 export function withSkills<A extends Agent>(agent: A, skills: LateSkills | undefined): A & SkillActions {
   if (!skills) return Object.assign(agent, { activateSkill: noSkills, deactivateSkill: noSkills })
-  const { reset } = agent
+  const { reset, destroy } = agent
+  let isDestroyed = false
   return Object.assign(agent, {
-    activateSkill: async (name: string) => (await skills.load()).activate(agent, name),
+    async activateSkill(name: string) {
+      if (typeof name !== 'string') throw new TypeError(`activateSkill takes the name of a skill, got ${show(name)}`)
+      if (isDestroyed) throw new Error('This agent was destroyed; create another one')
+      await (await skills.load()).activate(agent, name)
+    },
+    destroy() {
+      isDestroyed = true
+      return destroy()
+    },
     deactivateSkill: async (name: string) => (await skills.loaded())?.deactivate(agent, name),
     reset() {
       const resetting = reset().then(async () => (await skills.loaded())?.reset(agent))

@@ -90,7 +90,7 @@ describe('skills_read', () => {
       await once(swapper.stdout, 'data')
       const seen = new Set<string>()
       const pdf: Skill = { name: 'pdf', description: 'x', source: 'user', folder }
-      for (let i = 0; i < 6000; i++)
+      for (let i = 0; i < 4000; i++)
         await withSkillFile(pdf, 'references/forms.md', async (file) => seen.add(await file.readFile('utf8'))).catch(
           () => {},
         )
@@ -183,7 +183,7 @@ describe('skills_run_script', () => {
       authority: { mode: 'plan', audit },
     })
     await agent.run({ prompt: 'go' })
-    expect(results()[1]).toMatch(/^Blocked: .*bash/)
+    expect(results()[1]).toMatch(/^Blocked: .*the mode is plan/)
     await agent.destroy()
     const line = `bash ${at('home/.agents/skills/pdf')}/scripts/show.sh 'a b'`
     const commands: unknown[] = []

@@ -213,6 +213,25 @@ describe('settings', () => {
     }
   })
 
+  test('nor is one in an address that is wrong', async () => {
+    const entry = { url: 'htp://me:pass-4711@a.example/?api_key=abcdef4711' }
+    configure({ mcpServers: { wrong: entry } })
+    for (const args of [
+      ['mcp'],
+      ['mcp', '--json'],
+      ['mcp', 'test', 'wrong'],
+      ['mcp', 'add', 'web', '--json', JSON.stringify(entry)],
+      ['mcp', 'test', 'all', '--mcp', JSON.stringify({ name: 'web', ...entry })],
+      ['config', 'set', 'mcpServers.web', JSON.stringify(entry)],
+      ['run', 'Go.'],
+      ['doctor'],
+    ]) {
+      const { out, err } = await libero(...args)
+      expect(out + err, args.join(' ')).toContain('must be an address')
+      expect(out + err, args.join(' ')).not.toContain('4711')
+    }
+  })
+
   test('a wrong server in the user’s config stops a run, with the file and the key', async () => {
     configure({ mcpServers: { fs: { command: 'x', arg: [] } } })
     const { code, err } = await libero('--provider', 'offline', '--no-session', 'list the files')

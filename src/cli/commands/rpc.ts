@@ -21,8 +21,8 @@ const rpcFlags = {
     says: 'Understood, without effect: there are no extensions here',
   },
   'no-ext': { type: 'boolean', says: 'Understood: there are no extensions here' },
-  'with-skills': { type: 'boolean', says: 'Understood, without effect: there are no skills in this version' },
-  'no-skill': { type: 'boolean', says: 'Understood: there are no skills in this version' },
+  'with-skills': { type: 'boolean', says: 'With the skills of the user and of a trusted project' },
+  'no-skill': { type: 'boolean', says: 'Without skills, which is the default' },
   'no-yolo': { type: 'boolean', says: 'Understood, without effect, as in zot; see --mode' },
 } as const satisfies Flags
 

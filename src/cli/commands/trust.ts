@@ -1,14 +1,15 @@
+import type { ProjectItem } from '../../authority/trust/project-items.ts'
 import { UsageError } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 
 export const command = defineCommand({
   name: 'trust',
-  summary: 'Say what a project may bring: tools, settings, instructions',
+  summary: 'Say what a project may bring: tools, skills, servers, settings, instructions',
   words: '[folder]',
   mostWords: 1,
   about: [
-    'A project can run things as you and steer the model: its tools, settings and instructions are used only once you trust it. In a terminal you are asked when you work there for the first time.',
+    'A project can run things as you and steer the model: its tools, skills, MCP servers, settings and instructions are used only once you trust it. In a terminal you are asked when you work there for the first time.',
     'Where nobody can be asked, look through the project, then grant exactly what you saw by its digest. What changes afterwards is left out again.',
   ],
   flags: {
@@ -41,20 +42,33 @@ export const command = defineCommand({
       return exitCodes.done
     }
     const { describeNames, projectNames } = await import('../../authority/trust/project-names.ts')
-    const { projectDigest } = await import('../../authority/trust/project-items.ts')
+    const { digestOfItems, listItems } = await import('../../authority/trust/project-items.ts')
+    const { readConfig } = await import('../config/read-config.ts')
+    const own = await readConfig(resolve(io.home, 'config.json'), { links: 'followed' })
+    const claudeSkills = own?.claudeSkills === true
+    const items = await listItems(root, { claudeSkills })
     if (values.digest !== undefined) {
       const { trustByDigest } = await import('../../authority/trust/trust-by-digest.ts')
-      await trustByDigest(list, root, values.digest)
+      await trustByDigest(list, root, values.digest, undefined, { claudeSkills })
       io.out(`${shown} is trusted as it is now`)
+      for (const line of problems(items)) io.out(line)
       return exitCodes.done
     }
     const known = await list.lookup(root)
     io.out(`${shown}: ${known?.decision ?? 'not decided'}`)
-    io.out(describeNames(await projectNames(root)))
-    io.out(`digest: ${await projectDigest(root)}`)
+    io.out(describeNames(await projectNames(root, { claudeSkills })))
+    for (const item of items) if (item.kind === 'mcp' && item.problem === undefined) io.out(item.shown)
+    for (const line of problems(items)) io.out(line)
+    io.out(`digest: ${digestOfItems(items)}`)
     const refusal = await list.refusal(root)
     if (refusal !== undefined) io.out(`It cannot be trusted as a project: ${fullyVisible(refusal)}`)
     else if (known?.decision !== 'trusted') io.out('Look through these files, then: libero trust --digest <digest>')
     return exitCodes.done
   },
 })
+
+/** What is left out whatever is said about the rest. */
+const problems = (items: readonly ProjectItem[]): string[] =>
+  items.flatMap(({ shown, problem }) =>
+    problem === undefined ? [] : [`left out: ${shown.split('\n')[0]}: ${problem}`],
+  )

@@ -1,5 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import { unpinnedRunner } from '../../mcp/unpinned-runner.ts'
+import { createRedactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import type { Given } from '../command.ts'
@@ -97,4 +98,4 @@ function entryIn(text: string, others: object, what: readonly string[]): Entry {
   return rest
 }
 
-const shown = (word: string): string => fullyVisible(JSON.stringify(word.slice(0, 100)))
+const shown = (word: string): string => fullyVisible(createRedactor().text(JSON.stringify(word.slice(0, 100))))

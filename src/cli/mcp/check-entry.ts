@@ -1,9 +1,9 @@
-import { messageOf } from '../../core/errors.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { MissingVariableError, readMcpEntry } from '../../mcp/read-entry.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import { ConfigError } from '../config/config-error.ts'
+import { entryProblem } from './entry-problem.ts'
 
 /** Where an entry stands, or is about to. */
 interface EntryPlace {
@@ -36,7 +36,7 @@ export function checkEntry(
 const placeholder = 'https://unset.invalid'
 
 function refusal(error: unknown, file: string | undefined): Error {
-  const message = fullyVisible(messageOf(error))
+  const message = fullyVisible(entryProblem(error))
   if (file === undefined) return new UsageError(message, { cause: error })
   return new ConfigError(`${fullyVisible(file)}: ${message}`, { cause: error })
 }

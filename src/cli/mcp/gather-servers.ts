@@ -2,9 +2,10 @@ import { isAbsolute, resolve } from 'node:path'
 import type { ProjectItem } from '../../authority/trust/project-items.ts'
 import { refusedVariables } from '../../authority/trust/project-variables.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
-import { isDisabled, readMcpEntry } from '../../mcp/read-entry.ts'
+import { isDisabled, MissingVariableError, readMcpEntry } from '../../mcp/read-entry.ts'
 import type { Io } from '../io.ts'
 import type { Workspace } from '../run/workspace.ts'
+import { entryProblem } from './entry-problem.ts'
 
 /** A server that somebody wrote down, and what keeps it from being used, if anything does. */
 export interface ServerEntry {
@@ -61,7 +62,8 @@ function read(server: ServerEntry, { variables, ...place }: Reading): ServerEntr
     const config = readMcpEntry(server.name, server.entry, variables)
     return placed({ ...server, config }, place)
   } catch (error) {
-    if (error instanceof TypeError) return { ...server, error }
+    if (error instanceof MissingVariableError) return { ...server, error }
+    if (error instanceof TypeError) return { ...server, error: new TypeError(entryProblem(error), { cause: error }) }
     throw error
   }
 }

@@ -1,10 +1,10 @@
-import { messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { readMcpEntry } from '../../mcp/read-entry.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
 import { jsonProblem } from '../config/json-problem.ts'
 import type { Io } from '../io.ts'
+import { entryProblem } from './entry-problem.ts'
 import type { ServerEntry } from './gather-servers.ts'
 
 /** What `--mcp` names, each a JSON object. A mistake is the caller's, and is said before anything begins. */
@@ -27,7 +27,7 @@ function readFlag(text: string, env: Io['env'], where: string): ServerEntry {
   try {
     return { name, from: 'flag', where: '--mcp', entry, config: readMcpEntry(name, entry, env, where) }
   } catch (error) {
-    throw new UsageError(fullyVisible(messageOf(error)), { ...seeMcp, cause: error })
+    throw new UsageError(fullyVisible(entryProblem(error)), { ...seeMcp, cause: error })
   }
 }
 

@@ -85,13 +85,16 @@ function triedOf(config: McpServerConfig, { servers = [], tools }: McpConnection
     state,
     durationMs: Math.round(durationMs),
     ...(protocolVersion !== undefined && { protocolVersion }),
-    tools: toolNames.map((tool) => ({ name: tool, description: tools[tool]?.spec.description ?? '' })),
+    tools: toolNames.map((tool) => ({ name: tool, description: ownWords(tools[tool]?.spec.description, name) })),
     notes,
     ...(!isOk && { problem: problem ?? 'it gave no reason' }),
     ...(!isOk && stderr && { stderr: stderr.slice(-mostStderr) }),
     ...(warning !== undefined && { warning }),
   }
 }
+
+/** Models are told whose tool it is; here that stands above. */
+const ownWords = (description = '', server: string): string => description.replace(`(MCP server ${server}) `, '')
 
 const mostStderr = 4000
 

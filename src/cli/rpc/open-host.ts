@@ -14,6 +14,7 @@ import { linesView } from '../mcp/servers-view.ts'
 import { folderOf } from '../run/folder.ts'
 import { systemPrompt } from '../run/system-prompt.ts'
 import { openWorkspace, type Workspace } from '../run/workspace.ts'
+import { skillsOption } from '../skills/skills-option.ts'
 import { type AgentHostOptions, createAgentHost } from './agent-host.ts'
 import { chooseWithKey } from './choose-with-key.ts'
 import { servedModels } from './served-models.ts'
@@ -56,6 +57,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     execution: await executionOf(workspace),
     authority,
     ...servers?.options,
+    ...(values['with-skills'] && skillsOption(workspace, io)),
     extensions: [compaction, ...(isNarrowed(values) ? [] : [await toolsInFiles(workspace, authority, io)])],
   })
   servers?.follow(agent)
@@ -74,7 +76,6 @@ function warningsOf(values: RpcValues): string[] {
   const given = [
     values['no-yolo'] && '--no-yolo has no effect over rpc, where nobody can be asked; see --mode',
     values.ext && '--ext has no effect: this version has no extensions of other programs',
-    values['with-skills'] && '--with-skills has no effect: this version has no skills',
   ]
   return given.filter((text) => typeof text === 'string')
 }

@@ -12,6 +12,7 @@ import { scopesToAsk } from './login-scopes.ts'
 import { oauthFailure } from './oauth-failure.ts'
 import { hasAuthorizationHeader } from './oauth-promotion.ts'
 import { tokensOf } from './renew-credential.ts'
+import { tokenFetch } from './token-fetch.ts'
 
 /** What a login gave, without its secrets. */
 export interface McpLogin {
@@ -101,7 +102,7 @@ async function redeem(
     codeVerifier,
     redirectUri: redirectUrl,
     resource,
-    fetchFn,
+    fetchFn: tokenFetch(fetchFn),
   })
   return {
     name,

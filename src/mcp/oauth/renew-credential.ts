@@ -6,6 +6,7 @@ import type { McpCredential, McpTokens } from './credential.ts'
 import { discoveryFetch } from './discovery-fetch.ts'
 import { McpLoginRequiredError } from './login-required.ts'
 import { oauthFailure } from './oauth-failure.ts'
+import { tokenFetch } from './token-fetch.ts'
 
 export interface RenewOptions {
   readonly fetch: typeof globalThis.fetch
@@ -42,7 +43,7 @@ export async function renewCredential(credential: McpCredential, options: RenewO
       clientInformation: { ...client },
       refreshToken: tokens.refresh,
       resource,
-      fetchFn,
+      fetchFn: tokenFetch(fetchFn),
     })
     // A server that names no scopes means the old ones.
     const scopes = tokens.scopes && { scopes: tokens.scopes }

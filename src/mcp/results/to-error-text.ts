@@ -9,16 +9,10 @@ const mostShown = 2048
 /** What went wrong with a server, for models, people and logs: short, without secrets, nothing in it hidden. */
 export function toErrorText(error: unknown, secrets: readonly string[] = []): string {
   const known = secrets.filter((secret) => secret.length >= 4)
-  const text = withoutSecrets(printable(messageOf(error)).slice(0, mostRead), known)
+  const said = printable(messageOf(error)).slice(0, mostRead).replace(fromLibrary, '')
+  const text = createRedactor({ secrets: known }).text(said)
   return shortened(fullyVisible(text, { lines: 'kept' }), mostShown) || 'it gave no reason'
 }
 
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  try {
-    return createRedactor({ secrets }).text(text)
-  } catch {
-    // Tens of thousands of letters make a pattern that is too large. The error of that quotes them, and goes nowhere.
-    const rest = secrets.reduce((cut, secret) => cut.replaceAll(secret, '[REDACTED]'), text)
-    return createRedactor().text(rest)
-  }
-}
+/** Words of the library that mean nothing to a person. */
+const fromLibrary = /^Version negotiation (?:probe )?failed: (?=.)/

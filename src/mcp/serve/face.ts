@@ -54,8 +54,17 @@ export function createMcpFace(options: McpFaceOptions): McpFace {
 
   async function fetch(request: Request, http: McpHttpOptions): Promise<Response> {
     if (closing.signal.aborted) return problem(503, 'this server is closing; connect to another one')
-    door ??= parts().then(async (made) => (await import('./http-door.ts')).openHttpDoor(made, report))
+    door ??= openDoor().catch((error) => {
+      door = undefined // the next request tries again
+      report(error) // who asked is told nothing of this machine
+      throw error
+    })
     return (await door).fetch(request, http)
+  }
+
+  async function openDoor(): Promise<HttpDoor> {
+    const { openHttpDoor } = await import('./http-door.ts')
+    return openHttpDoor(await parts(), report)
   }
 
   return {
@@ -84,7 +93,7 @@ export function createMcpFace(options: McpFaceOptions): McpFace {
     async close() {
       closing.abort()
       for (const waiting of waitings) waiting.close()
-      await (await door)?.close()
+      await (await door?.catch(() => undefined))?.close()
       await work.close()
     },
   }
