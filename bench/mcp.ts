@@ -54,6 +54,7 @@ async function callOverhead(): Promise<Result> {
   const connections = await connectMcpServers([configOf(0, 0)])
   const client = new Client({ name: 'bench', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: [program] }))
+  await client.listTools() // as whoever calls one has to
   const tool = connections.tools.mcp_s0_echo
   const ctx = { callId: 'c', signal: new AbortController().signal, progress() {} } as unknown as ToolContext
   const text = 'a sentence of the usual length, as tools give and take them'

@@ -43,9 +43,8 @@ export const command = defineCommand({
     }
     const { describeNames, projectNames } = await import('../../authority/trust/project-names.ts')
     const { digestOfItems, listItems } = await import('../../authority/trust/project-items.ts')
-    const { readConfig } = await import('../config/read-config.ts')
-    const own = await readConfig(resolve(io.home, 'config.json'), { links: 'followed' })
-    const claudeSkills = own?.claudeSkills === true
+    const { ownConfig } = await import('../config/config.ts')
+    const claudeSkills = (await ownConfig(io.home))?.config.claudeSkills === true
     const items = await listItems(root, { claudeSkills })
     if (values.digest !== undefined) {
       const { trustByDigest } = await import('../../authority/trust/trust-by-digest.ts')

@@ -61,14 +61,17 @@ interface ConfigSources {
   /** Absolute. Nothing in it is read unless `mayRead` says so, file by file. */
   readonly projectRoot?: string
   readonly mayRead?: (path: string) => boolean
+  /** The user's own file, where somebody has read it already. */
+  readonly own?: ConfigFile | undefined
 }
 
 /** Reads what the user and a trusted project have written down; one mistake refuses a file whole, with a sentence for a person. */
-export async function loadConfig({ home, projectRoot, mayRead = () => false }: ConfigSources): Promise<LoadedConfig> {
+export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
+  const { home, projectRoot, mayRead = () => false } = sources
   const root = projectRoot === undefined ? undefined : await realOf(projectRoot)
   const folder = await projectFolder(root, home)
   const isAllowed = (name: string): boolean => folder !== undefined && mayRead(join(folder, name))
-  const user = await fileIn(home, 'followed')
+  const user = 'own' in sources ? sources.own : await ownConfig(home)
   const project = folder && isAllowed('config.json') ? await fileIn(folder, 'refused') : undefined
   const settings = await rulesIn(home, isAllowed('authority.json') ? root : undefined)
   const rules = {
@@ -110,6 +113,9 @@ async function projectFolder(root: string | undefined, home: string): Promise<st
 
 /** What is trusted is trusted by its real path. */
 const realOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
+
+/** The user's own file, if there is one. */
+export const ownConfig = (home: string): Promise<ConfigFile | undefined> => fileIn(home, 'followed')
 
 async function fileIn(folder: string, links: 'followed' | 'refused'): Promise<ConfigFile | undefined> {
   const path = join(folder, 'config.json')

@@ -3,8 +3,7 @@ import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { enterProject } from '../../authority/trust/enter-project.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
-import { type LoadedConfig, loadConfig } from '../config/config.ts'
-import { readConfig } from '../config/read-config.ts'
+import { type LoadedConfig, loadConfig, ownConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import { interactWith } from './interact-with.ts'
 
@@ -21,15 +20,16 @@ export async function openWorkspace(
   { io, person }: { io: Pick<Io, 'home'>; person?: Interactor },
 ): Promise<Workspace> {
   const { home } = io
+  const own = await ownConfig(home)
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
     ownInstructions: join(home, 'AGENTS.md'),
-    claudeSkills: (await readConfig(join(home, 'config.json'), { links: 'followed' }))?.claudeSkills === true,
+    claudeSkills: own?.config.claudeSkills === true,
     advice: 'To see what it brings, and to trust it: libero trust',
     ...(person && { interact: await interactWith(person) }),
   })
   try {
-    return { cwd, project, loaded: await loadConfig({ home, projectRoot: cwd, mayRead: project.mayRead }) }
+    return { cwd, project, loaded: await loadConfig({ home, projectRoot: cwd, mayRead: project.mayRead, own }) }
   } catch (error) {
     project.dispose()
     throw error

@@ -1,4 +1,3 @@
-import { setImmediate as breathe } from 'node:timers/promises'
 import type { Transport } from '@modelcontextprotocol/client'
 import { AgentError, messageOf } from '../../core/errors.ts'
 import { createRedactor } from '../../platform/redact.ts'
@@ -124,23 +123,53 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     }
   }
 
-  async function read(running: ServerProcess): Promise<void> {
+  /** Resolves when there is nothing more to read. By events, not by an iterator: each call waits for every turn that this takes. */
+  function read(running: ServerProcess): Promise<void> {
+    const { stdout } = running.child
     const reader = createLineReader(limits.lineBytes)
-    let turn = performance.now()
-    try {
-      for await (const chunk of running.child.stdout as AsyncIterable<Buffer>)
-        for (const line of reader.take(chunk)) {
-          receive(line)
-          if (skippedLines >= limits.skippedLines)
-            return giveUp(running, `it wrote ${skippedLines} lines that are no messages`)
-          if (performance.now() - turn < turnMs) continue
-          await breathe()
-          turn = performance.now()
+    const over = Promise.withResolvers<void>()
+    let isOver = false
+    let isPaused = false
+
+    function handOver(lines: Iterator<string>): void {
+      const until = performance.now() + turnMs
+      try {
+        for (let next = lines.next(); !next.done; next = lines.next()) {
+          receive(next.value)
+          if (skippedLines >= limits.skippedLines) {
+            giveUp(running, `it wrote ${skippedLines} lines that are no messages`)
+            return
+          }
+          if (performance.now() >= until) {
+            goOnLater(lines)
+            return
+          }
         }
-    } catch (error) {
-      // Else it was closed under our eyes, which is no news.
-      if (error instanceof LineTooLong) giveUp(running, `it sent a line longer than ${sizeOf(limits.lineBytes)}`)
+      } catch (error) {
+        const isLong = error instanceof LineTooLong
+        giveUp(running, isLong ? `it sent a line longer than ${sizeOf(limits.lineBytes)}` : messageOf(error))
+      }
+      if (isOver) over.resolve()
     }
+
+    /** Others have their turn; meanwhile nothing more is read. */
+    function goOnLater(lines: Iterator<string>): void {
+      isPaused = true
+      stdout.pause()
+      setImmediate(() => {
+        isPaused = false
+        handOver(lines)
+        if (!isPaused) stdout.resume()
+      })
+    }
+
+    stdout.on('data', (chunk: Buffer) => handOver(reader.take(chunk)))
+    for (const end of ['end', 'close', 'error'])
+      stdout.once(end, () => {
+        isOver = true
+        if (!isPaused) over.resolve()
+      })
+    return over.promise
   }
 
   function receive(line: string): void {
