@@ -58,6 +58,16 @@ export function createAnswers({ name, transport }: McpServerConfig, { hooks, int
       })
       client.onerror = () => {} // what it is about fails by itself
     },
+    /** Old servers log what they are asked to. One that will not is none the worse for it. */
+    async listen(client: Client, signal: AbortSignal): Promise<void> {
+      const isOld = client.getProtocolEra() === 'legacy'
+      if (!isOld || !hooks.has('mcp:log') || !client.getServerCapabilities()?.logging) return
+      await client.setLoggingLevel('info', { signal, timeout: 2000 }).catch(() => {})
+    },
+    /** New ones are asked with each call. */
+    get logLevel(): { readonly [key: string]: string } | undefined {
+      return hooks.has('mcp:log') ? { 'io.modelcontextprotocol/logLevel': 'info' } : undefined
+    },
   }
 }
 

@@ -26,7 +26,10 @@ export interface CallOptions {
     needsLogin(error: Error, client: Client): Promise<void>
   }
   /** Where questions of the server find the call they are about. */
-  readonly answers: { readonly calls: Set<OpenCall> }
+  readonly answers: {
+    readonly calls: Set<OpenCall>
+    readonly logLevel: { readonly [key: string]: string } | undefined
+  }
   readonly secrets: readonly string[]
 }
 
@@ -111,6 +114,7 @@ async function send(
 ): Promise<unknown> {
   const { callTimeout: silentMs = defaultCallTimeout, longestCall: totalMs = defaultLongestCall } = config
   const over = new AbortController()
+  const _meta = client.getProtocolEra() === 'modern' ? answers.logLevel : undefined
   const patience = createPatience(clock, { silentMs, totalMs }, (why) => {
     limit.over = why
     over.abort(new Error(why))
@@ -124,7 +128,7 @@ async function send(
   answers.calls.add(open)
   try {
     return await client.callTool(
-      { name: tool, arguments: input as Record<string, unknown> },
+      { name: tool, arguments: input as Record<string, unknown>, ...(_meta && { _meta }) },
       {
         signal: over.signal,
         timeout: longest,

@@ -204,7 +204,7 @@ export class ServerLink {
     this.#watch(this.opened)
     const { client, era: found, stdio } = this.opened
     try {
-      await waitUnless(signal, this.tools.read(client, signal))
+      await waitUnless(signal, Promise.all([this.tools.read(client, signal), this.#answers.listen(client, signal)]))
     } catch (error) {
       throw withEnding(error, stdio)
     }

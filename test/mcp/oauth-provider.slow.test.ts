@@ -4,17 +4,18 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { connectMcpServers } from '../../src/mcp/connect.ts'
 import { createMcpFetch } from '../../src/mcp/http/mcp-fetch.ts'
 import { credentialKey } from '../../src/mcp/oauth/credential.ts'
 import { loginMcpServer } from '../../src/mcp/oauth/login-mcp-server.ts'
 import { asLoginRequired, isLoginRequired, McpLoginRequiredError } from '../../src/mcp/oauth/login-required.ts'
-import { oauthPromotion } from '../../src/mcp/oauth/oauth-promotion.ts'
+import { McpOAuthProvider } from '../../src/mcp/oauth/mcp-oauth-provider.ts'
 import { StoredLogin } from '../../src/mcp/oauth/stored-login.ts'
 import { loopbackFetch } from '../authorization-server.ts'
 import { temporary } from '../temporary.ts'
 import { startOAuthAuthorizationServer } from './fixtures/oauth-authorization-server.ts'
 import { startProtectedMcpServer } from './fixtures/oauth-mcp-server.ts'
-import { failure, oauthWorld } from './fixtures/oauth-world.ts'
+import { failure, type OAuthWorld, oauthWorld } from './fixtures/oauth-world.ts'
 
 test.each(['legacy', 'auto'] as const)(
   'A203 without a login there is an error that says what to do, and no browser opens (%s)',
@@ -283,32 +284,37 @@ describe('OA-08 a token goes to the server it was given for', () => {
 })
 
 describe('A206 a server without auth that answers 401', () => {
-  const of = async (url: string): Promise<Response> => loopbackFetch(url, { method: 'POST', body: '{}' })
+  async function connected(world: OAuthWorld, config = world.config) {
+    const asked: string[] = []
+    const connections = await connectMcpServers([config], undefined, world.hooks, {
+      buildAuthProvider: ({ name }) => {
+        asked.push(name)
+        return new McpOAuthProvider({ name, store: world.store })
+      },
+    })
+    onTestFinished(() => connections.close())
+    return { asked, server: connections.servers?.[0] }
+  }
 
-  test('becomes one with OAuth if it says where to log in', async () => {
+  test('is signed in to as one with OAuth, by whoever has logged in', async () => {
     const world = await oauthWorld()
-    expect(await oauthPromotion(world.config, await of(world.server.url))).toBe(true)
-    const error = await failure(world.connect())
-    expect(await oauthPromotion(world.config, error)).toBe(true)
+    expect((await connected(world)).server).toMatchObject({ state: 'needs-login' })
+    expect(world.heard).toContainEqual(['mcp:auth:required', { name: 'tracker' }])
+    await world.login()
+    expect((await connected(world)).server).toMatchObject({ state: 'ready' })
   })
 
   test.each(['Authorization', 'authorization', 'AUTHORIZATION'])(
-    'does not with a header %s of its own',
+    'is left to a header %s of its own',
     async (header) => {
       const world = await oauthWorld()
-      const config = { ...world.config, headers: { [header]: 'Bearer own' } }
-      expect(await oauthPromotion(config, await of(world.server.url))).toBe(false)
-      expect(await oauthPromotion(config, await failure(world.connect(undefined, config)))).toBe(false)
+      await world.login()
+      const { asked, server } = await connected(world, { ...world.config, headers: { [header]: 'Bearer own' } })
+      expect(server?.state).not.toBe('ready')
+      expect(asked).toEqual([])
       expect(world.server.authorizations.at(-1)).toBe('Bearer own')
     },
   )
-
-  test('does not without metadata, or for another status', async () => {
-    const world = await oauthWorld({}, { resourceMetadataUrl: null })
-    expect(await oauthPromotion(world.config, await of(world.server.url))).toBe(false)
-    expect(await oauthPromotion(world.config, new Response(null, { status: 403 }))).toBe(false)
-    expect(await oauthPromotion(world.config, new Error('no'))).toBe(false)
-  })
 })
 
 test('OA-11 no token, code or verifier is in anything that is printed, told or thrown', async () => {
