@@ -1,3 +1,5 @@
+import type { StopSignal } from './io.ts'
+
 /** What `libero` ends with; scripts rely on these. */
 export const exitCodes = {
   done: 0,
@@ -12,3 +14,10 @@ export const exitCodes = {
   closed: 141,
   terminated: 143,
 } as const
+
+/** What a signal ends a program with. */
+export const stopCodes: Readonly<Record<StopSignal, number>> = {
+  SIGINT: exitCodes.interrupted,
+  SIGTERM: exitCodes.terminated,
+  SIGHUP: exitCodes.hungUp,
+}

@@ -9,7 +9,7 @@ import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
 import { hasAuthorizationHeader } from './oauth/authorization-header.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { ServerLink } from './server-link.ts'
-import { serverOf } from './server-view.ts'
+import { serverView } from './server-view.ts'
 
 export interface ConnectMcpOptions {
   /** Who signs in. Asked for servers with `auth: 'oauth'`, and for those that turn out to want it. */
@@ -62,7 +62,7 @@ export async function connectMcpServers(
       tools ??= merged(links, lazyAbove, onDouble)
       return tools
     },
-    servers: links.map(serverOf),
+    servers: links.map(serverView),
     close,
   }
 }

@@ -76,7 +76,7 @@ function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly
   function add(tool: ToolDef, key: string): void {
     try {
       checkTool(tool, key)
-      run.tools.add(withMcpHooks(accept(tool), serverOf(tool, configs), run))
+      run.tools.add(withMcpHooks(accept(tool), originOf(tool, configs), run))
       ours.set(key, tool)
     } catch (error) {
       // One bad tool of a server must not stop a run.
@@ -103,7 +103,7 @@ function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly
 }
 
 /** Where a tool comes from, by its own word or by its name `mcp_{server}_{tool}`. */
-function serverOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): NonNullable<ToolDef['mcp']> {
+function originOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): NonNullable<ToolDef['mcp']> {
   const config = configs.find(({ name }) => (mcp ? name === mcp.server : spec.name.startsWith(`mcp_${name}_`)))
   const { name: server = '', disclosure } = config ?? {}
   const known = mcp ?? { server, tool: spec.name.slice(`mcp_${server}_`.length) }

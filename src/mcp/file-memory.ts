@@ -1,5 +1,5 @@
 import { isRecord } from '../core/is-record.ts'
-import type { McpMemory, RememberedServer } from './memory.ts'
+import type { McpMemory, RememberedEra, RememberedServer } from './memory.ts'
 
 /**
  * What is known about servers, in a JSON file that processes share. A file that cannot be read counts as empty, and is
@@ -48,10 +48,11 @@ async function read(path: string): Promise<Record<string, unknown> | undefined> 
 function remembered(value: unknown): RememberedServer | undefined {
   if (!isRecord(value)) return undefined
   const { era, tools } = value
-  const isEra = isRecord(era) && (era.kind === 'modern' || era.kind === 'legacy') && Number.isFinite(era.at)
-  const isTools = isRecord(tools) && Object.values(tools).every((digest) => typeof digest === 'string')
-  return {
-    ...(isEra && { era: era as unknown as NonNullable<RememberedServer['era']> }),
-    ...(isTools && { tools: tools as NonNullable<RememberedServer['tools']> }),
-  }
+  return { ...(isEra(era) && { era }), ...(areDigests(tools) && { tools }) }
 }
+
+const isEra = (value: unknown): value is RememberedEra =>
+  isRecord(value) && (value.kind === 'modern' || value.kind === 'legacy') && Number.isFinite(value.at)
+
+const areDigests = (value: unknown): value is Record<string, string> =>
+  isRecord(value) && Object.values(value).every((digest) => typeof digest === 'string')

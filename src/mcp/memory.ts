@@ -6,10 +6,17 @@ export interface McpMemory {
 }
 
 export interface RememberedServer {
-  /** Which of the two protocols it speaks, so that it is not probed again. */
-  readonly era?: { readonly kind: 'modern' | 'legacy'; readonly discover?: unknown; readonly at: number }
+  readonly era?: RememberedEra
   /** The definitions that were seen first or accepted since: digests by the server's own names. */
   readonly tools?: Readonly<Record<string, string>>
+}
+
+/** Which of the two protocols a server speaks, so that it is not probed again. */
+export interface RememberedEra {
+  readonly kind: 'modern' | 'legacy'
+  readonly discover?: unknown
+  /** When that was found out. */
+  readonly at: number
 }
 
 /** For as long as the process lives. */

@@ -6,7 +6,7 @@ import { createSdkValidator } from './definitions/sdk-validator.ts'
 import { createHttpTransport, createSseTransport, isWrongTransport } from './http/http-transport.ts'
 import { loadSdk } from './load-sdk.ts'
 import { noticeLostAnswers } from './lost-answers.ts'
-import type { RememberedServer } from './memory.ts'
+import type { RememberedEra } from './memory.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { createStdioTransport, type StdioTransport } from './stdio/stdio-transport.ts'
 
@@ -16,12 +16,12 @@ export interface OpenedClient {
   readonly transport: Transport
   /** Only with that transport. */
   readonly stdio?: StdioTransport
-  readonly era: NonNullable<RememberedServer['era']>
+  readonly era: RememberedEra
 }
 
 export interface OpenClientOptions {
   /** What was found out about this server before. Whether it still holds shows in the first request. */
-  readonly era?: RememberedServer['era'] | undefined
+  readonly era?: RememberedEra | undefined
   readonly authProvider?: McpAuthProvider | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly signal: AbortSignal
@@ -32,7 +32,6 @@ export interface OpenClientOptions {
   prepare(client: Client): void
 }
 
-type Era = NonNullable<RememberedServer['era']>
 type Kind = 'stdio' | 'http' | 'sse'
 
 /** Connects to a server in whichever of the two protocols it speaks. Of each attempt that fails nothing is left behind. */
@@ -51,7 +50,11 @@ export async function openClient(config: McpServerConfig, options: OpenClientOpt
 const kindOf = ({ transport }: McpServerConfig): Kind => (transport === 'streamable-http' ? 'http' : transport)
 
 /** What may be otherwise than it was assumed to be. One more attempt, no more. */
-function nextAttempt(kind: Kind, known: Era | undefined, error: unknown): { kind: Kind; era?: Era } | undefined {
+function nextAttempt(
+  kind: Kind,
+  known: RememberedEra | undefined,
+  error: unknown,
+): { kind: Kind; era?: RememberedEra } | undefined {
   if (kind === 'http' && isWrongTransport(error)) return { kind: 'sse' }
   // Servers of old libraries end themselves when they are asked something before they are greeted.
   if (kind === 'stdio' && !known && isProbeClosed(error)) return { kind, era: { kind: 'legacy', at: 0 } }
@@ -66,7 +69,7 @@ export class ServerEndedError extends AgentError {}
 async function attempt(
   config: McpServerConfig,
   kind: Kind,
-  era: Era | undefined,
+  era: RememberedEra | undefined,
   options: OpenClientOptions,
 ): Promise<OpenedClient> {
   const { signal, now } = options
@@ -118,7 +121,7 @@ const mostPages = 64
 
 function httpTransport(
   config: McpServerConfig,
-  kind: 'http' | 'sse' | 'stdio',
+  kind: Kind,
   { authProvider, fetch }: OpenClientOptions,
 ): Promise<Transport> {
   const create = kind === 'sse' ? createSseTransport : createHttpTransport
@@ -127,12 +130,12 @@ function httpTransport(
 
 type Prior = NonNullable<NonNullable<Parameters<Client['connect']>[1]>['prior']>
 
-function priorOf({ kind, discover }: Era): Prior | undefined {
+function priorOf({ kind, discover }: RememberedEra): Prior | undefined {
   if (kind === 'legacy') return { kind }
   return discover === undefined ? undefined : ({ kind, discover } as Prior)
 }
 
-function eraOf(client: Client, at: number): Era {
+function eraOf(client: Client, at: number): RememberedEra {
   const discover = client.getDiscoverResult()
   return client.getProtocolEra() === 'modern' ? { kind: 'modern', discover, at } : { kind: 'legacy', at }
 }

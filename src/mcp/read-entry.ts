@@ -23,7 +23,7 @@ export function readMcpEntry(
     where,
   )
   checkAlone(config, where)
-  return config as unknown as McpServerConfig
+  return config
 }
 
 /** An entry asks for an environment variable that is not set: nothing is wrong with how it is written. */
@@ -39,7 +39,7 @@ export class MissingVariableError extends TypeError {
 }
 
 /** It stands in no list here, so no place in one is named. */
-function checkAlone(config: unknown, where: string): void {
+function checkAlone(config: unknown, where: string): asserts config is McpServerConfig {
   try {
     checkMcpServers([config], where)
   } catch (error) {

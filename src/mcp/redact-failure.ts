@@ -1,14 +1,8 @@
-import type { ToolOutput } from '../core/turn.ts'
 import { createRedactor } from '../platform/redact.ts'
-
-interface Result {
-  readonly output: ToolOutput
-  readonly isError: boolean
-  readonly details?: unknown
-}
+import type { McpToolResult } from './results/to-tool-result.ts'
 
 /** A server that fails may repeat what it was given to sign in with; neither models nor screens get to see that. */
-export function redactFailure<R extends Result>(result: R, secrets: readonly string[]): R {
+export function redactFailure(result: McpToolResult, secrets: readonly string[]): McpToolResult {
   if (!result.isError) return result
   const redactor = createRedactor({ secrets })
   const { output, details } = result

@@ -1,21 +1,23 @@
 import type { Client } from '@modelcontextprotocol/client'
 import type { ExtensionHost } from '../core/run.ts'
+import { atMost } from '../platform/at-most.ts'
 import { createAnswers } from './answers.ts'
 import { callTool } from './call-tool.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import type { McpServer } from './connections.ts'
 import { isPermanent, withoutSecrets } from './failures.ts'
+import { createKnownEra, type KnownEra } from './known-era.ts'
 import { createKnownTools } from './known-tools.ts'
-import type { McpMemory, RememberedServer } from './memory.ts'
+import type { McpMemory, RememberedEra } from './memory.ts'
 import { isLoginRequired } from './oauth/login-required.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { letGoOf, type OpenedClient, openClient, ServerEndedError, withEnding } from './open-client.ts'
 import { toErrorText } from './results/to-error-text.ts'
+import { Retries } from './retries.ts'
 import { secretsOf } from './secrets-of.ts'
 import { serverKey } from './server-key.ts'
 import { ServerTools, type ToolChanges } from './server-tools.ts'
 import { createSoon, type Soon } from './soon.ts'
-import { atMost } from './stdio/at-most.ts'
 import { waitUnless } from './wait-unless.ts'
 
 export interface LinkOptions extends ExtensionHost {
@@ -36,7 +38,8 @@ export class ServerLink {
   opened: OpenedClient | undefined
   readonly #options: LinkOptions
   readonly #answers: ReturnType<typeof createAnswers>
-  readonly #key: string
+  readonly #era: KnownEra
+  readonly #retries: Retries
   readonly #closing = new AbortController()
   readonly #secrets: readonly string[]
   /** A server may say a thousand times a second that its tools changed; it is asked once. */
@@ -46,23 +49,21 @@ export class ServerLink {
   #leaving: Promise<unknown> = Promise.resolve()
   #wantsLogin = false
   #isFirst = true
-  #failures = 0
-  #readySince = 0
-  #disabledSince = 0
   #lastWords = ''
-  #cancelRetry: (() => void) | undefined
 
   constructor(config: McpServerConfig, options: LinkOptions) {
     this.config = config
     this.#options = options
-    this.#key = serverKey(config)
     this.#secrets = secretsOf(config)
     this.#answers = createAnswers(config, options)
-    const { clock } = options
+    const { clock, memory } = options
+    const key = serverKey(config)
+    this.#era = createKnownEra(memory, key, clock)
+    this.#retries = new Retries(clock)
     this.#refresh = createSoon(clock, refreshPauseMs, () => this.#readAgain())
     const calling = { config, clock, link: this, answers: this.#answers, secrets: this.#secrets }
     this.tools = new ServerTools(config, {
-      known: createKnownTools(options.memory, this.#key),
+      known: createKnownTools(memory, key),
       call: ({ definition }, input, ctx) => callTool(definition.tool, input, ctx, calling),
       onChange: (changes) => {
         options.onTools()
@@ -86,9 +87,8 @@ export class ServerLink {
   async client(): Promise<Client> {
     if (this.state === 'closed') throw new Error(`The connection to the MCP server "${this.config.name}" was closed`)
     if (this.ready) return this.ready
-    if (this.state === 'disabled' && this.#options.clock.now() - this.#disabledSince < disabledMs)
-      throw new Error(`It was given up: ${this.problem}`)
-    this.#cancelRetry?.()
+    if (this.state === 'disabled' && this.#retries.isLeftAlone) throw new Error(`It was given up: ${this.problem}`)
+    this.#retries.cancel()
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined
     })
@@ -104,12 +104,12 @@ export class ServerLink {
   forgive(): void {
     if (this.state !== 'disabled') return
     this.state = 'waiting'
-    this.#failures = 0
+    this.#retries.forget()
   }
 
   /** A call that worked says that the server is sound. */
   worked(): void {
-    this.#failures = 0
+    this.#retries.forget()
   }
 
   /** It turned out in a call that somebody has to log in. */
@@ -124,7 +124,7 @@ export class ServerLink {
     this.state = 'closed'
     this.tools.clear()
     this.#closing.abort(new Error('the agent is going away'))
-    this.#cancelRetry?.()
+    this.#retries.cancel()
     this.#refresh.stop()
     await this.#opening?.catch(() => {})
     this.#letGo()
@@ -168,7 +168,7 @@ export class ServerLink {
       signal.throwIfAborted()
       this.state = 'ready'
       this.problem = undefined
-      this.#readySince = clock.now()
+      this.#retries.connected()
       await hooks.tell('mcp:connect', this.#about)
       return client
     } catch (error) {
@@ -184,14 +184,12 @@ export class ServerLink {
 
   /** With what is remembered about the server, and, should that not hold any more, without. */
   async #begin(signal: AbortSignal): Promise<Client> {
-    const { clock, memory } = this.#options
-    const remembered = (await memory.get(this.#key).catch(() => undefined))?.era
-    const era = remembered && clock.now() - remembered.at < longestMemory ? remembered : undefined
+    const era = await this.#era.get()
     try {
       return await this.#greet(era, signal)
     } catch (error) {
       if (!era || signal.aborted || isLoginRequired(error) || isPermanent(error)) throw error
-      await this.#remember(undefined)
+      await this.#era.set(undefined)
       if (error instanceof ServerEndedError) throw error // the next attempt finds out anew
       this.#letGo()
       await waitUnless(signal, this.#leaving)
@@ -199,7 +197,7 @@ export class ServerLink {
     }
   }
 
-  async #greet(era: RememberedServer['era'], signal: AbortSignal): Promise<Client> {
+  async #greet(era: RememberedEra | undefined, signal: AbortSignal): Promise<Client> {
     this.opened = await this.#connect(era, signal)
     this.#watch(this.opened)
     const { client, era: found, stdio } = this.opened
@@ -208,21 +206,12 @@ export class ServerLink {
     } catch (error) {
       throw withEnding(error, stdio)
     }
-    await this.#remember(found)
+    await this.#era.set(found)
     return client
   }
 
-  /** A memory that fails must not cost anybody a server. */
-  async #remember(era: RememberedServer['era']): Promise<void> {
-    const { memory } = this.#options
-    try {
-      const { era: _, ...rest } = (await memory.get(this.#key)) ?? {}
-      await memory.set(this.#key, { ...rest, ...(era && { era }) })
-    } catch {}
-  }
-
   /** A server that says only now that it wants a login gets one more attempt, with whoever can sign in. */
-  async #connect(era: RememberedServer['era'], signal: AbortSignal): Promise<OpenedClient> {
+  async #connect(era: RememberedEra | undefined, signal: AbortSignal): Promise<OpenedClient> {
     const { clock, fetch } = this.#options
     const authProvider = this.#options.authProvider(this.#wantsLogin)
     const opening = openClient(this.config, {
@@ -257,7 +246,7 @@ export class ServerLink {
       this.opened = undefined
       void opened.transport.close().catch(() => {})
       if (this.state !== 'ready') return // whoever is waiting for it hears of it
-      if (this.#options.clock.now() - this.#readySince > soundAfterMs) this.#failures = 0
+      this.#retries.lost()
       const why = opened.stdio?.ending ?? 'the connection was closed'
       void this.#failed(new Error(`The MCP server "${this.config.name}" was lost: ${why}`))
     }
@@ -265,21 +254,20 @@ export class ServerLink {
 
   async #failed(error: unknown): Promise<void> {
     if (this.state === 'closed') return
-    const { hooks, clock } = this.#options
+    const { hooks } = this.#options
     const reason = toErrorText(error, this.#secrets)
     this.problem = reason
     if (isLoginRequired(error)) {
       this.state = 'needs-login'
       await hooks.tell('mcp:auth:required', { name: this.config.name })
-    } else if (isPermanent(error) || this.#failures >= mostRetries) {
+    } else if (isPermanent(error) || this.#retries.areOver) {
       this.state = 'disabled'
-      this.#disabledSince = clock.now()
+      this.#retries.giveUp()
       if (!this.#isFirst) await this.#tellError(error)
     } else {
       this.state = 'waiting'
-      const delayMs = firstDelayMs * 2 ** this.#failures++
-      this.#cancelRetry = clock.timer(delayMs, () => void this.client().catch(() => {}))
-      await hooks.tell('mcp:reconnect', { ...this.#about, attempt: this.#failures, delayMs, reason })
+      const { attempt, delayMs } = this.#retries.later(() => void this.client().catch(() => {}))
+      await hooks.tell('mcp:reconnect', { ...this.#about, attempt, delayMs, reason })
     }
   }
 
@@ -304,16 +292,9 @@ export class ServerLink {
 
 const hasAny = ({ added, removed, changed }: ToolChanges): boolean => added.length + removed.length + changed.length > 0
 
-const firstDelayMs = 500
-const mostRetries = 5
-const soundAfterMs = 30_000
 const refreshPauseMs = 1000
 /** A program is killed long before; what else would not go is not waited for. */
 const mostLeavingMs = 15_000
-/** So long a server that was given up is left alone; then a call may try it once more. */
-const disabledMs = 60_000
-/** A server may learn the new protocol; who only ever remembered would never find out. */
-const longestMemory = 7 * 24 * 3_600_000
 
 function tooLate({ name, bootstrapTimeout = defaultBootstrapTimeout }: McpServerConfig): Error {
   const seconds = bootstrapTimeout / 1000

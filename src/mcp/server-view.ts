@@ -6,7 +6,7 @@ import { secretsOf } from './secrets-of.ts'
 import type { ServerLink } from './server-link.ts'
 
 /** What a host program gets of a link: to look at, and to ask for prompts and resources. */
-export function serverOf(link: ServerLink): McpServer {
+export function serverView(link: ServerLink): McpServer {
   const { config } = link
   const timeout = config.callTimeout ?? defaultCallTimeout
   async function ask<T>(question: (client: Client) => Promise<T>): Promise<T> {

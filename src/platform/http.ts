@@ -45,7 +45,8 @@ export interface RedirectOptions {
 }
 
 const mostRedirects = 5
-const redirects = [301, 302, 303, 307, 308]
+/** The statuses that lead elsewhere. */
+export const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const keysTravelIn = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-goog-api-key', 'api-key']
 
 /** Follows redirects that keep the request as it is, without taking its keys to another origin. */
@@ -56,7 +57,7 @@ export function followRedirects(transport: Transport, { credentialHeaders = [] }
     let current = request
     for (let followed = 0; ; followed++) {
       const response = await transport(current)
-      if (!redirects.includes(response.status)) return response
+      if (!redirects.has(response.status)) return response
       await response.body[Symbol.asyncIterator]().return?.()
       const from = new URL(current.url).origin
       if (followed === mostRedirects)

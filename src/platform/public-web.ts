@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
-import { lookup as systemLookup } from 'node:dns/promises'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
 import { isPublicAddress } from './addresses.ts'
+import { checkedLookup, type Resolve, resolveHere } from './checked-lookup.ts'
 import { codeOf } from './files.ts'
 import { checkHostRules, isNamed, plainHost } from './host-rules.ts'
-import type { HttpResponse } from './http.ts'
+import { type HttpResponse, redirects } from './http.ts'
 import { nodeTransport } from './http-node.ts'
 
 export interface PublicWebOptions {
@@ -15,7 +15,7 @@ export interface PublicWebOptions {
   /** Default 5. */
   readonly maxRedirects?: number
   /** All addresses of a name. Default: as this machine finds them. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>
+  readonly resolve?: Resolve
 }
 
 export interface PublicAnswer extends HttpResponse {
@@ -32,8 +32,8 @@ export function publicWeb(options: PublicWebOptions = {}): PublicWeb {
   checkHostRules(allow ?? [], 'allow')
   checkHostRules(allowPrivate, 'allowPrivate')
   // No proxy of the environment: it would look names up itself.
-  const guarded = nodeTransport({ env: {}, lookup: lookupWith(resolve, isPublicAddress) })
-  const unguarded = nodeTransport({ env: {}, lookup: lookupWith(resolve, () => true) })
+  const guarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: isPublicAddress, refused }) })
+  const unguarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: () => true, refused }) })
 
   return async (given, headers, signal) => {
     let url = webAddress(given)
@@ -58,8 +58,6 @@ export function publicWeb(options: PublicWebOptions = {}): PublicWeb {
 function withoutWrapping(error: unknown): never {
   throw error instanceof Error && codeOf(error) === 'EPRIVATE' ? error.cause : error
 }
-
-const redirects = new Set([301, 302, 303, 307, 308])
 
 function redirected(from: URL, location: string): URL {
   const to = webAddress(asSent(location), from)
@@ -91,35 +89,18 @@ export function webAddress(text: string, base?: URL): URL {
 
 /** Numbers are connected to without a look-up. Names that only mean something inside are told apart from those that fail. */
 function checkLiteral({ hostname }: URL): void {
-  const host = plainHost(hostname)
-  if (isIP(host) ? !isPublicAddress(host) : inside.test(host)) throw refused(host)
+  if (isPrivateHost(hostname)) throw refused(plainHost(hostname))
 }
 
-const inside = /(^|\.)(localhost|local|internal|lan|home\.arpa|localdomain)$/
+/** By the address or name as it is written: what a name server says may change between two looks. */
+export function isPrivateHost(hostname: string): boolean {
+  const host = plainHost(hostname)
+  return isIP(host) ? !isPublicAddress(host) : insideNames.test(host)
+}
+
+const insideNames = /(^|\.)(localhost|local|internal|lan|home\.arpa|localdomain)$/
 
 function refused(host: string): Error {
   const text = `${host} is not on the public internet: this machine, private networks and metadata services cannot be fetched`
   return Object.assign(new Error(text), { code: 'EPRIVATE' })
 }
-
-/** Checks the very addresses that the connection is then made to, so that a second answer of a name server changes nothing. */
-function lookupWith(
-  resolve: (host: string) => Promise<readonly string[]>,
-  mayConnect: (address: string) => boolean,
-): LookupFunction {
-  return (host, { all }, done) => {
-    resolve(host).then(
-      (found) => {
-        const list = found.filter(mayConnect).map((address) => ({ address, family: isIP(address) }))
-        const [first] = list
-        if (!first) done(refused(host), all ? [] : '', 0)
-        else if (all) done(null, list)
-        else done(null, first.address, first.family)
-      },
-      (error) => done(error, '', 0),
-    )
-  }
-}
-
-const resolveHere = async (host: string): Promise<string[]> =>
-  (await systemLookup(host, { all: true, verbatim: true })).map(({ address }) => address)

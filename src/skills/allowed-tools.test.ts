@@ -3,7 +3,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import { tool } from '../testing/index.ts'
 import { allows } from './allowed-tools.ts'
 
-const run = { handle: { id: 'h', type: 'process', cwd: '/work' } }
+const run = { handle: { id: 'h', type: 'process', cwd: '/repo' } }
 const shell = tool('shell', () => '', { commandLine: ({ command }) => ({ command }) })
 const readFile = tool('read_file', () => '', { touches: ({ path }) => [{ path, access: 'read' }] })
 const fetchPage = tool('web_fetch', () => '', { reaches: ({ host }) => [host] })
@@ -49,7 +49,7 @@ test.each([
 test.each([
   ['Read(src/**)', 'src/a/b.ts', true],
   ['Read(src/**)', './src/b.ts', true],
-  ['Read(src/**)', '/work/src/b.ts', true],
+  ['Read(src/**)', '/repo/src/b.ts', true],
   ['Read(src/**)', 'src/../secret', false],
   ['Read(src/**)', '/etc/src/x', false],
   ['Read(**)', '../x', false],

@@ -7,7 +7,7 @@ import { matchesGlob } from './path-globs.ts'
 type Gate = HookContexts['tool:gate']
 
 /** These are how skills are used at all, so no skill can rule them out. */
-export const skillTools: readonly string[] = ['skills_use', 'skills_read', 'skills_run_script']
+const skillTools: readonly string[] = ['skills_use', 'skills_read', 'skills_run_script']
 
 /**
  * `allowed-tools` of the active skills, as a gate: what none of those that say something about tools allows is refused.

@@ -1,3 +1,4 @@
+import { compareTexts } from '../platform/compare-texts.ts'
 import { withoutHidden } from '../platform/visible-text.ts'
 import { mostDescription } from './parse-skill.ts'
 import type { Skill } from './skill.ts'
@@ -7,7 +8,7 @@ import type { Skill } from './skill.ts'
  * where there are none; hidden ones are left out. Who has very many gets shorter descriptions, in the end names alone.
  */
 export function buildCatalog(skills: readonly Skill[]): string {
-  const offered = skills.filter(({ isHidden }) => !isHidden).toSorted((a, b) => compare(a.name, b.name))
+  const offered = skills.filter(({ isHidden }) => !isHidden).toSorted((a, b) => compareTexts(a.name, b.name))
   if (offered.length === 0) return ''
   for (const most of [mostDescription, 300, 100, 0]) {
     const text = `<available_skills>\n${offered.map((skill) => entryOf(skill, most)).join('\n')}\n</available_skills>`
@@ -18,12 +19,6 @@ export function buildCatalog(skills: readonly Skill[]): string {
 
 /** Some 16,000 tokens: every request pays for them. */
 const mostCharacters = 65_536
-
-/** By code units: the order of a language would differ from machine to machine. */
-export function compare(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
-}
 
 function entryOf({ name, description }: Skill, most: number): string {
   if (most === 0) return `<skill><name>${escaped(name)}</name></skill>`

@@ -20,7 +20,7 @@ export function pathProblem(path: string): string | undefined {
 export async function withSkillFile<T>(
   { name, folder }: Skill,
   path: string,
-  use: (file: FileHandle, real: string) => Promise<T>,
+  use: (file: FileHandle) => Promise<T>,
 ): Promise<T> {
   if (folder === undefined) throw new Error(`the skill "${name}" was written by the program and has no files`)
   const problem = pathProblem(path)
@@ -41,7 +41,7 @@ export async function withSkillFile<T>(
     if (opened !== real) throw new Error(`${shown} changed while it was being opened`)
     const now = (await realpath(real)) === real ? await lstat(real) : undefined
     if (now?.ino !== info.ino || now.dev !== info.dev) throw new Error(`${shown} changed while it was being opened`)
-    return await use(file, real)
+    return await use(file)
   } finally {
     await file.close()
   }

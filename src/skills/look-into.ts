@@ -2,9 +2,9 @@ import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CodedError, messageOf } from '../core/errors.ts'
+import { compareTexts } from '../platform/compare-texts.ts'
 import { codeOf } from '../platform/files.ts'
 import { isWithin } from '../platform/source-files.ts'
-import { compare } from './catalog.ts'
 import { parseSkill } from './parse-skill.ts'
 import type { Skill, SkillProblem } from './skill.ts'
 import { readHead } from './skill-file.ts'
@@ -85,7 +85,7 @@ async function foldersAmong(
 ): Promise<Place[]> {
   const places: Place[] = []
   let links = 0
-  for (const entry of entries.toSorted((a, b) => compare(a.name, b.name))) {
+  for (const entry of entries.toSorted((a, b) => compareTexts(a.name, b.name))) {
     const { name } = entry
     if (name.startsWith('.') || name === 'node_modules') continue
     if (entry.isDirectory()) places.push({ path: join(path, name), name })

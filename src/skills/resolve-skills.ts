@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { compareTexts } from '../platform/compare-texts.ts'
 import { isWithin } from '../platform/source-files.ts'
 import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
-import { compare } from './catalog.ts'
 import { findSkills, type SkillRoot } from './find-skills.ts'
 import { overrideProblems } from './overrides.ts'
 import type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skill.ts'
@@ -35,7 +35,7 @@ export async function resolveSkills(config: SkillsConfig = {}): Promise<Resolved
   const { kept, shadowed } = firstOfEach([...written.skills, ...found.skills])
   const { chosen, leftOut } = choose(kept, config)
   const matching = await wherePathsMatch(chosen, cwd)
-  const skills = chosen.filter((skill) => matching.has(skill)).toSorted((a, b) => compare(a.name, b.name))
+  const skills = chosen.filter((skill) => matching.has(skill)).toSorted((a, b) => compareTexts(a.name, b.name))
   return {
     skills,
     problems: [...problems, ...written.problems, ...found.problems, ...shadowed, ...overrideProblems(skills)],

@@ -1,10 +1,10 @@
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { compareTexts } from '../platform/compare-texts.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
-import { compare } from './catalog.ts'
 
 /** As many files of a skill as are named. */
-export const mostResources = 200
+const mostResources = 200
 
 /**
  * The files that come with a skill, by their paths in its folder with `/`: names only, none is opened. Without its
@@ -24,7 +24,7 @@ export async function listResources(folder: string): Promise<readonly string[]> 
       if (!entry.name.startsWith('.') && fullyVisible(entry.name) === entry.name)
         names.push({ name: entry.name, isFolder })
     }
-    for (const { name, isFolder } of names.sort((a, b) => compare(a.name, b.name))) {
+    for (const { name, isFolder } of names.sort((a, b) => compareTexts(a.name, b.name))) {
       const path = inside === '' ? name : `${inside}/${name}`
       if (found.length === mostResources) return
       if (isFolder && depth < mostDepth && name !== 'node_modules') await look(path, depth + 1)
@@ -32,7 +32,7 @@ export async function listResources(folder: string): Promise<readonly string[]> 
     }
   }
   await look('', 0)
-  return found.sort(compare)
+  return found.sort(compareTexts)
 }
 
 const mostEntries = 5000

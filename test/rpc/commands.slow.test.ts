@@ -1,4 +1,7 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { temporary } from '../temporary.ts'
 import { gate } from './mock-service.ts'
 import { order, scratch, service, start, startRpc } from './rpc-kit.ts'
 
@@ -230,7 +233,22 @@ describe('flags', () => {
     await client.ask({ type: 'ping' })
     expect(client.stderr()).toMatch(/--no-yolo has no effect/)
     expect(client.stderr()).toMatch(/--ext has no effect/)
-    expect(client.stderr()).toMatch(/--with-skills has no effect/)
+  })
+
+  test.each([
+    ['with skills', ['--with-skills'], true],
+    ['without them, as by default', [], false],
+    ['without them where both flags stand', ['--with-skills', '--no-skill'], false],
+  ])('it works %s', async (_, args, hasSkills) => {
+    const mock = await service()
+    const home = await temporary('rpc-home-')
+    await mkdir(join(home, 'skills/greet'), { recursive: true })
+    await writeFile(join(home, 'skills/greet/SKILL.md'), '---\nname: greet\ndescription: Greets.\n---\nSay moin.\n')
+    const client = startRpc(mock, { args, home })
+    client.send({ type: 'prompt', message: 'go' })
+    await client.next('done')
+    const names = mock.requests[0].tools.map((one: { function: { name: string } }) => one.function.name)
+    expect(names.includes('skills_use')).toBe(hasSkills)
   })
 
   test.each([

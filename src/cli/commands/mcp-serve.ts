@@ -1,6 +1,6 @@
 import { UsageError } from '../cli-error.ts'
 import { defineCommand, type Flags, type Values } from '../command.ts'
-import { runFlags } from './run.ts'
+import { checkCost, runFlags } from './run.ts'
 
 const { provider, model, profile, preset, system, thinking, context, sandbox, mode, allow, deny, schema } = runFlags
 
@@ -77,9 +77,7 @@ function check(values: McpServeValues): McpServeValues {
   const wild = values['allowed-host']?.find((name) => name === '' || name.includes('*'))
   if (wild !== undefined)
     throw new UsageError(`--allowed-host must be a name such as tools.example.com, without wildcards, got "${wild}"`)
-  const cost = values['max-cost']
-  if (cost !== undefined && !(Number(cost) > 0))
-    throw new UsageError(`--max-cost must be dollars, such as 0.50, got "${cost}"`)
+  checkCost(values)
   return values
 }
 

@@ -117,8 +117,12 @@ function checked<G extends Given<typeof runFlags>>(given: G): G {
     throw new UsageError('--fork needs a session to copy: add --continue or --resume <id>')
   if (values.after !== undefined && !(values.events && values.resume))
     throw new UsageError('--after replays a session’s events: it needs --events and --resume <id>')
-  const cost = values['max-cost']
+  checkCost(values)
+  return given
+}
+
+/** Throws where `--max-cost` is no amount of money. */
+export function checkCost({ 'max-cost': cost }: Pick<RunValues, 'max-cost'>): void {
   if (cost !== undefined && !(Number(cost) > 0))
     throw new UsageError(`--max-cost must be dollars, such as 0.50, got "${cost}"`)
-  return given
 }

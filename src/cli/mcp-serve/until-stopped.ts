@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { visibleText } from '../../platform/visible-text.ts'
-import { exitCodes } from '../exit-codes.ts'
-import type { Io, StopSignal } from '../io.ts'
+import { exitCodes, stopCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
 
 /** Does something until it is over or a signal comes, and says which exit code that is. */
 export async function untilStopped(io: Io, serve: (signal: AbortSignal) => Promise<void>): Promise<number> {
@@ -31,10 +31,3 @@ export async function untilStopped(io: Io, serve: (signal: AbortSignal) => Promi
 
 /** How long tools may take to end after a signal. */
 const graceMs = 5000
-
-/** What a signal ends a program with. */
-export const stopCodes: Readonly<Record<StopSignal, number>> = {
-  SIGINT: exitCodes.interrupted,
-  SIGTERM: exitCodes.terminated,
-  SIGHUP: exitCodes.hungUp,
-}

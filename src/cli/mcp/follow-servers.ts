@@ -3,6 +3,7 @@ import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { toErrorText } from '../../mcp/results/to-error-text.ts'
+import { secretsOf } from '../../mcp/secrets-of.ts'
 import type { ServersView } from './servers-view.ts'
 
 /** How a server stands, as far as a person was told. */
@@ -97,8 +98,8 @@ const isClosing = (error: unknown): boolean => messageOf(error) === 'the agent i
 
 /** In one line, without secrets. */
 function reasonOf(name: string, error: unknown, configs: readonly McpServerConfig[]): string {
-  const { env = {}, headers = {} } = configs.find((config) => config.name === name) ?? {}
-  return bare(name, toErrorText(error, [...Object.values(env), ...Object.values(headers)]).replace(/\s+/g, ' '))
+  const config = configs.find((one) => one.name === name)
+  return bare(name, toErrorText(error, config && secretsOf(config)).replace(/\s+/g, ' '))
 }
 
 /** The sentence that it becomes a part of has named the server. */

@@ -5,8 +5,8 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { stopCodes } from '../mcp-serve/until-stopped.ts'
 import { namedServer } from './named-server.ts'
+import { onStop } from './on-stop.ts'
 import { serversAround } from './servers-around.ts'
 
 interface LoginValues {
@@ -21,16 +21,11 @@ interface LoginValues {
 export async function logIn(name: string | undefined, values: LoginValues, io: Io): Promise<number> {
   const client = clientOf(values, io)
   const config = namedServer(name, await serversAround(values, io))
-  const stopped = new AbortController()
-  let exitCode: number = exitCodes.interrupted
-  const stopListening = io.onSignal((signal) => {
-    exitCode = stopCodes[signal]
-    stopped.abort()
-  })
+  const stop = onStop(io)
   try {
     const { issuer, scopes } = await loginMcpServer(config, {
       store: createFileMcpCredentialStore(io.home),
-      signal: stopped.signal,
+      signal: stop.signal,
       print: (text) => io.err(fullyVisible(text)),
       ...(values['no-browser'] && { openBrowser: () => {} }),
       ...(values.scope && { scopes: values.scope }),
@@ -40,11 +35,11 @@ export async function logIn(name: string | undefined, values: LoginValues, io: I
     io.err(fullyVisible(`You are logged in to "${config.name}" at ${issuer}${what}; the next run has its tools`))
     return exitCodes.done
   } catch (error) {
-    if (stopped.signal.aborted)
-      throw new CliError('the login was stopped, and nothing was stored', exitCode, { cause: error })
+    if (stop.signal.aborted)
+      throw new CliError('the login was stopped, and nothing was stored', stop.exitCode, { cause: error })
     throw error
   } finally {
-    stopListening()
+    stop.off()
   }
 }
 

@@ -12,7 +12,6 @@ export interface ServersAround {
   /** What waits for somebody to trust it. */
   readonly pending: readonly PendingServer[]
   readonly notices: readonly string[]
-  readonly workspace: Workspace
 }
 
 export interface PendingServer {
@@ -36,7 +35,7 @@ export async function serversAround({ mcp, cwd }: ServersWish, io: Io): Promise<
   const { project, loaded } = workspace
   const entries = gatherServers({ ...(flags && { flags }), workspace, io })
   const pending = project.isTrusted() ? waiting(workspace) : await unopened(workspace)
-  return { entries, pending, notices: loaded.warnings, workspace }
+  return { entries, pending, notices: loaded.warnings }
 }
 
 function waiting({ project }: Workspace): PendingServer[] {

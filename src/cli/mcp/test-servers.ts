@@ -10,9 +10,10 @@ import type { Given } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
-import { stopCodes } from '../mcp-serve/until-stopped.ts'
+import { shortLine } from '../short-line.ts'
 import { connectorFor } from './connector.ts'
 import { allServers, listOf, namedServer, unopened } from './named-server.ts'
+import { onStop } from './on-stop.ts'
 import { serversAround } from './servers-around.ts'
 
 /** What came of connecting to a server. */
@@ -45,20 +46,15 @@ export async function testServers({ values, words }: Given, io: Io): Promise<num
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
   const configs = isAll ? all : [...new Set(words.map((name) => namedServer(name, around)))]
   if (configs.length === 0) throw new UsageError(`${listOf([])}${unopened(around.pending)}`)
-  const stopped = new AbortController()
-  let exitCode: number = exitCodes.interrupted
-  const stopListening = io.onSignal((signal) => {
-    exitCode = stopCodes[signal]
-    stopped.abort()
-  })
+  const stop = onStop(io)
   try {
-    const tried = await connectAll(configs, io, stopped.signal)
-    if (stopped.signal.aborted) return exitCode
+    const tried = await connectAll(configs, io, stop.signal)
+    if (stop.signal.aborted) return stop.exitCode
     if (json) io.out(jsonText({ servers: tried }))
     else for (const line of tried.flatMap(linesAbout)) io.out(line)
     return tried.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error
   } finally {
-    stopListening()
+    stop.off()
   }
 }
 
@@ -107,7 +103,7 @@ function linesAbout({ name, isOk, state, durationMs, ...tried }: Tried): string[
   return [
     head,
     ...login,
-    ...tools.map((tool) => `    ${visibleName(tool.name)}  ${short(tool.description)}`.trimEnd()),
+    ...tools.map((tool) => `    ${visibleName(tool.name)}  ${shortLine(tool.description)}`.trimEnd()),
     ...notes.map((note) => `    ! ${fullyVisible(note)}`),
     ...(warning === undefined ? [] : [`    ! ${warning}`]),
     ...(stderr === undefined ? [] : ['    it wrote last:', ...lastLines(stderr)]),
@@ -117,10 +113,4 @@ function linesAbout({ name, isOk, state, durationMs, ...tried }: Tried): string[
 function lastLines(text: string): string[] {
   const lines = visibleText(text).replaceAll('\r', '').trimEnd().split('\n')
   return lines.slice(-20).map((line) => `    | ${line}`)
-}
-
-/** The first of what it says of itself. */
-function short(description: string): string {
-  const line = visibleName(description.replace(/\s+/g, ' '))
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line
 }

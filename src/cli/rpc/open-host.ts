@@ -57,7 +57,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     execution: await executionOf(workspace),
     authority,
     ...servers?.options,
-    ...(values['with-skills'] && skillsOption(workspace, io)),
+    ...(values['with-skills'] && !values['no-skill'] && skillsOption(workspace, io)),
     extensions: [compaction, ...(isNarrowed(values) ? [] : [await toolsInFiles(workspace, authority, io)])],
   })
   servers?.follow(agent)

@@ -3,8 +3,8 @@ import { messageOf } from '../../core/errors.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import type { RpcHost } from '../../rpc/host.ts'
 import { type ServeEnd, serveZot } from '../../rpc/zot-server.ts'
-import { exitCodes } from '../exit-codes.ts'
-import type { Io, StopSignal } from '../io.ts'
+import { exitCodes, stopCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
 import { checkWritten } from './check-written.ts'
 
 interface ServeParts {
@@ -25,7 +25,7 @@ export async function serve({ host, frames, io }: ServeParts): Promise<number> {
   }
   const report = (problem: string): void => io.err(`libero: ${visibleText(problem)}`)
   const offs = [
-    io.onSignal((signal) => stop(codes[signal])),
+    io.onSignal((signal) => stop(stopCodes[signal])),
     io.onCrash((error) => {
       report(`something failed that nobody was waiting for: ${messageOf(error)}`)
       stop(exitCodes.error)
@@ -51,12 +51,6 @@ export async function serve({ host, frames, io }: ServeParts): Promise<number> {
 
 /** How long a reader may take for what is left, and a tool to end, after a signal. */
 const graceMs = 5000
-
-const codes: Readonly<Record<StopSignal, number>> = {
-  SIGINT: exitCodes.interrupted,
-  SIGTERM: exitCodes.terminated,
-  SIGHUP: exitCodes.hungUp,
-}
 
 function codeOf({ reason }: ServeEnd): number {
   if (reason === 'output_closed') return exitCodes.closed

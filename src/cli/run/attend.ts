@@ -1,7 +1,7 @@
 import { AgentAbortedError, messageOf } from '../../core/errors.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { visibleText } from '../../platform/visible-text.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes, stopCodes } from '../exit-codes.ts'
 import { outputFailure } from '../failures/output-failure.ts'
 import type { Io, StopSignal } from '../io.ts'
 import { exitCodeOf } from './run-outcome.ts'
@@ -64,7 +64,7 @@ export function watch(io: Io, abort: () => void, say: (text: string) => void): W
 
   function onSignal(signal: StopSignal): void {
     if (signal === 'SIGINT') interrupt()
-    else stop(signal === 'SIGHUP' ? exitCodes.hungUp : exitCodes.terminated)
+    else stop(stopCodes[signal])
   }
 
   const onClosed = (failed: unknown): void => {

@@ -4,6 +4,7 @@ import type { Given } from '../command.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { shortLine } from '../short-line.ts'
 import { problemLine } from './problem-line.ts'
 import { type SkillsWish, skillsHere } from './skills-here.ts'
 
@@ -31,7 +32,7 @@ function tableOf(skills: readonly Skill[]): string[] {
   if (skills.length === 0) return []
   const rows = [
     ['skill', 'from', 'says'],
-    ...skills.map(({ name, source, description }) => [visibleName(name), source, short(description)]),
+    ...skills.map(({ name, source, description }) => [visibleName(name), source, shortLine(description)]),
   ]
   const widths = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
   return rows.flatMap((row, i) => {
@@ -49,10 +50,4 @@ function below({ path, isHidden }: Skill): string[] {
     ...(path === undefined ? [] : [`    ${visibleName(path)}`]),
     ...(isHidden ? ['    the model is not told of it; only you can use it'] : []),
   ]
-}
-
-/** The first of what it says; show has the rest. */
-function short(description: string): string {
-  const line = visibleName(description.replace(/\s+/g, ' '))
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line
 }

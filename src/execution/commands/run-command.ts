@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { atExit } from '../../platform/at-exit.ts'
+import { atMost } from '../../platform/at-most.ts'
 import { type Brand, endStrays, killStrays, processIds, send } from '../../platform/strays.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
@@ -136,10 +136,4 @@ function ended(child: StartedCommand, request: CommandRequest): Promise<End> {
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort)
   })
-}
-
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  const enough = new AbortController()
-  await Promise.race([work, sleep(ms, undefined, enough).catch(() => {})])
-  enough.abort()
 }

@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
+import { shortageOf } from '../../platform/shortage-of.ts'
 
 export interface StartOptions {
   readonly file: string
@@ -82,18 +83,12 @@ async function failToStart(error: unknown, { file, cwd }: StartOptions): Promise
 
 function explained(code: string, file: string): string | undefined {
   switch (code) {
-    case 'EMFILE':
-    case 'ENFILE':
-      return 'too many files are open; end other work, or raise the limit (ulimit -n)'
-    case 'EAGAIN':
-    case 'ENOMEM':
-      return 'this machine has no room for another process; end other work, or raise the limits (ulimit -u, memory)'
     case 'E2BIG':
       return 'it is too long, together with its environment; write long text to a file and use that'
     case 'ENOENT':
       return `there is no ${file} on this machine`
     default:
-      return undefined
+      return shortageOf(code)
   }
 }
 

@@ -3,7 +3,7 @@ import { shownName } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
-import { mostBytes } from './catalogue.ts'
+import { mostCatalogueBytes } from './catalogue.ts'
 import { type LazyToolEntry, lazyToolsOf, toolSearchName } from './lazy-tool.ts'
 import { createToolSearchTool, type Disclosed, isToolSearch } from './tool-search.ts'
 
@@ -83,7 +83,7 @@ export class Disclosure implements Disclosed {
       if (this.#lazy.has(spec.name)) eager += bytesOf(spec)
       if (spec.name === toolSearchName) search = bytesOf(spec)
     }
-    return Math.min(mostBytes, Math.max(4096, Math.floor(eager / 20) - search))
+    return Math.min(mostCatalogueBytes, Math.max(4096, Math.floor(eager / 20) - search))
   }
 }
 

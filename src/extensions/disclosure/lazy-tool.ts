@@ -1,6 +1,7 @@
 import { shownName } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
+import { compareTexts } from '../../platform/compare-texts.ts'
 
 /** A tool that a run has, but does not show to the model before it asks. */
 export interface LazyToolEntry {
@@ -36,11 +37,7 @@ export function lazyToolsOf(run: Run): LazyToolEntry[] {
 export const isLazy = ({ mcp }: ToolDef, { behavior }: Run): boolean =>
   mcp !== undefined && (mcp.disclosure ?? behavior.toolDisclosure) === 'lazy'
 
-/** The same order on every machine. */
-export function byName(a: LazyToolEntry, b: LazyToolEntry): number {
-  if (a.name === b.name) return 0
-  return a.name < b.name ? -1 : 1
-}
+export const byName = (a: LazyToolEntry, b: LazyToolEntry): number => compareTexts(a.name, b.name)
 
 /** Servers with the number of their tools, as a model reads it: `docs (3), github (40)`. */
 export function serversOf(entries: readonly LazyToolEntry[]): string {

@@ -1,9 +1,7 @@
 import { byName, type LazyToolEntry } from './lazy-tool.ts'
 import { namesOf, rank } from './rank.ts'
-import type { resultsText } from './search-results.ts'
+import type { Found } from './search-results.ts'
 import type { ToolSearchInput } from './tool-search.ts'
-
-export { resultsText } from './search-results.ts'
 
 /** What of a catalogue somebody asks for: by name, by words, by server. */
 export function searchTools(
@@ -11,7 +9,7 @@ export function searchTools(
   catalog: readonly LazyToolEntry[],
   defaultLimit: number,
   isLoaded: (name: string) => boolean,
-): Parameters<typeof resultsText>[0] {
+): Found {
   const wanted = names.slice(0, mostResults).map(String)
   const most = Math.min(mostResults, Math.max(1, limit ?? Math.max(defaultLimit, wanted.length)))
   const inScope = server === undefined || server === '' ? catalog : ofServer(server, catalog)

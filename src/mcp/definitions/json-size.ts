@@ -1,6 +1,6 @@
 /** No honest call or answer has more, and everything that walks one may then do so. */
 export const mostJsonNodes = 100_000
-export const mostJsonCharacters = 1024 * 1024
+const mostJsonCharacters = 1024 * 1024
 export const deepestJson = 100
 
 /** Why a value is not JSON that may be checked: too much of it, or names that change objects in careless hands. */

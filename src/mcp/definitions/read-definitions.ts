@@ -26,7 +26,7 @@ export interface McpDefinition {
   readonly digest: string
 }
 
-export const mostTools = 512
+const mostTools = 512
 const longestDescription = 4096
 /** For the patterns of a whole list; a list that was made to be judged for ever loses its last tools. */
 const mostPatternSteps = 1_000_000

@@ -1,6 +1,6 @@
-export const deepestSchema = 64
-export const mostSchemaNodes = 10_000
-export const mostSchemaCharacters = 256 * 1024
+const deepestSchema = 64
+const mostSchemaNodes = 10_000
+const mostSchemaCharacters = 256 * 1024
 
 /**
  * Why a value is more than a schema may be, or not JSON. It looks no further than it may: whatever it is given, it takes

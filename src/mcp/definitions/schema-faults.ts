@@ -16,8 +16,7 @@ export function faultText(faults: readonly Fault[]): string {
   const texts = new Set((telling.length > 0 ? telling : faults).slice(0, 50).map(sentence))
   const shown = [...texts].slice(0, mostFaults)
   if (texts.size > mostFaults) shown.push(`and ${texts.size - mostFaults} more`)
-  const text = shown.join('; ') || 'it does not match the schema'
-  return text.length > longestText ? `${text.slice(0, longestText).toWellFormed()}…` : text
+  return cut(shown.join('; ') || 'it does not match the schema', longestText)
 }
 
 /** They only say that something inside is wrong. */

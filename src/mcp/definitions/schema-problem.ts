@@ -41,7 +41,7 @@ const mostPatternSteps = 100_000
 export type Draft = '7' | '2019-09' | '2020-12'
 
 /** The dialect a schema says it is written in. */
-export function draftOf({ $schema }: Readonly<Record<string, unknown>>): Draft {
+function draftOf({ $schema }: Readonly<Record<string, unknown>>): Draft {
   if (typeof $schema !== 'string') return '2020-12'
   if (/\/draft-0[467]\/schema#?$/.test($schema)) return '7'
   return /\/2019-09\/schema#?$/.test($schema) ? '2019-09' : '2020-12'

@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
-import { defaultTransport } from '../../platform/http.ts'
+import { defaultTransport, redirects } from '../../platform/http.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { withCappedBody } from './capped-body.ts'
@@ -80,8 +80,6 @@ function fail(error: unknown, url: URL, ends: readonly AbortSignal[], late: Abor
   if (cause instanceof McpHttpError) throw cause
   throw new McpHttpError(codeOf(error) ?? 'network', messageOf(error))
 }
-
-const redirects = new Set([301, 302, 303, 307, 308])
 
 /** Within an origin they are the caller's to follow. */
 function checkRedirect(response: Response, url: URL): Response {

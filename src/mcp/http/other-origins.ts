@@ -1,17 +1,17 @@
-import { lookup as systemLookup } from 'node:dns/promises'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import { isPublicAddress } from '../../platform/addresses.ts'
+import { checkedLookup, type Resolve, resolveHere } from '../../platform/checked-lookup.ts'
 import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts'
 import type { Transport } from '../../platform/http.ts'
 import { nodeTransport } from '../../platform/http-node.ts'
-import { webAddress } from '../../platform/public-web.ts'
+import { isPrivateHost, webAddress } from '../../platform/public-web.ts'
 import { McpHttpError } from './mcp-http-error.ts'
 
 export interface OtherOriginsOptions {
   /** Hosts that may be private though the server is not, such as `auth.corp.example`. */
   readonly allowPrivate?: readonly string[]
   /** All addresses of a name. Default: as this machine finds them. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>
+  readonly resolve?: Resolve
 }
 
 /** What a server names for its logins lies at other origins, and is nobody's choice but the server's. */
@@ -30,8 +30,8 @@ export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): Othe
   const mayAsk = (address: string): boolean =>
     isInside ? !metadata.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') : isPublicAddress(address)
   // No proxy of the environment: it would look names up itself.
-  const guarded = nodeTransport({ env: {}, lookup: lookupWith(resolve, mayAsk) })
-  const unguarded = nodeTransport({ env: {}, lookup: lookupWith(resolve, () => true) })
+  const guarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: mayAsk, refused }) })
+  const unguarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: () => true, refused }) })
   const isAllowed = ({ hostname, port, protocol }: URL): boolean =>
     isNamed(hostname, Number(port) || (protocol === 'https:' ? 443 : 80), allowPrivate)
 
@@ -43,7 +43,7 @@ export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): Othe
         throw new McpHttpError('insecure', `${host} would be asked over plain http, which anybody on the way can read`)
       if (isAllowed(url)) return
       const name = plainHost(hostname)
-      const isRefused = isIP(name) ? !mayAsk(name) : insideNames.test(name) && (!isInside || metadataNames.test(name))
+      const isRefused = isIP(name) ? !mayAsk(name) : isPrivateHost(hostname) && (!isInside || metadataNames.test(name))
       if (isRefused) throw refused(name)
     },
     transport: (request) => (isAllowed(new URL(request.url)) ? unguarded : guarded)(request),
@@ -58,14 +58,7 @@ function checkedAddress(url: URL): URL {
   }
 }
 
-/** By the address as it is written: what a name server says may change between two looks. */
-function isPrivateHost(hostname: string): boolean {
-  const name = plainHost(hostname)
-  return isIP(name) ? !isPublicAddress(name) : insideNames.test(name)
-}
-
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
-const insideNames = /(^|\.)(localhost|local|internal|lan|home\.arpa|localdomain)$/
 const metadataNames = /^(metadata|metadata\.google\.internal|instance-data(\.ec2\.internal)?)$/
 
 /** Where clouds hand out keys to whoever asks. No login is there. */
@@ -83,24 +76,3 @@ function refused(host: string): McpHttpError {
     `${host} is not on the public internet, and the MCP server that names it is not inside either; if it is meant, put "${host}" on allowPrivate`,
   )
 }
-
-function lookupWith(
-  resolve: (host: string) => Promise<readonly string[]>,
-  mayConnect: (address: string) => boolean,
-): LookupFunction {
-  return (host, { all }, done) => {
-    resolve(host).then(
-      (found) => {
-        const list = found.filter(mayConnect).map((address) => ({ address, family: isIP(address) }))
-        const [first] = list
-        if (!first) done(refused(host), all ? [] : '', 0)
-        else if (all) done(null, list)
-        else done(null, first.address, first.family)
-      },
-      (error) => done(error, '', 0),
-    )
-  }
-}
-
-const resolveHere = async (host: string): Promise<string[]> =>
-  (await systemLookup(host, { all: true, verbatim: true })).map(({ address }) => address)

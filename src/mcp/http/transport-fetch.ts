@@ -25,12 +25,15 @@ export function transportFetch(transport: Transport): typeof globalThis.fetch {
         `the server answered with the status ${answer.status}, which means nothing; check its address`,
       )
     }
-    const hasBody = answer.status !== 204 && answer.status !== 205 && answer.status !== 304
+    const hasBody = mayHaveBody(answer.status)
     const stream = hasBody ? streamOf(answer.body) : null
     if (!hasBody) await answer.body[Symbol.asyncIterator]().return?.()
     return new Response(stream, { status: answer.status, headers: answer.headers })
   }
 }
+
+/** A `Response` of the others cannot be made with one. */
+export const mayHaveBody = (status: number): boolean => status !== 204 && status !== 205 && status !== 304
 
 function bodyOf(body: unknown): Uint8Array | undefined {
   if (body === undefined || body === null) return undefined

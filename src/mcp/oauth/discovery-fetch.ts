@@ -1,5 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { McpHttpError } from '../http/mcp-http-error.ts'
+import { mayHaveBody } from '../http/transport-fetch.ts'
 
 /** A fetch for metadata documents, which remembers whether one was missing only for the moment. */
 export interface DiscoveryFetch {
@@ -21,8 +22,7 @@ export function discoveryFetch(fetch: typeof globalThis.fetch): DiscoveryFetch {
         throw new McpHttpError('network', `an answer broke off (${messageOf(error)}); try again later`)
       })
       if (status >= 500 || status === 429 || (response.ok && !isJson(text))) isTroubled = true
-      const hasBody = status !== 204 && status !== 205 && status !== 304
-      return new Response(hasBody ? text : null, { status, statusText, headers })
+      return new Response(mayHaveBody(status) ? text : null, { status, statusText, headers })
     },
   }
 }

@@ -1,29 +1,25 @@
 import type { ImageBlock } from '../../core/turn.ts'
 import { type ImageInfo, imageInfo, isBase64 } from '../../platform/image-info.ts'
-
-/** More than this, as base64, no service takes as one image. */
-const mostBase64 = 5 * 1024 * 1024
-/** Pixels along one side; beyond, services refuse. */
-const longestSide = 8000
+import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
 
 /** An image by what its bytes say, whatever type it was sent as; or why models cannot be shown it. */
 export function readImage(
   data: unknown,
 ): { readonly image: ImageBlock } | { readonly image?: undefined; readonly problem: string } {
   if (typeof data !== 'string' || data === '') return { problem: 'it has no data' }
-  if (data.length > mostBase64 * 1.1) return tooLarge
+  if (data.length > mostImageBase64 * 1.1) return tooLarge
   const base64 = data.replaceAll(/\s+/g, '')
-  if (base64.length > mostBase64) return tooLarge
+  if (base64.length > mostImageBase64) return tooLarge
   const info = imageInfo(base64)
   if (!info || !isBase64(base64)) return { problem: 'it is no PNG, JPEG, GIF or WebP' }
   const bytes = Buffer.from(base64, 'base64')
   const { width = 0, height = 0 } = info.width === undefined ? (sizeBehindRemarks(bytes) ?? info) : info
-  if (Math.max(width, height) > longestSide) return { problem: `more than ${longestSide} pixels a side` }
-  if (!isWhole(bytes, info)) return { problem: 'it is damaged or cut off' }
+  if (Math.max(width, height) > longestImageSide) return { problem: `more than ${longestImageSide} pixels a side` }
+  if (!isWholeImage(bytes, info)) return { problem: 'it is damaged or cut off' }
   return { image: { type: 'image', mediaType: info.type, data: base64 } }
 }
 
-const tooLarge = { problem: `larger than ${(mostBase64 / 4) * 3} bytes` }
+const tooLarge = { problem: `larger than ${(mostImageBase64 / 4) * 3} bytes` }
 
 /** Profiles, thumbnails and comments may fill more of a JPEG's beginning than is looked at for its size. */
 function sizeBehindRemarks(bytes: Buffer): ImageInfo | undefined {
@@ -36,12 +32,3 @@ function sizeBehindRemarks(bytes: Buffer): ImageInfo | undefined {
 
 const isRemark = (marker: number): boolean => (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe
 const mostTables = 64_000
-
-/** Services refuse a request over an image that ends too early, and with it the whole conversation. */
-function isWhole(bytes: Buffer, { type, width }: ImageInfo): boolean {
-  if (type === 'image/jpeg') return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > 0
-  if (width === undefined) return false
-  if (type === 'image/png') return bytes.lastIndexOf('IEND') >= 24 && bytes.lastIndexOf('IEND') <= bytes.length - 8
-  if (type === 'image/gif') return bytes.findLast((byte) => byte !== 0) === 0x3b
-  return bytes.readUInt32LE(4) + 8 <= bytes.length
-}

@@ -3,7 +3,7 @@ import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
 import { type FoundBlock, readBlock } from './read-block.ts'
-import { type ResultLimits, resultLimits } from './result-limits.ts'
+import { resultLimits } from './result-limits.ts'
 import { shortenTexts } from './shorten-texts.ts'
 import { withoutPoison } from './without-poison.ts'
 
@@ -18,11 +18,7 @@ export interface McpToolResult {
  * What a server answered to a call, as a result of a tool. Whatever it is, it becomes one: text is text, bounded and
  * without invisible characters; images are what their bytes say; links are never followed.
  */
-export function toToolResult(
-  result: unknown,
-  from: { readonly server: string; readonly tool: string },
-  limits: Partial<ResultLimits> = {},
-): McpToolResult {
+export function toToolResult(result: unknown, from: { readonly server: string; readonly tool: string }): McpToolResult {
   const { server, tool } = from
   if (!isResult(result))
     return {
@@ -30,18 +26,18 @@ export function toToolResult(
       isError: true,
       details: { server, tool },
     }
-  const most = { ...resultLimits, ...limits }
   const all = Array.isArray(result.content) ? (result.content as readonly unknown[]) : []
-  const blocks = all.slice(0, most.blocks)
+  const blocks = all.slice(0, resultLimits.blocks)
   const found = blocks.map(readBlock)
-  if (all.length > most.blocks) found.push({ text: `[${all.length - most.blocks} more blocks left out]`, hidden: 0 })
+  if (all.length > resultLimits.blocks)
+    found.push({ text: `[${all.length - resultLimits.blocks} more blocks left out]`, hidden: 0 })
   const structured = readStructured(result.structuredContent)
   if (structured && !isSaid(structured.json, blocks)) found.push(withoutHidden(structured.json))
 
   const hidden = found.reduce((sum, one) => sum + one.hidden, 0)
-  const parts = shortenTexts(withoutExcess(found, most.images), most.textBytes)
+  const parts = shortenTexts(withoutExcess(found, resultLimits.images), resultLimits.textBytes)
   if (hidden > 0) parts.push({ type: 'text', text: `[${hidden} invisible characters were taken out]` })
-  const isKept = structured?.value !== undefined && structured.json.length <= most.textBytes
+  const isKept = structured?.value !== undefined && structured.json.length <= resultLimits.textBytes
   return {
     output: outputOf(parts),
     isError: result.isError === true,
@@ -57,10 +53,8 @@ function isResult(result: unknown): result is Record<string, unknown> {
 /** A copy that can be kept, and the same as text; with `null` a server may well mean something. */
 function readStructured(value: unknown): { readonly value: unknown; readonly json: string } | undefined {
   if (value === undefined) return undefined
-  const copy = withoutPoison(value)
-  if (copy === undefined)
-    return { value: undefined, json: '[structured content left out: it is too large or too deep]' }
-  return { value: copy.value, json: copy.json }
+  const leftOut = { value: undefined, json: '[structured content left out: it is too large or too deep]' }
+  return withoutPoison(value) ?? leftOut
 }
 
 /** Servers are asked to repeat structured content as text. */

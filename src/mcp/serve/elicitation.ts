@@ -23,14 +23,9 @@ export function formOf(kind: InteractionKind, payload: Payload): Form {
   const said = typeof description === 'string' ? description : String(prompt ?? payload.toolId ?? kind)
   if (said.length > longest)
     throw new RangeError(`the question has ${said.length} characters, and a client is shown ${longest} at most`)
-  const requestedSchema = {
-    type: 'object',
-    properties: { answer: fieldOf(kind, payload) },
-    required: ['answer'],
-  } as const
   return {
     message: fullyVisible(said, { lines: 'kept' }),
-    requestedSchema: { ...requestedSchema, required: ['answer'] },
+    requestedSchema: { type: 'object', properties: { answer: fieldOf(kind, payload) }, required: ['answer'] },
   }
 }
 

@@ -1,5 +1,6 @@
 import { aboutOf } from './face-work.ts'
 import type { HeldCall } from './held-call.ts'
+import { createMcpToken } from './http-guard.ts'
 
 /** The calls whose clients are being asked something, by the state that they come back with. */
 export class WaitingCalls {
@@ -7,7 +8,7 @@ export class WaitingCalls {
 
   /** The state is good for coming back once. */
   park(call: HeldCall): string {
-    const state = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+    const state = createMcpToken()
     const timer = setTimeout(() => this.#drop(state), patienceMs).unref()
     this.#waiting.set(state, { call, timer })
     return state

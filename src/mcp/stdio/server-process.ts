@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { atExit } from '../../platform/at-exit.ts'
+import { atMost } from '../../platform/at-most.ts'
 import { endStrays, killStrays } from '../../platform/strays.ts'
 import type { McpServerConfig } from '../config.ts'
-import { atMost } from './at-most.ts'
 import { keepWatch } from './keep-watch.ts'
 import { type StartedServer, startServer } from './start-server.ts'
 

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { AgentError, messageOf } from '../../core/errors.ts'
 import { baseEnv } from '../../platform/base-env.ts'
 import { codeOf } from '../../platform/files.ts'
+import { shortageOf } from '../../platform/shortage-of.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { findProgram } from './find-program.ts'
@@ -101,13 +102,7 @@ function explained(code: string, file: string): string | undefined {
       return `${shown} is no program for this system; a script needs a first line such as #!/usr/bin/env node`
     case 'E2BIG':
       return 'its args and env are too long for this system; write long text to a file and give its path'
-    case 'EMFILE':
-    case 'ENFILE':
-      return 'too many files are open; end other work, or raise the limit (ulimit -n)'
-    case 'EAGAIN':
-    case 'ENOMEM':
-      return 'this machine has no room for another process; end other work, or raise the limits (ulimit -u, memory)'
     default:
-      return undefined
+      return shortageOf(code)
   }
 }

@@ -5,6 +5,7 @@ import type { ToolDef, ToolResult } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { imageInfo } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
 import { activeSkill, findSkill, type RunSkills } from '../run-skills.ts'
 
@@ -44,9 +45,8 @@ export function createSkillsRead(host: RunSkills): ToolDef<SkillsReadInput> {
     deriveApprovalKey: ({ name }) => boundedKey(folderOf(name) ?? name),
     timeoutMs: 30_000,
     // Nobody is asked about what could not be read anyway.
-    check(input) {
-      const { name, path } = input as unknown as SkillsReadInput
-      const problem = findSkill(host.skills, name) ? pathProblem(path) : `there is no skill "${name}"`
+    check({ name, path }) {
+      const problem = findSkill(host.skills, String(name)) ? pathProblem(String(path)) : `there is no skill "${name}"`
       return problem === undefined ? undefined : { valid: false, error: problem }
     },
     execute: ({ name, path, offset = 1 }) =>
@@ -54,7 +54,8 @@ export function createSkillsRead(host: RunSkills): ToolDef<SkillsReadInput> {
   }
 }
 
-const mostBytes = 4 * 1024 * 1024
+/** As base64 it is a third more, and has to be an image that services take. */
+const mostBytes = Math.floor((mostImageBase64 / 4) * 3)
 const mostShown = 65_536
 
 async function show(file: FileHandle, path: string, offset: number): Promise<ToolResult> {
@@ -66,8 +67,9 @@ async function show(file: FileHandle, path: string, offset: number): Promise<Too
   if (isUtf8(bytes) && !bytes.includes(0)) return lines(bytes.toString('utf8'), offset)
   const data = bytes.toString('base64')
   const image = imageInfo(data)
-  if (!image?.width || !image.height || image.width > 8000 || image.height > 8000)
+  if (!image?.width || !image.height || Math.max(image.width, image.height) > longestImageSide)
     return `[${name}: no text, ${bytesRead} bytes]`
+  if (!isWholeImage(bytes, image)) return `[${name}: an image that breaks off, ${bytesRead} bytes]`
   return [
     { type: 'text', text: `${name}: ${image.type}, ${image.width}×${image.height}, ${bytesRead} bytes` },
     { type: 'image', mediaType: image.type, data },

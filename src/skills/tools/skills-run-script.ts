@@ -40,7 +40,7 @@ export function createSkillsRunScript(host: RunSkills): ToolDef<SkillsRunScriptI
     deriveApprovalKey: (input) => boundedKey(lineOf(findSkill(host.skills, input.name), input)),
     timeoutMs: 0, // a script has its own limit
     check(input) {
-      const problem = problemOf(host, input as unknown as SkillsRunScriptInput)
+      const problem = problemOf(host, input)
       return problem === undefined ? undefined : { valid: false, error: problem }
     },
     execute: (input, ctx) => runScript(host, input, ctx),
@@ -50,12 +50,13 @@ export function createSkillsRunScript(host: RunSkills): ToolDef<SkillsRunScriptI
 const limitMs = 120_000
 const mostShown = 32_768
 
-function problemOf({ skills }: RunSkills, { name, script, args = [] }: SkillsRunScriptInput): string | undefined {
-  const skill = findSkill(skills, name)
+function problemOf({ skills }: RunSkills, input: Readonly<Record<string, unknown>>): string | undefined {
+  const { name, script, args = [] } = input
+  const skill = findSkill(skills, String(name))
   if (!skill) return `there is no skill "${name}"`
   if (skill.folder === undefined) return `the skill "${name}" was written by the program and has no scripts`
   const areTexts = Array.isArray(args) && args.every((arg) => typeof arg === 'string' && !arg.includes('\0'))
-  return areTexts ? pathProblem(script) : 'args must be a list of texts'
+  return areTexts ? pathProblem(String(script)) : 'args must be a list of texts'
 }
 
 /** The interpreter is chosen by the ending; what has none we know is run as a program. Arguments are words, never code. */

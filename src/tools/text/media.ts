@@ -3,12 +3,9 @@ import type { ToolOutput } from '../../core/turn.ts'
 import { readAll } from '../../platform/files-of.ts'
 import { type ImageInfo, imageInfo } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
 
-/** More than this, as base64, no service takes as one image. */
-const mostImageBase64 = 5 * 1024 * 1024
 const mostPdfBytes = 20 * 1024 * 1024
-/** Pixels along one side; beyond, services refuse. */
-const longestSide = 8000
 
 /** An image or a PDF as the model gets it, or why it does not; `undefined` for other files. */
 export async function readMedia(file: OpenFile, path: string, head: Uint8Array): Promise<ToolOutput | undefined> {
@@ -19,10 +16,10 @@ export async function readMedia(file: OpenFile, path: string, head: Uint8Array):
   const what = `${visibleName(path)}: ${info.type}${sizeText(info)}, ${bytesText(size)}`
   if (Math.ceil(size / 3) * 4 > mostImageBase64)
     return `[${what}: too large to look at; make it smaller than ${bytesText((mostImageBase64 / 4) * 3)}, for instance with ImageMagick, and read the smaller copy]`
-  if (Math.max(info.width ?? 0, info.height ?? 0) > longestSide)
-    return `[${what}: too large to look at; scale it down to at most ${longestSide} pixels a side and read the smaller copy]`
+  if (Math.max(info.width ?? 0, info.height ?? 0) > longestImageSide)
+    return `[${what}: too large to look at; scale it down to at most ${longestImageSide} pixels a side and read the smaller copy]`
   const bytes = Buffer.from(await readAll(file))
-  if (!isWhole(bytes, info)) return `[${what}: damaged or cut off, so it cannot be looked at; get it again]`
+  if (!isWholeImage(bytes, info)) return `[${what}: damaged or cut off, so it cannot be looked at; get it again]`
   return [
     { type: 'text', text: what },
     { type: 'image', mediaType: info.type, data: bytes.toString('base64') },
@@ -43,17 +40,6 @@ async function readPdf(file: OpenFile, path: string): Promise<ToolOutput> {
     { type: 'document', mediaType: 'application/pdf', data: bytes.toString('base64'), name },
   ]
 }
-
-/** Services refuse a request over an image that ends too early, and with it the whole conversation. */
-function isWhole(bytes: Buffer, { type, width }: ImageInfo): boolean {
-  if (type === 'image/jpeg') return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > 0
-  if (width === undefined) return false
-  if (type === 'image/png') return isBetween(24, bytes.lastIndexOf('IEND'), bytes.length - 8)
-  if (type === 'image/gif') return bytes.findLast((byte) => byte !== 0) === 0x3b
-  return bytes.readUInt32LE(4) + 8 <= bytes.length
-}
-
-const isBetween = (low: number, value: number, high: number): boolean => low <= value && value <= high
 
 const startsWith = (bytes: Uint8Array, text: string): boolean =>
   Buffer.from(bytes.subarray(0, text.length)).toString('latin1') === text

@@ -41,15 +41,14 @@ test('a short page that would take all memory, or for ever, is read or given up,
 
 test('what is left of a page that is given up is found in one pass', async () => {
   const slow = '<div>'.repeat(250_000)
-  for (const tail of ['<'.repeat(300_000), '<script'.repeat(40_000), '\f'.repeat(300_000), '<title'.repeat(50_000)]) {
-    let longest = 0
-    let last = performance.now()
-    const ticking = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
-    }, 10)
-    await readableHtml(`words${slow}${tail}`, 'http://x.test/')
-    clearInterval(ticking)
-    expect(longest, tail.slice(0, 10)).toBeLessThan(3_000) // it was minutes
-  }
+  const tails = ['<'.repeat(300_000), '<script'.repeat(40_000), '\f'.repeat(300_000), '<title'.repeat(50_000)]
+  let longest = 0
+  let last = performance.now()
+  const ticking = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }, 10)
+  await Promise.all(tails.map((tail) => readableHtml(`words${slow}${tail}`, 'http://x.test/')))
+  clearInterval(ticking)
+  expect(longest).toBeLessThan(3_000) // it was minutes
 }, 60_000)
