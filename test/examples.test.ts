@@ -85,7 +85,6 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     'mcp_demo_get-sum: allow, allowed by "mcp:demo.*" (launch)',
     '  The sum of 2 and 40 is 42.',
     'mcp_demo_get-sum: the arguments do not fit',
-    '  … 2/2',
     /^ {2}Long running operation completed\./,
     'mcp_demo_get-env: deny, denied by "mcp:demo.get-env" (launch)',
     'The sum is 42.',

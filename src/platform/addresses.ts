@@ -50,3 +50,6 @@ export function isPublicAddress(address: string): boolean {
   const isMapped = mapped.check(plain, 'ipv6')
   return (isMapped || global6.check(plain, 'ipv6')) && !blocked.check(plain, 'ipv6')
 }
+
+/** All addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly string[]>

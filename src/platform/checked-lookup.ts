@@ -1,8 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
-
-/** All addresses of a name. */
-export type Resolve = (host: string) => Promise<readonly string[]>
+import type { Resolve } from './addresses.ts'
 
 export interface CheckedLookupOptions {
   readonly resolve: Resolve

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
-import { isPublicAddress } from '../../platform/addresses.ts'
-import { checkedLookup, type Resolve, resolveHere } from '../../platform/checked-lookup.ts'
+import { isPublicAddress, type Resolve } from '../../platform/addresses.ts'
+import { checkedLookup, resolveHere } from '../../platform/checked-lookup.ts'
 import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts'
 import type { Transport } from '../../platform/http.ts'
 import { nodeTransport } from '../../platform/http-node.ts'
