@@ -83,6 +83,7 @@ export class Voyage {
     for (let tries = 0; tries < 6; tries++) {
       const exit = await this.run({ ...more, unparks })
       if (exit.code === exits.done) {
+        if (tries === 0 && (await this.#isSpokenTo())) continue
         await this.check('at the end', true)
         return
       }
@@ -92,6 +93,12 @@ export class Voyage {
       return
     }
     this.report({ id: 'I8', what: 'the session comes to no end' }, 'at the end')
+  }
+
+  /** What comes in the last moment of a run waits for the next one, which has to take it: once is enough. */
+  async #isSpokenTo(): Promise<boolean> {
+    const { waiting } = await gather(this.options.kind, this.folder, { isDone: true, earlier: this.#earlier })
+    return waiting.some(({ mode }) => mode !== 'answer')
   }
 
   /** A folder with something to look at stays. */
