@@ -64,10 +64,10 @@ function partsOf(
     ...(authority && { interact: authority.interact }),
     // The framework's own come last, and so have the last word at a gate; but nobody comes between a call and the authority.
     extensions: [
+      ...(skills ? [skills.extension] : []), // it only refuses, and nobody is asked about what it refuses
       ...(authority ? [authority.extension] : []),
       ...(mcp ? [mcp.extension] : []),
       ...extensions,
-      ...(skills ? [skills.extension] : []),
       ...standardExtensions(),
     ],
     childParts: (preset) => childParts(options, preset, { authority, skills, mcp }),

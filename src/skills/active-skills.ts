@@ -21,6 +21,8 @@ export interface ActiveSkill {
 export class ActiveSkills {
   readonly #active = new Map<string, ActiveSkill>()
   readonly #most: number
+  /** Calls in which a skill's own commands are run, by the skill they belong to: it does not bind those. */
+  readonly reading = new Map<string, Skill>()
 
   constructor(most = Number.POSITIVE_INFINITY) {
     this.#most = most

@@ -16,8 +16,9 @@ const skillTools: readonly string[] = ['skills_use', 'skills_read', 'skills_run_
 export function allowedTools(run: Run): (gate: Gate) => void {
   return (gate) => {
     if (gate.block || gate.result !== undefined || skillTools.includes(gate.name)) return
-    for (const { all } of activeAlong(run)) {
-      const declaring = all.filter(({ skill }) => skill.allowedTools !== undefined)
+    for (const { all, reading } of activeAlong(run)) {
+      const own = gate.parentCallId === undefined ? undefined : reading.get(gate.parentCallId)
+      const declaring = all.filter(({ skill }) => skill.allowedTools !== undefined && skill.name !== own?.name)
       const allowed = declaring.flatMap(({ skill }) => skill.allowedTools ?? [])
       if (declaring.length === 0 || allowed.some((entry) => allows(entry, gate, run))) continue
       gate.block = true

@@ -62,6 +62,8 @@ function entryOf(values: Omit<AddValues, 'json' | 'force'>, what: readonly strin
   const [first, ...args] = what
   if (first === undefined)
     throw new UsageError('what is it? Give its address, or -- and the command that starts it', see)
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(first))
+    throw new UsageError('the address of a server begins with http:// or https://', see)
   const isAddress = transport === undefined ? /^https?:\/\//i.test(first) : transport !== 'stdio'
   if (isAddress && args.length > 0)
     throw new UsageError(`after the address of a server nothing is expected, got ${shown(args[0]!)}`, see)

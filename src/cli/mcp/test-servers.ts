@@ -1,4 +1,5 @@
 import { systemClock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
 import { type HookContexts, hookNames } from '../../core/hook-map.ts'
 import { Hooks } from '../../core/hooks.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
@@ -44,7 +45,18 @@ export async function testServers({ values, words }: Given, io: Io): Promise<num
   const all = allServers(around)
   if (words.length === 0) throw new UsageError(`which MCP server? ${listOf(all.map(({ name }) => name))}; or say: all`)
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
-  const configs = isAll ? all : [...new Set(words.map((name) => namedServer(name, around)))]
+  const unusable: string[] = []
+  const named = (name: string): McpServerConfig[] => {
+    try {
+      return [namedServer(name, around)]
+    } catch (error) {
+      if (words.length === 1) throw error
+      unusable.push(messageOf(error)) // the others are tried all the same
+      return []
+    }
+  }
+  const configs = isAll ? all : [...new Set(words.flatMap(named))]
+  for (const problem of unusable) io.err(`! ${fullyVisible(problem)}`)
   if (configs.length === 0) throw new UsageError(`${listOf([])}${unopened(around.pending)}`)
   const stop = onStop(io)
   try {
@@ -52,7 +64,7 @@ export async function testServers({ values, words }: Given, io: Io): Promise<num
     if (stop.signal.aborted) return stop.exitCode
     if (json) io.out(jsonText({ servers: tried }))
     else for (const line of tried.flatMap(linesAbout)) io.out(line)
-    return tried.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error
+    return unusable.length === 0 && tried.every(({ isOk }) => isOk) ? exitCodes.done : exitCodes.error
   } finally {
     stop.off()
   }

@@ -5,6 +5,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { changeIn } from './change-in.ts'
 import { findSession } from './find-session.ts'
 import { waitingAnswers } from './live-state.ts'
 import { requireId, withStore } from './users-store.ts'
@@ -84,11 +85,12 @@ async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
 }
 
 /** Drawn from the call itself, so that what is seen is what is allowed. */
-function described({ sessionId, callId, name, input, reason, wasAsked }: OpenCall, id: string): string[] {
+function described({ sessionId, callId, name, input, reason, wasAsked, request }: OpenCall, id: string): string[] {
   const where = sessionId === id ? '' : ` (of ${fullyVisible(sessionId)})`
   const what = wasAsked ? 'waits for a decision' : `asks: ${fullyVisible(reason)}`
   const lines = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' }).split('\n')
-  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...lines.map((line) => `    ${line}`)]
+  const said = [...changeIn(request), ...lines].map((line) => `    ${line}`)
+  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...said]
 }
 
 /** Models number their calls, so one of a sub-agent may be called as another's: the session tells them apart. */

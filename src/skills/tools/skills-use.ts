@@ -42,7 +42,10 @@ async function use(host: RunSkills, input: SkillsUseInput, ctx: ToolContext): Pr
   active.checkRoom(skill)
   const args = input.arguments
   const commands = commandsOf(skill, run, ctx)
-  const content = await readActivation({ skill, config, run: commands, ...(args !== undefined && { args }) })
+  active.reading.set(ctx.callId, skill)
+  const content = await readActivation({ skill, config, run: commands, ...(args !== undefined && { args }) }).finally(
+    () => active.reading.delete(ctx.callId),
+  )
   const details = { skill: skill.name }
   const before = active.get(skill.name)
   if (!before) {
