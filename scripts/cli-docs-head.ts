@@ -51,7 +51,12 @@ An error is one sentence on stderr, with the next step.
 | \`~/.libero/credentials.json\` | keys and logins, for you alone; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
 | \`~/.libero/sessions.db\` | your sessions; see [sessions](sessions.md) |
+| \`~/.libero/AGENTS.md\` | your own instructions, in every run |
+| \`~/.libero/skills\`, \`~/.agents/skills\` | your [skills](skills.md) |
+| \`~/.libero/tools\` | your [tools in files](layers.md) |
+| \`~/.libero/mcp/credentials.json\` | logins to [MCP servers](mcp.md), for you alone; \`libero mcp login\` |
+| \`~/.libero/mcp/memory.json\` | what is known about MCP servers: their protocol, and the definitions of their tools that you have seen |
 | \`~/.cache/libero\` | compiled code, so that the next start is faster; may be deleted |
-| \`.libero/\` in a project | its settings, tools and more; nothing of it is read before you trust it |
+| \`.libero/\`, \`.agents/skills\`, \`.mcp.json\`, \`AGENTS.md\` in a project | its settings, tools, skills, servers and instructions; nothing of it is read before you trust it |
 
 With \`LIBERO_HOME\` all of your own files are in another folder.`
