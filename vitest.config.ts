@@ -1,5 +1,22 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer } from 'vitest/node'
+
+/** What takes long begins first: else one worker is at it when the others have nothing left to do. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer['sort']>[0]): ReturnType<BaseSequencer['sort']> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: { moduleId: string }): boolean => long.some((name) => moduleId.endsWith(name))
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
+
+const long = [
+  'test/crash/crash.test.ts',
+  'test/mcp/conformance.slow.test.ts',
+  'test/docs.test.ts',
+  'src/testing/execution-contract.slow.test.ts',
+]
 
 export default defineConfig({
   resolve: { conditions: ['libero-source'] },
@@ -10,5 +27,6 @@ export default defineConfig({
     testTimeout: 20_000,
     // More than there are cores: much of the time a test waits for a process, a timer or a disk.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    sequence: { sequencer: LongestFirst },
   },
 })
