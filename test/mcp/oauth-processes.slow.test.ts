@@ -22,7 +22,7 @@ test('processes that share a store renew a token once, and never log each other 
   expect(tokens.size).toBe(1)
   const [token = ''] = tokens
   expect(token).not.toBe(credential?.tokens.access)
-  expect(world.issuer.accepts(token, world.server.url)).toBeDefined()
+  expect(world.issuer.accepts(token, world.server.url)).toMatchObject({ access: token, isAlive: true })
 })
 
 test('processes whose token is always about to end take turns, and the login outlives them', async () => {

@@ -98,7 +98,7 @@ test('A204 renewed tokens that could not be stored are an error, but not lost: t
   const refused = { response, serverUrl: new URL(world.server.url) }
   await expect(provider.onUnauthorized(refused)).rejects.toThrow('the disk is full')
   const fresh = (await provider.token()) ?? ''
-  expect(world.issuer.accepts(fresh, world.server.url)).toBeDefined()
+  expect(world.issuer.accepts(fresh, world.server.url)).toMatchObject({ access: fresh, isAlive: true })
   isFull = false
   expect(await provider.token()).toBe(fresh)
   expect((await world.store.list()).map(({ tokens }) => tokens.access)).toEqual([fresh])

@@ -69,10 +69,10 @@ test('without a repository only the folder itself counts', async () => {
 })
 
 test('the home folder is never the root of a repository, whatever lies in it', async () => {
-  const base = await tree('home/.git/', 'home/AGENTS.md', 'home/work/AGENTS.md')
+  const base = await tree('home/.git/', 'home/AGENTS.md', 'home/desk/AGENTS.md')
   const before = process.env.HOME
   process.env.HOME = join(base, 'home')
   onTestFinished(() => void (process.env.HOME = before))
   expect(homedir()).toBe(join(base, 'home'))
-  expect(await idsIn(join(base, 'home/work'))).toEqual(['AGENTS.md'])
+  expect(await idsIn(join(base, 'home/desk'))).toEqual(['AGENTS.md'])
 })

@@ -27,13 +27,13 @@ export function checkEntry(
     } catch (error) {
       if (!(error instanceof MissingVariableError)) throw refusal(error, file)
       unset.push(error.variable)
-      variables[error.variable] = placeholder
+      variables[error.variable] = standIn
     }
   }
 }
 
 /** Fits wherever a variable may stand, in an address too. */
-const placeholder = 'https://unset.invalid'
+const standIn = 'https://unset.invalid'
 
 function refusal(error: unknown, file: string | undefined): Error {
   const message = fullyVisible(entryProblem(error))
