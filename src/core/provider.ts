@@ -31,6 +31,8 @@ export interface ProviderCapabilities {
   readonly imageInToolResult?: boolean
   /** Understands `thinking: 'adaptive'`; without it such a request runs without reasoning. */
   readonly adaptiveThinking?: boolean
+  /** Calls tools in the text of its answers; see `withTextTools`. */
+  readonly textTools?: boolean
   /** Answers in the shape of `outputSchema` by itself; without it an answer's shape is had by forcing a tool. */
   readonly structuredOutput?: boolean | ((model: string) => boolean)
 }

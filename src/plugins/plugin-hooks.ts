@@ -1,0 +1,204 @@
+import type { Message } from '../core/turn.ts'
+import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from './message.ts'
+import type { PluginEntry } from './plugin.ts'
+import type { PromptNode } from './prompts/prompt.ts'
+
+/** The agent that is at work, as plugins see it. All state is in here or in the log; a plugin keeps none. */
+export interface AgentFrameworkContext {
+  readonly agent: {
+    readonly id: string
+    readonly definitionId: string
+    readonly name?: string
+    /** The conversation as it stands. */
+    readonly messages: readonly AgentInstanceMessage[]
+    readonly status: AgentInstanceLatestStatus
+  }
+  readonly agentDef: { readonly id: string; readonly [field: string]: unknown }
+  isCancelled(): boolean
+}
+
+/** What a plugin asks for; the last one that says something counts. */
+export interface PluginActions {
+  /** `self`: another round at once. `human`: wait for a person. `agent:<id>` is reserved. Default: done. */
+  yieldNextRoundTo?: 'self' | 'human' | `agent:${string}`
+  /** What the model is told with the next round. */
+  newUserMessage?: string
+  /** The calls that are about to run. */
+  toolCalling?: readonly { readonly toolId: string; readonly parameters: Readonly<Record<string, unknown>> }[]
+}
+
+interface HookContext {
+  readonly agentFrameworkContext: AgentFrameworkContext
+  /** For this execution alone; plugins may leave things for each other. */
+  readonly metadata: Record<string, unknown>
+  readonly actions: PluginActions
+}
+
+/** The configuration entry of the plugin whose handler is called; set for each handler. */
+interface OfPlugin {
+  readonly toolConfig: PluginEntry
+  readonly pluginIndex: number
+}
+
+export interface PromptContext extends HookContext, OfPlugin {
+  /** What the model would be sent of the conversation. */
+  readonly messages: readonly Message[]
+  /** The tree. Change it in place, or return a context with another one. */
+  prompts: PromptNode[]
+}
+
+export interface PostProcessContext extends PromptContext {
+  readonly llmResponse: string
+  /** What becomes of the response: parts to show. */
+  responses: readonly { readonly id: string; readonly text: string; readonly [field: string]: unknown }[]
+}
+
+export interface AIResponse {
+  readonly requestId: string
+  readonly content: string
+  readonly status: 'start' | 'update' | 'done' | 'error' | 'cancel'
+  readonly errorDetail?: { readonly name: string; readonly message: string; readonly code?: string }
+}
+
+export interface ResponseContext extends HookContext, OfPlugin {
+  readonly response: AIResponse
+  readonly requestId: string
+  readonly isFinal: boolean
+  /** The calls in it, of whichever form. */
+  readonly toolCalls: readonly {
+    readonly callId: string
+    readonly toolId: string
+    readonly parameters: Readonly<Record<string, unknown>>
+  }[]
+  /** The model asked for them side by side. */
+  readonly isParallel: boolean
+}
+
+export interface PluginHookContexts {
+  processPrompts: PromptContext
+  finalizePrompts: PromptContext
+  postProcess: PostProcessContext
+  userMessageReceived: HookContext &
+    OfPlugin & { readonly content: UserContent; readonly messageId: string; readonly timestamp: number }
+  agentStatusChanged: HookContext & OfPlugin & { readonly status: AgentInstanceLatestStatus }
+  responseUpdate: ResponseContext
+  responseComplete: ResponseContext
+  toolExecuted: HookContext &
+    OfPlugin & {
+      readonly toolResult: {
+        readonly success: boolean
+        readonly data?: unknown
+        readonly error?: string
+        readonly metadata?: unknown
+      }
+      readonly toolInfo: {
+        readonly toolId: string
+        readonly parameters: Readonly<Record<string, unknown>>
+        readonly callId: string
+      }
+      readonly requestId: string
+    }
+}
+
+export type PluginHookName = keyof PluginHookContexts
+export type WaterfallName = 'processPrompts' | 'finalizePrompts' | 'postProcess'
+export type SeriesName = Exclude<PluginHookName, WaterfallName>
+
+/** What an execution hands to all handlers of a moment; which plugin it is about is filled in for each. */
+export type Shared<Name extends PluginHookName> = Omit<PluginHookContexts[Name], keyof OfPlugin>
+
+type PluginHandler<Name extends PluginHookName> = (
+  ctx: PluginHookContexts[Name],
+) => PluginHookContexts[Name] | void | Promise<PluginHookContexts[Name] | void>
+
+interface Tap {
+  readonly owner: OfPlugin
+  // biome-ignore lint/suspicious/noExplicitAny: checked where it is tapped and where it is called
+  readonly handler: (ctx: any) => any
+}
+
+/** What a plugin registers itself with. */
+export interface PluginTaps {
+  tap<Name extends PluginHookName>(name: Name, handler: PluginHandler<Name>): void
+}
+
+export const pluginHookNames: readonly PluginHookName[] = [
+  'processPrompts',
+  'finalizePrompts',
+  'postProcess',
+  'userMessageReceived',
+  'agentStatusChanged',
+  'responseUpdate',
+  'responseComplete',
+  'toolExecuted',
+]
+
+/** The moments of one execution. Made anew for each, and thrown away after it. */
+export class PluginHooks {
+  readonly #taps = new Map<PluginHookName, Tap[]>()
+  readonly #onError: (error: unknown, about: { readonly hook: PluginHookName; readonly plugin: string }) => void
+
+  constructor(onError: (error: unknown, about: { readonly hook: PluginHookName; readonly plugin: string }) => void) {
+    this.#onError = onError
+  }
+
+  /** Where one plugin registers its handlers. */
+  tapsOf(toolConfig: PluginEntry, pluginIndex: number): PluginTaps {
+    const owner = { toolConfig, pluginIndex }
+    return {
+      tap: (name, handler) => {
+        if (!pluginHookNames.includes(name))
+          throw new TypeError(
+            `plugin "${toolConfig.toolId}": there is no hook "${String(name)}"; there are ${pluginHookNames.join(', ')}`,
+          )
+        const taps = this.#taps.get(name) ?? []
+        taps.push({ owner, handler })
+        this.#taps.set(name, taps)
+      },
+    }
+  }
+
+  has(name: PluginHookName): boolean {
+    return this.#taps.has(name)
+  }
+
+  /** One handler after the other. One that fails is reported, and the rest go on. */
+  async series<Name extends SeriesName>(name: Name, shared: Shared<Name>): Promise<void> {
+    for (const { owner, handler } of this.#taps.get(name) ?? []) {
+      try {
+        await handler({ ...shared, ...owner })
+      } catch (error) {
+        this.#onError(error, { hook: name, plugin: owner.toolConfig.toolId })
+      }
+    }
+  }
+
+  /** The same, each with what the one before it left; yields after each. What a failing handler changed does not count. */
+  async *waterfall<Name extends WaterfallName>(
+    name: Name,
+    shared: Shared<Name>,
+  ): AsyncGenerator<{
+    readonly value: Shared<Name>
+    readonly plugin: string
+    readonly done: number
+    readonly of: number
+  }> {
+    const taps = this.#taps.get(name) ?? []
+    let value = shared
+    for (const [i, { owner, handler }] of taps.entries()) {
+      // A tree of its own: what it changed before it failed must not stay.
+      const own = { ...value, prompts: copyTree(value.prompts), ...owner }
+      try {
+        value = { ...own, ...(await handler(own)) } as Shared<Name>
+      } catch (error) {
+        this.#onError(error, { hook: name, plugin: owner.toolConfig.toolId })
+      }
+      yield { value, plugin: owner.toolConfig.toolId, done: i + 1, of: taps.length }
+    }
+  }
+}
+
+/** Nodes are copied, the messages they stand for are not. */
+export function copyTree(nodes: readonly PromptNode[]): PromptNode[] {
+  return nodes.map((node) => ({ ...node, ...(node.children && { children: copyTree(node.children) }) }))
+}

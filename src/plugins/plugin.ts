@@ -1,0 +1,141 @@
+import type { Clock } from '../core/clock.ts'
+import type { ChildPreset } from '../core/fork.ts'
+import type { JsonSchema, StandardSchema, ToolContext, ToolDef } from '../core/tool.ts'
+import type { PluginTaps, PostProcessContext, PromptContext, ResponseContext } from './plugin-hooks.ts'
+import type { PromptNode } from './prompts/prompt.ts'
+import type { ScheduleBook } from './schedule.ts'
+import type { KnowledgeStore } from './wiki/knowledge-store.ts'
+
+/** A plugin in a definition: which one, and how it is set up. `<toolId>Param` holds its own settings. */
+export interface PluginEntry {
+  readonly id: string
+  readonly toolId: string
+  readonly caption?: string
+  readonly content?: string
+  /** Default true. */
+  readonly enabled?: boolean
+  /** Settings of an instance do not change this entry. */
+  readonly forbidOverrides?: boolean
+  /** Rules of the authority for the tools of this plugin. */
+  readonly approval?: PluginApproval
+  /** Time limit for its tools, where they have none of their own; 0 means none. */
+  readonly timeoutMs?: number
+  /** How many model calls a result is sent with; `null` means all. Default 1. */
+  readonly toolResultDuration?: number | null
+  readonly [param: string]: unknown
+}
+
+/** What the authority calls a tool rule. */
+export interface PluginApproval {
+  readonly mode?: 'auto' | 'confirm'
+  readonly allowPatterns?: readonly string[]
+  readonly denyPatterns?: readonly string[]
+  readonly timeoutMs?: number
+}
+
+/** What plugins may use of their host. A plugin whose service is not there says so to the model, by name. */
+export interface PluginServices {
+  readonly agentId: string
+  readonly clock: Clock
+  readonly knowledge?: KnowledgeStore
+  readonly schedules?: ScheduleBook
+  /** What a sub-agent is made of; throws where there is no such definition. */
+  readonly childOf?: (definitionId: string | undefined) => ChildPreset
+  /** Definitions that may be named as sub-agents. */
+  readonly definitionIds?: readonly string[]
+}
+
+/** How a plugin is set up for one agent. */
+export interface PluginSetup<Config = Record<string, unknown>> {
+  /** `<toolId>Param`, checked by `configSchema`, defaults filled in where a schema has them. */
+  readonly config: Config
+  readonly entry: PluginEntry
+  readonly services: PluginServices
+}
+
+/** A plugin: what it adds to prompts, what it lets the model call, what it does with answers. It keeps no state. */
+export interface PluginDefinition<Config = Record<string, unknown>> {
+  readonly toolId: string
+  readonly displayName: string
+  readonly description: string
+  /** Of `<toolId>Param`. Default: anything. */
+  readonly configSchema?: JsonSchema | StandardSchema<Config>
+  /** What the model may call. The engine runs it, after the authority has had its say. */
+  readonly tools?: (setup: PluginSetup<Config>) => readonly ToolDef[]
+  /** The older way: schemas by name here, and `executeToolCall` in `onResponseComplete`. */
+  readonly llmToolSchemas?: Readonly<Record<string, JsonSchema | StandardSchema>>
+  readonly onProcessPrompts?: (ctx: PromptContext & PromptHelpers & { readonly config: Config }) => unknown
+  readonly onFinalizePrompts?: (ctx: PromptContext & PromptHelpers & { readonly config: Config }) => unknown
+  /** Called once for each call of a tool in `llmToolSchemas`, when the engine runs it; and once for a response without any. */
+  readonly onResponseComplete?: (ctx: ResponseContext & ResponseHelpers & { readonly config: Config }) => unknown
+  readonly onPostProcess?: (ctx: PostProcessContext & PromptHelpers & { readonly config: Config }) => unknown
+  /** Any other moment. Called for each execution anew. */
+  readonly register?: (hooks: PluginTaps, setup: PluginSetup<Config>) => void
+}
+
+/** For handlers that work on the tree. */
+export interface PromptHelpers {
+  findPrompt(id: string): PromptNode | undefined
+  /** Puts a text before, after or into a piece. False where there is no such piece. */
+  injectContent(options: InjectOptions): boolean
+  /** The same with the list of this plugin's tools, as text. Only needed where no provider tells the model of tools. */
+  injectToolList(options: Omit<InjectOptions, 'content'>): boolean
+}
+
+export interface InjectOptions {
+  readonly targetId: string
+  readonly position: 'before' | 'after' | 'child'
+  readonly content: string
+  readonly id?: string
+  readonly caption?: string
+}
+
+/** For handlers that answer calls. */
+export interface ResponseHelpers {
+  /** The call that is to be answered now; absent where the response has none for this plugin. */
+  readonly toolCall?: {
+    readonly callId: string
+    readonly toolId: string
+    readonly parameters: Readonly<Record<string, unknown>>
+  }
+  readonly allToolCalls: ResponseContext['toolCalls']
+  /** Runs `execute` if the call is for that tool. True if it was. A throw becomes an error that the model reads. */
+  executeToolCall(toolId: string, execute: ToolExecutor): Promise<boolean>
+  /** The same for any of several tools. */
+  executeAllMatchingToolCalls(executors: Readonly<Record<string, ToolExecutor>>): Promise<number>
+  /** The result of the call, in place of what an executor returns. */
+  addToolResult(result: ExecutorResult): void
+  yieldToSelf(): void
+  yieldToHuman(): void
+}
+
+export type ToolExecutor = (
+  // biome-ignore lint/suspicious/noExplicitAny: the tool's schema says what comes in
+  parameters: any,
+  ctx: ToolContext,
+) => ExecutorResult | string | Promise<ExecutorResult | string>
+
+export interface ExecutorResult {
+  readonly success: boolean
+  readonly data?: unknown
+  readonly error?: string
+  readonly metadata?: unknown
+  /** How many model calls it is sent with. */
+  readonly duration?: number | null
+}
+
+/** Says of an object that it is a plugin, checks it, and lets TypeScript infer its settings. */
+export function definePlugin<Config = Record<string, unknown>>(
+  plugin: PluginDefinition<Config>,
+): PluginDefinition<Config> {
+  const { toolId } = plugin
+  if (typeof toolId !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(toolId))
+    throw new TypeError(
+      `a plugin needs a toolId of letters, digits, "-" and "_" that begins with a letter, got ${JSON.stringify(toolId)}`,
+    )
+  if (plugin.llmToolSchemas && !plugin.onResponseComplete)
+    throw new TypeError(
+      `plugin "${toolId}" has llmToolSchemas but no onResponseComplete that would run them; add one, or give tools`,
+    )
+  return plugin
+}
