@@ -34,6 +34,7 @@ const capabilityRules: OptionRules<ProviderCapabilities> = {
   vision: flag,
   imageInToolResult: flag,
   adaptiveThinking: flag,
+  textTools: flag,
   structuredOutput: [
     (value) => typeof value === 'boolean' || isFunction(value),
     'true, false or a function of the model',
