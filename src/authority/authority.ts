@@ -21,9 +21,16 @@ import type { JudgedCall } from './judged-call.ts'
 import { patternsIn } from './rules/patterns.ts'
 import { createProtection, type Protect } from './rules/protected-paths.ts'
 import { tightened } from './rules/rules.ts'
-import { type AuthoritySettings, resolveSettings, type SecurityMode, type SettingsLayers } from './rules/settings.ts'
+import {
+  type AuthoritySettings,
+  resolveSettings,
+  type SecurityMode,
+  type SettingsLayers,
+  type ToolRule,
+} from './rules/settings.ts'
 import { createShellReader, type ShellReader } from './shell/shell-reader.ts'
 import type { StateMachine } from './stages/state-machine.ts'
+import { createTimeLimits, type TimeLimits } from './time-limits.ts'
 
 /** What `createAuthority`, and `createAgent({ authority })`, take. The rules among them are those of this launch. */
 export interface AuthorityOptions extends AuthoritySettings {
@@ -78,6 +85,12 @@ export interface Authority {
   judge(call: JudgedCall, asker?: Asker): Promise<Decision>
   /** Adds rules that deny or ask; they hold from the next call on, in children under way too. */
   tighten(settings: Pick<AuthoritySettings, 'deny' | 'ask'>): void
+  /**
+   * Puts other rules by tool in the place of those of this launch; those of other layers stay. They hold from the next
+   * call on, in runs and children under way too, time limits included. Wrong ones are refused, and the old ones stay.
+   * It may loosen, so it is for the host's own settings; `plan` stays `plan`.
+   */
+  setToolRules(tools: Readonly<Record<string, ToolRule>>): void
   /** The same authority under further rules, or those of another one, for a child: what both allow is allowed. */
   narrow(by: (AuthoritySettings & Pick<AuthorityOptions, 'guards'>) | Authority): Authority
   attach(interactor: Interactor | Interactor['present']): () => void
@@ -118,7 +131,7 @@ export interface AuthorityParts {
   key(): Promise<AnswerKey>
   ready(): Promise<void>
   /** By rules, for tools that have none of their own. */
-  readonly timeouts: ReadonlyMap<string, number>
+  readonly limits: TimeLimits
 }
 
 /** Puts an authority together. Wrong settings are refused here, before anything runs. */
@@ -154,7 +167,7 @@ function partsOf(options: AuthorityOptions): AuthorityParts {
     grants,
     key: () => (key ??= openKey(options)),
     ready: () => grants.load(),
-    timeouts: new Map(),
+    limits: createTimeLimits(() => ({})),
   }
 }
 
@@ -169,16 +182,17 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
   checkOptions(options)
   const settings = resolveSettings({ ...options.layers, launch: settingsIn(options) })
   let { rules } = settings
-  const { mode, tools } = settings
+  const { mode } = settings
   const { interactions, grants } = shared
   const { guards = [] } = options
   const protectionOf = protections(options)
 
   async function judge(call: JudgedCall, asker?: Asker): Promise<Decision> {
-    const rule = tools[call.tool]
+    const current = rules // they may be replaced while patterns are tried
+    const rule = current.tools[call.tool]
     let decision = decide(call, {
       mode,
-      rules,
+      rules: current,
       ...(asker && { root: asker.project, protect: protectionOf(asker.project) }),
       // What a person would have to approve is not approved by a program that says yes to everything.
       floor: options.floor ?? (interactions.whoAnswers('Approve') === 'yolo' ? 'deny' : 'ask'),
@@ -190,10 +204,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     return decision
   }
 
-  const limits = Object.entries(tools).flatMap(([name, { timeoutMs }]) =>
-    timeoutMs === undefined ? [] : [[name, timeoutMs] as const],
-  )
-  const parts: AuthorityParts = { ...shared, timeouts: new Map([...shared.timeouts, ...limits]) }
+  const parts: AuthorityParts = { ...shared, limits: createTimeLimits(() => rules.tools, { above: shared.limits }) }
   const authority: Authority = {
     mode,
     warnings: settings.warnings,
@@ -203,6 +214,12 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     judge,
     tighten(more) {
       rules = tightened(rules, more)
+    },
+    setToolRules(tools) {
+      // Nothing at all would pass for no rules.
+      const launch = { ...settingsIn(options), tools: tools ?? null }
+      rules = { ...rules, tools: resolveSettings({ ...options.layers, launch }).tools }
+      parts.limits.renew()
     },
     narrow(more) {
       const own = { ...options, ...noRules, guards: [...guards, ...(more.guards ?? [])] }

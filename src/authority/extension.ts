@@ -12,7 +12,8 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
     async start(run, hooks) {
       await parts.ready()
       if (run.depth === 0) await stages?.start?.(run, hooks)
-      limitTools(run, parts)
+      parts.limits.hold(run)
+      hooks.hook('session:end', () => parts.limits.letGo(run))
       const gate = lateGate(authority, parts, run)
       const audit = auditCalls(run, parts.audit)
       hooks.hook('tool:gate', async (ctx) => {
@@ -40,14 +41,6 @@ function lateGate(authority: Authority, parts: AuthorityParts, run: Run): Gate {
   let loading: Promise<Gate> | undefined
   const load = async (): Promise<Gate> => (gate = (await import('./gate.ts')).createGate(authority, parts, run))
   return async (ctx) => (gate ?? (await (loading ??= load())))(ctx)
-}
-
-/** The time limit of a rule holds for tools that have none of their own. */
-function limitTools({ tools }: Run, { timeouts }: AuthorityParts): void {
-  for (const [name, timeoutMs] of timeouts) {
-    const tool = tools.get(name)
-    if (tool && tool.timeoutMs === undefined) tools.replace({ ...tool, timeoutMs })
-  }
 }
 
 function toldOf(ctx: HookContexts['tool:gate'], { call, decision, approver }: Judged): HookContexts['tool:decision'] {

@@ -1,2 +1,4 @@
 /** `libero/chat`: what programs around an agent share. */
 export { createFileMcpCredentialStore } from '../mcp/oauth/file-credential-store.ts'
+export { build, plan } from '../presets/profiles.ts'
+export * from './view-models.ts'

@@ -25,6 +25,11 @@ export class Inbox {
     return (waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')) || this.#log.isAdmitting('steer')
   }
 
+  /** The oldest prompt that was left for the session while nobody worked on it. */
+  get prompt(): Letter | undefined {
+    return this.#log.transcript.inbox.find((letter) => letter.mode === 'prompt')
+  }
+
   /** All steering, or else, when the model is done, the oldest follow-up. */
   next(isDone: boolean): readonly Letter[] {
     const waiting = this.#log.transcript.inbox

@@ -20,6 +20,9 @@ export async function runLoop(run: Run): Promise<Ending> {
   const { transcript } = run.log
   const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
   if (hasNothingToAnswer && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
+  // A prompt that was left for the session comes before the model is asked, as one that is given to a run does.
+  const left = hasNothingToAnswer || transcript.openTurn ? undefined : run.inbox.prompt
+  if (left) await say(run, left.content, [left.id])
   let turn: Turn
   do {
     stopIfAborted(run)

@@ -24,6 +24,8 @@ export interface MessageMetadata {
   readonly toolId?: string
   /** The call that a result answers, or the first one that a message made. */
   readonly callId?: string
+  /** Model calls before it; with `duration` it tells whether it is still sent. */
+  readonly round?: number
   readonly toolParameters?: Readonly<Record<string, unknown>>
   /** It is in the log. False while it is streamed, and where the log could not be written. */
   readonly isPersisted?: boolean

@@ -12,6 +12,8 @@ export interface AgentFrameworkContext {
     /** The conversation as it stands. */
     readonly messages: readonly AgentInstanceMessage[]
     readonly status: AgentInstanceLatestStatus
+    /** What each owner of a `state` entry wrote last into the log. */
+    readonly states: ReadonlyMap<string, unknown>
   }
   readonly agentDef: { readonly id: string; readonly [field: string]: unknown }
   isCancelled(): boolean
@@ -189,7 +191,9 @@ export class PluginHooks {
       // A tree of its own: what it changed before it failed must not stay.
       const own = { ...value, prompts: copyTree(value.prompts), ...owner }
       try {
-        value = { ...own, ...(await handler(own)) } as Shared<Name>
+        const changed = { ...own, ...(await handler(own)) } as Shared<Name>
+        if (!Array.isArray(changed.prompts)) throw new TypeError('it left no list of prompts')
+        value = changed
       } catch (error) {
         this.#onError(error, { hook: name, plugin: owner.toolConfig.toolId })
       }

@@ -5,6 +5,7 @@ import type { PluginTaps, PostProcessContext, PromptContext, ResponseContext } f
 import type { PromptNode } from './prompts/prompt.ts'
 import type { ScheduleBook } from './schedule.ts'
 import type { KnowledgeStore } from './wiki/knowledge-store.ts'
+import type { Embed, VectorIndexes } from './wiki/vector-search.ts'
 
 /** A plugin in a definition: which one, and how it is set up. `<toolId>Param` holds its own settings. */
 export interface PluginEntry {
@@ -38,6 +39,10 @@ export interface PluginServices {
   readonly agentId: string
   readonly clock: Clock
   readonly knowledge?: KnowledgeStore
+  /** What finds pages by their meaning; without it wikis are searched by filters alone. */
+  readonly embed?: Embed
+  /** Keeps the vectors of wikis from call to call. Without it they are read from their file each time. */
+  readonly vectors?: VectorIndexes
   readonly schedules?: ScheduleBook
   /** What a sub-agent is made of; throws where there is no such definition. */
   readonly childOf?: (definitionId: string | undefined) => ChildPreset
@@ -60,6 +65,8 @@ export interface PluginDefinition<Config = Record<string, unknown>> {
   readonly description: string
   /** Of `<toolId>Param`. Default: anything. */
   readonly configSchema?: JsonSchema | StandardSchema<Config>
+  /** What holds for its tools, by name, where an entry says nothing about approval. Default: nothing. */
+  readonly defaultApproval?: Readonly<Record<string, PluginApproval>>
   /** What the model may call. The engine runs it, after the authority has had its say. */
   readonly tools?: (setup: PluginSetup<Config>) => readonly ToolDef[]
   /** The older way: schemas by name here, and `executeToolCall` in `onResponseComplete`. */
@@ -124,10 +131,11 @@ export interface ExecutorResult {
   readonly duration?: number | null
 }
 
-/** Says of an object that it is a plugin, checks it, and lets TypeScript infer its settings. */
-export function definePlugin<Config = Record<string, unknown>>(
-  plugin: PluginDefinition<Config>,
-): PluginDefinition<Config> {
+/**
+ * Says of an object that it is a plugin, checks it, and lets TypeScript infer its settings. What comes back goes into
+ * lists of plugins, whose settings are only known by their schemas.
+ */
+export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDefinition<Config>): PluginDefinition {
   const { toolId } = plugin
   if (typeof toolId !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(toolId))
     throw new TypeError(
@@ -137,5 +145,5 @@ export function definePlugin<Config = Record<string, unknown>>(
     throw new TypeError(
       `plugin "${toolId}" has llmToolSchemas but no onResponseComplete that would run them; add one, or give tools`,
     )
-  return plugin
+  return plugin as unknown as PluginDefinition
 }

@@ -27,10 +27,11 @@ export type ScheduleTime =
   /** Five fields, or six with seconds first. `timeZone` as in `Europe/Berlin`; default: that of the machine. */
   | { readonly type: 'cron'; readonly expression: string; readonly timeZone?: string }
 
-/** `HH:MM`; from the evening to the morning goes over midnight. */
+/** `HH:MM`, `to` no longer within; from the evening to the morning goes over midnight. `24:00` is midnight too. */
 export interface ActiveHours {
   readonly from: string
   readonly to: string
+  /** As in `Europe/Berlin`; default: that of the machine. */
   readonly timeZone?: string
 }
 
@@ -43,14 +44,34 @@ export interface ScheduleState extends Schedule {
 }
 
 export type NewSchedule = Omit<Schedule, 'id' | 'createdAt'> & { readonly id?: string }
-export type ScheduleChange = Partial<Omit<Schedule, 'id' | 'agentId' | 'createdAt' | 'kind'>>
+
+/** `null` takes away what was said before. */
+export interface ScheduleChange {
+  readonly name?: string | null
+  readonly when?: ScheduleTime
+  readonly message?: string
+  readonly enabled?: boolean
+  readonly activeHours?: ActiveHours | null
+  readonly maxRuns?: number | null
+  readonly deleteAfterRun?: boolean
+}
+
+export interface ChangeOptions {
+  /** The same key again is the same change, and changes nothing: for callers that may have to repeat themselves. */
+  readonly key?: string
+}
 
 /** The schedules of a store. Resolves once a change cannot be lost; from whichever process. */
 export interface ScheduleBook {
   /** The same id again replaces it. Rejects what cannot be meant, with what would be right. */
-  add(schedule: NewSchedule): Promise<ScheduleState>
+  add(schedule: NewSchedule, options?: ChangeOptions): Promise<ScheduleState>
   list(agentId?: string): Promise<readonly ScheduleState[]>
-  update(id: string, change: ScheduleChange): Promise<ScheduleState>
+  update(id: string, change: ScheduleChange, options?: ChangeOptions): Promise<ScheduleState>
   /** False where there was none. */
-  remove(id: string): Promise<boolean>
+  remove(id: string, options?: ChangeOptions): Promise<boolean>
+}
+
+/** An agent has one alarm; setting it anew replaces it. */
+export function alarmIdOf(agentId: string): string {
+  return `alarm:${agentId}`
 }

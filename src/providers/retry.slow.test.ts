@@ -18,6 +18,58 @@ const request: ModelRequest = {
   cache: false,
 }
 
+describe('options given by a function', () => {
+  test('D048 are read at each request, in a run under way too', async () => {
+    let options: RetryOptions = { maxAttempts: 1, initialDelayMs: 0 }
+    const script: Step[] = [
+      http(503),
+      [call('1', 'nothing')],
+      () => {
+        options = { maxAttempts: 3, initialDelayMs: 0 } // counts for the next request, not for this one
+        return http(503)
+      },
+      [call('2', 'nothing')],
+      ...[http(503), http(503), http(503)],
+      'Done.',
+      ...[http(503), 'Never.'],
+    ]
+    const inner = scripted(...script)
+    const agent = createAgent({ provider: withRetry(inner, () => options) })
+    await agent.run({ prompt: 'Go.' })
+    expect(inner.requests).toHaveLength(8)
+    options = { maxAttempts: 0 }
+    await expect(agent.run({ prompt: 'Again.' })).rejects.toThrow('the service failed')
+    expect(inner.requests).toHaveLength(9)
+  })
+
+  test('wrong ones fail the request with the same words as before, and nothing is sent; the next may be right', async () => {
+    let options: unknown = { maxAttempts: -1 }
+    const inner = scripted('Here.')
+    const provider = withRetry(inner, () => options as RetryOptions)
+    const { error, events } = await drain(provider)
+    const atOnce = (): Provider => withRetry(inner, options as RetryOptions)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(atOnce).toThrow((error as Error).message)
+    expect([events, inner.requests]).toEqual([[], []])
+
+    for (const wrong of [{ maxAttempt: 1 }, null, undefined, Promise.resolve({ maxAttempts: 1 })]) {
+      options = wrong
+      expect(String((await drain(provider)).error)).toMatch(/^TypeError: withRetry (has no option|takes its options)/)
+    }
+    const agent = createAgent({ provider })
+    await expect(agent.run({ prompt: 'Go.' })).rejects.toThrow('withRetry takes its options as an object')
+    options = {}
+    expect(textOf((await drain(provider)).events.at(-1) as never)).toBe('Here.')
+  })
+
+  test('are not read again for the tries of one request', async () => {
+    let reads = 0
+    const read = (): RetryOptions => ({ maxAttempts: ++reads, clock: hurried() })
+    const { events } = await drain(withRetry(broken(503), read))
+    expect([reads, retriesIn(events).length]).toEqual([1, 1])
+  })
+})
+
 describe('the delay', () => {
   test('D022 full jitter stays inside the bounds of the default schedule in 1000 draws', async () => {
     const bounds = [1000, 2000, 4000]

@@ -29,15 +29,26 @@ export interface RetryOptions {
   readonly random?: () => number
 }
 
-/** Sends a request again that failed for a passing reason, until the first piece of an answer has come. */
-export function withRetry(provider: Provider, options: RetryOptions = {}): Provider {
-  checkOptions('withRetry', options, rules)
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  const policy: Policy = { ...defaults, ...Object.fromEntries(given) }
+/**
+ * Sends a request again that failed for a passing reason, until the first piece of an answer has come. Options given by a
+ * function are read at each request; wrong ones fail it.
+ */
+export function withRetry(provider: Provider, options: RetryOptions | (() => RetryOptions) = {}): Provider {
+  const readPolicy = typeof options === 'function' ? () => policyOf(options()) : always(policyOf(options))
   return {
     ...plainProvider(provider),
-    stream: (request, signal) => new RetryingStream(provider, policy, request, signal),
+    stream: (request, signal) => new RetryingStream(provider, readPolicy, request, signal),
   }
+}
+
+const always = (policy: Policy) => () => policy
+
+function policyOf(options: RetryOptions): Policy {
+  if (isThenable(options))
+    throw new TypeError('withRetry takes its options as an object, got a promise; await it before')
+  checkOptions('withRetry', options, rules)
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(given) }
 }
 
 /** How long a service asks to wait, in ms; names in lower case. Nothing when it does not say, or nonsense. */
@@ -108,10 +119,12 @@ const over: IteratorResult<ModelEvent> = { done: true, value: undefined }
 /** Written by hand: a generator would cost promises for each delta, and deltas are what streams are made of. */
 class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   readonly #provider: Provider
-  readonly #policy: Policy
+  readonly #readPolicy: () => Policy
+  #policy: Policy = defaults
   readonly #request: ModelRequest
   readonly #signal: AbortSignal
   #inner: EventIterator | undefined
+  #hasBegun = false
   #hasContent = false
   #isOver = false
   #attempt = 1
@@ -120,9 +133,9 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   #waitedMs = 0
   #stopWaiting: (() => void) | undefined
 
-  constructor(provider: Provider, policy: Policy, request: ModelRequest, signal: AbortSignal) {
+  constructor(provider: Provider, readPolicy: () => Policy, request: ModelRequest, signal: AbortSignal) {
     this.#provider = provider
-    this.#policy = policy
+    this.#readPolicy = readPolicy
     this.#request = request
     this.#signal = signal
   }
@@ -155,6 +168,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   async #beforeContent(): Promise<IteratorResult<ModelEvent>> {
     if (this.#delayMs > 0 && !this.#isOver) await this.#wait()
     if (this.#isOver) return over
+    if (!this.#hasBegun) this.#begin()
     let result: IteratorResult<ModelEvent>
     try {
       this.#inner ??= this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
@@ -167,6 +181,13 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     if (event?.type === 'retry') return { done: false, value: { ...event, attempt: ++this.#attempt } }
     this.#hasContent = isContent(event)
     return result
+  }
+
+  /** Once for a request, so that its tries go by the same options. */
+  #begin(): void {
+    this.#isOver = this.#hasBegun = true
+    this.#policy = this.#readPolicy()
+    this.#isOver = false
   }
 
   /** Comes after the `retry` event, so that a screen can say what is waited for. */

@@ -13,9 +13,11 @@ export function fakeClock(start = 0): FakeClock {
   let n = 0
   const timers = new Map<number, { at: number; fn: () => void }>()
 
+  /** Timers stand in the order in which they were set, so the first of the earliest is the one. */
   function nextDue(until: number): [number, { at: number; fn: () => void }] | undefined {
-    const due = [...timers].filter(([, { at }]) => at <= until)
-    return due.sort(([a, x], [b, y]) => x.at - y.at || a - b)[0]
+    let first: [number, { at: number; fn: () => void }] | undefined
+    for (const one of timers) if (one[1].at <= until && (!first || one[1].at < first[1].at)) first = one
+    return first
   }
 
   return {

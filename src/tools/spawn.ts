@@ -1,6 +1,6 @@
 import type { ChildPreset } from '../core/fork.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
-import type { ToolDef } from '../core/tool.ts'
+import type { ToolContext, ToolDef } from '../core/tool.ts'
 import type { AgentStats } from '../core/usage.ts'
 
 const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
@@ -30,9 +30,9 @@ export interface SpawnInput {
 
 /** A tool that runs a child agent with everything its parent has, unless told otherwise. */
 export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput> {
-  const { maxConcurrent = 5, model, thinking, presets = {}, maxDepth = 3, shareReadState = false } = options
+  const { presets = {}, maxDepth = 3 } = options
   const names = Object.keys(presets)
-  const seat = seats(maxConcurrent)
+  const runChild = childRunner(options)
   return {
     spec: { name: 'spawn', description, inputSchema: inputSchema(names) },
     isConcurrencySafe: true,
@@ -44,32 +44,54 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
     async execute({ task, context, preset }, ctx) {
       if (preset !== undefined && !names.includes(preset))
         throw new Error(`there is no preset "${preset}"; choose ${names.join(', ') || 'none'}`)
-      const leave = await seat(ctx.runId, ctx.signal)
-      try {
-        const chosen = preset === undefined ? options.preset : presets[preset]
-        const child = await ctx.fork({ task, shareReadState, ...(chosen && { preset: chosen }) })
-        const prompt = context ? `${task}\n\n${context}` : task
-        const stats = await child.run({
-          ...(!child.hasBegun && { prompt }),
-          ...(model && { model }),
-          ...(thinking && { thinking }),
-        })
-        if (stats.status === 'suspended') ctx.suspend(stats.stopReason)
-        const { turns, totalIn, totalOut, cost, elapsed } = stats
-        const cut = cutBy(stats)
-        return {
-          output: cut ? `${cut}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
-          ...(cut && { isError: true }),
-          details: { childId: child.id, turns, totalIn, totalOut, cost, elapsed },
-        }
-      } finally {
-        leave()
-      }
+      return runChild({ task, context, preset: preset === undefined ? options.preset : presets[preset] }, ctx)
     },
   }
 }
 
 export const spawn: ToolDef = createSpawnTool()
+
+export interface ChildTask {
+  readonly task: string
+  readonly context: string | undefined
+  readonly preset: ChildPreset | undefined
+}
+
+export interface ChildReport {
+  readonly output: string
+  readonly isError?: boolean
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Runs children for calls, so many at a time: begins them, or goes on with those that were begun before a crash. */
+export function childRunner(
+  options: Pick<SpawnOptions, 'maxConcurrent' | 'model' | 'thinking' | 'shareReadState'> = {},
+): (work: ChildTask, ctx: ToolContext) => Promise<ChildReport> {
+  const { maxConcurrent = 5, model, thinking, shareReadState = false } = options
+  const seat = seats(maxConcurrent)
+  return async ({ task, context, preset }, ctx) => {
+    const leave = await seat(ctx.runId, ctx.signal)
+    try {
+      const child = await ctx.fork({ task, shareReadState, ...(preset && { preset }) })
+      const prompt = context ? `${task}\n\n${context}` : task
+      const stats = await child.run({
+        ...(!child.hasBegun && { prompt }),
+        ...(model && { model }),
+        ...(thinking && { thinking }),
+      })
+      if (stats.status === 'suspended') ctx.suspend(stats.stopReason)
+      const { turns, totalIn, totalOut, cost, elapsed } = stats
+      const cut = cutBy(stats)
+      return {
+        output: cut ? `${cut}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
+        ...(cut && { isError: true }),
+        details: { childId: child.id, turns, totalIn, totalOut, cost, elapsed },
+      }
+    } finally {
+      leave()
+    }
+  }
+}
 
 /** What ended a child before it was done. */
 function cutBy({ stopReason, turns }: AgentStats): string | undefined {

@@ -53,6 +53,8 @@ export interface AgentInstance {
   readonly closed: boolean
   /** Wins over the definition's. */
   readonly handlerId?: string
+  /** Changes the definition's; its plugins by their `id`, except those that forbid it. */
+  readonly config?: AgentConfig
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
 }

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../core/tool.ts'
-import type { Config, ConfiguredProvider } from './config.ts'
+import type { Config, ConfiguredProvider, ConfiguredWiki } from './config.ts'
 
 type Fields<T> = { readonly [Key in keyof Required<T>]: JsonSchema }
 type Words<T> = Record<Extract<T, string>, true>
@@ -27,6 +27,12 @@ const providerFields: Fields<ConfiguredProvider> = {
     pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
     description: 'The name of the environment variable that holds its key',
   },
+}
+
+const wikiFields: Fields<ConfiguredWiki> = {
+  folder: text('The folder with tiddlywiki.info in it; ~ is your home'),
+  readOnly: { type: 'boolean', description: 'Whether agents may only read it' },
+  description: text('What it is about, for the agents'),
 }
 
 /** Every key of `config.json`; the compiler finds one that is missing here. */
@@ -69,6 +75,16 @@ export const configFields: Fields<Config> = {
     { eager: true, lazy: true },
     'lazy: the model gets the schemas of MCP tools when it asks for them; default: lazy beyond 32 KB of them',
   ),
+  wikis: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      properties: wikiFields,
+      required: ['folder'] satisfies (keyof ConfiguredWiki)[],
+      additionalProperties: false,
+    },
+    description: 'Wikis of TiddlyWiki that agents work in (libero agents), by name',
+  },
   mode: oneOf<Config['mode']>(
     { plan: true, ask: true, allowlist: true, yolo: true },
     'How much is asked, from the strictest to the loosest',

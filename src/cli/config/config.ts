@@ -35,6 +35,8 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly mcpServers?: Readonly<Record<string, unknown>>
   /** `lazy`: the model gets the schemas of MCP tools when it asks for them. */
   readonly toolDisclosure?: 'eager' | 'lazy'
+  /** Wikis of TiddlyWiki that agents of `libero agents` work in, by name. */
+  readonly wikis?: Readonly<Record<string, ConfiguredWiki>>
 }
 
 export interface ConfiguredProvider {
@@ -42,6 +44,13 @@ export interface ConfiguredProvider {
   readonly model: string
   /** The variable of the environment that holds its key. */
   readonly apiKeyEnv?: string
+}
+
+export interface ConfiguredWiki {
+  /** The one with `tiddlywiki.info` in it. */
+  readonly folder: string
+  readonly readOnly?: boolean
+  readonly description?: string
 }
 
 export interface LoadedConfig {

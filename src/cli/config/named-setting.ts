@@ -10,18 +10,20 @@ type ConfigKey = keyof Config
 /** The names of all settings, in the order they are shown. */
 export const configKeys = Object.keys(configFields) as ConfigKey[]
 
-/** A setting by name: `maxTurns`, or `providers.mine` and `mcpServers.fs` for one of several. */
+/** A setting by name: `maxTurns`, or `providers.mine`, `mcpServers.fs` and `wikis.notes` for one of several. */
 export interface NamedSetting {
   readonly key: ConfigKey
   readonly member?: string
 }
 
+const withMembers: ReadonlySet<ConfigKey> = new Set<ConfigKey>(['providers', 'mcpServers', 'wikis'])
+
 /** What a person named, or a sentence with what was probably meant. */
 export function namedSetting(name: string | undefined): NamedSetting {
   if (name === undefined) throw new UsageError(`name a setting: ${configKeys.join(', ')}`)
   const [first = '', ...rest] = name.split('.')
-  if ((first === 'providers' || first === 'mcpServers') && rest.length > 0)
-    return { key: first, member: rest.join('.') }
+  const several = configKeys.find((key) => key === first && withMembers.has(key))
+  if (several && rest.length > 0) return { key: several, member: rest.join('.') }
   const key = configKeys.find((one) => one === name)
   if (key) return { key }
   const hint = didYouMean(name, configKeys) || `; there are ${configKeys.join(', ')}`

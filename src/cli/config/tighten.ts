@@ -74,5 +74,6 @@ const refused: Partial<Record<keyof Config, string>> = {
   mcpServers: 'a project names its servers in .mcp.json, where you are asked about each',
   toolDisclosure: 'a project must not choose what the model is shown',
   claudeSkills: 'a project must not choose your skills',
+  wikis: 'a project must not choose what your agents read and write',
   sessions: 'a project must not choose where your sessions are kept',
 }

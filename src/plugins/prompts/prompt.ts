@@ -13,7 +13,7 @@ export interface PromptNode {
   children?: PromptNode[]
   /** Where it comes from, for whoever edits prompts: ids from the top. */
   source?: readonly string[]
-  /** The conversation stands here, in place of text. */
+  /** The conversation stands here, in place of text. What is joined to this piece comes after it. */
   history?: readonly Message[]
 }
 
@@ -32,6 +32,8 @@ export interface PromptState {
   readonly prompts: readonly PromptNode[]
   /** From `flatten` on. */
   readonly flat?: readonly FlatPrompt[]
+  /** With `complete`. */
+  readonly result?: PromptResult
 }
 
 /** What a model is sent: everything before the conversation, and the conversation with what stands around it. */

@@ -50,16 +50,17 @@ export interface RenderProblem {
 export interface Wiki {
   readonly info: WorkspaceInfo
   get(title: string, options?: WikiCall): Promise<Tiddler | undefined>
-  /** Titles that a filter in TiddlyWiki's own language gives. A filter that is wrong throws what is wrong with it. */
+  /** Titles that a filter in TiddlyWiki's own language gives, 1000 unless said otherwise. A filter that is wrong throws what is wrong with it. */
   filter(
     filter: string,
     options?: WikiCall & { readonly offset?: number; readonly limit?: number },
   ): Promise<FilterPage>
   backlinks(title: string, options?: WikiCall & { readonly limit?: number }): Promise<FilterPage>
-  /** What is tagged with `rootTitle`, what is tagged with that, and so on. */
+  /** What is tagged with `rootTitle`, what is tagged with that, and so on: `depth` levels below the root, 3 unless said otherwise. */
   tagTree(rootTitle: string, options?: WikiCall & { readonly depth?: number }): Promise<TagNode>
-  /** Newest first; no system tiddlers. */
+  /** Newest first, 20 unless said otherwise; no system tiddlers, and none of the texts. */
   recent(options?: WikiCall & { readonly limit?: number; readonly since?: Date }): Promise<readonly Tiddler[]>
+  /** As plain text. Throws where there is no such tiddler. */
   render(
     title: string,
     options?: WikiCall,

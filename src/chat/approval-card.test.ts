@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'vitest'
+import { readAnswer } from '../authority/interaction/interaction-answers.ts'
+import type { PendingCall } from '../core/store.ts'
+import {
+  answerApproval,
+  approvalOfPending,
+  approvalOfPrompt,
+  approvalPendingAnswers,
+  approvalResponse,
+  isPendingApproval,
+} from './approval-card.ts'
+import { expireCard, withdrawCard } from './card-status.ts'
+
+const payloadOf = (callId: string, tool: string, scopes: readonly string[] = ['once', 'session', 'always']) => ({
+  kind: 'Approve',
+  toolId: tool,
+  approvalKey: 'k',
+  description: `Allow ${tool}?\ntool: ${tool}`,
+  call: { callId, tool, origin: { layer: 'bundled' }, effects: [] },
+  consent: { title: `Allow ${tool}?`, lines: [`tool: ${tool}`, 'asked because: nothing allows it'] },
+  digest: 'D',
+  scopes,
+})
+
+const one = approvalOfPrompt({ correlationId: 'q', payload: payloadOf('c1', 'shell'), expiresAt: 5 })
+const batch = approvalOfPrompt({
+  correlationId: 'q',
+  payload: {
+    kind: 'Approve',
+    toolId: 'shell, edit',
+    calls: [payloadOf('c1', 'shell'), payloadOf('c2', 'edit')],
+    scopes: ['once'],
+  },
+})
+const waiting: PendingCall = {
+  callId: 'c1',
+  name: 'write_file',
+  input: { path: 'a' },
+  reason: 'nothing allows it',
+  digest: 'D',
+  request: payloadOf('c1', 'write_file'),
+}
+
+describe('what is shown', () => {
+  test('of a live prompt: the tool, what the authority drew, and what is offered', () => {
+    expect(one).toEqual({
+      id: 'q',
+      status: 'open',
+      isDisabled: false,
+      title: 'Allow shell?',
+      calls: [{ callId: 'c1', tool: 'shell', reason: '', lines: ['tool: shell', 'asked because: nothing allows it'] }],
+      choices: ['allow', 'allow-session', 'allow-always', 'deny'],
+      expiresAt: 5,
+    })
+  })
+
+  test('of a call that waits in a session: parameters and reason, allow and deny', () => {
+    const card = approvalOfPending(waiting)
+    expect(card).toMatchObject({ id: 'c1', title: 'Allow write_file?', choices: ['allow', 'deny'] })
+    expect(card.calls).toEqual([
+      {
+        callId: 'c1',
+        tool: 'write_file',
+        reason: 'nothing allows it',
+        parameters: { path: 'a' },
+        lines: ['tool: write_file', 'asked because: nothing allows it'],
+      },
+    ])
+    const { request: _, ...bare } = waiting
+    expect(approvalOfPending(bare).calls[0]?.lines).toEqual([])
+    expect(() => approvalOfPending([])).toThrow('approvalOfPending needs at least one call that waits, got none')
+  })
+
+  test('of several calls: all of them, each with its own lines', () => {
+    expect(batch.title).toBe('Allow these 2 calls?')
+    expect(batch.calls.map(({ tool, lines }) => [tool, lines[0]])).toEqual([
+      ['shell', 'tool: shell'],
+      ['edit', 'tool: edit'],
+    ])
+    expect(batch.choices).toEqual(['allow', 'deny'])
+    const request = {
+      kind: 'permission-required',
+      payload: { calls: [payloadOf('c1', 'shell'), payloadOf('c2', 'edit')] },
+    }
+    const pending = approvalOfPending([
+      { ...waiting, request },
+      { ...waiting, callId: 'c2', request },
+    ])
+    expect(pending.calls.map(({ callId, lines }) => [callId, lines[0]])).toEqual([
+      ['c1', 'tool: shell'],
+      ['c2', 'tool: edit'],
+    ])
+  })
+
+  test('of a prompt that says little, or nonsense', () => {
+    const bare = approvalOfPrompt({
+      correlationId: 'q',
+      payload: { calls: 3, scopes: 'always', toolId: 'x'.repeat(500) },
+    })
+    expect(bare.choices).toEqual(['allow', 'deny'])
+    expect(bare.title.length).toBeLessThan(120)
+    expect(bare.calls).toHaveLength(1)
+    const described = approvalOfPrompt({ correlationId: 'q', payload: { calls: [], description: 'a\nb' } })
+    expect(described.calls).toEqual([{ callId: 'q', tool: 'a tool that is not named', reason: '', lines: ['a', 'b'] }])
+  })
+
+  test('calls that wait for an answer in words are told apart', () => {
+    expect(isPendingApproval(waiting)).toBe(true)
+    const { request: _, ...question } = { ...waiting, digest: 'c1' }
+    expect(isPendingApproval(question)).toBe(false)
+  })
+})
+
+describe('D044 an approval', () => {
+  test.each([
+    ['allow', 'once'],
+    ['allow-session', 'session'],
+    ['allow-always', 'always'],
+  ] as const)('D044 %s is answered once, and closed after that', (choice, scope) => {
+    const first = answerApproval(one, choice)
+    if (!first.isAccepted) throw new Error(first.reason)
+    expect(first.card).toMatchObject({
+      status: 'answered',
+      isDisabled: true,
+      answer: { choice, calls: { c1: 'allow' } },
+    })
+    expect(approvalResponse(first.answer)).toEqual({ status: 'accepted', value: { scope } })
+    expect(answerApproval(first.card, 'deny')).toEqual({
+      isAccepted: false,
+      card: first.card,
+      reason: 'This was answered already; the first answer counts.',
+    })
+    expect(one.status).toBe('open')
+  })
+
+  test('D044 a denial takes words for the model along', () => {
+    const outcome = answerApproval(one, 'deny', { note: 'use the other file' })
+    if (!outcome.isAccepted) throw new Error(outcome.reason)
+    expect(outcome.card.isDisabled).toBe(true)
+    expect(approvalResponse(outcome.answer)).toEqual({ status: 'rejected', reason: 'use the other file' })
+    expect(approvalPendingAnswers(outcome.answer)).toEqual([
+      ['c1', { decision: 'deny', content: 'use the other file' }],
+    ])
+  })
+
+  test('D044 that expired or was withdrawn takes no answer, and an answered one does not expire', () => {
+    for (const card of [expireCard(one), withdrawCard(one)]) {
+      expect(card.isDisabled).toBe(true)
+      expect(answerApproval(card, 'allow')).toMatchObject({ isAccepted: false, card })
+    }
+    expect(answerApproval(expireCard(one), 'allow')).toMatchObject({ reason: expect.stringContaining('in time') })
+    expect(answerApproval(withdrawCard(one), 'allow')).toMatchObject({
+      reason: expect.stringContaining('not asked any'),
+    })
+    const answered = answerApproval(one, 'deny').card
+    expect(expireCard(answered)).toBe(answered)
+    expect(withdrawCard(answered)).toBe(answered)
+  })
+
+  test('D044 that was decided elsewhere opens closed', () => {
+    expect(approvalOfPending({ ...waiting, decision: 'allow' })).toMatchObject({ status: 'answered', isDisabled: true })
+    expect(approvalOfPending({ ...waiting, decision: 'expired' }).status).toBe('expired')
+    const half = approvalOfPending([
+      { ...waiting, decision: 'deny' },
+      { ...waiting, callId: 'c2' },
+    ])
+    expect(half.status).toBe('open')
+  })
+
+  test('takes only what is offered, and stays open', () => {
+    const outcome = answerApproval(batch, 'allow-always')
+    expect(outcome).toEqual({
+      isAccepted: false,
+      card: batch,
+      reason: '"allow-always" is not offered here; choose one of allow, deny.',
+    })
+    expect(answerApproval(batch, 'allow', { except: ['c9'] })).toMatchObject({
+      reason: 'There is no call "c9" here; except names calls of this card: c1, c2.',
+    })
+  })
+
+  test('of several calls may allow some', () => {
+    const outcome = answerApproval(batch, 'allow', { except: ['c2'] })
+    if (!outcome.isAccepted) throw new Error(outcome.reason)
+    expect(approvalResponse(outcome.answer)).toEqual({
+      status: 'accepted',
+      value: { scope: 'once', calls: { c1: 'allow', c2: 'deny' } },
+    })
+    expect(approvalPendingAnswers(outcome.answer)).toEqual([
+      ['c1', { decision: 'allow' }],
+      ['c2', { decision: 'deny' }],
+    ])
+  })
+
+  test('of which every call is denied is no yes', () => {
+    for (const [card, except] of [
+      [one, ['c1']],
+      [batch, ['c1', 'c2']],
+    ] as const) {
+      const outcome = answerApproval(card, 'allow', { except })
+      if (!outcome.isAccepted) throw new Error(outcome.reason)
+      expect(approvalResponse(outcome.answer)).toMatchObject({ status: 'rejected' })
+    }
+  })
+
+  test('gives answers that the authority reads', () => {
+    for (const card of [one, batch])
+      for (const choice of card.choices) {
+        const outcome = answerApproval(card, choice, { note: 'n' })
+        if (!outcome.isAccepted) throw new Error(outcome.reason)
+        const response = approvalResponse(outcome.answer)
+        expect(readAnswer('Approve', response)).toEqual(response)
+      }
+  })
+})

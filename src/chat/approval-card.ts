@@ -1,0 +1,189 @@
+import type { ApprovalScope } from '../authority/grants/grant.ts'
+import type { InteractionResponse } from '../core/interaction.ts'
+import { isRecord } from '../core/is-record.ts'
+import type { PendingAnswer, PendingCall } from '../core/store.ts'
+import { type Card, type CardOutcome, closeCard, whyClosed } from './card-status.ts'
+
+/** A question whether calls may run, as a screen shows it. */
+export interface ApprovalCard extends Card {
+  readonly title: string
+  /** All calls that one answer is about. */
+  readonly calls: readonly ApprovalCall[]
+  /** The buttons, in their order. */
+  readonly choices: readonly ApprovalChoice[]
+  /** When it counts as not answered, in ms since the epoch, where that is known. */
+  readonly expiresAt?: number
+  /** Once it is answered. */
+  readonly answer?: ApprovalAnswer
+}
+
+/** One of the calls that are asked about. */
+export interface ApprovalCall {
+  readonly callId: string
+  readonly tool: string
+  /** Why somebody is asked. Empty where that stands in the lines. */
+  readonly reason: string
+  /** As the model gave them; absent where only the lines tell. */
+  readonly parameters?: Readonly<Record<string, unknown>>
+  /** The consent as the authority drew it: nothing is left out, and no line does anything to a screen. */
+  readonly lines: readonly string[]
+}
+
+export type ApprovalChoice = 'allow' | 'allow-session' | 'allow-project' | 'allow-always' | 'deny'
+
+export interface ApprovalAnswer {
+  readonly choice: ApprovalChoice
+  /** For the model. */
+  readonly note?: string
+  readonly calls: Readonly<Record<string, 'allow' | 'deny'>>
+}
+
+export interface ApprovalDetails {
+  /** For the model. */
+  readonly note?: string
+  /** Calls to deny while the others are allowed, by their ids. */
+  readonly except?: readonly string[]
+}
+
+/** A question that waits now, as an interactor is shown it. */
+export interface ApprovalPrompt {
+  readonly correlationId: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly expiresAt?: number
+}
+
+/** The card of a prompt of kind `Approve` or `grantStageTool`, for one call or for several. */
+export function approvalOfPrompt({ correlationId, payload, expiresAt }: ApprovalPrompt): ApprovalCard {
+  const list = Array.isArray(payload.calls) ? payload.calls.filter(isRecord) : []
+  const each = list.length > 0 ? list : [payload]
+  // Ids of our own where there are none: nobody knows them, so what has no id is never allowed by mistake.
+  const calls = each.map((one, i) => callOf(one, each.length > 1 ? `${correlationId}/${i + 1}` : correlationId))
+  return cardOf(correlationId, calls, { scopes: payload.scopes, ...(expiresAt !== undefined && { expiresAt }) })
+}
+
+/** The card of calls that wait in a session (`session.pending`), several of them in one card. */
+export function approvalOfPending(pending: PendingCall | readonly PendingCall[]): ApprovalCard {
+  const list: readonly PendingCall[] = Array.isArray(pending) ? pending : [pending as PendingCall]
+  if (list.length === 0)
+    throw new TypeError('approvalOfPending needs at least one call that waits, got none; show no card')
+  const calls = list.map(({ callId, name, input, reason, request }) => {
+    const lines = linesOf(payloadFor(callId, request))
+    return { callId, tool: name, reason, parameters: input, lines }
+  })
+  const card = cardOf(list[0]!.callId, calls, {})
+  if (list.some(({ decision }) => decision === undefined)) return card
+  return closeCard(card, list.every(({ decision }) => decision === 'expired') ? 'expired' : 'answered')
+}
+
+/** Whether a call waits for a yes or no; the others wait for an answer in words. */
+export function isPendingApproval({ callId, digest, request }: PendingCall): boolean {
+  return request !== undefined || digest !== callId
+}
+
+/** Takes the answer of a person, once. What is not offered is refused, and the card stays open. */
+export function answerApproval(
+  card: ApprovalCard,
+  choice: ApprovalChoice,
+  { note, except = [] }: ApprovalDetails = {},
+): CardOutcome<ApprovalCard, ApprovalAnswer> {
+  const refused = (reason: string) => ({ isAccepted: false, card, reason }) as const
+  const closed = whyClosed(card)
+  if (closed !== undefined) return refused(closed)
+  if (!card.choices.includes(choice))
+    return refused(`"${shortened(choice)}" is not offered here; choose one of ${card.choices.join(', ')}.`)
+  const unknown = except.find((id) => !card.calls.some(({ callId }) => callId === id))
+  if (unknown !== undefined)
+    return refused(
+      `There is no call "${shortened(unknown)}" here; except names calls of this card: ${card.calls.map(({ callId }) => callId).join(', ')}.`,
+    )
+  const isDenied = (callId: string): boolean => choice === 'deny' || except.includes(callId)
+  const calls = Object.fromEntries(
+    card.calls.map(({ callId }) => [callId, isDenied(callId) ? 'deny' : 'allow'] as const),
+  )
+  const answer: ApprovalAnswer = Object.freeze({
+    choice,
+    calls,
+    ...(note !== undefined && note.trim() !== '' && { note }),
+  })
+  return { isAccepted: true, answer, card: closeCard({ ...card, answer }, 'answered') }
+}
+
+/** What `respond` of a prompt, or `interactions.answer`, takes. */
+export function approvalResponse({ choice, calls, note }: ApprovalAnswer): InteractionResponse {
+  if (choice === 'deny') return { status: 'rejected', reason: note ?? 'declined' }
+  const isBatch = Object.keys(calls).length > 1
+  const isAllDenied = Object.values(calls).every((decision) => decision === 'deny')
+  if (isAllDenied) return { status: 'rejected', reason: note ?? 'declined' }
+  const value = { scope: scopeOf[choice], ...(isBatch && { calls }), ...(note !== undefined && { note }) }
+  return { status: 'accepted', value }
+}
+
+/** What `session.answer` takes, for each call. An `allow` counts only if it is signed, which is up to the host. */
+export function approvalPendingAnswers({
+  calls,
+  note,
+}: ApprovalAnswer): readonly (readonly [callId: string, answer: PendingAnswer])[] {
+  return Object.entries(calls).map(([callId, decision]) => [
+    callId,
+    { decision, ...(note !== undefined && { content: note }) },
+  ])
+}
+
+const scopeOf: Readonly<Record<Exclude<ApprovalChoice, 'deny'>, ApprovalScope>> = {
+  allow: 'once',
+  'allow-session': 'session',
+  'allow-project': 'project',
+  'allow-always': 'always',
+}
+
+function cardOf(
+  id: string,
+  calls: readonly ApprovalCall[],
+  { scopes, expiresAt }: { readonly scopes?: unknown; readonly expiresAt?: number },
+): ApprovalCard {
+  const offered: readonly unknown[] = Array.isArray(scopes) ? scopes : []
+  const wider = (['allow-session', 'allow-project', 'allow-always'] as const).filter((choice) =>
+    offered.includes(scopeOf[choice]),
+  )
+  return Object.freeze({
+    id,
+    status: 'open',
+    isDisabled: false,
+    title: calls.length === 1 ? `Allow ${shortened(calls[0]!.tool)}?` : `Allow these ${calls.length} calls?`,
+    calls: Object.freeze(calls),
+    choices: Object.freeze(['allow', ...wider, 'deny'] as const),
+    ...(expiresAt !== undefined && { expiresAt }),
+  })
+}
+
+/** A payload may come from another machine. */
+function callOf(payload: Readonly<Record<string, unknown>>, fallbackId: string): ApprovalCall {
+  const call = isRecord(payload.call) ? payload.call : {}
+  const tool = textOf(call.tool) ?? textOf(payload.toolId) ?? 'a tool that is not named'
+  return {
+    callId: textOf(call.callId) ?? fallbackId,
+    tool,
+    reason: textOf(payload.reason) ?? '',
+    ...(isRecord(payload.parameters) && { parameters: payload.parameters }),
+    lines: linesOf(payload),
+  }
+}
+
+/** The part of a request that is about one call; a request may be wrapped in what a halted run says. */
+function payloadFor(callId: string, request: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(request)) return {}
+  const payload = isRecord(request.payload) ? request.payload : request
+  const calls: readonly unknown[] = Array.isArray(payload.calls) ? payload.calls : []
+  const own = calls.find((one) => isRecord(one) && isRecord(one.call) && one.call.callId === callId)
+  return isRecord(own) ? own : payload
+}
+
+function linesOf({ consent, description }: Readonly<Record<string, unknown>>): readonly string[] {
+  const lines: unknown = isRecord(consent) ? consent.lines : undefined
+  if (Array.isArray(lines)) return lines.filter((line) => typeof line === 'string')
+  return typeof description === 'string' && description !== '' ? description.split('\n') : []
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 99)}…` : text)

@@ -1,0 +1,175 @@
+import { createRowHeights, type RowHeights } from './row-heights.ts'
+
+/** What a screen draws of a long list. */
+export interface ListWindow {
+  /** Rows from `first` to `last`; `last` is -1 where there is nothing to draw. */
+  readonly first: number
+  readonly last: number
+  /** The room to leave above the first row, and below the last one. */
+  readonly above: number
+  readonly below: number
+  readonly totalHeight: number
+}
+
+export interface WindowOptions {
+  readonly heights: RowHeights
+  readonly scrollTop: number
+  readonly viewportHeight: number
+  /** Rows to draw beyond both edges. Default 5. */
+  readonly overscan?: number
+}
+
+/** The rows that are in sight, and a few more. */
+export function windowOf({
+  heights,
+  scrollTop,
+  viewportHeight,
+  overscan = defaultOverscan,
+}: WindowOptions): ListWindow {
+  const { count, total } = heights
+  if (count === 0) return { first: 0, last: -1, above: 0, below: 0, totalHeight: 0 }
+  const top = within(scrollTop, total - atLeastZero(viewportHeight))
+  const first = Math.max(0, heights.rowAt(top) - overscan)
+  const last = Math.min(count - 1, heights.rowEndingAt(top + atLeastZero(viewportHeight)) + overscan)
+  return { first, last, above: heights.offsetOf(first), below: total - heights.offsetOf(last + 1), totalHeight: total }
+}
+
+/** A list of rows that a person scrolls, while rows are added, measured and taken away. */
+export interface ScrolledList {
+  /** The rows there are now. Those with a known id keep their height, and what is in sight stays where it is. */
+  setIds(ids: readonly string[]): void
+  /** What a row turned out to be. False where that is nothing new, no height, or there is no such row. */
+  measure(id: string, height: number): boolean
+  /** The person scrolled. At the end the list follows what is added, elsewhere it does not. */
+  scrollTo(scrollTop: number): void
+  scrollToEnd(): void
+  resize(viewportHeight: number): void
+  /** Where the screen should be scrolled to. */
+  readonly scrollTop: number
+  /** Whether it follows what is added. */
+  readonly followsEnd: boolean
+  readonly window: ListWindow
+  /** The rows to draw, each with its place from the top. */
+  readonly rows: readonly ListRow[]
+}
+
+export interface ListRow {
+  readonly id: string
+  readonly index: number
+  readonly top: number
+  readonly height: number
+}
+
+export interface ScrolledListOptions {
+  readonly viewportHeight?: number
+  /** How high a row is taken to be before it is measured. Default 100. */
+  readonly estimatedRow?: number
+  /** Default 5. */
+  readonly overscan?: number
+  /** How near the end counts as being there. Default 32. */
+  readonly endSlack?: number
+}
+
+const defaultOverscan = 5
+
+/** An empty list, at its end. */
+export function createScrolledList(options: ScrolledListOptions = {}): ScrolledList {
+  const { estimatedRow = 100, overscan = defaultOverscan, endSlack = 32 } = options
+  const measured = new Map<string, number>()
+  let viewportHeight = atLeastZero(options.viewportHeight ?? 0)
+  let ids: readonly string[] = []
+  let places = new Map<string, number>()
+  let heights = createRowHeights()
+  let scrollTop = 0
+  let followsEnd = true
+
+  const furthest = (): number => Math.max(0, heights.total - viewportHeight)
+  const settle = (): void => {
+    scrollTop = followsEnd ? furthest() : within(scrollTop, furthest())
+  }
+  const heightOf = (id: string): number => measured.get(id) ?? estimatedRow
+
+  const append = (added: readonly string[]): void => {
+    for (const id of added) {
+      places.set(id, heights.count)
+      heights.push(heightOf(id))
+    }
+  }
+
+  const replace = (next: readonly string[]): void => {
+    const top = heights.rowAt(scrollTop)
+    const inside = top < 0 ? 0 : scrollTop - heights.offsetOf(top)
+    const seen = top < 0 ? [] : ids.slice(top)
+    places = new Map()
+    heights = createRowHeights()
+    append(next)
+    for (const id of measured.keys()) if (!places.has(id)) measured.delete(id)
+    const anchor = seen.find((id) => places.has(id))
+    if (anchor === undefined) return
+    const offset = heights.offsetOf(places.get(anchor)!)
+    scrollTop = anchor === seen[0] ? offset + inside : offset
+  }
+
+  const list: ScrolledList = {
+    setIds(next) {
+      const twice = next.length === new Set(next).size ? undefined : next.find((id, i) => next.indexOf(id) !== i)
+      if (twice !== undefined)
+        throw new TypeError(
+          `setIds got the id ${JSON.stringify(twice.slice(0, 100))} twice; give every row an id of its own`,
+        )
+      const isLonger = next.length >= ids.length && ids.every((id, i) => id === next[i])
+      if (isLonger) append(next.slice(ids.length))
+      else replace(next)
+      ids = [...next]
+      settle()
+    },
+    measure(id, height) {
+      const index = places.get(id)
+      if (index === undefined || !Number.isFinite(height) || height < 0) return false
+      measured.set(id, height)
+      const before = heights.heightOf(index)
+      if (before === height) return false
+      const isAbove = heights.offsetOf(index) + before <= scrollTop
+      heights.set(index, height)
+      if (isAbove) scrollTop += height - before
+      settle()
+      return true
+    },
+    scrollTo(to) {
+      scrollTop = within(to, furthest())
+      followsEnd = scrollTop >= furthest() - endSlack
+    },
+    scrollToEnd() {
+      followsEnd = true
+      settle()
+    },
+    resize(height) {
+      viewportHeight = atLeastZero(height)
+      settle()
+    },
+    get scrollTop() {
+      return scrollTop
+    },
+    get followsEnd() {
+      return followsEnd
+    },
+    get window() {
+      return windowOf({ heights, scrollTop, viewportHeight, overscan })
+    },
+    get rows() {
+      const { first, last, above } = list.window
+      let top = above
+      return ids.slice(first, last + 1).map((id, i) => {
+        const row = { id, index: first + i, top, height: heights.heightOf(first + i) }
+        top += row.height
+        return row
+      })
+    },
+  }
+  return list
+}
+
+/** What is no number counts as nothing: a screen may not know its size yet. */
+const atLeastZero = (value: number): number => Math.max(0, value || 0)
+
+const within = (value: number, most: number): number => Math.min(atLeastZero(value), atLeastZero(most))

@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest'
+import type { AgentInstanceMessage } from '../plugins/message.ts'
+import { createMessageList, isFaded } from './message-list.ts'
+
+const said = (id: string, more: Partial<AgentInstanceMessage> = {}): AgentInstanceMessage => ({
+  id,
+  agentId: 'a',
+  role: 'assistant',
+  content: id,
+  ...more,
+})
+const asked = (id: string): AgentInstanceMessage => said(id, { role: 'user' })
+const streamed = (id: string, content: string): AgentInstanceMessage =>
+  said(id, { content, metadata: { isComplete: false } })
+
+function listOf(...messages: readonly AgentInstanceMessage[]) {
+  const list = createMessageList()
+  for (const message of messages) list.apply(message)
+  return list
+}
+
+describe('rows', () => {
+  test('D043 are found by id, in the order in which they came; an update keeps its place', () => {
+    const list = listOf(asked('u'), said('x'), said('y'))
+    expect(list.apply(said('x', { content: 'other' }))).toBe(true)
+    expect(list.ids).toEqual(['u', 'x', 'y'])
+    expect(list.get('x')?.content).toBe('other')
+    expect(list.get('none')).toBeUndefined()
+  })
+
+  test('D043 are the same objects while nothing changed, so that a screen draws only what did', () => {
+    const list = listOf(
+      asked('u'),
+      said('x', { metadata: { details: { list: [1, { a: 2 }] } } }),
+      asked('v'),
+      said('y'),
+    )
+    const { ids, turns } = list
+    const x = list.get('x')
+    expect(list.apply(said('x', { metadata: { details: { list: [1, { a: 2 }] } } }))).toBe(false)
+    expect(list.get('x')).toBe(x)
+    expect(list.ids).toBe(ids)
+    expect(list.turns).toBe(turns)
+
+    expect(list.apply(said('y', { content: 'more' }))).toBe(true)
+    expect(list.ids).toBe(ids)
+    expect(list.turns).not.toBe(turns)
+    expect(list.turns[0]).toBe(turns[0])
+    expect(list.turns[1]).not.toBe(turns[1])
+
+    expect(list.apply(said('x', { metadata: { details: { list: [1, { a: 3 }] } } }))).toBe(true)
+    expect(list.turns[0]).not.toBe(turns[0])
+    expect(list.turns[0]?.messages[0]).toBe(turns[0]?.messages[0])
+
+    const [first, second] = list.turns
+    list.apply(asked('w'))
+    expect([list.turns[0] === first, list.turns[1] === second, list.turns.length]).toEqual([true, true, 3])
+  })
+
+  test('a message that holds itself counts as changed and does not hang', () => {
+    const loop = (): AgentInstanceMessage => {
+      const details: Record<string, unknown> = {}
+      details.self = details
+      return said('x', { metadata: { details } })
+    }
+    const list = listOf(loop())
+    expect(list.apply(loop())).toBe(true)
+  })
+
+  test('can be taken out', () => {
+    const list = listOf(asked('u'), said('x'), asked('v'), said('y'))
+    expect(list.remove('v')).toBe(true)
+    expect(list.remove('v')).toBe(false)
+    expect(list.ids).toEqual(['u', 'x', 'y'])
+    expect(list.turns.map(({ messages }) => messages.map(({ id }) => id))).toEqual([['u', 'x', 'y']])
+  })
+})
+
+describe('turns', () => {
+  test('a message of a person and what follows; what is hidden is left out', () => {
+    const list = listOf(
+      said('hello'),
+      asked('u'),
+      said('call'),
+      said('result', { role: 'tool' }),
+      said('go on', { role: 'user', hidden: true }),
+      said('answer'),
+      asked('v'),
+    )
+    const shape = () => list.turns.map(({ id, user, messages }) => [id, user?.id, messages.map((one) => one.id)])
+    expect(shape()).toEqual([
+      ['hello', undefined, ['hello']],
+      ['u', 'u', ['u', 'call', 'result', 'answer']],
+      ['v', 'v', ['v']],
+    ])
+    expect(list.ids).not.toContain('go on')
+    expect(list.get('go on')?.hidden).toBe(true)
+    list.apply(said('go on', { role: 'user' }))
+    expect(list.ids[4]).toBe('go on')
+    expect(shape()[2]).toEqual(['go on', 'go on', ['go on', 'answer']])
+    list.apply(said('v', { role: 'user', hidden: true }))
+    expect(shape()).toHaveLength(3)
+  })
+
+  test('D043 the list is virtualised from more than 50 turns, however many messages they have', () => {
+    const list = createMessageList()
+    for (let i = 1; i <= 50; i++) for (const message of [asked(`u${i}`), said(`x${i}`)]) list.apply(message)
+    expect(list.turns).toHaveLength(50)
+    expect(list.isVirtualised).toBe(false)
+    list.apply(said('still the same turn'))
+    expect(list.isVirtualised).toBe(false)
+    list.apply(asked('u51'))
+    expect(list.isVirtualised).toBe(true)
+    list.remove('u51')
+    expect(list.isVirtualised).toBe(false)
+  })
+
+  test('whatever is applied and read in between, they are what all messages together give', () => {
+    const list = createMessageList()
+    let seed = 7
+    const next = (below: number) => (seed = (seed * 48271) % 2147483647) % below
+    const now = new Map<string, AgentInstanceMessage>()
+    for (let step = 0; step < 500; step++) {
+      const id = `m${next(30)}`
+      if (next(8) === 0) {
+        list.remove(id)
+        now.delete(id)
+      } else {
+        const role = (['user', 'assistant', 'tool'] as const)[next(3)]!
+        const message = said(id, { role, content: String(next(3)), hidden: next(6) === 0 })
+        list.apply(message)
+        now.set(id, message)
+      }
+      if (next(3) > 0) continue
+      const shown = [...now.values()].filter(({ hidden }) => !hidden)
+      expect(list.ids).toEqual(shown.map((one) => one.id))
+      expect(list.turns.flatMap(({ messages }) => messages)).toEqual(shown)
+      expect(list.turns).toHaveLength(shown.filter(({ role }, i) => role === 'user' || i === 0).length)
+    }
+  })
+})
+
+describe('what is streamed', () => {
+  test('grows, and once complete it does not become incomplete again', () => {
+    const list = listOf(asked('u'), streamed('x', 'He'))
+    expect(list.apply(streamed('x', 'Hello'))).toBe(true)
+    list.apply(said('x', { content: 'Hello.', metadata: { isComplete: true } }))
+    expect(list.apply(streamed('x', 'Hello'))).toBe(false)
+    expect(list.get('x')?.content).toBe('Hello.')
+    expect(list.apply(said('x', { content: 'edited' }))).toBe(true)
+  })
+
+  test('comes too late after a cancel; the final form does not', () => {
+    const list = listOf(asked('u'), streamed('x', 'He'))
+    list.cancel()
+    expect(list.apply(streamed('x', 'Hello'))).toBe(false)
+    expect(list.get('x')?.content).toBe('He')
+    expect(list.apply(said('x', { content: 'He', metadata: { isComplete: true } }))).toBe(true)
+    expect(list.apply(streamed('x', 'Hello'))).toBe(false)
+    expect(list.apply(streamed('next', 'A'))).toBe(true)
+  })
+
+  test('does not bring back what was taken out', () => {
+    const list = listOf(asked('u'), streamed('x', 'He'))
+    list.remove('x')
+    expect(list.apply(streamed('x', 'Hello'))).toBe(false)
+    expect(list.ids).toEqual(['u'])
+  })
+})
+
+describe('what is faded', () => {
+  test.each([
+    [undefined, 100, false],
+    [null, 100, false],
+    [0, 0, true],
+    [1, 0, false],
+    [1, 1, true],
+    [3, 2, false],
+    [3, 3, true],
+  ])('with duration %s, after %i answered calls: %s', (duration, since, expected) => {
+    expect(isFaded({ duration: duration as number }, since)).toBe(expected)
+  })
+
+  test('goes by model calls, so that all results of one batch stay as long', () => {
+    const result = (id: string) => said(id, { role: 'tool', duration: 1 })
+    const list = listOf(asked('u'), said('call', { duration: 1 }), result('r1'), result('r2'), result('r3'))
+    const faded = () => list.ids.filter((id) => list.isFaded(id))
+    expect(faded()).toEqual([])
+    list.apply(streamed('second', 'a'))
+    expect(faded()).toEqual([]) // the call that has them is still being answered
+    list.apply(said('second', { duration: 1 }))
+    expect(faded()).toEqual(['call', 'r1', 'r2', 'r3'])
+    list.apply(said('third'))
+    expect(faded()).toEqual(['call', 'r1', 'r2', 'r3', 'second'])
+    expect(list.isFaded('none')).toBe(false)
+  })
+})

@@ -1,0 +1,157 @@
+import type { InteractionResponse } from '../core/interaction.ts'
+import { isRecord } from '../core/is-record.ts'
+import type { PendingAnswer, PendingCall } from '../core/store.ts'
+import { type Card, type CardOutcome, closeCard, whyClosed } from './card-status.ts'
+
+/** A question of the agent, as a screen shows it, with what the person has chosen and written so far. */
+export interface QuestionCard extends Card {
+  readonly question: string
+  readonly inputType: 'single-select' | 'multi-select' | 'text'
+  readonly options: readonly QuestionOption[]
+  /** Whether an answer in own words is welcome beside the options. */
+  readonly allowFreeform: boolean
+  /** Indices into `options`, in their order. */
+  readonly selected: readonly number[]
+  readonly text: string
+  /** Whether there is something to send. */
+  readonly canSubmit: boolean
+  /** The tool that asks, where that is known. */
+  readonly tool?: string
+  /** When it counts as not answered, in ms since the epoch, where that is known. */
+  readonly expiresAt?: number
+  /** Once it is answered. */
+  readonly answer?: QuestionAnswer
+}
+
+export interface QuestionOption {
+  readonly label: string
+  readonly description?: string
+}
+
+export interface QuestionAnswer {
+  /** The labels of what was chosen. */
+  readonly selected: readonly string[]
+  /** In own words, trimmed. */
+  readonly text?: string
+}
+
+/** A question that waits now, as an interactor is shown it. */
+export interface QuestionPrompt {
+  readonly correlationId: string
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly expiresAt?: number
+}
+
+/** The card of a prompt of kind `Ask` or `Select`. */
+export function questionOfPrompt({ correlationId, payload, expiresAt }: QuestionPrompt): QuestionCard {
+  const asked = { ...payload, question: payload.prompt ?? payload.question }
+  return cardOf(correlationId, asked, expiresAt === undefined ? {} : { expiresAt })
+}
+
+/** The card of a call of `ask-question` or `ask_user` that waits in a session (`session.pending`). */
+export function questionOfPending({
+  callId,
+  name,
+  input,
+}: Pick<PendingCall, 'callId' | 'name' | 'input'>): QuestionCard {
+  return cardOf(callId, input, { tool: name })
+}
+
+/** Chooses an option, or takes it back. Of a single choice the one before is let go, and so are own words. */
+export function toggleOption(card: QuestionCard, index: number): QuestionCard {
+  if (card.isDisabled || !card.options[index]) return card
+  const others = card.selected.filter((one) => one !== index)
+  const isChosen = others.length === card.selected.length
+  if (card.inputType === 'multi-select')
+    return changed(card, { selected: isChosen ? [...others, index].sort((a, b) => a - b) : others })
+  return changed(card, { selected: isChosen ? [index] : [], ...(isChosen && { text: '' }) })
+}
+
+/** What the person writes. In place of a single choice, beside several. */
+export function writeAnswer(card: QuestionCard, text: string): QuestionCard {
+  if (card.isDisabled || !takesText(card)) return card
+  const isInPlace = card.inputType === 'single-select' && text.trim() !== ''
+  return changed(card, { text, ...(isInPlace && { selected: [] }) })
+}
+
+/** Takes the answer as it stands, once. */
+export function submitQuestion(card: QuestionCard): CardOutcome<QuestionCard, QuestionAnswer> {
+  const closed = whyClosed(card)
+  if (closed !== undefined) return { isAccepted: false, card, reason: closed }
+  if (!card.canSubmit) return { isAccepted: false, card, reason: whatIsMissing(card) }
+  const text = card.text.trim()
+  const answer: QuestionAnswer = Object.freeze({
+    selected: card.selected.map((index) => card.options[index]!.label),
+    ...(text !== '' && { text }),
+  })
+  return { isAccepted: true, answer, card: closeCard({ ...card, answer, canSubmit: false }, 'answered') }
+}
+
+/** What `respond` of a prompt takes, for a card that is answered: a text, a label, or several of them. */
+export function questionResponse({ answer, inputType }: QuestionCard): InteractionResponse | undefined {
+  if (!answer) return undefined
+  const all = [...answer.selected, ...(answer.text === undefined ? [] : [answer.text])]
+  return { status: 'accepted', value: inputType === 'multi-select' ? all : (all[0] ?? '') }
+}
+
+/** What `session.answer` takes, for a card that is answered. */
+export function questionPendingAnswer({ answer, inputType, tool }: QuestionCard): PendingAnswer | undefined {
+  if (!answer) return undefined
+  const { selected, text = '' } = answer
+  if (inputType === 'text') return { content: text }
+  // Own words may look like a label or like JSON: `ask-question` reads a form that leaves no doubt.
+  if (tool === 'ask-question') return { content: JSON.stringify({ selected, ...(text !== '' && { text }) }) }
+  return { content: [...selected, ...(text === '' ? [] : [text])].join(', ') }
+}
+
+/** What a model wrote may be anything. */
+function cardOf(
+  id: string,
+  asked: Readonly<Record<string, unknown>>,
+  more: Pick<QuestionCard, 'tool' | 'expiresAt'>,
+): QuestionCard {
+  const options = Array.isArray(asked.options) ? asked.options.flatMap(optionOf) : []
+  const inputType = inputTypeOf(asked, options.length)
+  return Object.freeze({
+    id,
+    status: 'open',
+    isDisabled: false,
+    question: typeof asked.question === 'string' ? asked.question : '',
+    inputType,
+    options: Object.freeze(inputType === 'text' ? [] : options),
+    allowFreeform: asked.allowFreeform !== false,
+    selected: [],
+    text: '',
+    canSubmit: false,
+    ...more,
+  })
+}
+
+/** Without options there is nothing to choose, whatever was asked for. */
+function inputTypeOf(
+  { inputType, multiSelect }: Readonly<Record<string, unknown>>,
+  options: number,
+): QuestionCard['inputType'] {
+  if (options === 0 || inputType === 'text') return 'text'
+  return inputType === 'multi-select' || multiSelect === true ? 'multi-select' : 'single-select'
+}
+
+function optionOf(option: unknown): QuestionOption[] {
+  if (typeof option === 'string') return [{ label: option }]
+  if (!isRecord(option) || typeof option.label !== 'string') return []
+  const { label, description } = option
+  return [{ label, ...(typeof description === 'string' && { description }) }]
+}
+
+const takesText = ({ inputType, allowFreeform }: QuestionCard): boolean => inputType === 'text' || allowFreeform
+
+function changed(card: QuestionCard, change: Partial<QuestionCard>): QuestionCard {
+  const next = { ...card, ...change }
+  return Object.freeze({ ...next, canSubmit: next.selected.length > 0 || next.text.trim() !== '' })
+}
+
+function whatIsMissing(card: QuestionCard): string {
+  if (card.inputType === 'text') return 'There is nothing to send yet; write an answer.'
+  const how = card.inputType === 'multi-select' ? 'one or more options' : 'an option'
+  return `There is nothing to send yet; choose ${how}${takesText(card) ? ', or write an answer' : ''}.`
+}

@@ -1,0 +1,33 @@
+import { isAbsolute, join } from 'node:path'
+import { messageOf } from '../../core/errors.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
+import { CliError } from '../cli-error.ts'
+import type { Config } from '../config/config.ts'
+import type { Io } from '../io.ts'
+
+/** The wikis that the user's settings name; nothing of them is read before an agent asks. */
+export async function openWikis(
+  { wikis = {} }: Pick<Config, 'wikis'>,
+  io: Pick<Io, 'home' | 'userHome'>,
+): Promise<KnowledgeStore | undefined> {
+  const named = Object.entries(wikis)
+  if (named.length === 0) return undefined
+  const { createTiddlyWikiStore } = await import('../../plugins/wiki/stores/tiddlywiki-store.ts')
+  try {
+    return createTiddlyWikiStore({
+      workspaces: named.map(([name, wiki]) => ({ ...wiki, name, folder: placeOf(wiki.folder, io) })),
+    })
+  } catch (error) {
+    throw new CliError(
+      `the wikis cannot be used: ${fullyVisible(messageOf(error))}; see: libero config get wikis`,
+      undefined,
+      { cause: error },
+    )
+  }
+}
+
+function placeOf(folder: string, { home, userHome }: Pick<Io, 'home' | 'userHome'>): string {
+  if (folder === '~' || folder.startsWith('~/')) return join(userHome, folder.slice(1))
+  return isAbsolute(folder) ? folder : join(home, folder)
+}

@@ -1,0 +1,53 @@
+import type { ToolSpec } from '../core/tool.ts'
+import type { PromptHelpers } from './plugin.ts'
+import { PluginHooks, type PromptContext } from './plugin-hooks.ts'
+import { pluginProblem, type SetUpPlugin } from './plugin-set.ts'
+import { findPrompt, injectContent } from './prompts/inject.ts'
+import { noCall } from './response-helpers.ts'
+import { toolListText } from './text-tools/tool-list-text.ts'
+
+/** Fresh hooks for one execution, with every plugin in its place. A plugin that cannot register itself is reported. */
+export function createHooksWithPlugins(plugins: readonly SetUpPlugin[], onError: (error: Error) => void): PluginHooks {
+  const hooks = new PluginHooks((error, { hook, plugin }) => onError(pluginProblem(plugin, hook, error)))
+  for (const [index, one] of plugins.entries()) {
+    try {
+      registerPlugin(hooks, one, index)
+    } catch (error) {
+      onError(pluginProblem(one.plugin.toolId, 'register', error))
+    }
+  }
+  return hooks
+}
+
+function registerPlugin(hooks: PluginHooks, { plugin, setup, tools }: SetUpPlugin, index: number): void {
+  const taps = hooks.tapsOf(setup.entry, index)
+  const { config } = setup
+  const specs = tools.map(({ spec }) => spec)
+  const { onProcessPrompts, onFinalizePrompts, onPostProcess, onResponseComplete } = plugin
+  // A handler changes the tree it is given, or answers with another context.
+  const onTree = async <Ctx extends PromptContext>(
+    ctx: Ctx,
+    handler: (ctx: Ctx & PromptHelpers & { readonly config: Record<string, unknown> }) => unknown,
+  ): Promise<Ctx> => {
+    const given = Object.assign(ctx, helpersFor(ctx, specs), { config })
+    return { ...given, ...((await handler(given)) as Partial<Ctx> | undefined) }
+  }
+  if (onProcessPrompts) taps.tap('processPrompts', (ctx) => onTree(ctx, onProcessPrompts))
+  if (onFinalizePrompts) taps.tap('finalizePrompts', (ctx) => onTree(ctx, onFinalizePrompts))
+  if (onPostProcess) taps.tap('postProcess', (ctx) => onTree(ctx, onPostProcess))
+  if (onResponseComplete)
+    taps.tap('responseComplete', async (ctx) => {
+      const isOurs = ctx.toolCalls.some(({ toolId }) => Object.hasOwn(plugin.llmToolSchemas ?? {}, toolId))
+      if (!isOurs) await onResponseComplete({ ...ctx, ...noCall(ctx), config }) // its calls come one by one, when they run
+    })
+  plugin.register?.(taps, setup)
+}
+
+/** They look at the context when they are called: a handler may have put another tree there. */
+function helpersFor(ctx: PromptContext, specs: readonly ToolSpec[]): PromptHelpers {
+  return {
+    findPrompt: (id) => findPrompt(ctx.prompts, id),
+    injectContent: (options) => injectContent(ctx.prompts, options),
+    injectToolList: (options) => injectContent(ctx.prompts, { ...options, content: toolListText(specs) }),
+  }
+}

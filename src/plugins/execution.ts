@@ -1,0 +1,286 @@
+import type { HookContexts } from '../core/hook-map.ts'
+import type { Run } from '../core/run.ts'
+import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
+import { readAttachments } from './attachments.ts'
+import { createHooksWithPlugins } from './create-hooks.ts'
+import type { LogViews } from './log-views.ts'
+import type { AgentInstanceLatestStatus, AgentState } from './message.ts'
+import type { PluginDefinition } from './plugin.ts'
+import type {
+  AgentFrameworkContext,
+  AIResponse,
+  PluginActions,
+  PluginHooks,
+  ResponseContext,
+  Shared,
+} from './plugin-hooks.ts'
+import type { SetUpPlugin } from './plugin-set.ts'
+import { concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
+import type { PromptNode } from './prompts/prompt.ts'
+import { answerCall } from './response-helpers.ts'
+import { marksOf, type ToolMarks } from './tool-marks.ts'
+
+export interface ExecutionOptions {
+  readonly plugins: readonly SetUpPlugin[]
+  readonly prompts: readonly PromptNode[]
+  readonly contextWindowSize?: number
+  readonly agentDef: AgentFrameworkContext['agentDef']
+  readonly agent: { readonly id: string; readonly definitionId: string; readonly name?: string }
+  readonly onError: (error: Error) => void
+}
+
+type Calls = ResponseContext['toolCalls']
+
+/** One run as plugins see it: their hooks, made for it alone, and what travels through them. */
+export class Execution {
+  readonly #run: Run
+  readonly #options: ExecutionOptions
+  readonly #hooks: PluginHooks
+  readonly #views: LogViews
+  readonly #metadata: Record<string, unknown> = {}
+  #actions: PluginActions = {}
+  #state: AgentState | undefined
+  #response: AIResponse | undefined
+  #calls: Calls = []
+  /** Results that plugins have been told of. */
+  readonly #told = new Set<string>()
+  #system = ''
+  /** What the results of this round say of themselves. */
+  readonly #results: ToolMarks[] = []
+  readonly #unlisten: () => void
+  /** The model asked for the calls under way side by side. */
+  isParallel = false
+
+  constructor(run: Run, views: LogViews, options: ExecutionOptions) {
+    this.#run = run
+    this.#views = views
+    this.#options = options
+    this.#hooks = createHooksWithPlugins(options.plugins, options.onError)
+    this.#unlisten = run.log.subscribe((entry) => {
+      if (entry.type === 'call_result') this.#results.push(marksOf(entry.details))
+    })
+  }
+
+  async hear(turns: readonly SessionTurn[]): Promise<void> {
+    for (const { role, content, id, createdAt } of turns) {
+      if (role !== 'user' || content.some(({ type }) => type === 'tool_result')) continue
+      if (this.#views.messages.get(id)?.hidden) continue
+      const heard = { content: readAttachments(content), messageId: id, timestamp: createdAt }
+      await this.#hooks.series('userMessageReceived', { ...this.#shared(), ...heard })
+      await this.enter('working')
+    }
+  }
+
+  /** Once for each state, in order. */
+  async enter(state: AgentState): Promise<void> {
+    if (this.#state === state) return
+    this.#state = state
+    const status: AgentInstanceLatestStatus = { ...this.#views.messages.status, state, modified: this.#run.clock.now() }
+    await this.#hooks.series('agentStatusChanged', { ...this.#shared(), status })
+  }
+
+  /** What the model is shown, out of the tree and what is still sent of the conversation. */
+  async prompt(messages: readonly Message[]): Promise<readonly Message[]> {
+    await this.enter('working')
+    const { prompts, contextWindowSize } = this.#options
+    const states = concatPrompt({
+      ...this.#shared(),
+      hooks: this.#hooks,
+      prompts,
+      messages: this.#views.durations.of(messages),
+      ...(contextWindowSize !== undefined && { contextWindowSize }),
+    })
+    const result = await getFinalPromptResult(states)
+    this.#system = result.system
+    return result.messages
+  }
+
+  /** The tree's own system text, before what others have to say. */
+  system(others: string): string {
+    return [this.#system, others].filter((text) => text !== '').join('\n\n')
+  }
+
+  async update({ turnId, text }: HookContexts['stream:text']): Promise<void> {
+    const response: AIResponse = { requestId: turnId, content: text, status: 'update' }
+    await this.#hooks.series('responseUpdate', this.#about(response))
+  }
+
+  get hearsUpdates(): boolean {
+    return this.#hooks.has('responseUpdate')
+  }
+
+  async complete({ turnId, message, stop, error, partial = '' }: HookContexts['turn:after']): Promise<void> {
+    const calls = message ? toolCallsOf(message) : []
+    this.#calls = calls.map(({ id, name, input }) => ({ callId: id, toolId: name, parameters: input }))
+    const isText = this.#run.provider.meta.capabilities?.textTools === true
+    this.isParallel =
+      calls.length > 1 && (!isText || calls.every(({ providerData }) => providerData?.parallel === true))
+    this.#actions = { ...(calls.length > 0 && { toolCalling: this.#calls }) }
+    const failed = stop === 'aborted' ? 'cancel' : 'error'
+    const errorDetail = error && { name: error.name, message: error.message }
+    this.#response = {
+      requestId: turnId,
+      content: message ? textOf(message) : partial,
+      status: message ? 'done' : failed,
+      ...(errorDetail && { errorDetail }),
+    }
+    await this.#hooks.series('responseComplete', this.#about(this.#response))
+    if (message) await this.#postProcess(this.#response)
+  }
+
+  async #postProcess({ content }: AIResponse): Promise<void> {
+    if (!this.#hooks.has('postProcess')) return
+    const shared: Shared<'postProcess'> = {
+      ...this.#shared(),
+      messages: this.#run.log.transcript.turns,
+      prompts: [...this.#options.prompts],
+      llmResponse: content,
+      responses: [{ id: 'response', text: content }],
+    }
+    for await (const { value } of this.#hooks.waterfall('postProcess', shared))
+      this.#metadata.responses = value.responses
+  }
+
+  async executed(ctx: HookContexts['tool:after']): Promise<void> {
+    await this.#tell(ctx, ctx.result, ctx.isError, ctx.details)
+  }
+
+  /** Calls that never ran have a result too. */
+  async settled({ resultTurn, turnId }: HookContexts['tool-results:after']): Promise<void> {
+    const results = resultTurn.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
+    for (const { callId, output, isError = false } of results) {
+      const call = this.#calls.find((one) => one.callId === callId)
+      if (call)
+        await this.#tell({ callId, name: call.toolId, input: call.parameters, turnId }, output, isError, undefined)
+    }
+  }
+
+  async #tell(
+    about: {
+      readonly callId: string
+      readonly name: string
+      readonly input: Calls[number]['parameters']
+      readonly turnId: string
+    },
+    output: unknown,
+    isError: boolean,
+    metadata: unknown,
+  ): Promise<void> {
+    const { callId, name, input, turnId } = about
+    if (this.#told.has(callId) || !this.#hooks.has('toolExecuted')) return
+    this.#told.add(callId)
+    await this.#hooks.series('toolExecuted', {
+      ...this.#shared(),
+      toolResult: {
+        success: !isError,
+        ...(isError ? { error: String(output) } : { data: output }),
+        ...(metadata !== undefined && { metadata }),
+      },
+      toolInfo: { toolId: name, parameters: input, callId },
+      requestId: turnId,
+    })
+  }
+
+  /** What a plugin of the older kind answers to a call. After a crash there was no response in this execution. */
+  async answer(
+    plugin: PluginDefinition,
+    config: Record<string, unknown>,
+    call: Calls[number],
+    ctx: ToolContext,
+  ): Promise<ToolResult> {
+    const response = this.#response ?? { requestId: ctx.turnId, content: '', status: 'done' as const }
+    const about = this.#about(response)
+    const index = this.#options.plugins.findIndex((one) => one.plugin === plugin)
+    const owner = { toolConfig: this.#options.plugins[index]!.setup.entry, pluginIndex: index }
+    const shared = { ...about, toolCalls: this.#calls.length > 0 ? this.#calls : [call] }
+    return answerCall(call, ctx, shared, (helpers) =>
+      plugin.onResponseComplete?.({ ...shared, ...owner, ...helpers, config }),
+    )
+  }
+
+  /** Who is next: asked at the end of each round. A result that leaves the loop has the first word. */
+  next(): { readonly to: 'self' | 'human' | 'end' | undefined; readonly say?: string } {
+    const left = this.#results.splice(0).map(({ leavesTo }) => leavesTo)
+    const { yieldNextRoundTo: to, newUserMessage: say } = this.#actions
+    this.#actions = {}
+    if (left.includes('human')) return { to: 'human' }
+    if (left.includes('end')) return { to: 'end' }
+    return { to: to === 'self' || to === 'human' ? to : undefined, ...(say !== undefined && { say }) }
+  }
+
+  async end(): Promise<void> {
+    this.#unlisten()
+    await this.enter(this.#views.messages.status.state)
+  }
+
+  #about(response: AIResponse): Shared<'responseComplete'> {
+    return {
+      ...this.#shared(),
+      response,
+      requestId: response.requestId,
+      isFinal: response.status !== 'update',
+      toolCalls: this.#calls,
+      isParallel: this.isParallel,
+    }
+  }
+
+  #shared(): {
+    agentFrameworkContext: AgentFrameworkContext
+    metadata: Record<string, unknown>
+    actions: PluginActions
+  } {
+    const { agent, agentDef } = this.#options
+    const run = this.#run
+    const { messages: projection } = this.#views
+    const agentFrameworkContext: AgentFrameworkContext = {
+      agent: {
+        ...agent,
+        get messages() {
+          return projection.messages
+        },
+        get status() {
+          return projection.status
+        },
+        get states() {
+          return run.log.transcript.states
+        },
+      },
+      agentDef,
+      isCancelled: () => run.stop.stopped,
+    }
+    return { agentFrameworkContext, metadata: this.#metadata, actions: this.#actions }
+  }
+}
+
+/** A tool of the older kind, as the engine runs it: its plugin is asked about each call. */
+export function olderTool(name: string, one: SetUpPlugin, current: (runId?: string) => Execution | undefined): ToolDef {
+  const { plugin, setup } = one
+  const schema = plugin.llmToolSchemas![name]!
+  const described = schema as { readonly description?: unknown }
+  return {
+    spec: {
+      name,
+      description: typeof described.description === 'string' ? described.description : plugin.description,
+      inputSchema: jsonSchemaOf(schema, name),
+    },
+    isConcurrencySafe: () => current()?.isParallel === true,
+    ...(setup.entry.timeoutMs !== undefined && { timeoutMs: setup.entry.timeoutMs }),
+    async execute(parameters, ctx) {
+      const execution = current(ctx.runId)
+      if (!execution) throw new Error(`"${name}" was called outside of a run of its agent`)
+      return execution.answer(plugin, setup.config, { callId: ctx.callId, toolId: name, parameters }, ctx)
+    },
+  }
+}
+
+function jsonSchemaOf(schema: object, name: string): Record<string, unknown> {
+  if (!('~standard' in schema)) return schema as Record<string, unknown>
+  const standard = (schema as { '~standard': { jsonSchema?: { input(options: { target: string }): object } } })[
+    '~standard'
+  ]
+  const made = standard.jsonSchema?.input({ target: 'draft-2020-12' })
+  if (!made) throw new TypeError(`llmToolSchemas.${name}: its schema library gives no JSON Schema; write one`)
+  const { $schema: _, ...plain } = made as Record<string, unknown>
+  return plain
+}

@@ -1,0 +1,89 @@
+import { systemClock } from '../core/clock.ts'
+import type { LogEntry } from '../core/log.ts'
+import type { Extension, Run } from '../core/run.ts'
+import type { ToolDef } from '../core/tool.ts'
+import { BatchClock, batchLimitMs } from './batch-clock.ts'
+import { Execution, type ExecutionOptions, olderTool } from './execution.ts'
+import { LogViews } from './log-views.ts'
+import { yieldOwner } from './yield-note.ts'
+
+export interface PluginExtensionOptions extends ExecutionOptions {
+  /** What is known of the agent's log already, kept up to date by whoever gives it. */
+  readonly views?: LogViews
+  /** How long results are sent that say nothing of it themselves; `null` means for ever. Default 1. */
+  readonly resultDuration: number | null
+  /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
+  readonly batchTimeoutMs?: number
+}
+
+/** The plugins of one agent: their tools, and their place in each of its runs. */
+export function pluginExtension(options: PluginExtensionOptions): { extension: Extension; tools: readonly ToolDef[] } {
+  const { plugins, batchTimeoutMs = batchLimitMs } = options
+  const executions = new Map<string, Execution>()
+  const current = (runId?: string): Execution | undefined =>
+    runId === undefined ? [...executions.values()].at(-1) : executions.get(runId)
+  const older = plugins.flatMap((one) =>
+    Object.keys(one.plugin.llmToolSchemas ?? {}).map((name) => olderTool(name, one, current)),
+  )
+  const batch = new BatchClock(plugins[0]?.setup.services.clock ?? systemClock)
+  const isLimited = ({ timeoutMs }: ToolDef): boolean => timeoutMs !== 0 && batchTimeoutMs > 0
+  const tools = [...plugins.flatMap((one) => one.tools), ...older]
+  const viewsOf = rememberedViews(options)
+
+  return {
+    tools: tools.map((tool) => (isLimited(tool) ? batch.limit(tool, batchTimeoutMs) : tool)),
+    extension: {
+      name: 'plugins',
+      async start(run, hooks) {
+        const execution = new Execution(run, await viewsOf(run), options)
+        executions.set(run.id, execution)
+        hooks.hook('session:turns', ({ turns }) => execution.hear(turns))
+        hooks.hook('request:prepare', async (ctx) => {
+          ctx.messages = await execution.prompt(ctx.messages)
+        })
+        hooks.hook('system:transform', (ctx) => {
+          ctx.system = execution.system(ctx.system)
+        })
+        if (execution.hearsUpdates) hooks.hook('stream:text', (ctx) => execution.update(ctx))
+        hooks.hook('turn:after', (ctx) => execution.complete(ctx))
+        hooks.hook('tool:after', (ctx) => execution.executed(ctx))
+        hooks.hook('tool-results:after', (ctx) => execution.settled(ctx))
+        hooks.hook('turn:next', async (ctx) => {
+          const { to, say } = execution.next()
+          if (to === 'human') await run.log.append({ type: 'state', owner: yieldOwner, value: to })
+          if (to === 'human' || to === 'end') ctx.stop = true
+          if (to !== 'self' && say === undefined) return
+          ctx.stop = false
+          // A model that had the last word waits for somebody to speak.
+          if (say !== undefined || run.log.transcript.isAnswered) ctx.add.push(say ?? goOn)
+        })
+        hooks.hook('session:end', async () => {
+          await execution.end()
+          executions.delete(run.id)
+        })
+      },
+    },
+  }
+}
+
+/** What the model is told where a plugin wants another round and has nothing to say. */
+const goOn = 'Go on.'
+
+/** What is known of each log, from its first entry on; an agent and its children have one each. */
+function rememberedViews({ views, agent, resultDuration }: PluginExtensionOptions): (run: Run) => Promise<LogViews> {
+  const known = new Map<string, LogViews>()
+  return async ({ log, session }) => {
+    if (views) return views
+    const before = known.get(log.id)
+    if (before) return before
+    const made = new LogViews(agent.id, resultDuration)
+    known.set(log.id, made)
+    const meanwhile: LogEntry[] = []
+    let hear = (entry: LogEntry): unknown => meanwhile.push(entry)
+    log.subscribe((entry) => hear(entry))
+    const [own = []] = session ? await session.tree() : []
+    for (const entry of [...own, ...meanwhile]) made.apply(entry)
+    hear = (entry) => made.apply(entry)
+    return made
+  }
+}

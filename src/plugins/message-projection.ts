@@ -1,0 +1,249 @@
+import { isRecord } from '../core/is-record.ts'
+import type { EntryOf, LogEntry } from '../core/log.ts'
+import { toolResultToText } from '../core/tool-output.ts'
+import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
+import { readAttachments } from './attachments.ts'
+import type { AgentInstanceLatestStatus, AgentInstanceMessage, AgentState, MessageMetadata } from './message.ts'
+import { partialOf } from './partial-note.ts'
+import { snapshotOf } from './snapshot-note.ts'
+import { errorResultDuration, marksOf } from './tool-marks.ts'
+import { yieldOwner } from './yield-note.ts'
+
+/** How long results are sent that say nothing of it themselves; `null` means for ever. */
+export interface ProjectionOptions {
+  readonly agentId: string
+  readonly resultDuration: number | null
+}
+
+interface Kept {
+  message: AgentInstanceMessage
+  readonly seq: number
+}
+
+/**
+ * The messages and the state that a log amounts to. Fed entry by entry, live and on reading alike; each entry says what
+ * it changed, so that a screen draws no more than that.
+ */
+export class MessageProjection {
+  readonly #options: ProjectionOptions
+  readonly #messages = new Map<string, Kept>()
+  readonly #calls = new Map<string, { readonly call: ToolCallBlock; readonly messageId: string }>()
+  #list: readonly AgentInstanceMessage[] | undefined
+  /** Model calls so far. */
+  rounds = 0
+  #roundsBefore = 0
+  #state: AgentState = 'submitted'
+  #modified = 0
+  #lastAnswer: string | undefined
+  /** A run has begun and nobody has spoken in it yet. */
+  #isBeginning = false
+  #yielded: string | undefined
+  /** The model has said its last word. */
+  #isAnswered = false
+
+  constructor(options: ProjectionOptions) {
+    this.#options = options
+  }
+
+  /** In the order in which they were said. The same list as long as nothing changes. */
+  get messages(): readonly AgentInstanceMessage[] {
+    this.#list ??= [...this.#messages.values()].map(({ message }) => message)
+    return this.#list
+  }
+
+  get status(): AgentInstanceLatestStatus {
+    const message = this.#lastAnswer === undefined ? undefined : this.#messages.get(this.#lastAnswer)?.message
+    return { state: this.#state, modified: this.#modified, ...(message && { message }) }
+  }
+
+  get(id: string): AgentInstanceMessage | undefined {
+    return this.#messages.get(id)?.message
+  }
+
+  /** The messages that are new or other than before. */
+  apply(entry: LogEntry): readonly AgentInstanceMessage[] {
+    switch (entry.type) {
+      case 'run_started':
+        this.#isBeginning = true
+        this.#yielded = undefined
+        this.#roundsBefore = this.rounds
+        this.#setState('working', entry.at)
+        return []
+      case 'turn':
+        return entry.turn.role === 'user' ? this.#hear(entry) : this.#say(entry.turn, entry.seq)
+      case 'call_result':
+        return this.#answer(entry)
+      case 'state':
+        return this.#note(entry)
+      case 'rewind':
+        this.#rewind(entry.toSeq)
+        return []
+      case 'run_ended':
+        return this.#end(entry)
+      default:
+        return []
+    }
+  }
+
+  #hear({ turn, seq, consumed }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
+    const results = turn.content.filter((block) => block.type === 'tool_result')
+    if (results.length > 0 && results.length === turn.content.length) return []
+    const isNote = !this.#isBeginning && consumed === undefined
+    this.#isBeginning = this.#isAnswered = false
+    const { text, file, wikiTiddlers } = readAttachments(turn.content)
+    const metadata = { ...(file && { file }), ...(wikiTiddlers && { wikiTiddlers }) }
+    return [this.#put(seq, turn, { role: 'user', content: text, metadata, ...(isNote && { hidden: true }) })]
+  }
+
+  #say(turn: SessionTurn, seq: number): readonly AgentInstanceMessage[] {
+    this.#isBeginning = false
+    this.rounds++
+    const calls = toolCallsOf(turn)
+    for (const call of calls) this.#calls.set(call.id, { call, messageId: turn.id })
+    const reasoning = thoughtsIn(turn.content)
+    const [first] = calls
+    this.#isAnswered = first === undefined
+    const called = first && {
+      containsToolCall: true,
+      callId: first.id,
+      toolId: first.name,
+      toolParameters: first.input,
+      calls: calls.map(({ id, name, input }) => ({ callId: id, toolId: name, parameters: input })),
+    }
+    this.#lastAnswer = turn.id
+    return [
+      this.#put(seq, turn, {
+        role: 'assistant',
+        content: textOf(turn),
+        ...(reasoning !== '' && { reasoning_content: reasoning }),
+        metadata: { ...called },
+        ...(called && { duration: 1 }),
+      }),
+    ]
+  }
+
+  #answer(entry: EntryOf<'call_result'>): readonly AgentInstanceMessage[] {
+    const { callId, output, details, outcome, seq, at } = entry
+    const known = this.#calls.get(callId)
+    if (!known) return [] // of a call that a tool made
+    const { name, input } = known.call
+    const isError = entry.isError === true
+    const { duration = isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marksOf(details)
+    if (leavesTo) this.#yielded = leavesTo === 'human' ? 'human' : 'end'
+    const result = this.#put(
+      seq,
+      { id: `${callId}.result`, createdAt: at },
+      {
+        role: 'tool',
+        content: toolResultToText(output),
+        metadata: {
+          isToolResult: true,
+          ...(isError && { isError }),
+          toolId: name,
+          callId,
+          toolParameters: input,
+          ...(details !== undefined && { details }),
+          ...(isRecord(details) && 'questionId' in details && { askQuestionAnswered: true }),
+        },
+        ...(duration !== null && { duration }),
+      },
+    )
+    if (leavesTo === 'end' && result.content !== '') this.#lastAnswer = result.id
+    const asked = this.#change(known.messageId, ({ calls = [] }) => ({
+      calls: calls.map((call) => (call.callId === callId ? { ...call, outcome } : call)),
+    }))
+    return asked ? [asked, result] : [result]
+  }
+
+  #note({ owner, value, at, seq }: EntryOf<'state'>): readonly AgentInstanceMessage[] {
+    const partial = partialOf(owner, value)
+    if (partial) {
+      const { id, text: content } = partial
+      return [this.#put(seq, { id, createdAt: at }, { role: 'assistant', content, duration: 0 })]
+    }
+    if (owner === yieldOwner) {
+      this.#yielded = String(value)
+      if (value === 'canceled') this.#setState('canceled', at)
+      if (value === 'interrupted') this.#setState('submitted', at)
+      return []
+    }
+    const snapshot = snapshotOf(owner, value)
+    if (!snapshot) return []
+    const { messageId, before, isRolledBack } = snapshot
+    const changed = this.#change(messageId, () => ({
+      ...(before && { beforeCommitMap: before }),
+      ...(isRolledBack !== undefined && { rolledBack: isRolledBack }),
+    }))
+    return changed ? [changed] : []
+  }
+
+  #end(entry: EntryOf<'run_ended'>): readonly AgentInstanceMessage[] {
+    const { status, stop, error, runId, seq, at } = entry
+    // A process that died when all was said has only failed to say so.
+    const isLeft = stop === 'crashed' && (this.#isAnswered || this.#yielded !== undefined)
+    this.#setState(isLeft ? this.#whenDone() : this.#stateAfter(status), at)
+    const of = { id: `${runId}.end`, createdAt: at }
+    if (status === 'completed' && stop === 'max_turns') {
+      const content = `Stopped: it took ${this.rounds - this.#roundsBefore} rounds, as many as maxIterations allows, and was not done. Send a message to go on.`
+      return [this.#ending(this.#put(seq, of, { role: 'agent', content, metadata: {} }))]
+    }
+    if (status !== 'error' || isLeft || stop === 'crashed') return []
+    const { name = 'Error', message = 'the run failed', providerCode: code } = error ?? {}
+    const errorDetail = { name, message, ...(code !== undefined && { code }) }
+    return [
+      this.#ending(
+        this.#put(seq, of, { role: 'error', content: message, metadata: { isError: true, errorDetail }, duration: 1 }),
+      ),
+    ]
+  }
+
+  #ending(message: AgentInstanceMessage): AgentInstanceMessage {
+    this.#lastAnswer = message.id
+    return message
+  }
+
+  #stateAfter(status: EntryOf<'run_ended'>['status']): AgentState {
+    if (status === 'completed') return this.#whenDone()
+    return ({ suspended: 'input-required', aborted: 'canceled', error: 'failed' } as const)[status]
+  }
+
+  #whenDone(): AgentState {
+    return this.#yielded === 'human' ? 'input-required' : 'completed'
+  }
+
+  #setState(state: AgentState, at: number): void {
+    this.#state = state
+    this.#modified = at
+  }
+
+  #rewind(toSeq: number): void {
+    for (const [id, { seq }] of this.#messages) if (seq > toSeq) this.#messages.delete(id)
+    this.#list = undefined
+  }
+
+  #put(
+    seq: number,
+    { id, createdAt }: { readonly id: string; readonly createdAt: number },
+    own: Pick<AgentInstanceMessage, 'role' | 'content'> & Partial<AgentInstanceMessage>,
+  ): AgentInstanceMessage {
+    const metadata: MessageMetadata = { ...own.metadata, round: this.rounds, isComplete: true, isPersisted: true }
+    const { agentId } = this.#options
+    const message = { id, agentId, created: createdAt, modified: createdAt, ...own, metadata }
+    this.#messages.set(id, { message, seq })
+    this.#list = undefined
+    return message
+  }
+
+  #change(id: string, change: (metadata: MessageMetadata) => MessageMetadata): AgentInstanceMessage | undefined {
+    const kept = this.#messages.get(id)
+    if (!kept) return undefined
+    const { metadata = {} } = kept.message
+    kept.message = { ...kept.message, metadata: { ...metadata, ...change(metadata) } }
+    this.#list = undefined
+    return kept.message
+  }
+}
+
+function thoughtsIn(content: readonly SessionContentBlock[]): string {
+  return content.map((block) => (block.type === 'thinking' ? block.text : '')).join('')
+}

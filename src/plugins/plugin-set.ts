@@ -1,0 +1,79 @@
+import { show } from '../core/behavior.ts'
+import { messageOf } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
+import { didYouMean } from '../core/nearest.ts'
+import type { StandardSchema, ToolDef } from '../core/tool.ts'
+import { validateToolArgs } from '../core/tool-input.ts'
+import type { PluginApproval, PluginDefinition, PluginEntry, PluginServices, PluginSetup } from './plugin.ts'
+import { withMarks } from './tool-marks.ts'
+
+/** A plugin as one agent has it. */
+export interface SetUpPlugin {
+  readonly plugin: PluginDefinition
+  readonly setup: PluginSetup
+  /** What the model may call of it; the older kind is not among them. */
+  readonly tools: readonly ToolDef[]
+}
+
+/** The plugins of a definition in their order, set up for one agent; those that are switched off are left out. */
+export function setUpPlugins(
+  entries: readonly PluginEntry[],
+  known: ReadonlyMap<string, PluginDefinition>,
+  services: PluginServices,
+): readonly SetUpPlugin[] {
+  return entries.flatMap((entry, index) => {
+    const { toolId, enabled = true } = entry
+    const plugin = known.get(toolId)
+    if (!plugin)
+      throw new TypeError(`plugins[${index}]: there is no plugin "${toolId}"${didYouMean(toolId, [...known.keys()])}`)
+    if (!enabled) return []
+    const setup = { config: configOf(plugin, entry), entry, services }
+    return [{ plugin, setup, tools: (plugin.tools?.(setup) ?? []).map((tool) => adjusted(tool, entry)) }]
+  })
+}
+
+/** What the authority is told about the tools of these plugins: what a plugin ships with, and what its entry says. */
+export function approvalsOf(plugins: readonly SetUpPlugin[]): Record<string, PluginApproval> {
+  const rules: Record<string, PluginApproval> = {}
+  for (const { plugin, setup, tools } of plugins) {
+    const names = [...tools.map(({ spec }) => spec.name), ...Object.keys(plugin.llmToolSchemas ?? {})]
+    const { approval, timeoutMs } = setup.entry
+    for (const name of names) {
+      const rule = { ...(timeoutMs !== undefined && { timeoutMs }), ...plugin.defaultApproval?.[name], ...approval }
+      if (Object.keys(rule).length > 0) rules[name] = rule
+    }
+  }
+  return rules
+}
+
+/** The settings of a plugin stand under its name, spelled as it is or in camel case. */
+function configOf(plugin: PluginDefinition, entry: PluginEntry): Record<string, unknown> {
+  const { toolId, configSchema } = plugin
+  const names = [`${toolId}Param`, `${toolId.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())}Param`]
+  const name = names.find((one) => entry[one] !== undefined) ?? names[1]!
+  const given = entry[name] ?? {}
+  const wrong = (why: string): TypeError => new TypeError(`plugin entry "${entry.id}": ${name}: ${why}`)
+  if (!isRecord(given)) throw wrong(`it must be an object, got ${show(given)}`)
+  if (!configSchema) return given
+  if (!isStandard(configSchema)) {
+    const checked = validateToolArgs(given, configSchema)
+    if (!checked.valid) throw wrong(checked.error)
+    return checked.input ?? given
+  }
+  const checked = configSchema['~standard'].validate(given)
+  if (checked instanceof Promise) throw wrong('its schema takes its time; settings need one that answers at once')
+  const { issues } = checked as Exclude<typeof checked, Promise<unknown> | PromiseLike<unknown>>
+  if (issues) throw wrong(issues.map(({ message, path }) => `${path?.join('.') ?? ''} ${message}`.trim()).join('; '))
+  return (checked as { value: Record<string, unknown> }).value
+}
+
+const isStandard = (schema: object): schema is StandardSchema<Record<string, unknown>> => '~standard' in schema
+
+function adjusted(tool: ToolDef, { toolResultDuration }: PluginEntry): ToolDef {
+  return toolResultDuration === undefined ? tool : withMarks(tool, { duration: toolResultDuration })
+}
+
+/** A plugin failed; who it was, for people. */
+export function pluginProblem(toolId: string, hook: string, error: unknown): Error {
+  return new Error(`plugin "${toolId}" failed at ${hook}: ${messageOf(error)}`, { cause: error })
+}

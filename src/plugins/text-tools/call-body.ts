@@ -1,0 +1,200 @@
+import { isObjectText } from './read-parameters.ts'
+import { isCutClose, readTag } from './read-tag.ts'
+import type { TextCallPattern } from './text-call-pattern.ts'
+
+/** What is there of a text, and whether that is all. */
+export interface Piece {
+  readonly text: string
+  readonly isEnd: boolean
+}
+
+/** How a body ends: as a call; as text after all; or as a call that ended earlier than its quotes seemed to say. */
+export type BodyEnding = 'call' | 'text' | 'again'
+
+export interface BodyStep {
+  /** So many characters were used up. */
+  readonly read: number
+  /** The next part of the parameters, for who follows the stream. */
+  readonly args: string
+  /** It has just begun, and looks like JSON. */
+  readonly isJson: boolean
+  readonly ending?: BodyEnding
+}
+
+/**
+ * What stands between the tags of a call. In what looks like JSON a closing tag inside quotes closes nothing, as long as
+ * the whole can be read that way; anywhere else the first one does.
+ */
+export class CallBody {
+  readonly name: string
+  isStarted = false
+  readonly #head: string
+  readonly #isLiteral: boolean
+  readonly #patterns: readonly TextCallPattern[]
+  #text = ''
+  #tail = ''
+  #kind: 'lead' | 'json' | 'raw' | 'literal' = 'lead'
+  #depth = 0
+  #quote = ''
+  /** A value is complete, and only spaces have followed. */
+  #isWhole = false
+  /** The first closing tag inside quotes. */
+  #quoted: { readonly from: number; readonly to: number } | undefined
+  #args = ''
+  #space = ''
+  #held = ''
+
+  constructor(
+    { name, head, isLiteral }: { name: string; head: string; isLiteral: boolean },
+    patterns: readonly TextCallPattern[],
+  ) {
+    this.name = name
+    this.#head = head
+    this.#isLiteral = isLiteral
+    this.#patterns = patterns
+  }
+
+  get words(): readonly [head: string, body: string, tail: string] {
+    return [this.#head, this.#text, this.#tail]
+  }
+
+  /** Parameters that were not given out while they came. */
+  get unsent(): string {
+    return this.isStarted ? this.#held.trimEnd() : this.#text.trim()
+  }
+
+  read(piece: Piece): BodyStep {
+    const wasStarted = this.isStarted
+    this.#args = ''
+    let at = 0
+    let ending: BodyEnding | undefined
+    while (at < piece.text.length) {
+      const step = this.#step(piece, at)
+      if (step === 0) break
+      if (typeof step === 'number') {
+        this.#take(piece.text.slice(at, at + step))
+        at += step
+        continue
+      }
+      ending = step.ending
+      this.#tail = piece.text.slice(at, at + step.tail)
+      at += step.tail
+      break
+    }
+    const isJson = this.isStarted && !wasStarted
+    return { read: at, args: this.#args, isJson, ...(ending && { ending }) }
+  }
+
+  /** How it ends where the text does: only what is complete without its closing tag is a call. */
+  ending(): BodyEnding {
+    if (this.#isWhole && isObjectText(this.#text)) return 'call'
+    return this.#quoted ? 'again' : 'text'
+  }
+
+  /** Ends it at its first closing tag; gives back what stood behind that. */
+  rewind(): string {
+    const { from, to } = this.#quoted!
+    const whole = this.#text
+    this.#text = whole.slice(0, from)
+    this.#tail = whole.slice(from, to)
+    this.#held = ''
+    return whole.slice(to)
+  }
+
+  #take(text: string): void {
+    this.#text += text
+    if (this.#kind !== 'json') return
+    if (this.#quoted) this.#held += text
+    else if (text.trim() === '') this.#space += text
+    else {
+      const { length } = text.trimEnd()
+      this.#args += this.#space + text.slice(0, length)
+      this.#space = text.slice(length)
+    }
+    if (this.#quoted && this.#space !== '') {
+      this.#held = this.#space + this.#held
+      this.#space = ''
+    }
+  }
+
+  /** How many characters belong to the body, 0 where that cannot be told yet, or how it ends. */
+  #step(piece: Piece, at: number): number | { ending: BodyEnding; tail: number } {
+    const char = piece.text[at]!
+    if (this.#kind === 'lead') {
+      const space = lengthOf(spaces, piece.text, at)
+      if (space > 0) return space
+      this.#kind = this.#kindBy(char)
+    }
+    if (this.#kind !== 'json') return this.#stepRaw(piece, at)
+    return this.#quote === '' ? this.#stepJson(piece, at) : this.#stepQuoted(piece, at)
+  }
+
+  #kindBy(char: string): 'json' | 'raw' | 'literal' {
+    if (char !== '{' && char !== '[') return 'raw'
+    if (this.#isLiteral) return 'literal'
+    this.isStarted = true
+    return 'json'
+  }
+
+  #stepRaw(piece: Piece, at: number): number | { ending: BodyEnding; tail: number } {
+    const before = lengthOf(untilTag, piece.text, at)
+    if (before > 0) return before
+    const tag = readTag({ ...piece, at }, this.#patterns)
+    if (tag === 'more') return 0
+    if (tag?.kind === 'close') return { ending: 'call', tail: tag.end - at }
+    // Who begins another call has given this one up, or was only speaking of it.
+    if (tag?.kind === 'open' && this.#kind === 'raw') return { ending: 'text', tail: 0 }
+    return 1
+  }
+
+  #stepJson(piece: Piece, at: number): number | { ending: BodyEnding; tail: number } {
+    const { text, isEnd } = piece
+    const char = text[at]!
+    const space = lengthOf(spaces, text, at)
+    if (space > 0) return space
+    if (char === '<') {
+      const tag = readTag({ ...piece, at }, this.#patterns)
+      if (tag === 'more') return 0
+      if (tag?.kind === 'close') return this.#closed(tag.end - at)
+      if (tag && this.#isWhole) return this.#closed(0)
+      if (isEnd && this.#isWhole && isCutClose(text.slice(at), this.#patterns)) return this.#closed(text.length - at)
+    }
+    const isClosing = char === '}' || char === ']'
+    if (char === '{' || char === '[') this.#depth++
+    if (isClosing) this.#depth = Math.max(0, this.#depth - 1)
+    if (char === '"' || char === "'") this.#quote = char
+    this.#isWhole = isClosing && this.#depth === 0
+    return Math.max(1, lengthOf(outside, text, at))
+  }
+
+  #closed(tail: number): { ending: BodyEnding; tail: number } {
+    return this.#quoted && !isObjectText(this.#text) ? { ending: 'again', tail: 0 } : { ending: 'call', tail }
+  }
+
+  #stepQuoted(piece: Piece, at: number): number {
+    const { text, isEnd } = piece
+    const char = text[at]!
+    if (char === '\\') {
+      if (at + 1 === text.length && !isEnd) return 0
+      return Math.min(2, text.length - at)
+    }
+    if (char === '<' && !this.#quoted) {
+      const tag = readTag({ ...piece, at }, this.#patterns)
+      if (tag === 'more') return 0
+      const from = this.#text.length
+      if (tag?.kind === 'close') this.#quoted = { from, to: from + tag.end - at }
+    }
+    if (char === this.#quote) this.#quote = ''
+    return Math.max(1, lengthOf(inside, text, at))
+  }
+}
+
+const spaces = /\s+/y
+const untilTag = /[^<]+/y
+const outside = /[^\s"'<{}[\]]+/y
+const inside = /[^"'\\<]+/y
+
+function lengthOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0].length ?? 0
+}

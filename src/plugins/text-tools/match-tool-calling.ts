@@ -1,0 +1,40 @@
+import { scan } from './call-scanner.ts'
+import { readParameters } from './read-parameters.ts'
+import type { ScannedCall } from './scanned.ts'
+import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
+
+/** A call that a model wrote into its answer. */
+export interface TextToolCall {
+  readonly toolId: string
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** As the model wrote it, tags included. */
+  readonly originalText: string
+}
+
+export interface MatchOptions {
+  /** Forms beyond `<tool_use>` and `<function_call>`. */
+  readonly patterns?: readonly TextCallPattern[]
+}
+
+/** The first call in a text. Nothing in it is ever run. */
+export function matchToolCalling(text: string, options?: MatchOptions): TextToolCall | undefined {
+  return matchAllToolCallings(text, options).calls[0]
+}
+
+/** All calls in a text, and whether the model put some of them into `<parallel_tool_calls>`. */
+export function matchAllToolCallings(
+  text: string,
+  { patterns }: MatchOptions = {},
+): { calls: TextToolCall[]; parallel: boolean } {
+  if (typeof text !== 'string') throw new TypeError(`calls are looked for in a text, got ${typeof text}`)
+  const found = scan(text, { patterns: allPatterns(patterns) }).flatMap((one) =>
+    one.type === 'call' ? [one.call] : [],
+  )
+  return { calls: found.map(callOf), parallel: found.some(({ isParallel }) => isParallel) }
+}
+
+const callOf = ({ name, words }: ScannedCall): TextToolCall => ({
+  toolId: name,
+  parameters: readParameters(words[1]),
+  originalText: words.join(''),
+})

@@ -1,0 +1,51 @@
+import JSON5 from 'json5'
+import { isRecord } from '../../core/is-record.ts'
+import { flawOf } from '../../core/plain-json.ts'
+
+/** So much is kept of parameters that nobody can read. */
+const mostUnread = 1000
+
+/** What stands between the tags of a call, as parameters: JSON, else JSON5, else text. It is only ever read, never run. */
+export function readParameters(body: string): Record<string, unknown> {
+  const text = withoutFence(body.trim())
+  if (text === '') return {}
+  const value = parsed(text)
+  if (isRecord(value)) return value
+  return { input: value === undefined ? beginningOf(text) : value }
+}
+
+/** Whether a text is a whole object. */
+export function isObjectText(text: string): boolean {
+  return isRecord(parsed(text.trim()))
+}
+
+/** Models like to put a fence around JSON. */
+function withoutFence(text: string): string {
+  if (!text.startsWith('```') || !text.endsWith('```')) return text
+  const line = text.indexOf('\n')
+  return line < 0 ? text : text.slice(line + 1, -3).trim()
+}
+
+/** Undefined also for what could not be written down again: nesting without end, numbers beyond all bounds. */
+function parsed(text: string): unknown {
+  const value = orUndefined(() => JSON.parse(text) as unknown) ?? orUndefined(() => JSON5.parse<unknown>(quiet(text)))
+  if (typeof value === 'number' && !Number.isFinite(value)) return undefined
+  if (typeof value !== 'object' || value === null) return value
+  const flaw = flawOf(value)
+  return flaw === 'too deep' || flaw === 'no number' ? undefined : value
+}
+
+function orUndefined<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON5 warns of these on the console when they stand in strings. */
+const quiet = (text: string): string =>
+  text.replace(/[\u2028\u2029]/g, (char) => (char === '\u2028' ? '\\u2028' : '\\u2029'))
+
+/** Never half a character. */
+const beginningOf = (text: string): string => text.slice(0, mostUnread).replace(/[\uD800-\uDBFF]$/, '')

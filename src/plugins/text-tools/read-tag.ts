@@ -1,0 +1,107 @@
+import { parallelTag, type TextCallPattern } from './text-call-pattern.ts'
+
+/** A tag that has a meaning here; `end` is the index behind it. */
+export type Tag =
+  | { readonly kind: 'open'; readonly end: number; readonly name: string; readonly isEmpty: boolean }
+  | { readonly kind: 'close' | 'wrap' | 'unwrap'; readonly end: number }
+
+/** Where a tag may be, and whether more text may follow. */
+export interface TagPlace {
+  readonly text: string
+  /** The index of a `<`. */
+  readonly at: number
+  readonly isEnd: boolean
+}
+
+/** No honest tag is longer, and a stream is not held back for longer. */
+const longestTag = 500
+
+/** The tag that begins here; `more` where that depends on what follows. */
+export function readTag(place: TagPlace, patterns: readonly TextCallPattern[]): Tag | 'more' | undefined {
+  const { text, at, isEnd } = place
+  const isClosing = text[at + 1] === '/'
+  const from = at + (isClosing ? 2 : 1)
+  if (!/[a-z]/i.test(text[from] ?? 'a')) return undefined
+  let mayFollow = false
+  for (const pattern of [...patterns, wrapper]) {
+    const { tag } = pattern
+    const found = text.slice(from, from + tag.length).toLowerCase()
+    if (!tag.toLowerCase().startsWith(found)) continue
+    const next = text[from + tag.length]
+    if (found.length < tag.length || next === undefined) {
+      mayFollow = true
+      continue
+    }
+    if (!/[\s/>]/.test(next)) continue
+    const rest = readAttributes(text, from + tag.length, pattern.nameAttribute ?? 'name')
+    if (rest === 'more') return isEnd || text.length - at > longestTag ? undefined : 'more'
+    if (!rest || rest.end - at > longestTag) return undefined
+    return tagOf(pattern, isClosing, rest)
+  }
+  return mayFollow && !isEnd ? 'more' : undefined
+}
+
+/** Whether a text is the beginning of a closing tag, and no more. */
+export function isCutClose(text: string, patterns: readonly TextCallPattern[]): boolean {
+  const cut = text.trim().toLowerCase()
+  return patterns.some(({ tag }) => `</${tag.toLowerCase()}>`.startsWith(cut))
+}
+
+const wrapper: TextCallPattern = { tag: parallelTag }
+
+interface Attributes {
+  readonly name: string
+  readonly isEmpty: boolean
+  readonly end: number
+}
+
+function tagOf(pattern: TextCallPattern, isClosing: boolean, { name, isEmpty, end }: Attributes): Tag | undefined {
+  if (pattern === wrapper) return { kind: isClosing ? 'unwrap' : 'wrap', end }
+  if (isClosing) return { kind: 'close', end }
+  return name === '' ? undefined : { kind: 'open', end, name, isEmpty }
+}
+
+const pairs: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”' }
+
+/** What stands in a tag up to its `>`, which does not count inside quotes. */
+function readAttributes(text: string, from: number, wanted: string): Attributes | 'more' | undefined {
+  const last = Math.min(text.length, from + longestTag)
+  let name: string | undefined
+  let at = from
+  while (at < last) {
+    const char = text[at]!
+    if (char === '>') return { name: (name ?? '').trim(), isEmpty: false, end: at + 1 }
+    if (text.startsWith('/>', at)) return { name: (name ?? '').trim(), isEmpty: true, end: at + 2 }
+    if (char === '<') return undefined
+    if (/[\s/]/.test(char)) {
+      at++
+      continue
+    }
+    attribute.lastIndex = at
+    const [matched, key = ''] = attribute.exec(text) ?? ['', '']
+    if (matched === '') return undefined
+    at += matched.length
+    if (!matched.includes('=')) continue
+    if (at >= last) break
+    const value = readValue(text, at)
+    if (!value) break
+    if (key.toLowerCase() === wanted.toLowerCase()) name ??= value.text
+    at = value.end
+  }
+  return 'more'
+}
+
+/** A key, and its `=` if it has one. */
+const attribute = /([^\s=<>/"'“”]{1,100})(?:\s{0,20}=\s{0,20})?/y
+const unquoted = /[^\s<>"']*?(?=[\s<>"']|\/>)/y
+
+function readValue(text: string, at: number): { text: string; end: number } | undefined {
+  const close = pairs[text[at]!]
+  if (close !== undefined) {
+    const until = text.slice(at + 1, at + 1 + longestTag).indexOf(close)
+    return until < 0 ? undefined : { text: text.slice(at + 1, at + 1 + until), end: at + until + 2 }
+  }
+  unquoted.lastIndex = at
+  const found = unquoted.exec(text)?.[0]
+  return found === undefined ? undefined : { text: found, end: at + found.length }
+}

@@ -1,0 +1,84 @@
+import type { ModelEvent, ModelReply } from '../../core/provider.ts'
+import { CallScanner } from './call-scanner.ts'
+import type { Scanned, ScanOptions } from './scanned.ts'
+import { spokenBlocks } from './spoken-blocks.ts'
+
+export interface ReplyReaderOptions extends ScanOptions {
+  readonly nameOf: (said: string) => string
+  readonly newId: () => string
+}
+
+/** Turns the events of a model that calls tools in its text into those of one that calls them natively. */
+export class ReplyReader {
+  readonly #options: ReplyReaderOptions
+  #scanner: CallScanner | undefined
+  /** Calls that were streamed; the reply gives them the same ids. */
+  #streamed: { readonly id: string; readonly name: string }[] = []
+
+  constructor(options: ReplyReaderOptions) {
+    this.#options = options
+  }
+
+  read(event: ModelEvent): ModelEvent[] {
+    switch (event?.type) {
+      case 'text':
+        if (typeof event.delta !== 'string') return [event]
+        this.#scanner ??= new CallScanner(this.#options)
+        return this.#events(this.#scanner.push(event.delta))
+      case 'thinking':
+      case 'tool_start':
+        return [...this.#rest(), event]
+      case 'retry':
+        this.#scanner = undefined
+        this.#streamed = []
+        return [event]
+      case 'reply':
+        return [...this.#rest(), this.#reply(event)]
+      default:
+        return [event]
+    }
+  }
+
+  /** What a text that is over still held back. */
+  #rest(): ModelEvent[] {
+    const scanned = this.#scanner?.end() ?? []
+    this.#scanner = undefined
+    return this.#events(scanned)
+  }
+
+  #events(scanned: readonly Scanned[]): ModelEvent[] {
+    return scanned.flatMap((one) => this.#event(one) ?? [])
+  }
+
+  #event(one: Scanned): ModelEvent | undefined {
+    switch (one.type) {
+      case 'text':
+        return { type: 'text', delta: one.text }
+      case 'gap':
+        return undefined
+      case 'start': {
+        const begun = { id: this.#options.newId(), name: this.#options.nameOf(one.name) }
+        this.#streamed.push(begun)
+        return { type: 'tool_start', ...begun }
+      }
+      case 'args':
+        return { type: 'tool_args', id: this.#streamed.at(-1)!.id, delta: one.text }
+      case 'call':
+        return { type: 'tool_end', id: this.#streamed.at(-1)!.id }
+      case 'void':
+        return { type: 'tool_end', id: this.#streamed.pop()!.id }
+    }
+  }
+
+  #reply(reply: ModelReply): ModelReply {
+    if (!Array.isArray(reply.content)) return reply // whoever reads it complains
+    const { newId } = this.#options
+    let count = 0
+    const idOf = (name: string): string => {
+      const streamed = this.#streamed[count++]
+      return streamed?.name === name ? streamed.id : newId()
+    }
+    const content = spokenBlocks(reply.content, { ...this.#options, idOf })
+    return content === reply.content ? reply : { ...reply, content, stop: 'tool_use' }
+  }
+}

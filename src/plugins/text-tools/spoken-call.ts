@@ -1,0 +1,67 @@
+import { isRecord } from '../../core/is-record.ts'
+import type { ProviderData, TextBlock, ToolCallBlock } from '../../core/turn.ts'
+import { readParameters } from './read-parameters.ts'
+import { parallelTag } from './text-call-pattern.ts'
+
+/** What has to be known to say a call again exactly as the model did. Where it spoke as we would, nothing. */
+export interface SpokenData {
+  /** Under this name the call was understood. */
+  readonly name?: string
+  /** Its opening tag, what stood between the tags, and its closing tag. */
+  readonly words?: readonly [head: string, body: string, tail: string]
+  /** What stood before it, and behind it. */
+  readonly before?: string
+  readonly after?: string
+  /** With it a block of the model's own began. */
+  readonly starts?: true
+  /** What the provider said of that block. */
+  readonly block?: ProviderData
+}
+
+/** The form in which models are asked to write calls. */
+export function callText(name: string, body: string): string {
+  return `<tool_use name="${attribute(name)}">${body}</tool_use>`
+}
+
+/** A call of the history as text: in the model's own words, as long as they still say what the block says. */
+export function spokenCall(block: ToolCallBlock): string {
+  const { name, words } = spokenData(block)
+  const { input, raw } = block
+  if (name === block.name && isWords(words) && says(words, input)) return words.join('')
+  return callText(block.name, raw ?? jsonOf(input))
+}
+
+/** What we wrote into a block, if it is still there. */
+export function spokenData(block: ToolCallBlock | TextBlock): SpokenData {
+  const data = block.providerData?.textTools
+  return isRecord(data) ? data : {}
+}
+
+/** What may stand around calls and texts: the call before or behind it, or a text, or nothing. */
+export type Neighbour = 'text' | 'call' | 'parallel call' | undefined
+
+/** What stands between two neighbours unless the model put something else there. */
+export function between(before: Neighbour, after: Neighbour): string {
+  const closes = before === 'parallel call' && after !== 'parallel call' ? `\n</${parallelTag}>` : ''
+  const opens = after === 'parallel call' && before !== 'parallel call' ? `<${parallelTag}>\n` : ''
+  return closes + space(before, after) + opens
+}
+
+function space(before: Neighbour, after: Neighbour): string {
+  if (before === undefined || after === undefined) return ''
+  return before === 'text' || after === 'text' ? '\n\n' : '\n'
+}
+
+type Words = NonNullable<SpokenData['words']>
+
+const isWords = (words: unknown): words is Words =>
+  Array.isArray(words) && words.length === 3 && words.every((word) => typeof word === 'string')
+
+/** Hooks and compaction may have changed what is in the block since it was said. */
+const says = ([, body]: Words, input: Record<string, unknown>): boolean =>
+  jsonOf(readParameters(body)) === jsonOf(input)
+
+/** The input as a model would write it. */
+export const jsonOf = (input: unknown): string => JSON.stringify(input ?? {}).toWellFormed()
+
+const attribute = (name: string): string => name.replace(/["<>\n]/g, (char) => `&#${char.charCodeAt(0)};`)

@@ -1,0 +1,83 @@
+import { createIds } from '../../core/clock.ts'
+import { keep } from '../../core/keep.ts'
+import {
+  type ClassifiedError,
+  type ModelEvent,
+  type ModelRequest,
+  type Provider,
+  plainProvider,
+} from '../../core/provider.ts'
+import type { ToolSpec } from '../../core/tool.ts'
+import { messagesAsText } from './messages-as-text.ts'
+import { originalPlace, type Told } from './original-place.ts'
+import { ReplyReader } from './reply-reader.ts'
+import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
+import { textToolPrompt, withChoice } from './text-tool-prompt.ts'
+import { ToolNames } from './tool-names.ts'
+
+export interface TextToolOptions {
+  /** Forms of calls that are understood beside `<tool_use>` and `<function_call>`. */
+  readonly patterns?: readonly TextCallPattern[]
+  /** Ids of calls. Default: ids that never repeat, over restarts too. */
+  readonly newId?: () => string
+}
+
+/** For a model that cannot call tools: it reads of them in its prompt and calls them in its text. Nobody else notices. */
+export function withTextTools(provider: Provider, options: TextToolOptions = {}): Provider {
+  const patterns = allPatterns(options.patterns)
+  const { newId = createIds() } = options
+  const asText = messagesAsText()
+  const told = keep((tools: readonly ToolSpec[]) => ({ prompt: textToolPrompt(tools), names: new ToolNames(tools) }))
+
+  /** Which conversation an error is about. */
+  const failures = new WeakMap<object, Told>()
+
+  async function* answer(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    const sent = outbound(request)
+    const conversation = { given: request.messages, sent: sent.messages }
+    try {
+      for await (const event of provider.stream(sent, signal))
+        yield event?.type === 'repair' ? originalPlace(event, conversation) : event
+    } catch (error) {
+      if (typeof error === 'object' && error !== null) failures.set(error, conversation)
+      throw error
+    }
+  }
+
+  /** A service speaks of the blocks it was sent. */
+  function classify(error: unknown): ClassifiedError | null {
+    const found = provider.classifyError?.(error) ?? null
+    const conversation = typeof error === 'object' && error !== null ? failures.get(error) : undefined
+    if (!found?.refused || !conversation) return found
+    return { ...found, refused: originalPlace(found.refused, conversation) }
+  }
+
+  function outbound(request: ModelRequest): ModelRequest {
+    const { toolChoice, ...same } = request
+    const messages = withChoice(asText(request.messages), request.tools.length > 0 ? toolChoice : undefined)
+    return { ...same, system: systemOf(request), messages, tools: [] }
+  }
+
+  function systemOf({ system, tools }: ModelRequest): string {
+    if (tools.length === 0) return system
+    const { prompt } = told(tools)
+    return system === '' ? prompt : `${system}\n\n${prompt}`
+  }
+
+  return {
+    ...plainProvider(provider),
+    meta: { ...provider.meta, capabilities: { ...provider.meta.capabilities, textTools: true } },
+    ...(provider.classifyError && { classifyError: classify }),
+    async *stream(request, signal) {
+      const events = answer(request, signal)
+      // Where nothing may be called, whatever looks like a call is only quoted.
+      if (request.tools.length === 0 || request.toolChoice === 'none') {
+        yield* events
+        return
+      }
+      const { names } = told(request.tools)
+      const reader = new ReplyReader({ patterns, isKnown: names.isKnown, nameOf: names.meant, newId })
+      for await (const event of events) yield* reader.read(event)
+    },
+  }
+}

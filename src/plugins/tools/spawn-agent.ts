@@ -1,0 +1,67 @@
+import type { ChildPreset } from '../../core/fork.ts'
+import type { JsonSchema, ToolDef } from '../../core/tool.ts'
+import { boundedKey } from '../../platform/bounded-key.ts'
+import { childRunner } from '../../tools/spawn.ts'
+import { definePlugin, type PluginDefinition, type PluginServices, type PluginSetup } from '../plugin.ts'
+import { withMarks } from '../tool-marks.ts'
+
+const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
+It sees nothing of this conversation: say in the task and the context everything it needs to know.`
+
+export interface SpawnAgentInput {
+  readonly task: string
+  readonly context?: string
+  readonly agentDefinitionId?: string
+}
+
+const defaultLimitMs = 120_000
+const resultDuration = 2
+const deepest = 3
+
+/** Lets the model hand tasks to agents of this or another definition. A child that takes too long is cancelled. */
+export const spawnAgentPlugin: PluginDefinition = definePlugin({
+  toolId: 'spawn-agent',
+  displayName: 'Sub-agents',
+  description: 'Hands a task to another agent and waits for its report.',
+  defaultApproval: { 'spawn-agent': { mode: 'confirm' } },
+  tools: (setup) => [withMarks(spawnAgentTool(setup), { duration: resultDuration })],
+})
+
+function spawnAgentTool({ services, entry }: PluginSetup): ToolDef<SpawnAgentInput> {
+  const runChild = childRunner()
+  return {
+    spec: { name: 'spawn-agent', description, inputSchema: inputSchema(services.definitionIds ?? []) },
+    isConcurrencySafe: true,
+    replay: 'keyed', // the child is named after the call: the same call finds the same child again
+    effects: ['spawn'],
+    deriveApprovalKey: ({ agentDefinitionId = 'spawn-agent' }) => boundedKey(agentDefinitionId),
+    timeoutMs: entry.timeoutMs ?? defaultLimitMs,
+    maxDepth: deepest,
+    async execute({ task, context, agentDefinitionId }, ctx) {
+      if (task.trim() === '') throw new Error('"task" is empty; say what the sub-agent has to do')
+      return runChild({ task, context, preset: presetOf(services, agentDefinitionId) }, ctx)
+    },
+  }
+}
+
+function presetOf({ childOf, definitionIds = [] }: PluginServices, id: string | undefined): ChildPreset {
+  if (!childOf) throw new Error('sub-agents cannot be started here: the host offers no `childOf`; do the task yourself')
+  if (id !== undefined && definitionIds.length > 0 && !definitionIds.includes(id))
+    throw new Error(
+      `there is no agent definition ${JSON.stringify(id.slice(0, 100))}; leave agentDefinitionId out, or choose ${definitionIds.join(', ')}`,
+    )
+  return childOf(id)
+}
+
+function inputSchema(definitionIds: readonly string[]): JsonSchema {
+  const choice = definitionIds.length > 0 && { enum: definitionIds }
+  return {
+    type: 'object',
+    properties: {
+      task: { type: 'string', description: 'What to do, complete in itself.' },
+      context: { type: 'string', description: 'Facts the sub-agent needs beside the task.' },
+      agentDefinitionId: { type: 'string', ...choice, description: 'Which kind of agent. Default: one like you.' },
+    },
+    required: ['task'],
+  }
+}

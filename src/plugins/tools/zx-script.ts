@@ -1,0 +1,124 @@
+import type { ToolCheck, ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
+import { digestOf } from '../../platform/digest.ts'
+import { visibleName } from '../../platform/visible-text.ts'
+import { ShellListener } from '../../tools/shell/shell-listener.ts'
+import { shellResult } from '../../tools/shell/shell-result.ts'
+import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
+import { workspaceFolder } from './workspace-folder.ts'
+import { findZx } from './zx/find-zx.ts'
+import { zxCommand } from './zx/zx-command.ts'
+
+const description = `Runs a JavaScript module with zx: \`$\`, \`cd\`, \`fs\`, \`path\`, \`glob\` and the like are there, and top-level await.
+What it prints with console.log comes back, with its exit code. It runs in the folder of the workspace and is ended at its time limit, with all it started.`
+
+const inputSchema = {
+  type: 'object',
+  properties: {
+    workspaceName: {
+      type: 'string',
+      description: 'The wiki in whose folder it runs. Default: your working directory.',
+    },
+    script: { type: 'string', description: 'The whole script.' },
+    fileName: { type: 'string', description: 'What to call it, for people; no file of this name is made.' },
+  },
+  required: ['script'],
+}
+
+export interface ZxScriptInput {
+  readonly workspaceName?: string
+  readonly script: string
+  readonly fileName?: string
+}
+
+export interface ZxScriptOptions {
+  /** Where zx is on this machine. Default: the package beside us. */
+  readonly findZx?: typeof findZx
+}
+
+const defaultLimitMs = 30_000
+/** What a place that keeps its time limits needs to end a script; the engine gives up on one that does not. */
+const graceMs = 10_000
+const maxOutputBytes = 32_768
+const maxScriptBytes = 1024 * 1024
+
+/** Lets the model run scripts. Each is asked about, unless the same one was approved for good. */
+export function createZxScriptPlugin(options: ZxScriptOptions = {}): PluginDefinition {
+  return definePlugin({
+    toolId: 'zx-script',
+    displayName: 'Scripts',
+    description: 'Runs scripts with zx in the folder of a wiki.',
+    defaultApproval: { 'zx-script': { mode: 'confirm' } },
+    tools: (setup) => [zxScriptTool(setup, options)],
+  })
+}
+
+export const zxScriptPlugin: PluginDefinition = createZxScriptPlugin()
+
+function zxScriptTool({ services, entry }: PluginSetup, options: ZxScriptOptions): ToolDef<ZxScriptInput> {
+  const limitMs = entry.timeoutMs ?? defaultLimitMs
+  return {
+    spec: { name: 'zx-script', description, inputSchema },
+    isConcurrencySafe: false,
+    replay: 'opaque',
+    effects: ['exec', 'fs.read', 'fs.write', 'net'],
+    // An approval holds for this very script in this place; what it is called does not matter.
+    deriveApprovalKey: ({ script, workspaceName = '' }) => digestOf(JSON.stringify([workspaceName, script])),
+    timeoutMs: limitMs > 0 ? limitMs + graceMs : 0,
+    check: checkScript,
+    async execute(input, ctx) {
+      const folder = await workspaceFolder(services, input.workspaceName)
+      return runScript(input, ctx, { folder, limitMs, command: commandFor(ctx, options) })
+    },
+  }
+}
+
+function checkScript({ script }: Record<string, unknown>): ToolCheck | undefined {
+  if (typeof script !== 'string') return undefined
+  if (script.trim() === '') return { valid: false, error: '"script" is empty; write what is to be run' }
+  const bytes = Buffer.byteLength(script)
+  if (bytes <= maxScriptBytes) return undefined
+  return { valid: false, error: `"script" has ${bytes} bytes, at most ${maxScriptBytes} are possible; make it shorter` }
+}
+
+function commandFor({ execution }: ToolContext, { findZx: find = findZx }: ZxScriptOptions): string {
+  const { shell, hostPrograms } = execution.capabilities
+  if (!shell) throw new Error(`scripts cannot be run here: the execution context "${execution.type}" has no shell`)
+  if (!hostPrograms) return zxCommand(undefined)
+  const zx = find()
+  if (!zx) throw new Error('scripts need the package zx, which is not installed; ask the user to run `npm install zx`')
+  return zxCommand(zx)
+}
+
+interface Start {
+  readonly folder: string | undefined
+  readonly limitMs: number
+  readonly command: string
+}
+
+async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): Promise<ToolResult> {
+  const { execution, handle, signal, progress } = ctx
+  const { folder, limitMs, command } = start
+  const listener = new ShellListener({ maxBytes: maxOutputBytes, progress })
+  const startedAt = performance.now()
+  try {
+    const result = await execution.exec(handle, command, {
+      input: input.script,
+      timeout: limitMs,
+      signal,
+      onOutput: listener.hear,
+      ...(folder !== undefined && { cwd: folder }),
+    })
+    signal.throwIfAborted()
+    listener.hearAll(result)
+    const elapsedMs = Math.round(performance.now() - startedAt)
+    const limits = { timeoutMs: limitMs, maxTimeoutMs: limitMs, background: false }
+    const ended = { command: 'zx', result, heard: listener.take(), elapsedMs, ...limits }
+    const shown = shellResult(ended, { metadata: true })
+    const fileName = input.fileName && visibleName(input.fileName.slice(0, longestLabel))
+    return { ...shown, details: { ...shown.details, ...(fileName && { fileName }) } }
+  } finally {
+    listener.close()
+  }
+}
+
+const longestLabel = 200

@@ -1,0 +1,19 @@
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+
+export interface ZxPackage {
+  /** Its command line, to be run with node. */
+  readonly cli: string
+  /** So that scripts may import it by its name. */
+  readonly folder: string
+}
+
+/** The `zx` package beside us, an optional peer; `undefined` where nobody installed it. */
+export function findZx(): ZxPackage | undefined {
+  try {
+    const { resolve } = createRequire(import.meta.url)
+    return { cli: resolve('zx/cli'), folder: dirname(resolve('zx/package.json')) }
+  } catch {
+    return undefined
+  }
+}

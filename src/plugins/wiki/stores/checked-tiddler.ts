@@ -1,0 +1,84 @@
+import { AgentError } from '../../../core/errors.ts'
+import type { Tiddler } from '../knowledge-store.ts'
+import { boundedText, bounds } from './bounds.ts'
+
+/** A tiddler as it may be kept: its fields are texts, and none of them can pass for another one in a file. */
+export function checkedTiddler(tiddler: Tiddler): Tiddler {
+  const { title, text, tags, type, created, modified, fields } = tiddler
+  checkTitle(title)
+  checkText(title, text)
+  for (const tag of checkedTags(title, tags)) {
+    if (!isLine(tag) || /\[\[|\]\]/.test(tag))
+      refuse(title, `the tag ${quoted(tag)}`, 'use a text of one line without [[ and ]]')
+  }
+  if (type !== undefined && !/^[\w!#$&^.+/-]{1,100}$/.test(type))
+    refuse(title, `the type ${quoted(type)}`, 'use one such as text/vnd.tiddlywiki')
+  for (const [name, date] of Object.entries({ created, modified })) {
+    if (date !== undefined && !/^\d{17}$/.test(date))
+      refuse(title, `${name} ${quoted(date)}`, 'write it as YYYYMMDDHHMMSSmmm')
+  }
+  for (const [name, value] of Object.entries(fields ?? {})) checkField(title, name, value)
+  return {
+    title,
+    ...(text !== undefined && text !== '' && { text }),
+    ...(tags !== undefined && tags.length > 0 && { tags: [...new Set(tags)] }),
+    ...(type !== undefined && { type }),
+    ...(created !== undefined && { created }),
+    ...(modified !== undefined && { modified }),
+    ...(fields !== undefined && Object.keys(fields).length > 0 && { fields: { ...fields } }),
+  }
+}
+
+/** A title somebody may ask for. */
+export function checkTitle(title: unknown): asserts title is string {
+  if (typeof title === 'string' && title.length <= longestTitle && isLine(title)) return
+  throw new AgentError(
+    `${quoted(title)} cannot be the title of a tiddler; use a text of one line, of 1 to ${longestTitle} characters, with no space at its ends`,
+  )
+}
+
+/** A moment as TiddlyWiki writes it, in UTC. */
+export function wikiDate(ms: number): string {
+  return new Date(ms).toISOString().replace(/\D/g, '')
+}
+
+const longestTitle = 1000
+const longestField = 100_000
+/** They have a place of their own. */
+const ownNames = ['title', 'text', 'tags', 'type', 'created', 'modified']
+
+function checkText(title: string, text: unknown): void {
+  if (text === undefined) return
+  if (typeof text !== 'string') refuse(title, 'a text that is no text', 'give a string')
+  else if (text.length > bounds.textCharacters)
+    refuse(title, `a text of ${text.length} characters`, `use at most ${bounds.textCharacters}`)
+}
+
+function checkedTags(title: string, tags: unknown): readonly string[] {
+  if (tags === undefined) return []
+  if (Array.isArray(tags) && tags.length <= 1000) return tags
+  return refuse(title, 'tags that are no list', 'give a list of at most 1000 texts')
+}
+
+function checkField(title: string, name: string, value: unknown): void {
+  if (ownNames.includes(name)) refuse(title, `"${name}" among "fields"`, `give it beside "fields", as "${name}"`)
+  // A line end in a name would begin a field that nobody asked for.
+  if (!isLine(name) || name.length > 200 || name === '__proto__')
+    refuse(title, `a field named ${quoted(name)}`, 'use a short name of one line')
+  if (typeof value !== 'string') refuse(title, `a field "${name}" that is no text`, 'give a string')
+  else if (value.length > longestField)
+    refuse(title, `a field "${name}" of ${value.length} characters`, `use at most ${longestField}, or the text`)
+}
+
+const isLine = (text: unknown): boolean =>
+  typeof text === 'string' &&
+  text !== '' &&
+  text.trim() === text &&
+  !/[\p{Cc}\u2028\u2029]/u.test(text) &&
+  text.isWellFormed()
+
+function refuse(title: string, what: string, instead: string): never {
+  throw new AgentError(`The tiddler ${quoted(title)} cannot have ${what}; ${instead}`)
+}
+
+const quoted = (value: unknown): string => JSON.stringify(boundedText(String(value), 100))

@@ -1,0 +1,120 @@
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { AgentError } from '../../../core/errors.ts'
+import type { KnowledgeStore, Tiddler, Wiki, WikiCall, WorkspaceInfo } from '../knowledge-store.ts'
+import { bounds, checkedFilter, pageOf, wholeNumber } from './bounds.ts'
+import { checkedTiddler, checkTitle, wikiDate } from './checked-tiddler.ts'
+import { type FilterSource, runFilter } from './memory-filter.ts'
+import { fieldOf, linksOf, renderMarkup } from './memory-markup.ts'
+import { noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
+import { tagTree } from './tag-tree.ts'
+
+export interface MemoryKnowledgeOptions {
+  readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
+  /** Names of those that nobody may change. */
+  readonly readOnly?: readonly string[]
+  readonly clock?: Clock
+}
+
+/**
+ * Wikis in memory, for tests and for knowledge that a program makes itself. Filters are a part of TiddlyWiki's, the rest
+ * is refused; rendering resolves transclusions, and nothing else.
+ */
+export function createMemoryKnowledgeStore(options: MemoryKnowledgeOptions): KnowledgeStore {
+  const { workspaces, readOnly = [], clock = systemClock } = options
+  const wikis = new Map(
+    Object.entries(workspaces).map(([name, tiddlers]) => {
+      const info: WorkspaceInfo = { name, ...(readOnly.includes(name) && { isReadOnly: true }) }
+      return [name, memoryWiki(info, tiddlers, clock)] as const
+    }),
+  )
+  return {
+    workspaces: async () => [...wikis.values()].map(({ info }) => info),
+    async open(name) {
+      return wikis.get(name) ?? noSuchWorkspace(name, [...wikis.keys()])
+    },
+  }
+}
+
+function memoryWiki(info: WorkspaceInfo, seed: readonly Tiddler[], clock: Clock): Wiki {
+  const pages = new Map(seed.map((tiddler) => [tiddler.title, checkedTiddler(tiddler)]))
+  const source = filterSource(pages)
+
+  return {
+    info,
+    get: (title, call) => answer(call, () => pages.get(title)),
+    filter: (filter, call) => answer(call, () => pageOf(runFilter(checkedFilter(filter), source()), call)),
+    backlinks: (title, call) => answer(call, () => pageOf(source().backlinks(title), call)),
+    tagTree: (title, call) => answer(call, () => tagTree(title, source().taggedWith, call?.depth)),
+    recent: (call) =>
+      answer(call, () => {
+        const since = call?.since ? wikiDate(call.since.getTime()) : ''
+        const most = Math.min(wholeNumber('limit', call?.limit, 20), bounds.recent)
+        return [...pages.values()]
+          .filter(({ title, modified }) => !title.startsWith('$:/') && modified !== undefined && modified >= since)
+          .sort((a, b) => b.modified!.localeCompare(a.modified!) || a.title.localeCompare(b.title))
+          .slice(0, most)
+          .map(({ text: _, ...tiddler }) => tiddler)
+      }),
+    render: (title, call) =>
+      answer(call, () => {
+        if (!pages.has(title)) noSuchTiddler(title, info.name)
+        return renderMarkup(title, (wanted) => pages.get(wanted))
+      }),
+    put: (tiddler, call) =>
+      answer(call, () => {
+        if (info.isReadOnly) readOnlyWorkspace(info.name)
+        const checked = checkedTiddler(tiddler)
+        const now = wikiDate(clock.now())
+        const created = pages.get(checked.title)?.created ?? checked.created ?? now
+        const kept = { ...checked, created, modified: now }
+        pages.set(kept.title, kept)
+        return kept
+      }),
+    delete: (title, call) =>
+      answer(call, () => {
+        if (info.isReadOnly) readOnlyWorkspace(info.name)
+        checkTitle(title)
+        return pages.delete(title)
+      }),
+  }
+}
+
+async function answer<T>(call: WikiCall | undefined, work: () => T): Promise<T> {
+  call?.signal?.throwIfAborted()
+  try {
+    return structuredClone(work())
+  } catch (error) {
+    if (error instanceof RangeError) throw new AgentError(`The wiki in memory ran out of room: ${error.message}`)
+    throw error
+  }
+}
+
+/** What filters see, as it is at this moment. */
+function filterSource(pages: ReadonlyMap<string, Tiddler>): () => FilterSource {
+  return () => {
+    const titles = [...pages.keys()].sort((a, b) => a.localeCompare(b))
+    const tags = (title: string): readonly string[] => pages.get(title)?.tags ?? []
+    return {
+      titles,
+      tags,
+      field(title, name) {
+        const page = pages.get(title)
+        return page ? fieldOf(page, name) : undefined
+      },
+      taggedWith(title) {
+        const listed = listOf(pages.get(title)?.fields?.list ?? '')
+        const tagged = titles.filter((other) => tags(other).includes(title))
+        return [
+          ...listed.filter((other) => tagged.includes(other)),
+          ...tagged.filter((other) => !listed.includes(other)),
+        ]
+      },
+      backlinks: (title) => titles.filter((other) => linksOf(pages.get(other)?.text ?? '').includes(title)),
+    }
+  }
+}
+
+/** A list of titles as TiddlyWiki writes it: `one [[and two]]`. */
+function listOf(text: string): string[] {
+  return [...text.matchAll(/\[\[([^[\]]*)\]\](?=\s|$)|(\S+)/g)].map(([, long, short]) => long ?? short ?? '')
+}

@@ -1,0 +1,176 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Clock, systemClock } from '../../../core/clock.ts'
+import { AgentError } from '../../../core/errors.ts'
+import type { KnowledgeStore, Tiddler, Wiki, WikiCall, WorkspaceInfo } from '../knowledge-store.ts'
+import { checkedFilter } from './bounds.ts'
+import { checkedTiddler, checkTitle, wikiDate } from './checked-tiddler.ts'
+import { noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
+import { type WikiAsker, wikiAsker } from './tiddlywiki/ask-wiki.ts'
+import { changeFiles, FileChanged } from './tiddlywiki/change-files.ts'
+import type { ChangePlan } from './tiddlywiki/plan-change.ts'
+
+export interface TiddlyWikiStoreOptions {
+  readonly workspaces: Readonly<Record<string, TiddlyWikiWorkspace>> | readonly NamedTiddlyWikiWorkspace[]
+  /** How long a question may take before it is stopped. Default 10 seconds. */
+  readonly timeLimitMs?: number
+  readonly clock?: Clock
+}
+
+export interface TiddlyWikiWorkspace {
+  /** The one with `tiddlywiki.info` in it. */
+  readonly folder: string
+  readonly readOnly?: boolean
+  readonly description?: string
+  /**
+   * The wiki is trusted like a program: its plugins, the wikis it includes, the files its `tiddlywiki.files` names, and
+   * its JavaScript modules are loaded and run, and modules may be written. Default: false, none of this.
+   */
+  readonly loadPlugins?: boolean
+}
+
+export interface NamedTiddlyWikiWorkspace extends TiddlyWikiWorkspace {
+  readonly name: string
+}
+
+/**
+ * Wikis in folders, read by TiddlyWiki itself (the package `tiddlywiki`), each in a thread that is ended when a question
+ * takes too long. What changes on the disk meanwhile is seen by the next call. JavaScript in tiddlers is foreign code:
+ * it is data here, never run and never written, unless a workspace says `loadPlugins`.
+ */
+export function createTiddlyWikiStore(options: TiddlyWikiStoreOptions): KnowledgeStore {
+  const { timeLimitMs = 10_000, clock = systemClock } = options
+  const known = new Map(namedWorkspaces(options.workspaces).map((workspace) => [workspace.name, workspace]))
+  const wikis = new Map<string, Promise<OpenWiki>>()
+  let isClosed = false
+
+  return {
+    workspaces: async () => [...known.values()].map(infoOf),
+    async open(name) {
+      const workspace = known.get(name) ?? noSuchWorkspace(name, [...known.keys()])
+      if (isClosed) throw new AgentError('The store of wikis was closed; make a new one')
+      const opened = wikis.get(name) ?? openWiki(workspace, { timeLimitMs, clock })
+      wikis.set(name, opened)
+      // A folder that is not there now may be there later.
+      opened.catch(() => wikis.delete(name))
+      return (await opened).wiki
+    },
+    async close() {
+      isClosed = true
+      const opened = await Promise.allSettled(wikis.values())
+      await Promise.all(opened.map((one) => one.status === 'fulfilled' && one.value.asker.close()))
+    },
+  }
+}
+
+interface OpenWiki {
+  readonly wiki: Wiki
+  readonly asker: WikiAsker
+}
+
+function namedWorkspaces(given: TiddlyWikiStoreOptions['workspaces']): NamedTiddlyWikiWorkspace[] {
+  const isList = (value: typeof given): value is readonly NamedTiddlyWikiWorkspace[] => Array.isArray(value)
+  const named = isList(given) ? [...given] : Object.entries(given).map(([name, workspace]) => ({ ...workspace, name }))
+  for (const { name, folder } of named) {
+    if (typeof name !== 'string' || name === '')
+      throw new AgentError('A workspace of createTiddlyWikiStore has no name; give it one')
+    if (typeof folder !== 'string' || folder === '')
+      throw new AgentError(`The workspace "${name}" has no folder; give it one`)
+    if (named.filter((one) => one.name === name).length > 1)
+      throw new AgentError(`There are two workspaces "${name}"; give each a name of its own`)
+  }
+  return named
+}
+
+const infoOf = ({ name, folder, readOnly, description }: NamedTiddlyWikiWorkspace): WorkspaceInfo => ({
+  name,
+  folder: resolve(folder),
+  ...(readOnly && { isReadOnly: true }),
+  ...(description !== undefined && { description }),
+})
+
+async function openWiki(
+  workspace: NamedTiddlyWikiWorkspace,
+  { timeLimitMs, clock }: { readonly timeLimitMs: number; readonly clock: Clock },
+): Promise<OpenWiki> {
+  const info = infoOf(workspace)
+  const folder = await realpath(info.folder!).catch((cause: unknown) => {
+    throw new AgentError(
+      `The folder ${info.folder} of the workspace "${info.name}" is not there; make it, or name another`,
+      { cause },
+    )
+  })
+  const loadPlugins = workspace.loadPlugins === true
+  const asker = wikiAsker({ workspace: info.name, folder, loadPlugins, timeLimitMs })
+
+  /** Plans again when somebody else changed a file in between. */
+  const change = (plan: () => Promise<ChangePlan | undefined>): Promise<ChangePlan | undefined> =>
+    asker.alone(async () => {
+      for (let attempt = 1; ; attempt++) {
+        const planned = await plan()
+        if (!planned) return undefined
+        try {
+          await changeFiles(folder, planned)
+          return planned
+        } catch (error) {
+          if (!(error instanceof FileChanged)) throw error
+          if (attempt === mostAttempts)
+            throw new AgentError(
+              `${error.message} is changed by somebody else all the time; nothing was written, try again later`,
+            )
+        }
+      }
+    })
+
+  const wiki: Wiki = {
+    info,
+    get: async (title, call) => asker.ask({ ask: 'get', title: String(title) }, call?.signal),
+    filter: async (filter, call) =>
+      asker.ask({ ask: 'filter', filter: checkedFilter(filter), ...numbersOf(call) }, call?.signal),
+    backlinks: async (title, call) => asker.ask({ ask: 'backlinks', title, ...numbersOf(call) }, call?.signal),
+    tagTree: async (title, call) => asker.ask({ ask: 'tagTree', title, ...numbersOf(call) }, call?.signal),
+    recent: async (call) => {
+      const since = call?.since && { since: wikiDate(call.since.getTime()) }
+      return asker.ask({ ask: 'recent', ...numbersOf(call), ...since }, call?.signal)
+    },
+    render: async (title, call) =>
+      (await asker.ask<Awaited<ReturnType<Wiki['render']>> | undefined>({ ask: 'render', title }, call?.signal)) ??
+      noSuchTiddler(title, info.name),
+    async put(given, call) {
+      if (info.isReadOnly) readOnlyWorkspace(info.name)
+      const tiddler = checkedTiddler(given)
+      if (!loadPlugins) refuseCode(tiddler)
+      const now = wikiDate(clock.now())
+      const done = await change(() => asker.ask<ChangePlan>({ ask: 'planPut', tiddler, now }, call?.signal))
+      return done!.tiddler!
+    },
+    async delete(title, call) {
+      if (info.isReadOnly) readOnlyWorkspace(info.name)
+      checkTitle(title)
+      return (await change(() => asker.ask({ ask: 'planDelete', title }, call?.signal))) !== undefined
+    },
+  }
+  return { wiki, asker }
+}
+
+const mostAttempts = 4
+
+function numbersOf(
+  call: (WikiCall & { readonly offset?: number; readonly limit?: number; readonly depth?: number }) | undefined,
+): { offset?: number; limit?: number; depth?: number } {
+  const { offset, limit, depth } = call ?? {}
+  return {
+    ...(offset !== undefined && { offset }),
+    ...(limit !== undefined && { limit }),
+    ...(depth !== undefined && { depth }),
+  }
+}
+
+/** A person's own TiddlyWiki would run it, the next time it starts. */
+function refuseCode({ title, fields = {} }: Tiddler): void {
+  const field = ['module-type', 'plugin-type'].find((name) => Object.hasOwn(fields, name))
+  if (field === undefined) return
+  throw new AgentError(
+    `The tiddler ${JSON.stringify(title)} has a field "${field}", by which TiddlyWiki would run it as code; leave it out, or set loadPlugins for a wiki you trust`,
+  )
+}

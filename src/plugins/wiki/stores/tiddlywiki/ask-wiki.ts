@@ -1,0 +1,94 @@
+import { AgentError, messageOf } from '../../../../core/errors.ts'
+import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from '../../../../platform/standing-worker.ts'
+import { name, url, type WikiQuestion } from './wiki-thread.ts'
+
+/** One wiki in a thread of its own, one question after the other. */
+export interface WikiAsker {
+  ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined): Promise<Answer>
+  /** Does something while no other such work is done. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface WikiAskerOptions {
+  readonly workspace: string
+  readonly folder: string
+  readonly loadPlugins: boolean
+  readonly timeLimitMs: number
+}
+
+/** The thread is started by the first question, ended by one that takes too long or is called off, and started again by the next. */
+export function wikiAsker({ workspace, folder, loadPlugins, timeLimitMs }: WikiAskerOptions): WikiAsker {
+  let thread: StandingWorker | undefined
+  let isClosed = false
+  let lastQuestion: Promise<unknown> = Promise.resolve()
+  let lastWork: Promise<unknown> = Promise.resolve()
+
+  const answered = async (question: WikiQuestion, signal: AbortSignal | undefined): Promise<unknown> => {
+    signal?.throwIfAborted()
+    if (isClosed) throw new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
+    thread ??= standingWorker(url, name)
+    const asked = thread
+    const job = { folder, loadPlugins }
+    const abort = (): void => {
+      if (thread === asked) thread = undefined
+      void asked.close()
+    }
+    signal?.addEventListener('abort', abort)
+    try {
+      await asked.ask({ ...job, ask: 'refresh' }, bootMs)
+      return await asked.ask({ ...job, ...question }, timeLimitMs)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw inWords(error, question)
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  const inWords = (error: unknown, { ask }: WikiQuestion): Error => {
+    if (error instanceof JobFailed) return new AgentError(error.message)
+    if (error instanceof OutOfTime)
+      return new AgentError(
+        `The wiki "${workspace}" did not answer "${ask}": ${error.message}, and was stopped; ask for less, such as a simpler filter`,
+        { cause: error },
+      )
+    if (isClosed) return new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
+    return new AgentError(
+      `The wiki "${workspace}" did not answer "${ask}": its thread broke down (${messageOf(error)}); ask for less, such as a simpler filter`,
+      { cause: error },
+    )
+  }
+
+  return {
+    ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined) {
+      const answer = lastQuestion.then(() => answered(question, signal))
+      lastQuestion = answer.catch(() => {})
+      return orAborted(answer, signal) as Promise<Answer>
+    },
+    alone(work) {
+      const done = lastWork.then(work)
+      lastWork = done.catch(() => {})
+      return done
+    },
+    async close() {
+      isClosed = true
+      await thread?.close()
+      thread = undefined
+    },
+  }
+}
+
+/** To load the wiki, or what changed in it. Far beyond what it takes: a busy machine is no failure. */
+const bootMs = 60_000
+
+/** Whoever waits in the queue need not wait for his turn to hear that he called it off. */
+function orAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return answer
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,131 @@
+import type { ToolContext, ToolDef, ToolResult } from '../../../core/tool.ts'
+import { boundedKey } from '../../../platform/bounded-key.ts'
+import { digestOfJson } from '../../../platform/canonical-json.ts'
+import { inTurn } from '../../../tools/in-turn.ts'
+import { plannedWriteOf, planWrite } from '../../../tools/planned-writes.ts'
+import type { PluginSetup } from '../../plugin.ts'
+import type { Tiddler } from '../knowledge-store.ts'
+import { quoted } from './page-text.ts'
+import { type InWorkspace, type OpenedWiki, openWiki, refusal, specOf, type WikiTool } from './wiki-tool.ts'
+
+/** What of a wiki is to be changed. */
+export interface PageToChange extends OpenedWiki {
+  readonly title: string
+  /** Its title afterwards, where that is another one. */
+  readonly newTitle?: string
+}
+
+/** What the page becomes; `undefined`: it is deleted. Called again where somebody else changed the page meanwhile. */
+export type Change = (present: Tiddler | undefined) => Promise<Tiddler | undefined> | Tiddler | undefined
+
+/** `done before`: by this call, before its process died. */
+export type Changed = 'done' | 'done before' | 'nothing to do'
+
+const mostTries = 3
+
+/**
+ * Changes a page once: waits its turn, reads, computes, notes in the log what it is about to do, and writes unless
+ * somebody else did meanwhile. A store has no way to refuse a late write, so a moment between the last look and the
+ * write remains.
+ */
+export function changePage(ctx: ToolContext, page: PageToChange, change: Change): Promise<Changed> {
+  const { knowledge, wiki, title, newTitle = title } = page
+  const { signal } = ctx
+  return inTurn(knowledge, wiki.info.name, signal, async () => {
+    const planned = plannedWriteOf(ctx)
+    if (planned && (await isDone(page, planned.after, signal))) return 'done before'
+    for (let tries = 0; tries < mostTries; tries++) {
+      const present = await wiki.get(title, { signal })
+      const before = present ? digestOfPage(present) : null
+      if (planned && planned.before !== before)
+        throw new Error(
+          `${quoted(title)} was changed while the call was interrupted, and was left as it is; look at it again`,
+        )
+      const next = await change(present)
+      const after = next ? digestOfPage(next) : gone
+      if (after === before) return 'nothing to do'
+      await planWrite(ctx, { path: pageKey(wiki.info.name, title), before, after })
+      const now = await wiki.get(title, { signal })
+      if ((now ? digestOfPage(now) : null) !== before) continue
+      if (next) await wiki.put(next, { signal })
+      if (!next || newTitle !== title) await wiki.delete(title, { signal })
+      return 'done'
+    }
+    throw new Error(
+      `${quoted(title)} is being changed by somebody else all the time; nothing was done, try again later`,
+    )
+  })
+}
+
+/** A tool that changes a page. It writes to no file that it could name: its approvals go by workspace and title. */
+export function writingTool<Input extends InWorkspace & { readonly title: string }>(
+  { services, entry }: PluginSetup,
+  tool: Omit<WikiTool<Input>, 'execute'> & {
+    /** What is in the key of an approval before the page, for what is more than a change of its words. */
+    readonly kind?: (input: Input) => string | undefined
+    execute(input: Input, opened: OpenedWiki, ctx: ToolContext): Promise<ToolResult>
+  },
+): ToolDef<Input> {
+  return {
+    spec: specOf(tool, 'Wikis that are read-only refuse it.'),
+    isConcurrencySafe: false,
+    replay: 'keyed',
+    effects: (input) => (runs(input) ? ['fs.write', 'exec'] : ['fs.write']),
+    timeoutMs: entry.timeoutMs ?? tool.timeoutMs ?? 30_000,
+    deriveApprovalKey: (input) => {
+      const kind = [runs(input) ? 'code' : undefined, tool.kind?.(input)].filter((one) => one !== undefined)
+      return boundedKey([...kind, pageKey(input.workspaceName, input.title)].join(':'))
+    },
+    check: (input) => refusal(titleFlaw('title', input.title) ?? tool.flaw?.(input)),
+    async execute(input, ctx) {
+      const opened = await openWiki(services, input.workspaceName)
+      if (opened.wiki.info.isReadOnly)
+        throw new Error(`the wiki ${quoted(input.workspaceName)} is read-only; nothing was changed`)
+      return tool.execute(input, opened, ctx)
+    },
+  }
+}
+
+/** Why a text cannot be the title of a page. */
+export function titleFlaw(name: string, title: unknown): string | undefined {
+  if (typeof title !== 'string' || title === '') return `"${name}" must be the title of a page, got nothing`
+  if (title.length > 1000) return `"${name}" has ${title.length} characters; 1000 are the most`
+  if (/\p{Cc}|\p{Surrogate}/u.test(title))
+    return `"${name}" has a line break, a control character or half a character in it`
+  return undefined
+}
+
+/** Which fields of an input hold half a character, which no file can keep. */
+export function halfCharacters(input: Readonly<Record<string, unknown>>, ...names: string[]): string | undefined {
+  const name = names.find((one) => typeof input[one] === 'string' && !(input[one] as string).isWellFormed())
+  return name && `"${name}" has half a character in it; write the whole character`
+}
+
+/** Whether two pages say the same; when they were changed does not count. */
+export const isSamePage = (one: Tiddler, other: Tiddler): boolean => digestOfPage(one) === digestOfPage(other)
+
+/** A page of the system, or one that a wiki runs: it may do what its words do not show. */
+function runs(input: object): boolean {
+  const { title, newTitle, type, tags, fields } = input as Readonly<Record<string, unknown>>
+  const isSystem = [title, newTitle].some((one) => typeof one === 'string' && one.startsWith('$:/'))
+  const hasTag = Array.isArray(tags) && tags.some((tag) => typeof tag === 'string' && tag.startsWith('$:/tags/'))
+  const names = typeof fields === 'object' && fields !== null ? Object.keys(fields) : []
+  const ofFields = names.some((name) => /^(module-type|plugin-type)$/.test(name))
+  return isSystem || hasTag || ofFields || (typeof type === 'string' && /javascript/i.test(type))
+}
+
+/** A slash or a colon in the name of a wiki must not make it look like another page. */
+const pageKey = (workspaceName: string, title: string): string =>
+  `${workspaceName.replace(/[%/:]/g, encodeURIComponent)}/${title}`
+
+/** What names a page that is not there. */
+const gone = 'gone'
+
+const digestOfPage = ({ title, text = '', tags = [], type = '', fields = {} }: Tiddler): string =>
+  digestOfJson({ title, text, tags, type, fields: Object.entries(fields).sort() })
+
+async function isDone({ wiki, title, newTitle = title }: PageToChange, after: string, signal: AbortSignal) {
+  const there = await wiki.get(newTitle, { signal })
+  if ((there ? digestOfPage(there) : gone) !== after) return false
+  return newTitle === title || (await wiki.get(title, { signal })) === undefined
+}

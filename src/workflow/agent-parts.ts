@@ -1,0 +1,197 @@
+import type { Authority, AuthorityOptions } from '../authority/authority.ts'
+import type { ToolRule } from '../authority/rules/settings.ts'
+import type { Clock } from '../core/clock.ts'
+import type { ExecutionContext } from '../core/execution.ts'
+import type { ChildPreset } from '../core/fork.ts'
+import type { LogEntry } from '../core/log.ts'
+import { type Provider, plainProvider } from '../core/provider.ts'
+import type { Extension } from '../core/run.ts'
+import type { Session, SessionStore } from '../core/store.ts'
+import type { ToolDef } from '../core/tool.ts'
+import { createAgent, type LiberoAgent } from '../create-agent.ts'
+import { pluginExtension } from '../plugins/extension.ts'
+import type { LogViews } from '../plugins/log-views.ts'
+import type { PluginDefinition, PluginEntry, PluginServices } from '../plugins/plugin.ts'
+import { approvalsOf, setUpPlugins } from '../plugins/plugin-set.ts'
+import { withTextTools } from '../plugins/text-tools/with-text-tools.ts'
+import { defaultResultDuration } from '../plugins/tool-marks.ts'
+import type { RetryOptions } from '../providers/retry.ts'
+import { withRetry } from '../providers/retry.ts'
+import type { AgentConfig, AgentDefinition, AgentInstance } from './definition.ts'
+import { instanceEntry } from './instance-note.ts'
+
+/** What people set for all agents. It holds from the next call on, in runs under way too. */
+export interface WorkflowSettings {
+  /** Rules of the authority, by the name of the tool; they come on top of those of definitions. */
+  readonly approval?: Readonly<Record<string, ToolRule>>
+  /** How failed requests are sent again. Without it, that is the provider's own affair. */
+  readonly retry?: RetryOptions
+}
+
+/** What all agents of a workflow have in common. */
+export interface AgentMakings {
+  readonly providerOf: (definition: AgentDefinition) => Provider
+  readonly plugins: ReadonlyMap<string, PluginDefinition>
+  readonly definition: (id: string) => AgentDefinition
+  readonly definitionIds: () => readonly string[]
+  readonly settings: () => WorkflowSettings
+  readonly services: (agentId: string) => Omit<PluginServices, 'childOf' | 'definitionIds'>
+  readonly authority: AuthorityOptions
+  readonly execution: ExecutionContext | undefined
+  readonly batchTimeoutMs: number | undefined
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly onError: (error: Error) => void
+  readonly store: SessionStore
+  readonly entries: (id: string, after: number) => Promise<readonly LogEntry[]>
+}
+
+/** An agent of the engine with all that a definition says, and the authority that decides about its calls. */
+export async function makeAgent(
+  makings: AgentMakings,
+  instance: AgentInstance,
+  session: Session,
+  views: LogViews,
+): Promise<{ readonly agent: LiberoAgent; readonly authority: Authority; retune(): void }> {
+  const { clock, newId, execution, onError } = makings
+  const definition = makings.definition(instance.definitionId)
+  const { extension, tools, approvals } = pluginParts(makings, definition, instance, views)
+  const { createAuthority } = await import('../authority/authority.ts')
+  const rules = (): Readonly<Record<string, ToolRule>> => rulesFor(approvals, definition, makings)
+  const authority = createAuthority({ mode: 'yolo', clock, newId, ...makings.authority, tools: rules() })
+  const { maxIterations = 0 } = configOf(definition, instance)
+  const agent = createAgent({
+    provider: providerFor(makings, definition),
+    name: instance.name ?? definition.name ?? definition.id,
+    tools: byName(tools),
+    session,
+    authority,
+    extensions: [extension],
+    behavior: { ...definition.behavior, ...(maxIterations > 0 && { maxTurns: maxIterations }) },
+    clock,
+    newId,
+    hooks: { 'hook:error': ({ hook, error }) => onError(new Error(`a handler of "${hook}" failed`, { cause: error })) },
+    ...(execution && { execution }),
+    ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
+  })
+  return { agent, authority, retune: () => authority.setToolRules(rules()) }
+}
+
+/** Throws on plugins that there are not, settings that cannot be meant, and two tools of one name. */
+export function checkParts(makings: AgentMakings, instance: AgentInstance): void {
+  byName(pluginParts(makings, makings.definition(instance.definitionId), instance).tools)
+}
+
+/** How many model calls results of an agent are sent with that say nothing of it themselves. */
+export function resultDurationOf(definition: AgentDefinition, instance: AgentInstance): number | null {
+  const { toolResultDuration = defaultResultDuration } = configOf(definition, instance)
+  return toolResultDuration
+}
+
+/** A definition's configuration, with what its instance changes. */
+export function configOf({ config = {} }: AgentDefinition, instance: Pick<AgentInstance, 'config'>): AgentConfig {
+  const own = instance.config
+  if (!own) return config
+  const changed = new Map((own.plugins ?? []).map((entry) => [entry.id, entry]))
+  const plugins = (config.plugins ?? []).map((entry): PluginEntry => {
+    const change = changed.get(entry.id)
+    changed.delete(entry.id)
+    return change && !entry.forbidOverrides ? { ...entry, ...change } : entry
+  })
+  return { ...config, ...own, plugins: [...plugins, ...changed.values()] }
+}
+
+interface PluginParts {
+  readonly extension: Extension
+  readonly tools: readonly ToolDef[]
+  readonly approvals: Readonly<Record<string, ToolRule>>
+}
+
+function pluginParts(
+  makings: AgentMakings,
+  definition: AgentDefinition,
+  instance: AgentInstance,
+  views?: LogViews,
+): PluginParts {
+  const { onError, batchTimeoutMs } = makings
+  const { plugins: entries = [], prompts = [], contextWindowSize } = configOf(definition, instance)
+  const services: PluginServices = {
+    ...makings.services(instance.id),
+    definitionIds: makings.definitionIds(),
+    childOf: (id = definition.id) => childPreset(makings, makings.definition(id), instance.id),
+  }
+  const plugins = setUpPlugins(entries, makings.plugins, services)
+  const { id, definitionId, name } = instance
+  const { extension, tools } = pluginExtension({
+    plugins,
+    prompts,
+    agent: { id, definitionId, ...(name !== undefined && { name }) },
+    agentDef: { ...definition },
+    resultDuration: resultDurationOf(definition, instance),
+    onError,
+    ...(views && { views }),
+    ...(contextWindowSize !== undefined && { contextWindowSize }),
+    ...(batchTimeoutMs !== undefined && { batchTimeoutMs }),
+  })
+  return { extension, tools, approvals: approvalsOf(plugins) }
+}
+
+/** A sub-agent: its definition's tools, prompts and rules, under the rules of its parent. */
+function childPreset(makings: AgentMakings, definition: AgentDefinition, parentAgentId: string): ChildPreset {
+  const { id: definitionId, name, behavior, config: { maxIterations = 0 } = {} } = definition
+  const instance = { id: parentAgentId, definitionId, created: 0, modified: 0, isSubAgent: true, closed: false }
+  const { extension, tools, approvals } = pluginParts(makings, definition, instance)
+  const marks: Extension = {
+    name: 'sub-agent',
+    async start(run) {
+      const note = { definitionId, ...(name !== undefined && { name }), isSubAgent: true, parentAgentId }
+      const isKnown = run.log.transcript.runs.length > 1
+      if (!isKnown) await run.log.append(instanceEntry({ ...note, created: run.clock.now(), closed: false }))
+    },
+  }
+  return {
+    name: name ?? definitionId,
+    system: '',
+    tools: byName(tools),
+    behavior: { ...behavior, ...(maxIterations > 0 && { maxTurns: maxIterations }) },
+    extensions: [marks, extension],
+    authority: { mode: 'yolo', tools: rulesFor(approvals, definition, makings) },
+    ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
+  }
+}
+
+function rulesFor(
+  approvals: Readonly<Record<string, ToolRule>>,
+  { approval = {} }: AgentDefinition,
+  { settings, authority }: AgentMakings,
+): Readonly<Record<string, ToolRule>> {
+  const rules: Record<string, ToolRule> = { ...approvals }
+  for (const layer of [authority.tools ?? {}, approval, settings().approval ?? {}])
+    for (const [name, rule] of Object.entries(layer)) rules[name] = joined(rules[name], rule)
+  return rules
+}
+
+/** The later one counts, but what was denied stays so. */
+function joined(one: ToolRule | undefined, other: ToolRule): ToolRule {
+  const denyPatterns = [...(one?.denyPatterns ?? []), ...(other.denyPatterns ?? [])]
+  return { ...one, ...other, ...(denyPatterns.length > 0 && { denyPatterns }) }
+}
+
+/** Settings of retries are read with each request; where there are none, nothing is sent twice by us. */
+function providerFor({ providerOf, settings, clock }: AgentMakings, definition: AgentDefinition): Provider {
+  const { model, textTools } = definition
+  const given = providerOf(definition)
+  const meta = { ...given.meta, ...(model !== undefined && { defaultModel: model }) }
+  const provider = withRetry({ ...plainProvider(given), meta }, () => ({ clock, maxAttempts: 0, ...settings().retry }))
+  return textTools ? withTextTools(provider) : provider
+}
+
+function byName(tools: readonly ToolDef[]): Record<string, ToolDef> {
+  const named: Record<string, ToolDef> = {}
+  for (const tool of tools) {
+    const { name } = tool.spec
+    if (named[name]) throw new TypeError(`two plugins of one agent offer a tool "${name}"; switch one of them off`)
+    named[name] = tool
+  }
+  return named
+}

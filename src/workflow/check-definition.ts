@@ -1,0 +1,107 @@
+import { checkBehavior, show } from '../core/behavior.ts'
+import { isRecord } from '../core/is-record.ts'
+import { didYouMean } from '../core/nearest.ts'
+import { checkMcpServers } from '../mcp/config.ts'
+import type { AgentConfig, AgentDefinition } from './definition.ts'
+
+/** Throws on what is no definition, naming the field and what would be right. It may come from a file. */
+export function checkDefinition(definition: unknown, where = 'definition'): asserts definition is AgentDefinition {
+  const fields = record(definition, where, definitionFields)
+  if (typeof fields.id !== 'string' || !/^[A-Za-z0-9][\w.-]{0,99}$/.test(fields.id))
+    throw new TypeError(
+      `${where}.id must be a name of letters, digits, "-", "_" and "." of at most 100 characters, got ${show(fields.id)}`,
+    )
+  const place = `${where} "${fields.id}"`
+  for (const name of ['name', 'description', 'handlerId', 'model'] as const) text(fields[name], `${place}.${name}`)
+  if (fields.textTools !== undefined && typeof fields.textTools !== 'boolean')
+    throw new TypeError(`${place}.textTools must be true or false, got ${show(fields.textTools)}`)
+  if (fields.approval !== undefined) record(fields.approval, `${place}.approval`)
+  if (fields.mcpServers !== undefined) checkMcpServers(list(fields.mcpServers, `${place}.mcpServers`) as never)
+  checkBehavior(fields.behavior, `${place}.behavior`)
+  if (fields.heartbeat !== undefined) checkHeartbeat(fields.heartbeat, `${place}.heartbeat`)
+  if (fields.config !== undefined) checkConfig(fields.config, `${place}.config`)
+}
+
+/** The same for what an instance changes of its definition. */
+export function checkConfig(config: unknown, where: string): asserts config is AgentConfig {
+  const {
+    prompts = [],
+    plugins = [],
+    maxIterations,
+    contextWindowSize,
+    toolResultDuration,
+  } = record(config, where, configFields)
+  checkPrompts(prompts, `${where}.prompts`, new Set())
+  for (const [i, entry] of list(plugins, `${where}.plugins`).entries()) {
+    const { id, toolId } = record(entry, `${where}.plugins[${i}]`)
+    if (typeof id !== 'string' || id === '')
+      throw new TypeError(`${where}.plugins[${i}].id must be a text, got ${show(id)}`)
+    if (typeof toolId !== 'string' || toolId === '')
+      throw new TypeError(`${where}.plugins[${i}].toolId must name a plugin, got ${show(toolId)}`)
+  }
+  whole(maxIterations, `${where}.maxIterations`, 0)
+  whole(contextWindowSize, `${where}.contextWindowSize`, 1)
+  if (toolResultDuration !== null) whole(toolResultDuration, `${where}.toolResultDuration`, 0)
+}
+
+function checkPrompts(prompts: unknown, where: string, ids: Set<string>): void {
+  for (const [i, node] of list(prompts, where).entries()) {
+    const { id, role, children } = record(node, `${where}[${i}]`, promptFields)
+    if (typeof id !== 'string' || id === '') throw new TypeError(`${where}[${i}].id must be a text, got ${show(id)}`)
+    if (ids.has(id)) throw new TypeError(`${where}[${i}].id "${id}" is used twice; plugins find pieces by it`)
+    ids.add(id)
+    text((node as { text?: unknown }).text, `${where}[${i}].text`)
+    if (role !== undefined && !['system', 'user', 'assistant'].includes(role as string))
+      throw new TypeError(`${where}[${i}].role must be "system", "user" or "assistant", got ${show(role)}`)
+    if (ids.size > 10_000) throw new TypeError(`${where} has more than 10,000 pieces`)
+    if (children !== undefined) checkPrompts(children, `${where}[${i}].children`, ids)
+  }
+}
+
+function checkHeartbeat(heartbeat: unknown, where: string): void {
+  const { intervalSeconds, message } = record(heartbeat, where, heartbeatFields)
+  whole(intervalSeconds, `${where}.intervalSeconds`, 60)
+  if (intervalSeconds === undefined) throw new TypeError(`${where}.intervalSeconds is missing; at least 60`)
+  if (typeof message !== 'string' || message.trim() === '')
+    throw new TypeError(`${where}.message must say what the agent is told, got ${show(message)}`)
+}
+
+const definitionFields: Record<keyof AgentDefinition, true> = {
+  id: true,
+  name: true,
+  description: true,
+  handlerId: true,
+  config: true,
+  model: true,
+  textTools: true,
+  approval: true,
+  mcpServers: true,
+  behavior: true,
+  heartbeat: true,
+}
+const configFields = { prompts: 1, plugins: 1, maxIterations: 1, contextWindowSize: 1, toolResultDuration: 1 }
+const promptFields = { id: 1, caption: 1, enabled: 1, role: 1, tags: 1, text: 1, children: 1, source: 1, history: 1 }
+const heartbeatFields = { enabled: 1, intervalSeconds: 1, message: 1, activeHours: 1 }
+
+function record(value: unknown, where: string, known?: object): Record<string, unknown> {
+  if (!isRecord(value)) throw new TypeError(`${where} must be an object, got ${show(value)}`)
+  for (const name of Object.keys(value))
+    if (known && !Object.hasOwn(known, name))
+      throw new TypeError(`${where}.${name} does not exist${didYouMean(name, Object.keys(known))}`)
+  return value
+}
+
+function list(value: unknown, where: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new TypeError(`${where} must be a list, got ${show(value)}`)
+  return value
+}
+
+function text(value: unknown, where: string): void {
+  if (value !== undefined && typeof value !== 'string')
+    throw new TypeError(`${where} must be a text, got ${show(value)}`)
+}
+
+function whole(value: unknown, where: string, least: number): void {
+  if (value !== undefined && !(Number.isInteger(value) && (value as number) >= least))
+    throw new TypeError(`${where} must be a whole number of at least ${least}, got ${show(value)}`)
+}

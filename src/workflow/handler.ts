@@ -1,0 +1,19 @@
+import type { PromptPart } from '../core/turn.ts'
+import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
+import type { AgentFrameworkContext } from '../plugins/plugin-hooks.ts'
+
+/** What a handler works with. */
+export interface HandlerContext extends AgentFrameworkContext {
+  /** What was just said; absent where the agent goes on by itself: after a restart, an answer, or when it is woken. */
+  readonly prompt?: readonly PromptPart[]
+  /** Lets the engine work until it comes to an end. Without a prompt it goes on from where the log stands. */
+  execute(options?: { readonly prompt?: string | readonly PromptPart[] }): AsyncIterable<AgentInstanceLatestStatus>
+}
+
+/** What an agent does with a message. Yields its state as it changes; the last one counts. */
+export type AgentHandler = (context: HandlerContext) => AsyncIterable<AgentInstanceLatestStatus>
+
+export const defaultHandlerId = 'basicPromptConcatHandler'
+
+/** Puts the prompt together, asks the model, lets tools run, and so on until a plugin or the model says that it is enough. */
+export const basicPromptConcatHandler: AgentHandler = ({ execute, prompt }) => execute({ ...(prompt && { prompt }) })

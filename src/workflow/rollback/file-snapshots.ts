@@ -1,0 +1,240 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { applyRollback, readJournal } from './apply-rollback.ts'
+import { foldersAbove, type GitName, hexNames, nulNames, shownName, unquoteName } from './git-names.ts'
+import { createGitPlace, type GitPlaceOptions, NoSnapshots } from './git-place.ts'
+import { type Entry, lookNow, type Now } from './look-now.ts'
+import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
+import { type Remembered, type Snapshot, takeSnapshot } from './take-snapshot.ts'
+
+export interface FileSnapshotsOptions extends GitPlaceOptions {
+  readonly clock?: Clock
+  /** Larger files are left out, and said to be. Default 10 MB. */
+  readonly maxFileBytes?: number
+  /** A folder with more files that are not ignored gets no snapshot. Default 50,000. */
+  readonly maxFiles?: number
+  /** How many snapshots a repository keeps, the newest. Default 200. */
+  readonly keep?: number
+}
+
+/** Snapshots of the files of a folder in a git repository, and the way back to them. */
+export interface FileSnapshots {
+  /** The files as they are now. Neither HEAD nor branches nor the index of the repository change. */
+  take(options?: { readonly signal?: AbortSignal }): Promise<Snapshot | { readonly unavailable: string }>
+  diff(before: Snapshot, after: Snapshot): Promise<readonly FileChange[]>
+  /** What `rollback` would do now, without doing it. */
+  plan(before: Snapshot, after: Snapshot): Promise<RollbackPlan>
+  /**
+   * Undoes what changed between two snapshots. What somebody changed since is kept and reported; with `force` it goes back
+   * too, and `undo.before` has it. After a crash, do it again.
+   */
+  rollback(options: RollbackOptions): Promise<RollbackResult>
+}
+
+export interface RollbackOptions {
+  readonly before: Snapshot
+  readonly after: Snapshot
+  readonly force?: boolean
+}
+
+export interface FileChange {
+  readonly path: string
+  readonly kind: 'added' | 'changed' | 'deleted'
+}
+
+export interface RollbackPlan {
+  readonly restore: readonly string[]
+  readonly delete: readonly string[]
+  readonly conflicts: readonly RollbackConflict[]
+}
+
+/** What is left as it is, and why. */
+export interface RollbackConflict {
+  readonly path: string
+  readonly why: string
+}
+
+export interface RollbackResult {
+  readonly restored: readonly string[]
+  readonly deleted: readonly string[]
+  readonly conflicts: readonly RollbackConflict[]
+  /** Were to go back and did not, because somebody was at them at the same time, or they cannot be written. */
+  readonly failed: readonly string[]
+  /** `rollback(undo)` takes the rollback back. */
+  readonly undo: { readonly before: Snapshot; readonly after: Snapshot }
+}
+
+export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshots {
+  const { clock = systemClock } = options
+  const limits = {
+    maxFileBytes: wholeNumber('maxFileBytes', options.maxFileBytes ?? 10 * 1024 * 1024),
+    maxFiles: wholeNumber('maxFiles', options.maxFiles ?? 50_000),
+    keep: wholeNumber('keep', options.keep ?? 200),
+  }
+  const place = createGitPlace(options)
+  const newToken = (): string => randomBytes(6).toString('hex')
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** One at a time: two would look at each other's half-done work. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = last.then(work)
+    last = mine.catch(() => {})
+    return mine
+  }
+
+  const snap = (more: { keep?: number; signal?: AbortSignal | undefined }): Promise<Snapshot> =>
+    takeSnapshot(place, { ...limits, now: clock.now(), token: newToken(), ...more })
+
+  /** All that git knows about two snapshots. */
+  async function between({ before, after }: RollbackOptions): Promise<Between> {
+    for (const { id, tree } of [before, after])
+      if (![id, tree].every((one) => /^[0-9a-f]{40,64}$/.test(one)))
+        throw new TypeError(`this is no snapshot: ${JSON.stringify({ id, tree }).slice(0, 200)}; use what take() gave`)
+    const lines = (await place.run(betweenScript(before, after))).split('\n').filter(Boolean)
+    const gone = lines.find((line) => line.startsWith('//gone '))?.slice('//gone '.length)
+    if (gone !== undefined)
+      throw new NoSnapshots(
+        `the snapshot ${gone} is not in this repository (any more): it keeps the newest ${limits.keep}; choose a later one`,
+      )
+    const ends = ['//journal', '//meta'].map((mark) => lines.indexOf(mark))
+    return {
+      changes: lines.slice(0, ends[0]).map(readChange),
+      begun: readJournal(lines.slice(ends[0]! + 1, ends[1]), treesOf({ before, after })),
+      remembered: JSON.parse(lines[ends[1]! + 1]!),
+    }
+  }
+
+  async function planned(options: RollbackOptions, saved?: ReadonlyMap<GitName, Entry>): Promise<Planned> {
+    const { changes, begun, remembered } = await between(options)
+    const back = changes.filter((change) => change.before).map(({ name }) => name)
+    const names = new Set([...changes.map(({ name }) => name), ...back.flatMap(foldersAbove)])
+    const now = await lookNow(place, [...names], { ...limits, token: newToken() })
+    const inFolders = new Map<GitName, GitName[]>()
+    for (const name of back) if (now.get(name) === 'folder') inFolders.set(name, await filesUnder(name))
+    const isForced = (name: GitName): boolean => {
+      const there = now.get(name)
+      if (!saved || there === undefined) return false
+      // Only what is kept elsewhere may go.
+      return typeof there !== 'object' || isAt(there, saved.get(name))
+    }
+    return { plan: planRollback({ changes, now, inFolders, remembered, begun, isForced }), now }
+  }
+
+  async function filesUnder(name: GitName): Promise<GitName[]> {
+    const script = 'xargs -0 sh -c \'find "$@" ! -type d -print0 2>/dev/null | od -An -v -tx1\' sh\n'
+    return hexNames(await place.run(script, { input: nulNames([`./${name}`]) }))
+  }
+
+  async function entriesOf({ tree }: Snapshot): Promise<ReadonlyMap<GitName, Entry>> {
+    const lines = (await place.run(`index=$private/none\nours ls-tree -r --full-tree ${tree}\n`)).split('\n')
+    return new Map(lines.filter(Boolean).map(readTreeLine))
+  }
+
+  async function rollback(options: RollbackOptions): Promise<RollbackResult> {
+    const keep = limits.keep + 2 // its own two push out neither of those it is about
+    const undoable = await snap({ keep })
+    const { plan, now } = await planned(options, options.force ? await entriesOf(undoable) : undefined)
+    await applyRollback(place, plan, { now, trees: treesOf(options), token: newToken() })
+    const all = [...plan.restore, ...plan.remove]
+    const names = all.map(({ name }) => name)
+    const then = await lookNow(place, names, { ...limits, token: newToken() })
+    const isBack = ({ name, before }: NamedChange): boolean => isAt(then.get(name), before)
+    const after = await snap({ keep })
+    return {
+      restored: plan.restore.filter(isBack).map(pathOf),
+      deleted: plan.remove.filter(isBack).map(pathOf),
+      conflicts: conflictsOf(plan),
+      failed: all.filter((change) => !isBack(change)).map(pathOf),
+      undo: { before: undoable, after },
+    }
+  }
+
+  return {
+    take: ({ signal } = {}) =>
+      inTurn(() =>
+        snap({ signal }).catch((error) => {
+          if (error instanceof NoSnapshots) return { unavailable: error.message }
+          throw error
+        }),
+      ),
+    diff: (before, after) => inTurn(async () => (await between({ before, after })).changes.map(shownChange)),
+    plan: (before, after) =>
+      inTurn(async () => {
+        const { plan } = await planned({ before, after })
+        return {
+          restore: plan.restore.map(pathOf),
+          delete: plan.remove.map(pathOf),
+          conflicts: conflictsOf(plan),
+        }
+      }),
+    rollback: (options) => inTurn(() => rollback(options)),
+  }
+}
+
+interface Between {
+  readonly changes: readonly NamedChange[]
+  /** What an unfinished rollback was about to replace. */
+  readonly begun: ReadonlySet<GitName>
+  readonly remembered: Remembered
+}
+
+const betweenScript = (before: Snapshot, after: Snapshot): string => `
+setup
+index=$private/none
+for one in ${before.id}=${before.tree} ${after.id}=${after.tree}; do
+  tree=$(ours rev-parse --verify --quiet "\${one%=*}:files" || :)
+  [ "$tree" = "\${one#*=}" ] || { echo "//gone \${one%=*}"; exit 0; }
+done
+ours diff-tree -r --no-renames --raw --full-index ${before.tree} ${after.tree}
+echo //journal
+cat "$private/journal" 2>/dev/null || :
+echo //meta
+ours cat-file blob ${before.id}:meta
+`
+
+interface Planned {
+  readonly plan: NamedPlan
+  readonly now: ReadonlyMap<GitName, Now>
+}
+
+function wholeNumber(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new TypeError(`createFileSnapshots: ${name} must be a whole number above 0, got ${String(value)}`)
+}
+
+const treesOf = ({ before, after }: RollbackOptions): string => `${before.tree} ${after.tree}`
+
+/** `:100644 100755 <id> <id> M<tab>name` */
+function readChange(line: string): NamedChange {
+  const tab = line.indexOf('\t')
+  const [from = '', to = '', fromId = '', toId = ''] = line.slice(1, tab).split(' ')
+  return {
+    name: unquoteName(line.slice(tab + 1)),
+    ...(from !== noMode && { before: { mode: from, id: fromId } }),
+    ...(to !== noMode && { after: { mode: to, id: toId } }),
+  }
+}
+
+const noMode = '000000'
+
+/** `100644 blob <id><tab>name` */
+function readTreeLine(line: string): readonly [GitName, Entry] {
+  const tab = line.indexOf('\t')
+  const [mode = '', , id = ''] = line.slice(0, tab).split(' ')
+  return [unquoteName(line.slice(tab + 1)), { mode, id }]
+}
+
+function isAt(now: Now | undefined, entry: Entry | undefined): boolean {
+  if (!entry) return now === 'nothing' || now === 'folder'
+  return typeof now === 'object' && now.id === entry.id && now.mode === entry.mode
+}
+
+const pathOf = ({ name }: { readonly name: GitName }): string => shownName(name)
+
+const conflictsOf = ({ conflicts }: NamedPlan): RollbackConflict[] =>
+  conflicts.map((conflict) => ({ path: pathOf(conflict), why: conflict.why }))
+
+function shownChange(change: NamedChange): FileChange {
+  if (!change.before) return { path: pathOf(change), kind: 'added' }
+  return { path: pathOf(change), kind: change.after ? 'changed' : 'deleted' }
+}

@@ -1,0 +1,172 @@
+import { foldersAbove, type GitName, hexNames, quoteName, shownName, unquoteName } from './git-names.ts'
+import { type GitPlace, NoSnapshots } from './git-place.ts'
+
+/** The files of a folder at one moment. Plain data: it can be kept in a log, and used by another process. */
+export interface Snapshot {
+  /** A commit, kept by a ref under `refs/libero/snapshots`. */
+  readonly id: string
+  /** The files themselves, as a git tree. Two snapshots of the same files have the same. */
+  readonly tree: string
+  readonly takenAt: number
+  /** What was not taken, some of it by name. */
+  readonly leftOut: readonly LeftOut[]
+  readonly leftOutCount: number
+}
+
+export interface LeftOut {
+  readonly path: string
+  readonly why: string
+}
+
+export interface TakeOptions {
+  readonly maxFiles: number
+  readonly maxFileBytes: number
+  /** How many snapshots of a repository are kept. */
+  readonly keep: number
+  readonly now: number
+  /** Names what only this attempt uses. */
+  readonly token: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What a snapshot remembers of files that are not in it: whoever goes back to it must leave them alone. */
+export interface Remembered {
+  /** Ignored files; folders end with `/`. */
+  readonly ignored: readonly GitName[]
+  readonly leftOut: readonly GitName[]
+  /** There were too many ignored ones to name. */
+  readonly isCut: boolean
+}
+
+/** Takes a snapshot. Rejects with `NoSnapshots` where that cannot be done. */
+export async function takeSnapshot(place: GitPlace, options: TakeOptions): Promise<Snapshot> {
+  try {
+    return await attempt(place, options, 'go on')
+  } catch (error) {
+    if (!(error instanceof NoSnapshots)) throw error
+    // The index may be in the way: an old one, or one that is damaged.
+    return attempt(place, options, 'anew')
+  }
+}
+
+async function attempt(place: GitPlace, options: TakeOptions, index: 'go on' | 'anew'): Promise<Snapshot> {
+  const { signal, maxFiles } = options
+  const found = readListing(await place.run(listScript(options, index), { signal }))
+  const { keep, drop, leftOut } = sortOut(found)
+  if (keep.length > maxFiles)
+    throw new NoSnapshots(
+      `the folder has ${keep.length} files that are not ignored, more than maxFiles (${maxFiles}); ignore some, or raise it`,
+    )
+  const remembered: Remembered = {
+    ignored: found.ignored.slice(0, mostIgnored),
+    leftOut: leftOut.map(([name]) => name),
+    isCut: found.ignored.length > mostIgnored,
+  }
+  const lines = [JSON.stringify(remembered), ...drop.map((name) => `-${quoteName(name)}`), ...keep.map(toKeep), '']
+  const written = await place.run(writeScript(options), { input: lines.join('\n'), signal })
+  const [id, tree] = written.trim().split(' ')
+  return {
+    id: id!,
+    tree: tree!,
+    takenAt: options.now,
+    leftOut: leftOut.slice(0, 20).map(([name, why]) => ({ path: shownName(name), why })),
+    leftOutCount: leftOut.length,
+  }
+}
+
+const mostIgnored = 20_000
+const toKeep = (name: GitName): string => `+${quoteName(name)}`
+
+/** `//` begins no name, so it can tell one list from the next. */
+const listScript = ({ token, maxFileBytes }: TakeOptions, start: 'go on' | 'anew'): string => `
+[ "$top" = "$folder" ] || ! GIT_LITERAL_PATHSPECS=0 git -C "$top" -c core.fsmonitor=false check-ignore -q --no-index -- "$folder" ||
+  unavailable 'this folder is ignored by its repository'
+setup
+index=$private/index.${token}
+find "$private" -name 'index.*' -mtime +0 -exec rm -f {} +
+${start === 'anew' ? 'rm -f "$index" "$index.lock" "$private/index"' : ''}
+# With its time: by that git knows which files may have changed within the second in which it was written.
+if [ -f "$private/index" ]; then cp -p "$private/index" "$index"; else ours read-tree --empty; fi
+echo //cached; ours ls-files --cached
+echo //tracked; user ls-files --cached --ignored --exclude-standard
+echo //others; listing ls-files --others --exclude-standard -- .
+echo //ignored; listing ls-files --others --ignored --exclude-standard --directory -- . | head -n ${mostIgnored + 1}
+echo //big; find . -name .git -prune -o -type f -size +${maxFileBytes}c -print0 | od -An -v -tx1
+`
+
+interface Listing {
+  readonly cached: readonly GitName[]
+  readonly others: readonly GitName[]
+  readonly ignored: readonly GitName[]
+  readonly big: ReadonlySet<GitName>
+}
+
+function readListing(printed: string): Listing {
+  const lists = new Map<string, string[]>()
+  let current: string[] = []
+  for (const line of printed.split('\n')) {
+    if (line.startsWith('//')) lists.set(line.slice(2), (current = []))
+    else if (line !== '') current.push(line)
+  }
+  const names = (list: string): GitName[] => (lists.get(list) ?? []).map(unquoteName)
+  const cached = names('cached')
+  const isCached = new Set(cached)
+  const tracked = names('tracked').filter((name) => !isCached.has(name))
+  const isKnown = new Set([...cached, ...tracked])
+  return {
+    cached: [...cached, ...tracked],
+    others: names('others').filter((name) => !isKnown.has(name)),
+    ignored: names('ignored').filter((name) => !isKnown.has(name)),
+    big: new Set(hexNames((lists.get('big') ?? []).join(' '))),
+  }
+}
+
+interface Sorted {
+  /** In the order of bytes: what was a file comes before what is in the folder of that name. */
+  readonly keep: readonly GitName[]
+  /** Is in the index and must not be, or would be in the way. */
+  readonly drop: readonly GitName[]
+  readonly leftOut: readonly (readonly [GitName, string])[]
+}
+
+function sortOut({ cached, others, big }: Listing): Sorted {
+  const leftOut: [GitName, string][] = []
+  const keep: GitName[] = []
+  const drop: GitName[] = []
+  const folders = new Set(others.flatMap(foldersAbove))
+  const isThere = new Set(others.map((name) => name.replace(/\/$/, '')))
+  for (const name of others) {
+    if (name.endsWith('/')) leftOut.push([name, 'a repository of its own'])
+    else if (big.has(name)) leftOut.push([name, 'too large'])
+    else keep.push(name)
+  }
+  for (const name of cached) {
+    const isReplaced = folders.has(name) || foldersAbove(name).some((folder) => isThere.has(folder))
+    if (big.has(name)) leftOut.push([name, 'too large'])
+    if (isReplaced || big.has(name)) drop.push(name)
+    else keep.push(name)
+  }
+  return { keep: keep.sort(byBytes), drop, leftOut }
+}
+
+const byBytes = (a: GitName, b: GitName): number => (a < b ? -1 : Number(a > b))
+
+const writeScript = ({ token, keep, now }: TakeOptions): string => `
+index=$private/index.${token}
+given=$index.given
+cat >"$given"
+sed -n 's/^-//p' "$given" | ours update-index --force-remove --stdin
+sed -n 's/^+//p' "$given" | ours update-index --add --remove --replace --stdin
+meta=$(head -n 1 "$given" | ours hash-object -w --stdin)
+rm -f "$given"
+tree=$(ours write-tree)
+both=$(printf '040000 tree %s\\tfiles\\n100644 blob %s\\tmeta\\n' "$tree" "$meta" | ours mktree)
+export GIT_AUTHOR_NAME=libero GIT_AUTHOR_EMAIL=libero@localhost GIT_AUTHOR_DATE='@${Math.floor(now / 1000)} +0000'
+export GIT_COMMITTER_NAME=libero GIT_COMMITTER_EMAIL=libero@localhost GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
+commit=$(printf 'files of a folder, to be able to go back to them\\n' | ours commit-tree "$both")
+user update-ref 'refs/libero/snapshots/${String(Math.floor(now)).padStart(14, '0')}-${token}' "$commit"
+user for-each-ref --format='delete %(refname)' --sort=-refname refs/libero/snapshots/ | tail -n +${keep + 1} |
+  user update-ref --stdin
+mv -f "$index" "$private/index"
+echo "$commit $tree"
+`

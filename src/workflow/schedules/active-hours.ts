@@ -1,0 +1,45 @@
+import type { ActiveHours } from '../../plugins/schedule.ts'
+import { zoneOffset } from './zone-time.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+/** The first moment from `at` on that lies within the hours: `at` itself where it does. */
+export function nextActive(at: number, hours: ActiveHours | undefined): number {
+  if (!hours || isActive(at, hours)) return at
+  const { from, timeZone } = hours
+  const begin = at + modulo(clockTime(from)! - timeOfDay(at, timeZone), day)
+  if (zoneOffset(at, timeZone) === zoneOffset(begin, timeZone)) return begin
+  return firstActiveMinute(at, hours)
+}
+
+/** Whether a moment lies within the hours, by the clock on the wall of their zone. */
+export function isActive(at: number, { from, to, timeZone }: ActiveHours): boolean {
+  const time = timeOfDay(at, timeZone)
+  const begin = clockTime(from)!
+  const end = clockTime(to)!
+  return begin < end ? time >= begin && time < end : time >= begin || time < end
+}
+
+/** `HH:MM` in ms since midnight; undefined where it is none. */
+export function clockTime(text: string): number | undefined {
+  const [, hours, minutes] = /^(\d{2}):(\d{2})$/.exec(text) ?? []
+  if (hours === undefined) return undefined
+  const time = (Number(hours) * 60 + Number(minutes)) * minute
+  return Number(minutes) < 60 && time <= day ? time : undefined
+}
+
+function timeOfDay(at: number, timeZone: string | undefined): number {
+  return modulo(at + zoneOffset(at, timeZone), day)
+}
+
+/** On the two days of a year on which clocks are changed an hour may be missing, or be there twice. */
+function firstActiveMinute(at: number, hours: ActiveHours): number {
+  const first = Math.ceil(at / minute) * minute
+  for (let moment = first; moment < first + 2 * day; moment += minute) if (isActive(moment, hours)) return moment
+  return first + day // hours that lie within the missing one do not come this day
+}
+
+function modulo(value: number, by: number): number {
+  return ((value % by) + by) % by
+}

@@ -1,0 +1,91 @@
+import type { ActiveHours, Schedule } from '../../plugins/schedule.ts'
+import { isActive, nextActive } from './active-hours.ts'
+import type { NextCron } from './cron.ts'
+
+/** How far a schedule has come. */
+export interface Progress {
+  readonly runs: number
+  /** When its last run was due. */
+  readonly lastRunAt?: number
+  /** When its times were last changed: what lies before that was not meant. Default: when it was made. */
+  readonly since?: number
+}
+
+export interface DueOptions {
+  /** Needed for schedules by cron. */
+  readonly cron?: NextCron | undefined
+  /** Default 60,000. */
+  readonly graceMs?: number
+}
+
+/**
+ * When a schedule is due next; a time that has passed means now, and undefined never again. Depends on nothing but what
+ * is handed in.
+ *
+ * A single time that was missed is made up for, however late, once, within its active hours. A schedule that repeats is
+ * not: it goes on with its next regular time, except that the latest of its times still counts for `graceMs`, so that
+ * none is lost while one scheduler takes over from another. Intervals count from when the schedule was made, whenever it
+ * ran. Outside the active hours a repeating one skips its times, and a single time waits for the hours to begin.
+ */
+export function nextDue(
+  schedule: Schedule,
+  progress: Progress,
+  now: number,
+  { cron, graceMs = defaultGraceMs }: DueOptions = {},
+): number | undefined {
+  const { enabled = true, maxRuns = Number.POSITIVE_INFINITY, activeHours } = schedule
+  const { runs, lastRunAt = Number.NEGATIVE_INFINITY, since = schedule.createdAt } = progress
+  if (!enabled || runs >= maxRuns) return undefined
+  const { when } = schedule
+  if (when.type === 'at' && when.repeatEveryMinutes === undefined) {
+    const at = Date.parse(when.at)
+    return lastRunAt >= at ? undefined : onceDue(nextActive(at, activeHours), activeHours, now)
+  }
+  const next = activeTimes(timesOf(schedule, cron), schedule)
+  let late: number | undefined
+  let due = next(Math.max(since, lastRunAt, now - graceMs - 1))
+  while (due !== undefined && due <= now) {
+    late = due
+    due = next(due)
+  }
+  return late ?? due
+}
+
+export const defaultGraceMs = 60_000
+
+/** Its run is known by the time it was planned for. Missed, it is made up for at once, or when the hours begin again. */
+function onceDue(planned: number, hours: ActiveHours | undefined, now: number): number {
+  if (planned > now || !hours || isActive(now, hours)) return planned
+  return nextActive(now, hours)
+}
+
+/** The first time after a moment. */
+type Times = (after: number) => number | undefined
+
+function timesOf({ when, createdAt }: Schedule, cron: NextCron | undefined): Times {
+  if (when.type === 'interval') return everyMs(createdAt + when.everySeconds * 1000, when.everySeconds * 1000)
+  if (when.type === 'at') return everyMs(Date.parse(when.at), when.repeatEveryMinutes! * 60_000)
+  if (!cron) throw new Error('cron schedules need the package croner, which was not loaded; run npm install croner')
+  return (after) => cron(when.expression, when.timeZone, after)
+}
+
+function everyMs(first: number, every: number): Times {
+  if (!(every > 0) || Number.isNaN(first)) return () => undefined // a log may hold anything
+  return (after) => first + Math.max(0, Math.floor((after - first) / every) + 1) * every
+}
+
+/** Each try leaps to the next day at least, so that what never falls into its hours is given up soon. */
+const mostTries = 800
+
+function activeTimes(next: Times, { activeHours }: Schedule): Times {
+  if (!activeHours) return next
+  return (after) => {
+    let from = after
+    for (let i = 0; i < mostTries; i++) {
+      const time = next(from)
+      if (time === undefined || isActive(time, activeHours)) return time
+      from = nextActive(time, activeHours) - 1
+    }
+    return undefined
+  }
+}

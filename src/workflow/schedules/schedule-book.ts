@@ -1,0 +1,145 @@
+import { show } from '../../core/behavior.ts'
+import { type Clock, createIds, systemClock } from '../../core/clock.ts'
+import { didYouMean } from '../../core/nearest.ts'
+import type { SessionStore } from '../../core/store.ts'
+import type { NewSchedule, Schedule, ScheduleBook, ScheduleState } from '../../plugins/schedule.ts'
+import { checkSchedule } from './check-schedule.ts'
+import { loadCron, type NextCron } from './cron.ts'
+import { nextDue } from './next-due.ts'
+import { itemOf, type ScheduleChangeMessage, schedulesLogId } from './schedule-change.ts'
+import { changedBy, type KeptSchedule, type ScheduleLedger } from './schedule-ledger.ts'
+import { ScheduleReader } from './schedule-reader.ts'
+
+export interface ScheduleBookOptions {
+  readonly store: SessionStore
+  readonly clock?: Clock
+  readonly newId?: () => string
+}
+
+/** The schedules of a store, to be read and changed from any process. Who runs a scheduler over that store acts on them. */
+export function createScheduleBook({
+  store,
+  clock = systemClock,
+  newId = createIds(),
+}: ScheduleBookOptions): ScheduleBook {
+  const reader = new ScheduleReader(store)
+
+  /** Sends a change, and says what is true with it. A change that was sent before stays as it was. */
+  async function send(ledger: ScheduleLedger, key: string, change: ScheduleChangeMessage): Promise<void> {
+    const item = itemOf(key, change)
+    await store.send(schedulesLogId, item)
+    ledger.hear(item)
+  }
+
+  function stateOf({ schedule, runs, lastRunAt, since }: KeptSchedule, cron: NextCron | undefined): ScheduleState {
+    const due = dueOrNone({ schedule, runs, since, ...(lastRunAt !== undefined && { lastRunAt }) }, clock.now(), cron)
+    return {
+      ...schedule,
+      runs,
+      ...(lastRunAt !== undefined && { lastRunAt }),
+      ...(due !== undefined && { nextRunAt: due }),
+    }
+  }
+
+  return {
+    async add(given, { key } = {}) {
+      const schedule = readNew(given, { id: newId(), createdAt: clock.now() })
+      const clientKey = `add:${key ?? newId()}`
+      const ledger = await reader.current()
+      const known = ledger.heard.get(clientKey)
+      const cron = await cronFor([schedule])
+      if (known === undefined) {
+        checkSchedule(schedule, { now: clock.now(), cron })
+        await send(ledger, clientKey, { op: 'add', schedule })
+      }
+      const kept = ledger.kept.get(known ?? schedule.id)
+      // Said before, and over since.
+      return kept ? stateOf(kept, cron) : { ...schedule, id: known ?? schedule.id, runs: 0 }
+    },
+
+    async list(agentId) {
+      const { kept } = await reader.current()
+      const wanted = [...kept.values()].filter(({ schedule }) => agentId === undefined || schedule.agentId === agentId)
+      // A list is worth having without the package that reads cron.
+      const cron = await cronFor(wanted.map(({ schedule }) => schedule)).catch(() => undefined)
+      return wanted.map((one) => stateOf(one, cron))
+    },
+
+    async update(id, change, { key } = {}) {
+      const fields = readChange(change)
+      const clientKey = `update:${key ?? newId()}`
+      const ledger = await reader.current()
+      const found = ledger.kept.get(id)
+      if (!found) throw new Error(noSchedule(id, ledger))
+      const schedule = changedBy(found.schedule, fields)
+      const cron = await cronFor([schedule])
+      if (!ledger.heard.has(clientKey)) {
+        const now = clock.now()
+        checkSchedule(schedule, { now, cron, progress: found, changed: new Set(Object.keys(fields)) })
+        await send(ledger, clientKey, { op: 'update', id, fields, at: now })
+      }
+      return stateOf(ledger.kept.get(id)!, cron)
+    },
+
+    async remove(id, { key } = {}) {
+      const clientKey = `remove:${key ?? newId()}`
+      const ledger = await reader.current()
+      if (ledger.heard.has(clientKey)) return true
+      if (!ledger.kept.has(id)) return false
+      await send(ledger, clientKey, { op: 'remove', id })
+      return true
+    },
+  }
+}
+
+/** Takes away all schedules of an agent, as when it is closed. Says how many there were. */
+export async function removeSchedulesOf(book: ScheduleBook, agentId: string): Promise<number> {
+  const own = await book.list(agentId)
+  for (const { id } of own) await book.remove(id)
+  return own.length
+}
+
+const fieldsOfChange = ['name', 'when', 'message', 'enabled', 'activeHours', 'maxRuns', 'deleteAfterRun']
+const fieldsOfNew = [...fieldsOfChange, 'id', 'agentId', 'kind']
+
+/** What is not said, and what is said as `undefined`, is not there. */
+function readNew(given: NewSchedule, made: { readonly id: string; readonly createdAt: number }): Schedule {
+  return { id: made.id, ...readFields(given, fieldsOfNew), createdAt: made.createdAt } as Schedule
+}
+
+function readChange(change: unknown): Record<string, unknown> {
+  const fields = readFields(change, fieldsOfChange)
+  if (Object.keys(fields).length === 0)
+    throw new TypeError(
+      `This cannot be changed: nothing is said that should be; name one of ${fieldsOfChange.join(', ')}`,
+    )
+  return fields
+}
+
+function readFields(given: unknown, known: readonly string[]): Record<string, unknown> {
+  if (typeof given !== 'object' || given === null)
+    throw new TypeError(`This cannot be scheduled: a schedule is an object, got ${show(given)}`)
+  const fields = Object.entries(given).filter(([, value]) => value !== undefined)
+  const strange = fields.find(([name]) => !known.includes(name))?.[0]
+  if (strange !== undefined)
+    throw new TypeError(`This cannot be scheduled: there is no field ${show(strange)}${didYouMean(strange, known)}`)
+  return structuredClone(Object.fromEntries(fields))
+}
+
+async function cronFor(schedules: readonly Schedule[]): Promise<NextCron | undefined> {
+  return schedules.some(({ when }) => when?.type === 'cron') ? loadCron() : undefined
+}
+
+function dueOrNone(kept: Omit<KeptSchedule, 'madeBy'>, now: number, cron: NextCron | undefined): number | undefined {
+  if (kept.schedule.when.type === 'cron' && !cron) return undefined
+  try {
+    return nextDue(kept.schedule, kept, now, { cron })
+  } catch {
+    return undefined // the scheduler says what is wrong with it
+  }
+}
+
+function noSchedule(id: string, { kept }: ScheduleLedger): string {
+  const ids = [...kept.keys()]
+  return `There is no schedule ${show(id)}${didYouMean(id, ids)}; list() names those there are`
+}

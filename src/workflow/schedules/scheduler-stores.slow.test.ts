@@ -1,0 +1,208 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Clock } from '../../core/clock.ts'
+import type { SessionStore } from '../../core/store.ts'
+import { createMemoryStore } from '../../sessions/memory-store.ts'
+import { createSqliteStore } from '../../sessions/sqlite-store.ts'
+import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
+import type { Wake, WakeCall } from './owner-shift.ts'
+import { createScheduleBook } from './schedule-book.ts'
+import { createScheduler, type Scheduler, type SchedulerOptions } from './scheduler.ts'
+
+const begin = Date.parse('2026-01-05T12:00:00Z')
+const minute = 60_000
+const hour = 60 * minute
+const iso = (at: number): string => new Date(at).toISOString()
+
+const cleanUps: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+})
+
+/** Agents that hear each key once, and what they heard, with when. */
+function agents(clock: Clock) {
+  const heard: { key: string; at: number; message: string; agentId: string }[] = []
+  const calls: WakeCall[] = []
+  const wake: Wake = (call) => {
+    calls.push(call)
+    if (!heard.some(({ key }) => key === call.clientKey))
+      heard.push({ key: call.clientKey, at: clock.now(), message: call.message, agentId: call.agentId })
+  }
+  return { heard, calls, wake, times: () => heard.map(({ at }) => iso(at)) }
+}
+
+interface World {
+  readonly clock: FakeClock
+  readonly store: SessionStore
+}
+
+function run({ clock, store }: World, options: Partial<SchedulerOptions> & { readonly wake: Wake }): Scheduler {
+  const onError = (error: unknown): void => {
+    throw new Error('the scheduler reported an error that no test expects', { cause: error })
+  }
+  const scheduler = createScheduler({ store, clock, onError, ...calm, ...options })
+  cleanUps.push(() => scheduler.stop())
+  return scheduler
+}
+
+/** So that days pass in few steps. */
+const calm = { pollMs: 24 * hour, leaseMs: 24 * hour }
+/** As it is by default. */
+const alert = { pollMs: 10_000, leaseMs: 30_000 }
+
+/** What a process sees of the world until it is killed: after that it does nothing, and is not told. */
+function process({ clock, store }: World) {
+  const death = new AbortController()
+  const never = new Promise<never>(() => {})
+  const mortalClock: FakeClock = { ...clock, timer: (ms, fn) => clock.timer(ms, () => death.signal.aborted || fn()) }
+  const mortalStore = new Proxy(store, {
+    get(target, name) {
+      const method = target[name as keyof SessionStore] as unknown
+      if (typeof method !== 'function') return method
+      if (name === 'watch')
+        return (id: string, options: { signal: AbortSignal }) =>
+          target.watch(id, { ...options, signal: AbortSignal.any([options.signal, death.signal]) })
+      return (...args: unknown[]) => (death.signal.aborted ? never : method.apply(target, args))
+    },
+  })
+  return {
+    /** A dead one cannot be stopped, so nobody tries to. */
+    run: (options: Partial<SchedulerOptions> & { readonly wake: Wake }): Scheduler =>
+      createScheduler({ store: mortalStore, clock: mortalClock, ...alert, ...options }),
+    kill: (): void => death.abort(),
+  }
+}
+
+function sqliteFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'libero-schedules-'))
+  cleanUps.push(() => rmSync(folder, { recursive: true }))
+  return join(folder, 'sessions.db')
+}
+
+/** Each gives a world, and another process' look at the same store. */
+const worlds: Record<string, (pollMs: number) => World & { readonly again: () => SessionStore }> = {
+  memory() {
+    const clock = fakeClock(begin)
+    const store = createMemoryStore({ clock })
+    return { clock, store, again: () => store }
+  },
+  SQLite(pollMs) {
+    const clock = fakeClock(begin)
+    const path = sqliteFile()
+    const again = (): SessionStore => {
+      const store = createSqliteStore({ path, clock, pollMs })
+      cleanUps.push(() => store.close())
+      return store
+    }
+    return { clock, store: again(), again }
+  },
+}
+
+describe.each(Object.entries(worlds))('over a store of %s', (_, makeWorld) => {
+  test('D045 an interval, a time and cron fire when they are due, at their own times', async () => {
+    const world = makeWorld(24 * hour)
+    const { clock } = world
+    const { wake, heard } = agents(clock)
+    const book = createScheduleBook(world)
+    await book.add({ id: 'i', agentId: 'a', message: 'interval', when: { type: 'interval', everySeconds: 5400 } })
+    const hours = { from: '23:00', to: '01:00', timeZone: 'UTC' }
+    await book.add({
+      id: 'n',
+      agentId: 'b',
+      message: 'night',
+      when: { type: 'interval', everySeconds: 3600 },
+      activeHours: hours,
+    })
+    const scheduler = run(world, { wake })
+    await scheduler.start()
+    await book.add({ id: 'o', agentId: 'a', message: 'once', when: { type: 'at', at: '2026-01-05T16:00:00+01:00' } })
+    await book.add({
+      id: 'c',
+      agentId: 'b',
+      message: 'cron',
+      when: { type: 'cron', expression: '30 6 * * *', timeZone: 'America/New_York' },
+    })
+    await clock.advance(5 * hour)
+    await clock.advance(19 * hour)
+    const of = (message: string) => heard.filter((one) => one.message === message).map(({ at }) => iso(at))
+    expect(of('interval')).toEqual(Array.from({ length: 16 }, (_, k) => iso(begin + (k + 1) * 1.5 * hour)))
+    expect(of('once')).toEqual(['2026-01-05T15:00:00.000Z'])
+    expect(of('cron')).toEqual(['2026-01-06T11:30:00.000Z'])
+    expect(of('night')).toEqual(['2026-01-05T23:00:00.000Z', '2026-01-06T00:00:00.000Z'])
+    expect((await book.list('a')).find(({ id }) => id === 'i')).toMatchObject({
+      runs: 16,
+      lastRunAt: begin + 24 * hour,
+      nextRunAt: begin + 25.5 * hour,
+    })
+  })
+
+  test('of two schedulers one fires, and the other takes over when it ends', async () => {
+    const world = makeWorld(10_000)
+    const { clock } = world
+    const first = agents(clock)
+    const second = agents(clock)
+    const book = createScheduleBook({ clock, store: world.again() })
+    await book.add({ agentId: 'a', message: 'Go on', when: { type: 'interval', everySeconds: 60 } })
+    const one = run(world, { wake: first.wake, ...alert })
+    const two = run({ clock, store: world.again() }, { wake: second.wake, ...alert })
+    await Promise.all([one.start(), two.start()])
+    expect([one.isOwner, two.isOwner].filter(Boolean)).toHaveLength(1)
+    await clock.advance(5.5 * minute)
+    expect(first.heard.length + second.heard.length).toBe(5)
+    const [owner, other] = one.isOwner ? [one, two] : [two, one]
+    await owner.stop()
+    await clock.advance(5 * minute)
+    expect(other.isOwner).toBe(true)
+    expect([...first.times(), ...second.times()].sort()).toEqual(
+      Array.from({ length: 10 }, (_, k) => iso(begin + (k + 1) * minute)),
+    )
+  })
+
+  test('an owner that dies is followed by another when its time is over, and nothing is fired twice or lost', async () => {
+    const world = makeWorld(10_000)
+    const { clock } = world
+    const agent = agents(clock)
+    const book = createScheduleBook(world)
+    await book.add({ agentId: 'a', message: 'Go on', when: { type: 'interval', everySeconds: 60 } })
+    const doomed = process(world)
+    const one = doomed.run({ wake: agent.wake })
+    const two = run({ clock, store: world.again() }, { wake: agent.wake, ...alert })
+    await one.start()
+    await two.start()
+    await clock.advance(2 * minute + 55_000)
+    doomed.kill()
+    await clock.advance(2 * minute + 5000)
+    expect(two.isOwner).toBe(true)
+    expect(agent.calls.map(({ dueAt }) => iso(dueAt))).toEqual([1, 2, 3, 4, 5].map((k) => iso(begin + k * minute)))
+    expect(agent.heard[2]!.at).toBeGreaterThan(begin + 3 * minute) // late, but not lost
+  })
+
+  test('a crash after the agent was told, and before that was noted, tells it again under the same key', async () => {
+    const world = makeWorld(10_000)
+    const { clock } = world
+    const agent = agents(clock)
+    const doomed = process(world)
+    const book = createScheduleBook(world)
+    await book.add({ id: 'o', agentId: 'a', message: 'Once', when: { type: 'at', at: iso(begin + 2 * minute) } })
+    const one = doomed.run({
+      wake: async (call) => {
+        await agent.wake(call)
+        doomed.kill()
+      },
+    })
+    await one.start()
+    await clock.advance(3 * minute)
+    expect(agent.calls).toHaveLength(1)
+    expect((await book.list())[0]).toMatchObject({ runs: 0 })
+    const two = run({ clock, store: world.again() }, { wake: agent.wake, ...alert })
+    await two.start()
+    await clock.advance(minute)
+    expect(agent.calls.map(({ clientKey }) => clientKey)).toEqual(Array(2).fill(`schedule:o:${begin + 2 * minute}`))
+    expect(agent.heard).toHaveLength(1)
+    expect((await book.list())[0]).toMatchObject({ runs: 1, lastRunAt: begin + 2 * minute })
+    await clock.advance(5 * minute)
+    expect(agent.calls).toHaveLength(2)
+  })
+})

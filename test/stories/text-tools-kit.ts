@@ -1,0 +1,195 @@
+/** Answers as models really give them, and what they mean. */
+export interface ReplyFixture {
+  readonly title: string
+  readonly text: string
+  readonly calls: readonly (readonly [name: string, parameters: Readonly<Record<string, unknown>>])[]
+  readonly isParallel?: boolean
+}
+
+export const replies: readonly ReplyFixture[] = [
+  { title: 'no call at all', text: 'Just words, 1 < 2 and <b>bold</b>.\n', calls: [] },
+  {
+    title: 'the form as asked for',
+    text: 'I will look.\n\n<tool_use name="read">{"path":"a.txt"}</tool_use>',
+    calls: [['read', { path: 'a.txt' }]],
+  },
+  {
+    title: 'two calls, and words between and behind',
+    text: '<tool_use name="a">{}</tool_use>\nand\n<tool_use name="b">{"x":1}</tool_use>\nThat is all.',
+    calls: [
+      ['a', {}],
+      ['b', { x: 1 }],
+    ],
+  },
+  {
+    title: 'the other form, capitals, single quotes, more attributes, over several lines',
+    text: `<Function_Call id="1"\n  NAME='read' >\n{\n  "path": "a.txt"\n}\n</FUNCTION_CALL >`,
+    calls: [['read', { path: 'a.txt' }]],
+  },
+  {
+    title: 'the parallel wrapper',
+    text: 'Both:\n\n<parallel_tool_calls>\n<tool_use name="a">{}</tool_use>\n<tool_use name="b">{}</tool_use>\n</parallel_tool_calls>',
+    calls: [
+      ['a', {}],
+      ['b', {}],
+    ],
+    isParallel: true,
+  },
+  {
+    title: 'a wrapper on its own line with words in it',
+    text: '<parallel_tool_calls>\nFirst this:\n<tool_use name="a">{}</tool_use>\n</parallel_tool_calls>\nDone.',
+    calls: [['a', {}]],
+    isParallel: true,
+  },
+  {
+    title: 'a wrapper that never closes',
+    text: '<parallel_tool_calls>\n<tool_use name="a">{}</tool_use>\n',
+    calls: [['a', {}]],
+    isParallel: true,
+  },
+  {
+    title: 'a wrapper that is only spoken of',
+    text: 'I could use <parallel_tool_calls> here, but:\n<tool_use name="a">{}</tool_use>',
+    calls: [['a', {}]],
+  },
+  {
+    title: 'a fence that holds nothing but a call',
+    text: 'Now:\n```xml\n<tool_use name="a">{"x": 1}</tool_use>\n```\n',
+    calls: [['a', { x: 1 }]],
+  },
+  {
+    title: 'a fence around parallel calls, cut off at the end',
+    text: '```\n<parallel_tool_calls>\n<tool_use name="a">{}</tool_use>\n</parallel_tool_calls>',
+    calls: [['a', {}]],
+    isParallel: true,
+  },
+  {
+    title: 'an example in a fence, with words',
+    text: 'Like this:\n```xml\n<!-- example -->\n<tool_use name="a">{}</tool_use>\n```\nUnderstood?',
+    calls: [],
+  },
+  {
+    title: 'an example in a fence, with words behind it',
+    text: '```\n<tool_use name="a">{}</tool_use>\n# this calls a\n```',
+    calls: [],
+  },
+  {
+    title: 'an example in a fence of tildes that holds one of backticks',
+    text: '~~~md\nuse\n```\n<tool_use name="a">{}</tool_use>\n```\n~~~\n<tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'an example in inline code, then a call',
+    text: 'I write `<tool_use name="a">{}</tool_use>` so:\n<tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'inline code of three backticks',
+    text: '```<tool_use name="a">{}</tool_use>``` is the form. <tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'a fence around the parameters',
+    text: '<tool_use name="a">\n```json\n{"x": 1}\n```\n</tool_use>',
+    calls: [['a', { x: 1 }]],
+  },
+  {
+    title: 'a closing tag inside a string',
+    text: '<tool_use name="write">{"text":"<tool_use name=\\"a\\">{}</tool_use> is a call"}</tool_use> done',
+    calls: [['write', { text: '<tool_use name="a">{}</tool_use> is a call' }]],
+  },
+  {
+    title: 'a string that never closes, and another call',
+    text: '<tool_use name="a">{"x": "oops}</tool_use>\n<tool_use name="b">{"y":2}</tool_use>',
+    calls: [
+      ['a', { input: '{"x": "oops}' }],
+      ['b', { y: 2 }],
+    ],
+  },
+  {
+    title: 'an apostrophe in a comment',
+    text: `<tool_use name="a">{x: 1 // don't\n}</tool_use> it's <tool_use name="b">{}</tool_use>`,
+    calls: [
+      ['a', { x: 1 }],
+      ['b', {}],
+    ],
+  },
+  {
+    title: 'a call that was not closed before the next',
+    text: '<tool_use name="a">{"x":1}\n<tool_use name="b">{"y":2}</tool_use>',
+    calls: [
+      ['a', { x: 1 }],
+      ['b', { y: 2 }],
+    ],
+  },
+  {
+    title: 'a call closed by the other tag',
+    text: '<tool_use name="a">{"x":1}</function_call> so',
+    calls: [['a', { x: 1 }]],
+  },
+  {
+    title: 'a tag that is spoken of before a call',
+    text: 'With <tool_use name="a"> one calls a. So: <tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'a call inside a call',
+    text: '<tool_use name="a"><tool_use name="b">{}</tool_use></tool_use>',
+    calls: [['b', {}]],
+  },
+  { title: 'an empty tag', text: 'So: <tool_use name="a"/> then', calls: [['a', {}]] },
+  { title: 'a name without quotes', text: '<tool_use name=a>{}</tool_use>', calls: [['a', {}]] },
+  { title: 'curly quotes', text: '<tool_use name=“a”>{}</tool_use>', calls: [['a', {}]] },
+  { title: 'no name', text: '<tool_use>{"name":"a"}</tool_use>', calls: [] },
+  { title: 'another tag that begins alike', text: '<tool_user name="a">{}</tool_user>', calls: [] },
+  { title: 'cut in the opening tag', text: 'Now <tool_use name="a', calls: [] },
+  { title: 'cut in the JSON', text: 'Now\n\n<tool_use name="a">{"x": "rm -rf /tmp', calls: [] },
+  { title: 'cut behind the opening tag', text: 'Now <tool_use name="a">', calls: [] },
+  { title: 'cut behind the JSON', text: 'Now <tool_use name="a">{"x": 1}\n', calls: [['a', { x: 1 }]] },
+  { title: 'cut in the closing tag', text: 'Now <tool_use name="a">{"x": 1}</tool_u', calls: [['a', { x: 1 }]] },
+  {
+    title: 'one call, then one cut off',
+    text: '<tool_use name="a">{}</tool_use>\n<tool_use name="b">{"x": "half',
+    calls: [['a', {}]],
+  },
+  {
+    title: 'a made-up result behind the call',
+    text: '<tool_use name="a">{}</tool_use>\n<functions_result>\nTool: a\nResult: 42\n</functions_result>',
+    calls: [['a', {}]],
+  },
+  {
+    title: 'tags for the parameters',
+    text: '<tool_use name="a"><x>1</x></tool_use>',
+    calls: [['a', { input: '<x>1</x>' }]],
+  },
+]
+
+/** What answers are made of, to be put together at random. */
+export const fragments = [
+  '<tool_use name="a">',
+  '<tool_use name="a"/>',
+  "<FUNCTION_CALL id=3 name='b'>",
+  '</tool_use>',
+  '</function_call>',
+  '<parallel_tool_calls>',
+  '</parallel_tool_calls>',
+  '{"x":1}',
+  '{"x":"</tool_use>"}',
+  '{"x": [1, {"y": "z"}',
+  "{x: 'don\\'t'}",
+  '"',
+  "'",
+  '\\',
+  '}',
+  'words ',
+  '\n',
+  '\n\n',
+  '```',
+  '```xml\n',
+  '\n```\n',
+  '~~~\n',
+  '`',
+  '<',
+  '</tool',
+  '<tool_use name=',
+]

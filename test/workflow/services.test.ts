@@ -1,0 +1,217 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createMemoryKnowledgeStore } from '../../src/plugins/wiki/stores/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { call, texts } from '../../src/testing/scripted.ts'
+import type { AgentDefinition } from '../../src/workflow/definition.ts'
+import { definition, short, withTool, world } from './kit.ts'
+
+describe('sub-agents', () => {
+  const reader: AgentDefinition = {
+    id: 'reader',
+    name: 'Reader',
+    config: { prompts: [{ id: 's', text: 'You read.' }], plugins: [{ id: 'look', toolId: 'look' }] },
+  }
+  const parent = definition({ toolId: 'spawn-agent', approval: { mode: 'auto' } })
+  const spawning = call('s1', 'spawn-agent', { task: 'Read it', context: 'Page 3', agentDefinitionId: 'reader' })
+
+  test('D029 a sub-agent works by its own definition, is marked and hidden, and its report is the result', async () => {
+    const { workflow, provider } = world([[spawning], [call('1', 'look')], 'Page 3 is empty.', 'It is empty.'], {
+      definitions: [parent, reader],
+      plugins: [withTool('look', () => 'nothing')],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'What is on it?')).message?.content).toBe('It is empty.')
+    expect(provider.requests[1]).toMatchObject({ system: 'You read.', tools: [{ name: 'look' }] })
+    expect(texts(provider.requests[1]!.messages)).toEqual(['user: Read it\n\nPage 3'])
+    expect(texts(provider.requests[3]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
+    expect((await workflow.listAgents()).map((one) => one.id)).toEqual([id])
+    const [child] = (await workflow.listAgents({ subAgents: true })).filter((one) => one.id !== id)
+    expect(child).toMatchObject({ isSubAgent: true, parentAgentId: id, definitionId: 'reader', name: 'Reader' })
+    await expect(workflow.sendMsgToAgent(child!.id, 'Hi')).rejects.toThrow(`is a sub-agent of "${id}"`)
+    expect((await workflow.getMessages(id)).find(({ role }) => role === 'tool')).toMatchObject({ duration: 2 })
+  })
+
+  test('D029 after 120 s the sub-agent is cancelled, and its parent reads that', async () => {
+    const clock = fakeClock(0)
+    const cancelled = vi.fn()
+    const { workflow, provider } = world(
+      [
+        [spawning],
+        (_, signal) =>
+          new Promise((_, reject) =>
+            signal.addEventListener('abort', () => {
+              cancelled()
+              reject(signal.reason)
+            }),
+          ),
+        'It took too long.',
+      ],
+      { clock, definitions: [parent, reader], plugins: [withTool('look', () => 'x')] },
+    )
+    const { id } = await workflow.createAgent('helper')
+    const sending = workflow.sendMsgToAgent(id, 'Go')
+    await vi.waitFor(() => expect(provider.requests).toHaveLength(2))
+    await clock.advance(121_000)
+    expect((await sending).message?.content).toBe('It took too long.')
+    expect(cancelled).toHaveBeenCalledOnce()
+  })
+
+  test('D029 starting one has to be confirmed unless somebody says otherwise, and its own questions are answered at its parent', async () => {
+    const asking: AgentDefinition = { id: 'reader', config: { plugins: [{ id: 'q', toolId: 'ask-question' }] } }
+    const { workflow } = world(
+      [[spawning], [call('q', 'ask-question', { question: 'Which page?' })], 'Page 7 then.', 'Seven.'],
+      { definitions: [definition('spawn-agent'), asking] },
+    )
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Go')).state).toBe('input-required')
+    const [permission] = await workflow.pending(id)
+    expect(permission).toMatchObject({ callId: 's1', name: 'spawn-agent', isQuestion: false })
+    expect((await workflow.resolveApproval(id, 's1', 'allow')).state).toBe('input-required')
+    const [question] = await workflow.pending(id)
+    expect(question).toMatchObject({ callId: 'q', isQuestion: true, sessionId: `${id}/s1` })
+    expect((await workflow.answerQuestion(id, 'q', '7')).message?.content).toBe('Seven.')
+  })
+})
+
+describe('schedules', () => {
+  test('D031 the alarm clock leaves the loop, wakes with its message, repeats, and survives a restart', async () => {
+    const clock = fakeClock(Date.parse('2026-03-01T08:00:00Z'))
+    const alarm = call('1', 'alarm-clock', {
+      wakeAtISO: '2026-03-01T09:00:00Z',
+      reminderMessage: 'Water the beds',
+      repeatIntervalMinutes: 60,
+    })
+    const options = { clock, definitions: [definition('alarm-clock')] }
+    const first = world([[alarm], 'Watered.'], options)
+    const { id } = await first.workflow.createAgent('helper')
+    expect((await first.workflow.sendMsgToAgent(id, 'Remind me')).state).toBe('completed')
+    expect(first.provider.requests).toHaveLength(1) // it did not go on
+    await first.workflow.start()
+    await clock.advance(3_600_000 + 1000)
+    await vi.waitFor(async () => expect((await first.workflow.getStatus(id)).message?.content).toBe('Watered.'))
+    expect(texts(first.provider.requests[1]!.messages).at(-1)).toBe('user: [Alarm Clock] Water the beds')
+    await first.workflow.close()
+
+    const second = first.again()
+    second.provider.push('Watered again.')
+    await second.workflow.start()
+    await clock.advance(3_600_000)
+    await vi.waitFor(async () => expect((await second.workflow.getStatus(id)).message?.content).toBe('Watered again.'))
+    expect((await second.workflow.getMessages(id)).filter(({ content }) => content.startsWith('[Alarm Clock]'))).toHaveLength(2)
+    await second.workflow.closeAgent(id)
+    expect(await second.workflow.schedules.list()).toEqual([])
+  })
+
+  test('D031 an alarm that was missed rings at the start', async () => {
+    const clock = fakeClock(Date.parse('2026-03-01T08:00:00Z'))
+    const alarm = call('1', 'alarm-clock', { wakeAtISO: '2026-03-01T09:00:00Z' })
+    const first = world([[alarm]], { clock, definitions: [definition('alarm-clock')] })
+    const { id } = await first.workflow.createAgent('helper')
+    await first.workflow.sendMsgToAgent(id, 'Remind me')
+    await first.workflow.close()
+    await clock.advance(7_200_000)
+    const second = first.again()
+    second.provider.push('Late, but here.')
+    await second.workflow.start()
+    await clock.advance(1000)
+    await vi.waitFor(async () => expect((await second.workflow.getStatus(id)).message?.content).toBe('Late, but here.'))
+  })
+
+  test('a heartbeat wakes its agent again and again, and a closed agent no more', async () => {
+    const clock = fakeClock(0)
+    const beating = { ...definition(), heartbeat: { intervalSeconds: 60, message: 'Look around.' } }
+    const { workflow, provider } = world(['Nothing new.', 'Still nothing.'], { clock, definitions: [beating] })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.start()
+    for (const count of [1, 2]) {
+      await clock.advance(60_000)
+      await vi.waitFor(() => expect(provider.requests).toHaveLength(count))
+      await vi.waitFor(async () => expect((await workflow.getStatus(id)).state).toBe('completed'))
+    }
+    await workflow.closeAgent(id)
+    await clock.advance(600_000)
+    expect(provider.requests).toHaveLength(2)
+  })
+
+  test('a volatile agent has no heartbeat, and is gone with its process', async () => {
+    const beating = { ...definition(), heartbeat: { intervalSeconds: 60, message: 'Look around.' } }
+    const { workflow, store } = world(['Hi.'], { definitions: [beating] })
+    const { id } = await workflow.createAgent('helper', { volatile: true })
+    expect((await workflow.sendMsgToAgent(id, 'Hello')).message?.content).toBe('Hi.')
+    expect(await workflow.schedules.list()).toEqual([])
+    expect((await workflow.listAgents()).map((one) => one.id)).toEqual([id])
+    expect((await store.list()).filter((one) => one.id === id)).toEqual([])
+  })
+})
+
+describe('what the model is shown', () => {
+  test('D046 the todo list stands in every request, behind the conversation', async () => {
+    const todos = [
+      { content: 'Dig', status: 'completed' },
+      { content: 'Sow', status: 'pending' },
+    ]
+    const { workflow, provider } = world([[call('1', 'manage-todo', { todos })], [call('2', 'look')], 'Done.', 'Still.'], {
+      definitions: [definition('manage-todo', 'look')],
+      plugins: [withTool('look', () => 'x')],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Plan')
+    await workflow.sendMsgToAgent(id, 'And?')
+    const lists = provider.requests.map(({ messages }) => texts(messages).findIndex((text) => text.includes('[x] Dig')))
+    expect(lists[0]).toBe(-1)
+    expect(lists.slice(1)).toEqual([3, 3, 2])
+    expect(texts(provider.requests[3]!.messages)).toEqual([
+      'user: Plan',
+      'assistant: Done.',
+      expect.stringContaining('[ ] Sow'),
+      'user: And?',
+    ])
+  })
+
+  test('D036 wiki-search says which wikis there are, finds pages, and the model goes on with them', async () => {
+    const knowledge = createMemoryKnowledgeStore({
+      workspaces: { garden: [{ title: 'Tomatoes', text: 'Water them daily.', tags: ['plant'] }] },
+    })
+    const search = call('1', 'wiki-search', { workspaceName: 'garden', filter: '[tag[plant]]' })
+    const { workflow, provider } = world([[search], 'Daily.'], { knowledge, definitions: [definition('wiki-search')] })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'How often?')).message?.content).toBe('Daily.')
+    expect(provider.requests[0]!.system).toContain('garden')
+    expect(texts(provider.requests[1]!.messages).at(-1)).toContain('Water them daily.')
+  })
+
+  test('pages that come with a message are sent with it, and shown as what they are', async () => {
+    const knowledge = createMemoryKnowledgeStore({ workspaces: { garden: [{ title: 'Plan', text: 'Sow in May.' }] } })
+    const { workflow, provider } = world(['In May.'], { knowledge })
+    const { id } = await workflow.createAgent('helper')
+    const wikiTiddlers = [{ workspaceName: 'garden', tiddlerTitle: 'Plan' }]
+    await workflow.sendMsgToAgent(id, { text: 'When?', wikiTiddlers })
+    expect(texts(provider.requests[0]!.messages)[0]).toContain('Sow in May.')
+    expect((await workflow.getMessages(id))[0]).toMatchObject({ content: 'When?', metadata: { wikiTiddlers } })
+  })
+
+  test('the shipped shape of a definition, with the history in its place and a window, sends what it says', async () => {
+    const shaped: AgentDefinition = {
+      id: 'helper',
+      config: {
+        prompts: [
+          { id: 'system', text: 'You help.', children: [{ id: 'tone', text: 'Kindly.' }] },
+          { id: 'history', text: 'history' },
+          { id: 'end', role: 'user', text: 'Answer in one line.' },
+        ],
+        plugins: [
+          { id: 'h', toolId: 'fullReplacement', fullReplacementParam: { targetId: 'history', sourceType: 'historyOfSession' } },
+          { id: 'p', toolId: 'dynamicPosition', content: 'And briefly.', dynamicPositionParam: { targetId: 'tone', position: 'after' } },
+        ],
+        contextWindowSize: 120_000,
+      },
+    }
+    const { workflow, provider } = world(['One.', 'Two.'], { definitions: [shaped] })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'a')
+    await workflow.sendMsgToAgent(id, 'b')
+    expect(provider.requests[1]!.system).toBe('You help.\nKindly.\nAnd briefly.')
+    expect(texts(provider.requests[1]!.messages)).toEqual(['user: a', 'assistant: One.', 'user: Answer in one line.', 'user: b'])
+    expect(short(await workflow.getMessages(id))).toHaveLength(4)
+  })
+})
