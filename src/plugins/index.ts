@@ -40,6 +40,11 @@ export {
   type ResponseContext,
 } from './plugin-hooks.ts'
 export { type SetUpPlugin, setUpPlugins } from './plugin-set.ts'
+export { type ConcatPromptInput, concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
+export { flattenPrompts } from './prompts/flatten.ts'
+export { fitHistory } from './prompts/history-window.ts'
+export { findPrompt, injectContent } from './prompts/inject.ts'
+export type { FlatPrompt, PromptNode, PromptResult, PromptState } from './prompts/prompt.ts'
 export type {
   ActiveHours,
   NewSchedule,
@@ -49,4 +54,27 @@ export type {
   ScheduleState,
   ScheduleTime,
 } from './schedule.ts'
+export { matchAllToolCallings, matchToolCalling } from './text-tools/match-tool-calling.ts'
+export type { TextCallPattern } from './text-tools/text-call-pattern.ts'
+export { toolListText } from './text-tools/tool-list-text.ts'
+export { type TextToolsOptions, withTextTools } from './text-tools/with-text-tools.ts'
+export { estimateTokens } from './tokens/estimate-tokens.ts'
+export { type TokenBreakdown, type TokenLevel, tokenBreakdown, withReported } from './tokens/token-breakdown.ts'
+export { trimMessages } from './tokens/trim-messages.ts'
 export { type ToolMarks, withMarks } from './tool-marks.ts'
+export { createWebFetchPlugin } from './tools/web-fetch.ts'
+export { createZxScriptPlugin } from './tools/zx-script.ts'
+export { knowledgeContract } from './wiki/knowledge-contract.ts'
+export type {
+  FilterPage,
+  KnowledgeStore,
+  RenderProblem,
+  TagNode,
+  Tiddler,
+  Wiki,
+  WikiCall,
+  WorkspaceInfo,
+} from './wiki/knowledge-store.ts'
+export { createMemoryKnowledgeStore } from './wiki/stores/memory-store.ts'
+export { createTiddlyWikiStore } from './wiki/stores/tiddlywiki-store.ts'
+export { createVectorIndex, type Embed } from './wiki/vector-search.ts'

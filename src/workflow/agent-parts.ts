@@ -46,22 +46,33 @@ export interface AgentMakings {
   readonly entries: (id: string, after: number) => Promise<readonly LogEntry[]>
 }
 
-/** An agent of the engine with all that a definition says, and the authority that decides about its calls. */
+/** The engine of one agent, and the authority that decides about its calls. */
+export interface Engine {
+  readonly agent: LiberoAgent
+  readonly authority: Authority
+  /** Takes over what the settings say now. */
+  retune(): void
+  /** Tokens that fit; what the definition says, else what the provider knows. */
+  contextWindow(model: string): Promise<number | undefined>
+}
+
+/** An agent of the engine with all that a definition says. */
 export async function makeAgent(
   makings: AgentMakings,
   instance: AgentInstance,
   session: Session,
   views: LogViews,
-): Promise<{ readonly agent: LiberoAgent; readonly authority: Authority; retune(): void }> {
+): Promise<Engine> {
   const { clock, newId, execution, onError } = makings
   const definition = makings.definition(instance.definitionId)
   const { extension, tools, approvals } = pluginParts(makings, definition, instance, views)
   const { createAuthority } = await import('../authority/authority.ts')
   const rules = (): Readonly<Record<string, ToolRule>> => rulesFor(approvals, definition, makings)
   const authority = createAuthority({ mode: 'yolo', clock, newId, ...makings.authority, tools: rules() })
-  const { maxIterations = 0 } = configOf(definition, instance)
+  const { maxIterations = 0, contextWindowSize } = configOf(definition, instance)
+  const provider = providerFor(makings, definition)
   const agent = createAgent({
-    provider: providerFor(makings, definition),
+    provider,
     name: instance.name ?? definition.name ?? definition.id,
     tools: byName(tools),
     session,
@@ -74,7 +85,12 @@ export async function makeAgent(
     ...(execution && { execution }),
     ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
   })
-  return { agent, authority, retune: () => authority.setToolRules(rules()) }
+  return {
+    agent,
+    authority,
+    retune: () => authority.setToolRules(rules()),
+    contextWindow: async (model) => contextWindowSize ?? provider.contextWindow?.(model),
+  }
 }
 
 /** Throws on plugins that there are not, settings that cannot be meant, and two tools of one name. */

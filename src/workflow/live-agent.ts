@@ -1,14 +1,13 @@
-import type { Authority } from '../authority/authority.ts'
 import { messageOf, SessionBusyError } from '../core/errors.ts'
 import type { EntryBody } from '../core/log.ts'
 import type { PendingCall, Session } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
-import type { LiberoAgent } from '../create-agent.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../plugins/message.ts'
 import { partialEntry } from '../plugins/partial-note.ts'
+import { type TokenBreakdown, tokenBreakdown, withReported } from '../plugins/tokens/token-breakdown.ts'
 import { yieldOwner } from '../plugins/yield-note.ts'
-import { type AgentMakings, makeAgent, resultDurationOf } from './agent-parts.ts'
+import { type AgentMakings, type Engine, makeAgent, resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
 import { type AgentHandler, basicPromptConcatHandler, defaultHandlerId, type HandlerContext } from './handler.ts'
 import { StatusQueue } from './status-queue.ts'
@@ -25,18 +24,14 @@ export interface LiveOptions {
   readonly around: (work: () => Promise<void>, live: LiveAgent) => Promise<void>
 }
 
-interface Engine {
-  readonly agent: LiberoAgent
-  readonly authority: Authority
-  retune(): void
-}
-
 /** One agent in this process: its session, what that amounts to, and the engine while it is needed. */
 export class LiveAgent {
   readonly id: string
   readonly session: Session
   readonly views: LogViews
   instance: AgentInstance
+  /** Of its last request in this process, exact where the provider says how many there were. */
+  tokens: TokenBreakdown | undefined
   readonly #options: LiveOptions
   readonly #streamed: StreamedMessage
   #engine: Promise<Engine> | undefined
@@ -374,8 +369,12 @@ export class LiveAgent {
     const engine = await makeAgent(this.#options.makings, this.instance, this.session, this.views)
     const { hooks } = engine.agent
     hooks.hook('stream:text', ({ turnId, text }) => this.#streamed.update(turnId, text, this.views.messages.rounds))
-    hooks.hook('turn:after', ({ message }) => {
+    hooks.hook('turn:before', async ({ options }) => {
+      this.tokens = tokenBreakdown(options, await engine.contextWindow(options.model))
+    })
+    hooks.hook('turn:after', ({ message, usage }) => {
       if (message) this.#streamed.end()
+      if (this.tokens) this.tokens = withReported(this.tokens, usage)
     })
     return engine
   }

@@ -10,6 +10,7 @@ import { builtInPlugins } from '../plugins/built-in-plugins.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../plugins/message.ts'
 import { definePlugin, type PluginDefinition } from '../plugins/plugin.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
+import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import { attachedPages } from '../plugins/wiki/tools/attach-tiddlers.ts'
 import { createVectorIndexes, type Embed } from '../plugins/wiki/vector-search.ts'
@@ -77,6 +78,8 @@ export interface Workflow {
   listAgents(options?: { readonly subAgents?: boolean; readonly closed?: boolean }): Promise<readonly AgentInstance[]>
   getStatus(agentId: string): Promise<AgentInstanceLatestStatus>
   getMessages(agentId: string): Promise<readonly AgentInstanceMessage[]>
+  /** What the tokens of its last request went to; `undefined` before the first one in this process. */
+  getTokens(agentId: string): Promise<TokenBreakdown | undefined>
   /** Permissions and questions that wait for a person, of one agent or of all. */
   pending(agentId?: string): Promise<readonly (Waiting & { readonly agentId: string })[]>
   /** The name of the approval is that of the call. Resolves when the agent has come to its next end. */
@@ -302,6 +305,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       await agent.refresh()
       return agent.views.messages.messages
     },
+    getTokens: async (agentId) => (await open(agentId)).tokens,
     async pending(agentId) {
       const ids = agentId === undefined ? (await list()).map(({ id }) => id) : [agentId]
       const all = await Promise.all(

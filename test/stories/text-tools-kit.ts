@@ -53,6 +53,11 @@ export const replies: readonly ReplyFixture[] = [
     calls: [['a', {}]],
   },
   {
+    title: 'a wrapper that is only spoken of, at the end of a line',
+    text: 'There is <parallel_tool_calls>\nbut I call one:\n<tool_use name="a">{}</tool_use>',
+    calls: [['a', {}]],
+  },
+  {
     title: 'a fence that holds nothing but a call',
     text: 'Now:\n```xml\n<tool_use name="a">{"x": 1}</tool_use>\n```\n',
     calls: [['a', { x: 1 }]],

@@ -97,7 +97,9 @@ describe('schedules', () => {
     await second.workflow.start()
     await clock.advance(3_600_000)
     await vi.waitFor(async () => expect((await second.workflow.getStatus(id)).message?.content).toBe('Watered again.'))
-    expect((await second.workflow.getMessages(id)).filter(({ content }) => content.startsWith('[Alarm Clock]'))).toHaveLength(2)
+    expect(
+      (await second.workflow.getMessages(id)).filter(({ content }) => content.startsWith('[Alarm Clock]')),
+    ).toHaveLength(2)
     await second.workflow.closeAgent(id)
     expect(await second.workflow.schedules.list()).toEqual([])
   })
@@ -150,10 +152,13 @@ describe('what the model is shown', () => {
       { content: 'Dig', status: 'completed' },
       { content: 'Sow', status: 'pending' },
     ]
-    const { workflow, provider } = world([[call('1', 'manage-todo', { todos })], [call('2', 'look')], 'Done.', 'Still.'], {
-      definitions: [definition('manage-todo', 'look')],
-      plugins: [withTool('look', () => 'x')],
-    })
+    const { workflow, provider } = world(
+      [[call('1', 'manage-todo', { todos })], [call('2', 'look')], 'Done.', 'Still.'],
+      {
+        definitions: [definition('manage-todo', 'look')],
+        plugins: [withTool('look', () => 'x')],
+      },
+    )
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'Plan')
     await workflow.sendMsgToAgent(id, 'And?')
@@ -200,8 +205,17 @@ describe('what the model is shown', () => {
           { id: 'end', role: 'user', text: 'Answer in one line.' },
         ],
         plugins: [
-          { id: 'h', toolId: 'fullReplacement', fullReplacementParam: { targetId: 'history', sourceType: 'historyOfSession' } },
-          { id: 'p', toolId: 'dynamicPosition', content: 'And briefly.', dynamicPositionParam: { targetId: 'tone', position: 'after' } },
+          {
+            id: 'h',
+            toolId: 'fullReplacement',
+            fullReplacementParam: { targetId: 'history', sourceType: 'historyOfSession' },
+          },
+          {
+            id: 'p',
+            toolId: 'dynamicPosition',
+            content: 'And briefly.',
+            dynamicPositionParam: { targetId: 'tone', position: 'after' },
+          },
         ],
         contextWindowSize: 120_000,
       },
@@ -211,7 +225,32 @@ describe('what the model is shown', () => {
     await workflow.sendMsgToAgent(id, 'a')
     await workflow.sendMsgToAgent(id, 'b')
     expect(provider.requests[1]!.system).toBe('You help.\nKindly.\nAnd briefly.')
-    expect(texts(provider.requests[1]!.messages)).toEqual(['user: a', 'assistant: One.', 'user: Answer in one line.', 'user: b'])
+    expect(texts(provider.requests[1]!.messages)).toEqual([
+      'user: a',
+      'assistant: One.',
+      'user: Answer in one line.',
+      'user: b',
+    ])
     expect(short(await workflow.getMessages(id))).toHaveLength(4)
+  })
+
+  test('D026 the tokens of the last request are known by what they went to, exactly where the provider counts', async () => {
+    const { workflow } = world([{ text: 'Hello there.', usage: { input: 70, cacheRead: 20 } }], {
+      definitions: [{ ...definition(), config: { ...definition().config, contextWindowSize: 100 } }],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect(await workflow.getTokens(id)).toBeUndefined()
+    await workflow.sendMsgToAgent(id, 'Hello, who is there?')
+    const tokens = await workflow.getTokens(id)
+    expect(tokens).toMatchObject({
+      total: 90,
+      limit: 100,
+      ratio: 0.9,
+      level: 'warning',
+      reported: true,
+      tools: 0,
+      toolResults: 0,
+    })
+    expect(tokens!.system + tokens!.user + tokens!.assistant).toBe(90)
   })
 })

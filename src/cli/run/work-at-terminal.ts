@@ -4,11 +4,12 @@ import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import type { ChosenModel } from '../models/choose-model.ts'
-import { createScreen, type Screen } from '../screen/screen.ts'
+import { createScreen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
 import { watch } from './attend.ts'
 import { conclude, withSession } from './conclude.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
+import { leavingFirst, personAt } from './person-at.ts'
 import { isGoingOn, runOptions } from './run-options.ts'
 import type { Seat } from './seat-person.ts'
 
@@ -37,7 +38,7 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
     (text) => screen.notice(text),
   )
   try {
-    if (terminal.isLively) person = await personAt({ io, cwd }, terminal, screen, watching.interrupt)
+    if (terminal.isLively) person = await personAt({ io, cwd, terminal, screen, onInterrupt: watching.interrupt })
     const servers = {
       waiting: screen.waitFor,
       failed: (text: string) => screen.notice(text, 'failure'),
@@ -80,17 +81,6 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
   }
 }
 
-/** Whoever quits at once, and says why, leaves a terminal behind that somebody goes on with. */
-function leavingFirst(io: Io, leave: () => void): Io {
-  const after =
-    <T>(does: (what: T) => void) =>
-    (what: T): void => {
-      leave()
-      does(what)
-    }
-  return Object.create(io, { quit: { value: after(io.quit) }, err: { value: after(io.err) } })
-}
-
 /** They belong to the first task of a conversation: the model has seen them. */
 function withoutPictures({ image: _, ...values }: RunValues): RunValues {
   return values
@@ -111,12 +101,3 @@ const nameOf = ({ name, model }: ChosenModel): string => fullyVisible(name === m
 /** With a schema, stdout is for the JSON alone. */
 const withoutAnswer = (terminal: Terminal): Terminal =>
   Object.create(terminal, { answer: { value: () => {} }, isAnswerShown: { value: false } })
-
-async function personAt({ io, cwd }: Place, terminal: Terminal, screen: Screen, onInterrupt: () => void) {
-  const { openKeyboard } = await import('../screen/keyboard.ts')
-  const keyboard = openKeyboard(io)
-  if (!keyboard) return undefined
-  const { seatPerson } = await import('./seat-person.ts')
-  const { isForeground, suspend } = await import('./foreground.ts')
-  return seatPerson({ terminal, keyboard, screen, onInterrupt, cwd, isForeground, suspend })
-}

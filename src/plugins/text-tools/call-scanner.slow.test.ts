@@ -16,6 +16,7 @@ describe('D014 hostile lengths take linear work', () => {
     ['quotes that never close', '<tool_use a="'],
     ['closings', '</tool_use>'],
     ['closings in quotes', '<tool_use name="a">{"b":"</tool_use>'],
+    ['quotes that open and, escaped, never close', '<tool_use name=a>{\\"</tool_use>'],
     ['wrappers', '<parallel_tool_calls>'],
     ['fences', '```\n'],
     ['fences with calls', '```xml\n<tool_use name="a">'],

@@ -3,7 +3,7 @@ import { replies } from '../../../test/stories/text-tools-kit.ts'
 import type { ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, ToolCallBlock } from '../../core/turn.ts'
 import { call, type ScriptedOptions, type Step, scripted } from '../../testing/index.ts'
-import { type TextToolOptions, withTextTools } from './with-text-tools.ts'
+import { type TextToolsOptions, withTextTools } from './with-text-tools.ts'
 
 const spec = (name: string) => ({ name, description: `Does ${name}.`, inputSchema: { type: 'object' } })
 const tools = ['a', 'b', 'read', 'write'].map(spec)
@@ -425,7 +425,7 @@ async function ask(
   step: Step,
   more: Partial<ModelRequest> = {},
   options: ScriptedOptions = {},
-  own: TextToolOptions = {},
+  own: TextToolsOptions = {},
 ) {
   const provider = scripted(step, { options })
   let n = 0

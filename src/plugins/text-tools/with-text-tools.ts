@@ -15,7 +15,7 @@ import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
 import { textToolPrompt, withChoice } from './text-tool-prompt.ts'
 import { ToolNames } from './tool-names.ts'
 
-export interface TextToolOptions {
+export interface TextToolsOptions {
   /** Forms of calls that are understood beside `<tool_use>` and `<function_call>`. */
   readonly patterns?: readonly TextCallPattern[]
   /** Ids of calls. Default: ids that never repeat, over restarts too. */
@@ -23,7 +23,7 @@ export interface TextToolOptions {
 }
 
 /** For a model that cannot call tools: it reads of them in its prompt and calls them in its text. Nobody else notices. */
-export function withTextTools(provider: Provider, options: TextToolOptions = {}): Provider {
+export function withTextTools(provider: Provider, options: TextToolsOptions = {}): Provider {
   const patterns = allPatterns(options.patterns)
   const { newId = createIds() } = options
   const asText = messagesAsText()

@@ -293,7 +293,7 @@ const odd: readonly Tiddler[] = [
   { title: 'odd 1', text: '\n\nbegins with lines\r\n\r\nand has others\t\n' },
   { title: 'odd 2', text: 'x', fields: { spaced: '  at its ends ', lines: 'one\ntwo', 'colon:ed': 'yes' } },
   { title: 'odd 3', text: 'title: Garden\ntags: Garden\n\nlooks like a header' },
-  { title: 'odd 4', tags: ['with space', '日本', 'a|b'] },
+  { title: 'odd 4', tags: ['with space', '日本', 'a|b'], fields: { bag: 'of seeds', revision: '3' } },
   { title: 'odd 5: 日本語/テスト? *"<>|', text: '本文' },
   { title: 'odd 6', text: '# Title\n\ntext', type: 'text/markdown' },
   { title: 'odd 7', text: 'iVBORw0KGgo=', type: 'image/png' },

@@ -3,6 +3,7 @@ import type { GitPlace } from './git-place.ts'
 import type { Now } from './look-now.ts'
 import type { NamedPlan } from './plan-rollback.ts'
 
+/** What was found when the plan was made. */
 export interface ApplyOptions {
   /** The trees it goes from and to: a journal of other ones is not ours. */
   readonly trees: string

@@ -468,6 +468,8 @@ describe('snapshots', () => {
     repo.git('gc', '--quiet', '--prune=now')
     await files.rollback({ before: snapshots[0]!, after: snapshots[1]! })
     expect(readFileSync(join(repo.root, 'a'), 'utf8')).toBe('2')
+    const kept = repo.git('for-each-ref', '--format=%(objectname)', 'refs/libero').trim().split('\n')
+    expect(kept).toEqual(expect.arrayContaining(snapshots.map(({ id }) => id))) // not pushed out by its own
     await expect(files.diff(first, snapshots[1]!)).rejects.toThrow(/is not in this repository \(any more\)/)
     await expect(files.plan({ ...first, id: '$(touch x)' }, first)).rejects.toThrow('this is no snapshot')
   })

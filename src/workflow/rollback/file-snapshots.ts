@@ -7,6 +7,10 @@ import { type Entry, lookNow, type Now } from './look-now.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
 import { type Remembered, type Snapshot, takeSnapshot } from './take-snapshot.ts'
 
+export { NoSnapshots } from './git-place.ts'
+export type { LeftOut, Snapshot } from './take-snapshot.ts'
+
+/** Where the folder is, and how much of it is taken. */
 export interface FileSnapshotsOptions extends GitPlaceOptions {
   readonly clock?: Clock
   /** Larger files are left out, and said to be. Default 10 MB. */
@@ -31,17 +35,20 @@ export interface FileSnapshots {
   rollback(options: RollbackOptions): Promise<RollbackResult>
 }
 
+/** Which changes are undone: those between these two. */
 export interface RollbackOptions {
   readonly before: Snapshot
   readonly after: Snapshot
   readonly force?: boolean
 }
 
+/** A path that is not the same in two snapshots. */
 export interface FileChange {
   readonly path: string
   readonly kind: 'added' | 'changed' | 'deleted'
 }
 
+/** What a rollback would do, by paths of the folder. */
 export interface RollbackPlan {
   readonly restore: readonly string[]
   readonly delete: readonly string[]
@@ -54,6 +61,7 @@ export interface RollbackConflict {
   readonly why: string
 }
 
+/** What a rollback has done, by paths of the folder. */
 export interface RollbackResult {
   readonly restored: readonly string[]
   readonly deleted: readonly string[]
@@ -64,6 +72,10 @@ export interface RollbackResult {
   readonly undo: { readonly before: Snapshot; readonly after: Snapshot }
 }
 
+/**
+ * Snapshots are git objects, made through an index of our own, and kept by refs that this prunes. Where there is no
+ * repository `take` says so. Permissions other than the executable bit, and empty folders, are not kept.
+ */
 export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshots {
   const { clock = systemClock } = options
   const limits = {

@@ -18,6 +18,7 @@ export interface GitPlace {
 /** Why no snapshot can be made here. */
 export class NoSnapshots extends Error {}
 
+/** A place in the folder of the handle, or in `folder`. */
 export function createGitPlace({ execution, handle, folder, timeoutMs = 120_000 }: GitPlaceOptions): GitPlace {
   return {
     async run(script, { input = '', signal } = {}) {

@@ -10,6 +10,7 @@ export interface Entry {
 /** What is at a path now: a file, nothing, or what a rollback cannot judge. */
 export type Now = Entry | 'nothing' | 'folder' | 'too large' | 'behind a link' | 'something else'
 
+/** What is too large to be looked at, and a name for what only this look uses. */
 export interface LookOptions {
   readonly maxFileBytes: number
   readonly token: string

@@ -22,6 +22,7 @@ export interface NamedPlan {
   readonly conflicts: readonly NamedConflict[]
 }
 
+/** All that a plan depends on. */
 export interface PlanFacts {
   readonly changes: readonly NamedChange[]
   /** At the paths of the changes, and of the folders above those that are to come back. */

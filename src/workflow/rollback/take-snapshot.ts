@@ -13,11 +13,13 @@ export interface Snapshot {
   readonly leftOutCount: number
 }
 
+/** A file that is not in a snapshot. */
 export interface LeftOut {
   readonly path: string
   readonly why: string
 }
 
+/** The bounds of a snapshot, and what tells it from others. */
 export interface TakeOptions {
   readonly maxFiles: number
   readonly maxFileBytes: number

@@ -57,12 +57,14 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
   let cron: NextCron | undefined
   let hasTriedCron = false
   let callOff: (() => void) | undefined
+  let stopListening: (() => void) | undefined
   let isClosing = false
 
   function close(): void {
     isClosing = true
     over.abort()
     callOff?.()
+    stopListening?.()
     unsubscribe()
   }
 
@@ -203,7 +205,7 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
       if (over.signal.aborted) return
       if (session.log.isBroken) return end(error)
       report(error)
-      clock.timer(pollMs, () => void listen())
+      stopListening = clock.timer(pollMs, () => void listen())
     }
   }
 

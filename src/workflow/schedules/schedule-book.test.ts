@@ -120,13 +120,35 @@ describe('a book', () => {
   })
 
   test('somebody who deletes the log begins anew', async () => {
-    const { book, store } = world()
+    const { book, store, clock } = world()
+    const scheduler = createScheduler({ store, clock, wake: () => {}, pollMs: 24 * hour, leaseMs: 24 * hour })
     await book.add(hourly)
-    await book.list()
+    await book.add(hourly)
+    await scheduler.start()
+    await scheduler.stop()
+    expect(await book.list()).toHaveLength(2)
     await store.delete(schedulesLogId)
     expect(await book.list()).toEqual([])
     const added = await book.add(hourly)
     expect(await book.list()).toEqual([added])
+  })
+
+  test('what goes from the inbox into the log while it is looked for is found', async () => {
+    const { book, store, clock } = world()
+    const scheduler = createScheduler({ store, clock, wake: () => {}, pollMs: 24 * hour, leaseMs: 24 * hour })
+    await book.add(hourly)
+    // A store that looks at its log first and then at its inbox, between which a scheduler starts.
+    const slow = new Proxy(store, {
+      get(target, name) {
+        if (name !== 'watch') return target[name as keyof typeof target]
+        return async function* () {
+          await scheduler.start()
+          yield { entries: [], inbox: [] }
+        }
+      },
+    })
+    expect(await createScheduleBook({ store: slow, clock }).list()).toHaveLength(1)
+    await scheduler.stop()
   })
 
   test('all schedules of an agent go with it', async () => {

@@ -213,7 +213,60 @@ describe('what changes while it runs', () => {
   })
 })
 
+/** A watch that shows nothing. */
+async function* silence(_: string, { signal }: { readonly signal: AbortSignal }): AsyncGenerator<never> {
+  await new Promise((done) => signal.addEventListener('abort', done))
+}
+
 describe('what goes wrong', () => {
+  test('a schedule whose times change while it is tried again is not tried again for the old one', async () => {
+    const world = memoryWorld()
+    const { clock } = world
+    const book = createScheduleBook(world)
+    const tried: number[] = []
+    const failing: (() => void)[] = []
+    const wake: Wake = ({ dueAt }) => {
+      tried.push((dueAt - begin) / hour)
+      return new Promise((_, reject) => failing.push(() => reject(new Error('not now'))))
+    }
+    const fail = async (): Promise<void> => {
+      for (const one of failing.splice(0)) one()
+      await clock.advance(0)
+    }
+    await book.add({ id: 'x', agentId: 'a', message: 'X', when: { type: 'interval', everySeconds: 3600 } })
+    await run(world, { wake, onError: () => {} }).start()
+    await clock.advance(hour)
+    await fail()
+    await book.update('x', { when: { type: 'interval', everySeconds: 7200 } }) // between two tries
+    await clock.advance(hour)
+    expect(tried).toEqual([1, 2])
+    await book.update('x', { when: { type: 'interval', everySeconds: 6 * 3600 } }) // while one is under way
+    await clock.advance(0)
+    await fail()
+    await clock.advance(hour)
+    expect(tried).toEqual([1, 2])
+  })
+
+  test('what is being told when it stops is still noted', async () => {
+    const world = memoryWorld()
+    const book = createScheduleBook(world)
+    let finish: (() => void) | undefined
+    const wake: Wake = () =>
+      new Promise((done) => {
+        finish = done
+      })
+    await book.add({ agentId: 'a', message: 'X', when: { type: 'interval', everySeconds: 60 } })
+    const scheduler = run(world, { wake })
+    await scheduler.start()
+    await world.clock.advance(minute)
+    const stopping = scheduler.stop()
+    await world.clock.advance(1000)
+    finish!()
+    await stopping
+    expect(await book.list()).toMatchObject([{ runs: 1, lastRunAt: begin + minute }])
+    expect(world.clock.pending).toBe(0)
+  })
+
   test('an agent that cannot be told is tried again, later and later, and holds nobody up', async () => {
     const world = memoryWorld()
     const { clock } = world
@@ -289,7 +342,11 @@ describe('what goes wrong', () => {
     }
     const book = createScheduleBook(world)
     await book.add({ id: 'x', agentId: 'a', message: 'X', when: { type: 'at', at: iso(begin + 5 * minute) } })
-    const one = run({ clock: sleepy, store }, { wake: agent.wake, ...alert })
+    // What others send does not reach it either.
+    const deaf = new Proxy(store, {
+      get: (target, name) => (name === 'watch' ? silence : target[name as keyof SessionStore]),
+    })
+    const one = run({ clock: sleepy, store: deaf }, { wake: agent.wake, ...alert })
     await one.start()
     isAsleep = true
     const two = run(world, { wake: agent.wake, ...alert })

@@ -96,6 +96,17 @@ describe('what another program does to the folder', () => {
     expect(await readdir(at(''))).toEqual(['a.tid'])
   })
 
+  test('two stores that write at once, to names that are the same in files, lose nothing', async () => {
+    const { wiki, folder } = await wikiOf({})
+    const other = createTiddlyWikiStore({ workspaces: { w: { folder } }, timeLimitMs: 60_000 })
+    stores.push(other)
+    const wikis = [wiki, await other.open('w')]
+    await Promise.all(wikis.map((one) => one.get('warm')))
+    const titles = Array.from({ length: 8 }, (_, n) => [`${n}/x`, `${n}:x`])
+    await Promise.all(titles.flatMap((pair) => pair.map((title, n) => wikis[n]!.put({ title, text: `of ${title}` }))))
+    for (const title of titles.flat()) expect((await wiki.get(title))?.text).toBe(`of ${title}`)
+  })
+
   test('a folder that vanishes is told of in words, and is used again when it is back', async () => {
     const { wiki, folder } = await wikiOf({ 'a.tid': tid('A', 'one') })
     await wiki.get('A')

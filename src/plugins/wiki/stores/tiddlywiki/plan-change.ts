@@ -59,7 +59,7 @@ function inPlace({ $tw, reader }: BootedWiki, next: TwTiddler, holder: WikiFile)
   if (holder.tiddlers.length > 1 || holder.isSpecification) {
     const entries = entriesOf(holder, title)
     const last = entries.findLastIndex((entry) => entry.title === title)
-    const text = JSON.stringify(entries.with(last, next.getFieldStrings({ exclude: ['bag'] })), null, 4)
+    const text = JSON.stringify(entries.with(last, next.getFieldStrings()), null, 4)
     return { writes: [{ ...existing(holder), text }], removals: [] }
   }
   const form = formOf(holder)
@@ -123,7 +123,7 @@ function formNamed(info: { readonly type: string; readonly hasMetaFile: boolean 
 
 const longestName = 200
 /** TiddlyWiki takes them for something else than tiddlers. */
-const special = /^(?:tiddlywiki\.(?:files|info)|plugin\.info)$|\.meta$|^\./i
+const special = /^(?:tiddlywiki\.(?:files|info)|plugin\.info)$|\.meta$|^CVS$|^\./i
 
 /** A path for certain inside of the folder, whatever a title or the wiki's own settings made of it. */
 function confined(folder: string, path: string, title: string): string {
@@ -167,8 +167,8 @@ interface Written {
 /** The files' texts, if TiddlyWiki would read from them what was to be written. */
 function writtenAs({ $tw, reader }: BootedWiki, next: TwTiddler, form: Form, path: string): Written | undefined {
   const text = next.fields.text ?? ''
-  const block = next.getFieldStringBlock({ exclude: ['text', 'bag'] })
-  const fields = next.getFieldStrings({ exclude: ['bag'] })
+  const block = next.getFieldStringBlock({ exclude: ['text'] })
+  const fields = next.getFieldStrings()
   const written = ((): Written => {
     if (form === 'tid') return { path, text: text ? `${block}\n\n${text}` : block, encoding: 'utf8' }
     if (form === 'json') return { path, text: JSON.stringify([fields], null, 4), encoding: 'utf8' }
@@ -182,7 +182,7 @@ function writtenAs({ $tw, reader }: BootedWiki, next: TwTiddler, form: Form, pat
 }
 
 function isSame(a: Record<string, string>, b: Record<string, string>): boolean {
-  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => name !== 'bag')
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])]
   return names.every((name) => (a[name] ?? '') === (b[name] ?? ''))
 }
 

@@ -55,7 +55,7 @@ export interface TwTiddler {
     readonly text?: string
     readonly tags?: readonly string[]
   }
-  getFieldStrings(options?: { readonly exclude?: readonly string[] }): Record<string, string>
+  getFieldStrings(): Record<string, string>
   getFieldStringBlock(options: { readonly exclude: readonly string[] }): string
 }
 

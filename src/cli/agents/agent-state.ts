@@ -1,0 +1,62 @@
+import type { SessionStore } from '../../core/store.ts'
+import type { AgentState } from '../../plugins/message.ts'
+import type { AgentInstance } from '../../workflow/definition.ts'
+import type { Waiting } from '../../workflow/live-agent.ts'
+import type { Workflow } from '../../workflow/workflow.ts'
+import { isBeingWritten } from '../sessions/live-state.ts'
+
+/** What a list says of an agent. */
+export interface AgentSummary {
+  readonly id: string
+  readonly definition: string
+  readonly name?: string
+  readonly state: AgentState | 'interrupted' | 'closed' | 'new'
+  readonly created: number
+  readonly modified: number
+  readonly parent?: string
+  readonly waiting: readonly Waiting[]
+  /** When a schedule wakes it next. */
+  readonly nextWake?: number
+}
+
+/** An agent as it is now. Who died over it is told from who works on it. */
+export async function summaryOf(
+  instance: AgentInstance,
+  { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
+): Promise<AgentSummary> {
+  const { id, definitionId, name, created, modified, closed, isSubAgent, parentAgentId } = instance
+  const wakes = closed || isSubAgent ? [] : (await workflow.schedules.list(id)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
+  return {
+    ...{ id, definition: definitionId, created, modified },
+    ...(name !== undefined && { name }),
+    ...(parentAgentId !== undefined && { parent: parentAgentId }),
+    state: closed ? 'closed' : await stateOf(instance, { workflow, store }),
+    waiting: closed || isSubAgent ? [] : await workflow.pending(id),
+    ...(wakes.length > 0 && { nextWake: Math.min(...wakes) }),
+  }
+}
+
+async function stateOf(
+  { id, isSubAgent }: AgentInstance,
+  { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
+): Promise<AgentSummary['state']> {
+  if (isSubAgent) return (await isBeingWritten(store, id)) ? 'working' : 'completed'
+  const { state } = await workflow.getStatus(id)
+  if (state === 'submitted' && (await workflow.getMessages(id)).length === 0) return 'new'
+  if (state === 'working' && !(await isBeingWritten(store, id))) return 'interrupted'
+  return state
+}
+
+/** A state in words, for people. */
+export const agentStateWords: Readonly<Record<AgentSummary['state'], string>> = {
+  new: 'new',
+  submitted: 'has something to do',
+  working: 'at work',
+  'input-required': 'waits for you',
+  completed: 'done',
+  canceled: 'stopped',
+  failed: 'failed',
+  interrupted: 'interrupted',
+  closed: 'closed',
+  unknown: 'unknown',
+}

@@ -1,0 +1,104 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
+import type { Waiting } from '../../workflow/live-agent.ts'
+import type { Workflow } from '../../workflow/workflow.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import type { WorkValues } from './agent-flags.ts'
+import { findAgent, requireAgent } from './find-agent.ts'
+import { withWorkflow } from './open-workflow.ts'
+import { waitingJson, waitingLines } from './waiting-words.ts'
+import { workWithAgent } from './work-with-agent.ts'
+
+interface Answering {
+  readonly values: WorkValues & {
+    readonly allow?: boolean
+    readonly deny?: boolean
+    readonly note?: string
+    readonly json?: boolean
+  }
+  readonly words: readonly string[]
+}
+
+/** `libero agents answer`: what an agent waits for, the answer to it, and the work that comes of it. */
+export async function answer({ values, words }: Answering, io: Io): Promise<number> {
+  const asked = requireAgent(words, 'agents answer')
+  const given = words.slice(1)
+  const { allow, deny, note, ...work } = values
+  checkFlags(values)
+  const isThere = io.stdin.isTTY === true && io.stderr.isTTY === true && !values.json
+  if (given.length === 0 && !allow && !deny && !isThere) return showWaiting(asked, values, io)
+  return workWithAgent({
+    values: work,
+    io,
+    async begin({ workflow }) {
+      const { id } = await findAgent(workflow, asked)
+      const waiting = await workflow.pending(id)
+      if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
+      if (given.length === 0 && !allow && !deny) return { agentId: id }
+      const { call, text } = meant(waiting, given, values)
+      return { agentId: id, work: () => give(workflow, id, call, { text, ...values }) }
+    },
+  })
+}
+
+function checkFlags({ allow, deny, note }: Answering['values']): void {
+  if (allow && deny) throw new UsageError('--allow and --deny do not go together; choose one of them')
+  if (note !== undefined && !allow && !deny)
+    throw new UsageError('--note is said with --allow or --deny; add one of them')
+}
+
+async function showWaiting(asked: string, { json }: { readonly json?: boolean }, io: Io): Promise<number> {
+  return withWorkflow(io, async ({ workflow }) => {
+    const { id } = await findAgent(workflow, asked)
+    const waiting = await workflow.pending(id)
+    if (json) io.out(jsonText(waiting.map(waitingJson)))
+    else if (waiting.length === 0) io.err(`Agent ${fullyVisible(id)} waits for nothing`)
+    else for (const call of waiting) for (const line of waitingLines(call, id)) io.out(line)
+    return exitCodes.done
+  })
+}
+
+/** The first word may be the call that is meant; all others are the answer. */
+function meant(
+  waiting: readonly Waiting[],
+  words: readonly string[],
+  { allow, deny }: Answering['values'],
+): { readonly call: Waiting; readonly text: string | undefined } {
+  const named = waiting.find(({ callId }) => callId === words[0])
+  const text = (named ? words.slice(1) : words).join(' ')
+  const isDecision = allow === true || deny === true
+  if (isDecision && text !== '')
+    throw named || waiting.length === 0
+      ? new UsageError('--allow and --deny decide about a call; what the model is told with it goes into --note')
+      : new CliError(`No call "${fullyVisible(words[0] ?? '')}" waits; ${namesOf(waiting)} does`)
+  const fitting = named ? [named] : waiting.filter(({ isQuestion }) => isQuestion !== isDecision)
+  const [call] = fitting
+  if (fitting.length > 1)
+    throw new UsageError(`${fitting.length} calls wait: ${namesOf(fitting)}; say which one before the answer`)
+  if (!call || call.isQuestion === isDecision) throw wrongKind(call ?? waiting[0]!)
+  if (call.isQuestion && text === '') throw new UsageError('the answer is empty; say it in words')
+  return { call, text: isDecision ? undefined : text }
+}
+
+function wrongKind({ isQuestion, name }: Waiting): UsageError {
+  return isQuestion
+    ? new UsageError('the agent put a question; answer it in words, as in: libero agents answer <agent> "yes"')
+    : new UsageError(`${fullyVisible(name)} waits for a permission; say --allow or --deny`)
+}
+
+const namesOf = (waiting: readonly Waiting[]): string =>
+  waiting.map(({ callId, name }) => `${fullyVisible(callId)} (${fullyVisible(name)})`).join(', ')
+
+function give(
+  workflow: Workflow,
+  agentId: string,
+  { callId }: Waiting,
+  { text, allow, note }: { readonly text: string | undefined; readonly allow?: boolean; readonly note?: string },
+): Promise<AgentInstanceLatestStatus> {
+  if (text !== undefined) return workflow.answerQuestion(agentId, callId, text)
+  const said = note === undefined ? {} : { note }
+  return workflow.resolveApproval(agentId, callId, allow ? 'allow' : 'deny', { by: 'user', ...said })
+}

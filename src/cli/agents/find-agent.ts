@@ -1,0 +1,49 @@
+import { nearest } from '../../core/nearest.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { AgentInstance } from '../../workflow/definition.ts'
+import { agentPrefix } from '../../workflow/directory.ts'
+import type { Workflow } from '../../workflow/workflow.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+
+/** The agent that somebody means by an id, the beginning of one that no other has, with or without `agent-`, or its name. */
+export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
+  const all = await workflow.listAgents({ closed: true, subAgents: true })
+  const exact = all.find(({ id }) => id === asked || id === agentPrefix + asked)
+  if (exact) return exact
+  const named = all.filter(({ name, closed, isSubAgent }) => name === asked && !closed && !isSubAgent)
+  const begun = asked === '' ? [] : all.filter(({ id }) => id.startsWith(asked) || id.startsWith(agentPrefix + asked))
+  const meant = named.length > 0 ? named : preferred(begun)
+  if (meant.length === 1) return meant[0]!
+  throw meant.length > 1 ? ambiguous(asked, meant) : unknown(asked, all)
+}
+
+/** The id that a command needs as its first word. */
+export function requireAgent(words: readonly string[], command: string): string {
+  const [asked] = words
+  if (asked === undefined || asked === '')
+    throw new UsageError(`${command} needs an agent: its id, or its name; libero agents lists them`)
+  return asked
+}
+
+/** Who types a beginning means one that can be spoken to. */
+function preferred(agents: readonly AgentInstance[]): readonly AgentInstance[] {
+  const open = agents.filter(({ closed, isSubAgent }) => !closed && !isSubAgent)
+  return open.length > 0 ? open : agents
+}
+
+const mostNamed = 5
+
+function ambiguous(asked: string, agents: readonly AgentInstance[]): CliError {
+  const more = agents.length > mostNamed ? ` and ${agents.length - mostNamed} more` : ''
+  const named = agents.slice(0, mostNamed).map(({ id }) => fullyVisible(id))
+  return new CliError(`"${fullyVisible(asked)}" may be ${named.join(', ')}${more}; type more of the id`)
+}
+
+function unknown(asked: string, all: readonly AgentInstance[]): CliError {
+  const names = all.filter(({ isSubAgent }) => !isSubAgent).flatMap(({ id, name }) => (name ? [id, name] : [id]))
+  const [meant] = nearest(asked, names, 1)
+  const hint = meant === undefined ? '' : ` (did you mean ${fullyVisible(meant)}?)`
+  return new CliError(
+    `There is no agent "${fullyVisible(asked.slice(0, 100))}"${hint}; libero agents --all names those there are, libero agents new makes one`,
+  )
+}

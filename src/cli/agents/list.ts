@@ -1,0 +1,78 @@
+import { messageOf } from '../../core/errors.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import { createPaint, hasColours } from '../screen/paint.ts'
+import { cutToWidth, textWidth } from '../screen/text-width.ts'
+import { timeIn } from '../schedules/schedule-words.ts'
+import { ago } from '../sessions/time-words.ts'
+import { type AgentSummary, agentStateWords, summaryOf } from './agent-state.ts'
+import { withWorkflow } from './open-workflow.ts'
+import { waitingJson, waitingTitle } from './waiting-words.ts'
+
+interface Listing {
+  readonly values: { readonly all?: boolean; readonly json?: boolean }
+}
+
+/** `libero agents list`. */
+export async function list({ values }: Listing, io: Io): Promise<number> {
+  const { all = false, json } = values
+  return withWorkflow(io, async (opened) => {
+    const found = await opened.workflow.listAgents({ closed: all, subAgents: all })
+    const summaries: AgentSummary[] = []
+    for (const instance of [...found].sort((a, b) => b.modified - a.modified))
+      await summaryOf(instance, opened).then(
+        (summary) => summaries.push(summary),
+        // One that is damaged hides no other.
+        (error) => io.err(`${fullyVisible(instance.id)} cannot be read: ${fullyVisible(messageOf(error))}`),
+      )
+    if (json) {
+      io.out(jsonText(summaries.map(forPrograms)))
+      return exitCodes.done
+    }
+    for (const line of table(summaries, io)) io.out(line)
+    if (summaries.length === 0)
+      io.err('There are no agents yet; make one with: libero agents new assistant "remind me in 10 minutes to stretch"')
+    return exitCodes.done
+  })
+}
+
+function forPrograms({ waiting, ...summary }: AgentSummary): object {
+  return { ...summary, waiting: waiting.map(waitingJson) }
+}
+
+function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
+  const paint = createPaint({ colours: hasColours(stdout, env) })
+  const now = Date.now()
+  const fit = (line: string): string => (stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line)
+  const rows = agents.map((one) => [
+    visibleName(one.id),
+    visibleName(one.definition),
+    ago(one.modified, now),
+    agentStateWords[one.state],
+    ...[[one.name === undefined ? '' : visibleName(one.name), ...more(one, now)].filter((text) => text !== '').join(', ')],
+  ])
+  const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
+  const looks = [paint.bold, (text: string) => text, paint.dim, paint.dim]
+  return rows.flatMap((row, n) => {
+    const { state, waiting } = agents[n]!
+    const cells = row.map((cell, i) => {
+      const wide = cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
+      if (i === 3 && state === 'input-required') return paint.yellow(wide)
+      if (i === 3 && (state === 'failed' || state === 'interrupted')) return paint.red(wide)
+      return (looks[i] ?? ((text: string) => text))(wide)
+    })
+    return [
+      fit(cells.join('  ').trimEnd()),
+      ...waiting.map((call) => fit(paint.yellow(`    ${waitingTitle(call)}`))),
+    ]
+  })
+}
+
+function more({ nextWake, parent }: AgentSummary, now: number): string[] {
+  return [
+    ...(parent === undefined ? [] : [`of ${visibleName(parent)}`]),
+    ...(nextWake === undefined ? [] : [`wakes ${timeIn(nextWake, now)}`]),
+  ]
+}

@@ -1,0 +1,44 @@
+import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
+import type { AgentInstanceMessage } from '../../plugins/message.ts'
+import { callTitle } from '../screen/call-title.ts'
+import type { Paint } from '../screen/paint.ts'
+import { cutToWidth } from '../screen/text-width.ts'
+import { dateOf } from '../sessions/time-words.ts'
+
+const fewLines = 8
+
+export interface MessageManner {
+  readonly paint: Paint
+  readonly cwd: string
+  /** Results of tools in all their length. */
+  readonly isFull: boolean
+}
+
+/** A message for a terminal. None for what is not for people. */
+export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull }: MessageManner): string[] {
+  const { role, content, hidden, created = 0, metadata = {} } = message
+  if (hidden && !isFull) return []
+  const head = (name: string): string => `${paint.bold(name)}${paint.dim(`, ${dateOf(created)}`)}`
+  const lines = content === '' ? [] : visibleText(content).trimEnd().split('\n')
+  if (role === 'user') return ['', head(paint.green('You')), ...lines, ...attached(message).map(paint.dim)]
+  if (role === 'error') return ['', head(paint.red('Failed')), ...lines.map(paint.yellow)]
+  if (role === 'agent') return ['', ...lines.map(paint.yellow)]
+  if (role === 'tool') {
+    const mark = metadata.isError ? paint.red('✗') : paint.green('✓')
+    const few = isFull ? lines : lines.slice(0, fewLines)
+    const more = lines.length > few.length ? [paint.dim(`    … ${lines.length - few.length} more lines (--full)`)] : []
+    return [`  ${mark} ${paint.bold(fullyVisible(metadata.toolId ?? ''))}`, ...few.map((line) => `    ${line}`), ...more]
+  }
+  const calls = (metadata.calls ?? []).map(
+    ({ toolId, parameters }) =>
+      `  ${paint.cyan('•')} ${paint.bold(fullyVisible(toolId))} ${cutToWidth(fullyVisible(callTitle(parameters, cwd)), isFull ? 1000 : 100)}`,
+  )
+  return ['', head(paint.blue('Agent')), ...lines, ...calls]
+}
+
+function attached({ metadata: { file, wikiTiddlers = [] } = {} }: AgentInstanceMessage): string[] {
+  return [
+    ...(file ? [`[${fullyVisible(file.mediaType)}]`] : []),
+    ...wikiTiddlers.map((page) => `[${fullyVisible(page.workspaceName)}/${fullyVisible(page.tiddlerTitle)}]`),
+  ]
+}

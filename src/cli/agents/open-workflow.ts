@@ -1,0 +1,167 @@
+import type { AuthorityOptions } from '../../authority/authority.ts'
+import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Provider } from '../../core/provider.ts'
+import type { SessionStore } from '../../core/store.ts'
+import { createProcessContext } from '../../execution/process.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { AgentDefinition } from '../../workflow/definition.ts'
+import { Directory } from '../../workflow/directory.ts'
+import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { type LoadedConfig, loadConfig } from '../config/config.ts'
+import type { Io } from '../io.ts'
+import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
+import { openStore, sessionsPath } from '../sessions/open-store.ts'
+import type { WorkValues } from './agent-flags.ts'
+import { openWikis } from './open-wikis.ts'
+import { type FoundDefinitions, readDefinitions } from './read-definitions.ts'
+
+/** The user's agents, with everything they stand on. */
+export interface OpenedWorkflow {
+  readonly workflow: Workflow
+  readonly store: SessionStore
+  readonly definitions: FoundDefinitions
+  /** What agents without a model of their own work with; absent where nobody works. */
+  readonly chosen?: ChosenModel
+  /** For a person, before it starts. */
+  readonly notices: readonly string[]
+  close(): Promise<void>
+}
+
+export interface OpenWorkflowOptions {
+  /** Flags of whoever lets agents work. Without them, agents can be looked at and not worked with. */
+  readonly work?: WorkValues
+  /** Who can be asked. Without one an agent halts where it would ask. */
+  readonly person?: Interactor
+  /** What failed where nobody was waiting for it. Default: a line on stderr. */
+  readonly onError?: (error: Error) => void
+}
+
+/** Opens the user's agents. They are his own: what holds for them is said by his settings, not by those of a project. */
+export async function openWorkflow(
+  io: Io,
+  { work, person, onError = complain(io) }: OpenWorkflowOptions = {},
+): Promise<OpenedWorkflow> {
+  if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
+  const loaded = await loadConfig({ home: io.home })
+  const definitions = await readDefinitions(io)
+  const models = work ? await modelsFor(definitions, work, loaded, io) : undefined
+  const knowledge = await openWikis(loaded.config, io)
+  const store = await openStore(sessionsPath(loaded.config, io))
+  const known = models?.definitions ?? definitions.found.map(({ definition }) => definition)
+  const gone = await goneDefinitions(store, known)
+  const workflow = createWorkflow({
+    store,
+    definitions: [...known, ...gone],
+    provider: (definition) => (gone.includes(definition) ? isGone(definition, io) : providerOf(definition, models)),
+    authority: authorityOf(work ?? {}, loaded, io, person),
+    execution: createProcessContext({ cwd: io.cwd }),
+    onError,
+    ...(knowledge && { knowledge }),
+  })
+  return {
+    workflow,
+    store,
+    definitions,
+    ...(models && { chosen: models.usual }),
+    notices: [...loaded.warnings, ...definitions.problems],
+    async close() {
+      await workflow.close()
+      await store.close?.()
+    },
+  }
+}
+
+/** Opens the user's agents for the time of some work. */
+export async function withWorkflow<T>(
+  io: Io,
+  work: (opened: OpenedWorkflow) => Promise<T>,
+  options: OpenWorkflowOptions = {},
+): Promise<T> {
+  const opened = await openWorkflow(io, options)
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+const complain =
+  (io: Pick<Io, 'err'>) =>
+  (error: Error): void => {
+    const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
+    io.err(`libero: ${fullyVisible(`${error.message}${why}`.slice(0, 600))}`)
+  }
+
+interface Models {
+  readonly usual: ChosenModel
+  readonly definitions: readonly AgentDefinition[]
+  /** Of definitions that name a model; an error where it is not to be had. */
+  readonly own: ReadonlyMap<string, ChosenModel | CliError>
+}
+
+/** A flag counts more than a definition, a definition more than the settings. */
+async function modelsFor(
+  { found }: FoundDefinitions,
+  { provider, model }: WorkValues,
+  { config }: LoadedConfig,
+  io: Io,
+): Promise<Models> {
+  const usual = await chooseModel({ provider, model }, config, io)
+  const isFlagged = provider !== undefined || model !== undefined
+  const own = new Map<string, ChosenModel | CliError>()
+  const definitions: AgentDefinition[] = []
+  for (const { definition } of found) {
+    const { model: wanted, ...rest } = definition
+    if (wanted === undefined || isFlagged) {
+      definitions.push(rest)
+      continue
+    }
+    const chosen = await chooseModel({ model: wanted }, config, io).catch((error: unknown) => {
+      if (error instanceof CliError) return error
+      throw error
+    })
+    own.set(definition.id, chosen)
+    definitions.push(chosen instanceof CliError ? definition : { ...rest, model: chosen.model })
+  }
+  return { usual, definitions, own }
+}
+
+function providerOf({ id }: AgentDefinition, models: Models | undefined): Provider {
+  if (!models) throw new Error('no model was chosen, since nobody was to work')
+  const own = models.own.get(id)
+  if (own instanceof CliError) throw own
+  return (own ?? models.usual).provider
+}
+
+/** What stands for definitions that agents were made of and that are not there now, so that one can still look at the agents. */
+async function goneDefinitions(store: SessionStore, known: readonly AgentDefinition[]): Promise<AgentDefinition[]> {
+  const ids = new Set(known.map(({ id }) => id))
+  const named = new Set((await new Directory(store).list()).map(({ definitionId }) => definitionId))
+  return [...named].filter((id) => !ids.has(id)).map((id) => ({ id }))
+}
+
+function isGone({ id }: AgentDefinition, { home }: Pick<Io, 'home'>): never {
+  throw new CliError(
+    `the definition "${fullyVisible(id)}" of this agent is not there; put it back into ${fullyVisible(home)}/agents (libero agents definitions says what is wrong)`,
+  )
+}
+
+function authorityOf(
+  { mode, yolo, allow, deny }: WorkValues,
+  { config, layers }: LoadedConfig,
+  { home, cwd }: Io,
+  person: Interactor | undefined,
+): AuthorityOptions {
+  return {
+    layers,
+    home,
+    workspace: { root: cwd, isTrusted: false },
+    mode: yolo ? 'yolo' : (mode ?? config.mode ?? 'ask'),
+    ...(allow && { allow }),
+    ...(deny && { deny }),
+    ...(yolo && { headless: 'yolo' as const }),
+    ...(person && { interactors: [person] }),
+  }
+}

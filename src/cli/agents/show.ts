@@ -1,0 +1,46 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import { timeIn } from '../schedules/schedule-words.ts'
+import { createPaint, hasColours } from '../screen/paint.ts'
+import { dateOf } from '../sessions/time-words.ts'
+import { agentStateWords, summaryOf } from './agent-state.ts'
+import { findAgent, requireAgent } from './find-agent.ts'
+import { messageLines } from './message-lines.ts'
+import { withWorkflow } from './open-workflow.ts'
+import { waitingJson, waitingLines } from './waiting-words.ts'
+
+interface Showing {
+  readonly values: { readonly full?: boolean; readonly json?: boolean }
+  readonly words: readonly string[]
+}
+
+/** `libero agents show`. */
+export async function show({ values, words }: Showing, io: Io): Promise<number> {
+  const asked = requireAgent(words, 'agents show')
+  return withWorkflow(io, async (opened) => {
+    const instance = await findAgent(opened.workflow, asked)
+    const messages = await opened.workflow.getMessages(instance.id)
+    const { waiting, ...summary } = await summaryOf(instance, opened)
+    if (values.json) {
+      io.out(jsonText({ ...summary, waiting: waiting.map(waitingJson), messages }))
+      return exitCodes.done
+    }
+    const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
+    const { id, definition, name, state, created, nextWake } = summary
+    if (name !== undefined) io.out(paint.bold(fullyVisible(name)))
+    const facts = [
+      ['agent', id],
+      ['definition', definition],
+      ['begun', dateOf(created)],
+      ['state', agentStateWords[state]],
+      ...(nextWake === undefined ? [] : [['wakes', timeIn(nextWake, Date.now())]]),
+    ]
+    for (const [key, value] of facts) io.out(paint.dim(`${`${key}:`.padEnd(12)} ${fullyVisible(value!)}`))
+    const manner = { paint, cwd: io.cwd, isFull: values.full === true }
+    for (const message of messages) for (const line of messageLines(message, manner)) io.out(line)
+    for (const call of waiting) for (const line of waitingLines(call, id)) io.err(line)
+    return exitCodes.done
+  })
+}

@@ -1,0 +1,46 @@
+import { isRecord } from '../../core/is-record.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import type { Waiting } from '../../workflow/live-agent.ts'
+import { changeIn } from '../sessions/change-in.ts'
+import { cutToWidth } from '../screen/text-width.ts'
+
+/** What waits, on a line of a list. */
+export function waitingTitle(call: Pick<Waiting, 'isQuestion' | 'name' | 'input'>): string {
+  const what = call.isQuestion ? `asks: ${questionIn(call.input)}` : `wants to: ${call.name} ${JSON.stringify(call.input)}`
+  return cutToWidth(visibleName(what.slice(0, 500)), 100)
+}
+
+/** What waits for a person, whole, and how to answer it. Drawn from the call itself: what is seen is what is allowed. */
+export function waitingLines(call: Waiting, agentId: string): string[] {
+  const name = fullyVisible(agentId)
+  const callId = fullyVisible(call.callId)
+  if (call.isQuestion)
+    return [
+      `The agent asks: ${fullyVisible(questionIn(call.input))}`,
+      ...optionsIn(call.input).map((option) => `    - ${option}`),
+      `To answer: libero agents answer ${name} ${callId} "…"`,
+    ]
+  const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
+  return [
+    `The agent needs permission: ${fullyVisible(call.name)} (${fullyVisible(call.reason)})`,
+    ...[...changeIn(call.request), ...input].map((line) => `    ${line}`),
+    `To answer: libero agents answer ${name} ${callId} --allow (or --deny)`,
+  ]
+}
+
+/** The same for programs. */
+export function waitingJson({ callId, name, input, reason, isQuestion, sessionId }: Waiting): object {
+  return { callId, kind: isQuestion ? 'question' : 'permission', tool: name, input, reason, agentId: sessionId }
+}
+
+export const questionIn = (input: Readonly<Record<string, unknown>>): string =>
+  typeof input.question === 'string' ? input.question : JSON.stringify(input)
+
+function optionsIn({ options }: Readonly<Record<string, unknown>>): string[] {
+  if (!Array.isArray(options)) return []
+  return options.slice(0, 50).flatMap((option: unknown) => {
+    if (!isRecord(option) || typeof option.label !== 'string') return []
+    const { label, description } = option
+    return [fullyVisible(typeof description === 'string' ? `${label}: ${description}` : label)]
+  })
+}

@@ -1,0 +1,152 @@
+import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { Waiting } from '../../workflow/live-agent.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import { type Watch, watch } from '../run/attend.ts'
+import { leavingFirst, personAt } from '../run/person-at.ts'
+import type { Seat } from '../run/seat-person.ts'
+import { createScreen, type Screen } from '../screen/screen.ts'
+import { createTerminal, type Terminal } from '../screen/terminal.ts'
+import type { WorkValues } from './agent-flags.ts'
+import { askPerson } from './ask-person.ts'
+import { asked, createMessageEvents, spoken } from './message-events.ts'
+import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
+import { waitingJson, waitingLines } from './waiting-words.ts'
+
+/** An agent, and what it is to be told; without words it is only asked what it waits for. */
+export interface AgentTask {
+  readonly agentId: string
+  work?(): Promise<AgentInstanceLatestStatus>
+}
+
+interface Working {
+  readonly values: WorkValues & { readonly json?: boolean }
+  readonly io: Io
+  begin(opened: OpenedWorkflow): Promise<AgentTask>
+}
+
+/** Lets an agent work in the foreground, as `libero run` does: the answer to stdout, all else to stderr. Ctrl-C stops it. */
+export async function workWithAgent({ values, io, begin }: Working): Promise<number> {
+  const terminal = createTerminal(io)
+  const screen = createScreen({ terminal, cwd: io.cwd, ...(values.json && { isQuiet: true }) })
+  let opened: OpenedWorkflow | undefined
+  let task: AgentTask | undefined
+  let person: Seat | undefined
+  const leave = (): void => {
+    person?.close()
+    terminal.close()
+  }
+  const watching = watch(
+    leavingFirst(io, leave),
+    () => {
+      if (task) void opened?.workflow.cancelAgent(task.agentId).catch(() => {})
+    },
+    (text) => screen.notice(text),
+  )
+  try {
+    if (terminal.isLively && !values.json)
+      person = await personAt({ io, cwd: io.cwd, terminal, screen, onInterrupt: watching.interrupt })
+    opened = await openWorkflow(io, {
+      work: values,
+      ...(person && { person: person.interactor }),
+      onError: (error) => screen.notice(`${error.message}${error.cause instanceof Error ? `: ${error.cause.message}` : ''}`, 'failure'),
+    })
+    for (const notice of opened.notices) screen.notice(notice, 'warning')
+    task = await begin(opened)
+    const status = await converse(opened, task, { screen, person, watching })
+    const ended = { opened, task, status, values, io, screen, terminal, watching }
+    return values.json ? await printJson(ended) : await conclude(ended)
+  } finally {
+    screen.close()
+    leave()
+    watching.close()
+    await opened?.close()
+  }
+}
+
+interface Scene {
+  readonly screen: Screen
+  readonly person: Seat | undefined
+  readonly watching: Watch
+}
+
+/** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
+async function converse(
+  { workflow, chosen }: OpenedWorkflow,
+  { agentId, work }: AgentTask,
+  { screen, person, watching }: Scene,
+): Promise<AgentInstanceLatestStatus> {
+  if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
+  const events = createMessageEvents()
+  for (const message of await workflow.getMessages(agentId)) events(message) // said before
+  const off = workflow.subscribe(agentId, (update) => {
+    if (update.type === 'message') for (const event of events(update.message)) screen.show(event)
+    if (update.type === 'status' && update.status.state === 'working') screen.show(asked)
+  })
+  const over = new AbortController()
+  try {
+    let status = work ? await watching.during(work()) : await workflow.getStatus(agentId)
+    while (person && status.state === 'input-required' && watching.exitCode === undefined) {
+      const [call] = await workflow.pending(agentId)
+      const reply = call && (await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined))
+      if (!reply) break
+      status = await watching.during(reply(workflow, agentId))
+    }
+    return status
+  } finally {
+    over.abort()
+    off()
+  }
+}
+
+interface Ended {
+  readonly opened: OpenedWorkflow
+  readonly task: AgentTask
+  readonly status: AgentInstanceLatestStatus
+  readonly values: { readonly json?: boolean }
+  readonly io: Io
+  readonly screen: Screen
+  readonly terminal: Terminal
+  readonly watching: Watch
+}
+
+async function conclude({ opened, task, status, io, screen, watching }: Ended): Promise<number> {
+  const { agentId } = task
+  const { state, message } = status
+  const waiting = state === 'input-required' ? await opened.workflow.pending(agentId) : []
+  if (message?.role === 'tool' && state !== 'failed') screen.show(spoken(message))
+  screen.close()
+  if (watching.error !== undefined) throw watching.error
+  if (state === 'failed') throw failure(status)
+  if (state === 'submitted')
+    io.err(`Another program works on ${agentId} just now and was told; follow it with: libero agents watch ${agentId}`)
+  if (message?.role === 'agent') io.err(fullyVisible(message.content))
+  for (const call of waiting) for (const line of waitingLines(call, agentId)) io.err(line)
+  return watching.exitCode ?? exitCodeOf(status, waiting)
+}
+
+/** Programs get what became of it, and the same exit codes. */
+async function printJson({ opened, task, status, io, watching }: Ended): Promise<number> {
+  const { agentId } = task
+  const { state, message } = status
+  const waiting = await opened.workflow.pending(agentId)
+  const answer = message === undefined || message.role === 'error' ? null : message.content
+  const error = message?.role === 'error' ? { error: message.content } : {}
+  io.out(jsonText({ agentId, status: state, answer, ...error, pending: waiting.map(waitingJson) }))
+  return watching.exitCode ?? exitCodeOf(status, waiting)
+}
+
+/** What a process ends with whose agent ended so. */
+export function exitCodeOf({ state }: Pick<AgentInstanceLatestStatus, 'state'>, waiting: readonly Waiting[]): number {
+  if (state === 'canceled') return exitCodes.interrupted
+  if (state === 'failed') return exitCodes.error
+  return state === 'input-required' && waiting.length > 0 ? exitCodes.permission : exitCodes.done
+}
+
+function failure({ message }: AgentInstanceLatestStatus): CliError {
+  const said = message?.role === 'error' ? message.content : 'nobody knows why'
+  return new CliError(`the agent failed: ${fullyVisible(said.replace(/\s+/g, ' ').slice(0, 600))}`)
+}
