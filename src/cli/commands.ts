@@ -8,6 +8,12 @@ export const commands: readonly Listed[] = [
     'List, show, resume, fork, export, import and delete sessions',
     () => import('./commands/sessions.ts'),
   ),
+  entry(
+    'agents',
+    'Make agents that stay, speak to them, answer them, watch them',
+    () => import('./commands/agents.ts'),
+  ),
+  entry('schedules', 'Have agents woken at times, and wake them', () => import('./commands/schedules.ts')),
   entry('tools', 'Show the tools an agent has here, and where each comes from', () => import('./commands/tools.ts')),
   entry('mcp', 'List, add, remove, test and log in to MCP servers', () => import('./commands/mcp.ts')),
   entry('skills', 'List, show and check skills', () => import('./commands/skills.ts')),

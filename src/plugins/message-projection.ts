@@ -5,7 +5,7 @@ import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf,
 import { readAttachments } from './attachments.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, AgentState, MessageMetadata } from './message.ts'
 import { partialOf } from './partial-note.ts'
-import { snapshotOf } from './snapshot-note.ts'
+import { type NotedSnapshot, snapshotOf } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 import { yieldOwner } from './yield-note.ts'
 
@@ -34,6 +34,9 @@ export class MessageProjection {
   #roundsBefore = 0
   #state: AgentState = 'submitted'
   #modified = 0
+  readonly #before = new Map<string, NotedSnapshot>()
+  /** The files as the agent left them last. */
+  filesAfter: NotedSnapshot | undefined
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
@@ -58,6 +61,11 @@ export class MessageProjection {
 
   get(id: string): AgentInstanceMessage | undefined {
     return this.#messages.get(id)?.message
+  }
+
+  /** The files as they were before a message was worked on. */
+  filesBefore(messageId: string): NotedSnapshot | undefined {
+    return this.#before.get(messageId)
   }
 
   /** The messages that are new or other than before. */
@@ -169,9 +177,11 @@ export class MessageProjection {
     }
     const snapshot = snapshotOf(owner, value)
     if (!snapshot) return []
-    const { messageId, before, isRolledBack } = snapshot
+    const { messageId, folder, before, after, isRolledBack } = snapshot
+    if (before) this.#before.set(messageId, before)
+    if (after) this.filesAfter = after
     const changed = this.#change(messageId, () => ({
-      ...(before && { beforeCommitMap: before }),
+      ...(before && { beforeCommitMap: { [folder]: before.id } }),
       ...(isRolledBack !== undefined && { rolledBack: isRolledBack }),
     }))
     return changed ? [changed] : []

@@ -1,18 +1,25 @@
 import { isRecord } from '../core/is-record.ts'
+import type { EntryBody } from '../core/log.ts'
 
 const owner = 'workflow:snapshot'
 
-/** What is noted of the files of a turn: what they were before it and after it, by folder. */
+/** What is noted of the files of a turn: what they were before it, and after it. */
 export interface SnapshotNote {
   /** The user message that began the turn. */
   readonly messageId: string
-  readonly before?: Readonly<Record<string, string>>
-  readonly after?: Readonly<Record<string, string>>
+  readonly folder: string
+  readonly before?: NotedSnapshot
+  readonly after?: NotedSnapshot
   readonly isRolledBack?: boolean
 }
 
+/** Plain data; what is in it is up to who takes snapshots. */
+export interface NotedSnapshot {
+  readonly id: string
+}
+
 /** As it is written into the log. */
-export function snapshotEntry(note: SnapshotNote): { type: 'state'; owner: string; value: SnapshotNote } {
+export function snapshotEntry(note: SnapshotNote): EntryBody {
   return { type: 'state', owner, value: note }
 }
 

@@ -1,15 +1,18 @@
 import { messageOf, SessionBusyError } from '../core/errors.ts'
 import type { EntryBody } from '../core/log.ts'
 import type { PendingCall, Session } from '../core/store.ts'
-import type { PromptPart } from '../core/turn.ts'
+import type { PromptPart, SessionTurn } from '../core/turn.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../plugins/message.ts'
 import { partialEntry } from '../plugins/partial-note.ts'
+import { snapshotEntry } from '../plugins/snapshot-note.ts'
 import { type TokenBreakdown, tokenBreakdown, withReported } from '../plugins/tokens/token-breakdown.ts'
 import { yieldOwner } from '../plugins/yield-note.ts'
 import { type AgentMakings, type Engine, makeAgent, resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
+import type { FileHistory } from './file-history.ts'
 import { type AgentHandler, basicPromptConcatHandler, defaultHandlerId, type HandlerContext } from './handler.ts'
+import type { RollbackPlan, RollbackResult, Snapshot } from './rollback/file-snapshots.ts'
 import { StatusQueue } from './status-queue.ts'
 import { StreamedMessage } from './streamed-message.ts'
 import type { Updates } from './updates.ts'
@@ -20,8 +23,8 @@ export interface LiveOptions {
   readonly makings: AgentMakings
   readonly handlers: Readonly<Record<string, AgentHandler>>
   readonly updates: Updates
-  /** Called around each execution that a person's message begins; see `rollback`. */
-  readonly around: (work: () => Promise<void>, live: LiveAgent) => Promise<void>
+  /** Absent where nobody wants to go back. */
+  readonly files: FileHistory | undefined
 }
 
 /** One agent in this process: its session, what that amounts to, and the engine while it is needed. */
@@ -38,6 +41,7 @@ export class LiveAgent {
   #running: Promise<AgentInstanceLatestStatus> | undefined
   #queue: StatusQueue | undefined
   #isCancelled = false
+  #before: Snapshot | undefined
   /** What went wrong where the log could not say so. */
   #unwritten: AgentInstanceLatestStatus | undefined
 
@@ -100,7 +104,7 @@ export class LiveAgent {
     prompt?: readonly PromptPart[]
     clientKey?: string
   }): Promise<AgentInstanceLatestStatus> {
-    const { handlers, makings, around } = this.#options
+    const { handlers, makings, files } = this.#options
     const { handlerId = makings.definition(this.instance.definitionId).handlerId ?? defaultHandlerId } = this.instance
     const handler =
       handlerId === defaultHandlerId ? (handlers[handlerId] ?? basicPromptConcatHandler) : handlers[handlerId]
@@ -108,11 +112,46 @@ export class LiveAgent {
       throw new Error(
         `agent ${this.id} wants the handler "${handlerId}", which nobody registered; pass it to createWorkflow({ handlers })`,
       )
+    if (prompt) this.#before = await files?.take()
     let last: AgentInstanceLatestStatus | undefined
-    await around(async () => {
-      for await (const status of handler(this.#context(prompt, clientKey))) last = status
-    }, this)
+    for await (const status of handler(this.#context(prompt, clientKey))) last = status
+    await this.#keepFiles()
     return last ?? this.status
+  }
+
+  /** What the files are before a message, with the message itself: the log has it before anything is done about it. */
+  async #keepBefore(turns: readonly SessionTurn[]): Promise<void> {
+    const before = this.#before
+    const [turn] = turns.filter(({ role }) => role === 'user')
+    if (!before || !turn) return
+    this.#before = undefined
+    await this.session.log.append(snapshotEntry({ messageId: turn.id, folder: '.', before }))
+  }
+
+  async #keepFiles(): Promise<void> {
+    const { files, makings } = this.#options
+    const said = this.views.messages.messages.findLast(({ id }) => this.views.messages.filesBefore(id))
+    const after = said && (await files?.take())
+    if (said && after) await this.note(snapshotEntry({ messageId: said.id, folder: '.', after })).catch(makings.onError)
+  }
+
+  /** Puts the files back to what they were before a message. What somebody changed since is kept, and reported. */
+  async rollback(messageId: string, { force = false, dryRun = false } = {}): Promise<RollbackPlan | RollbackResult> {
+    const { files } = this.#options
+    if (!files) throw new Error('files are not kept here; pass createWorkflow({ snapshots: {} })')
+    if (this.#running) throw new Error(`agent ${this.id} is at work; cancel it before you go back`)
+    await this.refresh()
+    const { messages } = this.views
+    const [before, after] = [messages.filesBefore(messageId), messages.filesAfter]
+    if (!before || !after)
+      throw new Error(
+        `there is no way back to before the message "${messageId}": ${files.unavailable ?? 'its files were not kept'}`,
+      )
+    if (dryRun) return files.plan(before as Snapshot, after as Snapshot)
+    const result = await files.rollback(before as Snapshot, after as Snapshot, force)
+    const now = await files.take()
+    await this.note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, ...(now && { after: now }) }))
+    return result
   }
 
   #context(prompt: readonly PromptPart[] | undefined, clientKey: string | undefined): HandlerContext {
@@ -368,6 +407,7 @@ export class LiveAgent {
   async #make(): Promise<Engine> {
     const engine = await makeAgent(this.#options.makings, this.instance, this.session, this.views)
     const { hooks } = engine.agent
+    hooks.hook('session:turns', ({ turns }) => this.#keepBefore(turns))
     hooks.hook('stream:text', ({ turnId, text }) => this.#streamed.update(turnId, text, this.views.messages.rounds))
     hooks.hook('turn:before', async ({ options }) => {
       this.tokens = tokenBreakdown(options, await engine.contextWindow(options.model))

@@ -5,6 +5,7 @@ import type { ExecutionContext } from '../core/execution.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { Provider } from '../core/provider.ts'
 import type { SessionStore } from '../core/store.ts'
+import { createProcessContext } from '../execution/process.ts'
 import { contentOf } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../plugins/message.ts'
@@ -20,9 +21,11 @@ import { type AgentMakings, checkParts, type WorkflowSettings } from './agent-pa
 import { checkConfig, checkDefinition } from './check-definition.ts'
 import type { AgentConfig, AgentDefinition, AgentInstance } from './definition.ts'
 import { agentPrefix, Directory } from './directory.ts'
+import { FileHistory } from './file-history.ts'
 import type { AgentHandler } from './handler.ts'
 import { instanceEntry, noteOf } from './instance-note.ts'
 import { LiveAgent, type Waiting } from './live-agent.ts'
+import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 import type { Wake } from './schedules/owner-shift.ts'
 import { createScheduleBook } from './schedules/schedule-book.ts'
 import { createScheduler, type Scheduler } from './schedules/scheduler.ts'
@@ -45,6 +48,8 @@ export interface WorkflowOptions {
   /** Who may do what, beside the rules of definitions and settings. Default mode: `yolo`. */
   readonly authority?: AuthorityOptions
   readonly settings?: WorkflowSettings
+  /** Keeps what files were before each message, for `rollback`: those of a folder, by default where tools run. */
+  readonly snapshots?: { readonly folder?: string }
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
   readonly batchTimeoutMs?: number
   readonly clock?: Clock
@@ -90,6 +95,13 @@ export interface Workflow {
     options?: { by?: string; note?: string },
   ): Promise<AgentInstanceLatestStatus>
   answerQuestion(agentId: string, questionId: string, answer: string): Promise<AgentInstanceLatestStatus>
+  /**
+   * Puts files back to what they were before a message, where `snapshots` are kept. What somebody changed since is kept
+   * and reported; with `force` it goes back too.
+   */
+  rollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
+  /** What `rollback` would do. */
+  planRollback(agentId: string, messageId: string): Promise<RollbackPlan>
   /** Stops what it does, and denies what it waits for. */
   cancelAgent(agentId: string): Promise<void>
   /** The same for good: it is not woken and cannot be spoken to any more. What it said stays. */
@@ -124,6 +136,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   const live = new Map<string, Promise<LiveAgent>>()
   const volatiles = createMemoryStore()
   const vectors = createVectorIndexes()
+  const files = options.snapshots && fileHistory(options, options.snapshots, clock)
   let scheduler: Scheduler | undefined
   let isClosed = false
 
@@ -200,7 +213,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     instance: AgentInstance,
     session: LiveAgent['session'],
   ): ConstructorParameters<typeof LiveAgent>[0] {
-    return { instance, session, makings, updates, handlers: options.handlers ?? {}, around: (work) => work() }
+    return { instance, session, makings, updates, handlers: options.handlers ?? {}, files }
   }
 
   /** The agent in this process; throws where there is none, or where it cannot be spoken to. */
@@ -321,6 +334,10 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       const agent = await openForWork(agentId)
       return settle(agent, await agent.answer(questionId, answer))
     },
+    rollback: async (agentId, messageId, { force = false } = {}) =>
+      (await open(agentId)).rollback(messageId, { force }) as Promise<RollbackResult>,
+    planRollback: async (agentId, messageId) =>
+      (await open(agentId)).rollback(messageId, { dryRun: true }) as Promise<RollbackPlan>,
     cancelAgent: async (agentId) => (await open(agentId)).cancel(),
     closeAgent: close,
     async deleteAgent(agentId) {
@@ -367,9 +384,14 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       isClosed = true
       await scheduler?.stop()
       for (const loading of live.values()) await (await loading.catch(() => undefined))?.leave()
+      await files?.close()
       await knowledge?.close?.()
     },
   }
+}
+
+function fileHistory({ execution }: WorkflowOptions, kept: { readonly folder?: string }, clock: Clock): FileHistory {
+  return new FileHistory({ execution: execution ?? createProcessContext(), clock, ...kept })
 }
 
 const isAtRest = ({ state }: AgentInstanceLatestStatus): boolean =>

@@ -25,7 +25,8 @@ export async function summaryOf(
   { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
 ): Promise<AgentSummary> {
   const { id, definitionId, name, created, modified, closed, isSubAgent, parentAgentId } = instance
-  const wakes = closed || isSubAgent ? [] : (await workflow.schedules.list(id)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
+  const wakes =
+    closed || isSubAgent ? [] : (await workflow.schedules.list(id)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
   return {
     ...{ id, definition: definitionId, created, modified },
     ...(name !== undefined && { name }),

@@ -13,7 +13,7 @@ import { waitingJson, waitingLines } from './waiting-words.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
 interface Answering {
-  readonly values: WorkValues & {
+  readonly values: Omit<WorkValues, 'allow' | 'deny'> & {
     readonly allow?: boolean
     readonly deny?: boolean
     readonly note?: string

@@ -54,7 +54,8 @@ async function meant(
   for (const word of words) {
     const agent = await findAgent(workflow, word)
     const id = fullyVisible(agent.id)
-    if (agent.isSubAgent) throw new CliError(`${id} is a sub-agent of ${fullyVisible(agent.parentAgentId ?? '')}; ${what} that one`)
+    if (agent.isSubAgent)
+      throw new CliError(`${id} is a sub-agent of ${fullyVisible(agent.parentAgentId ?? '')}; ${what} that one`)
     if (await isBeingWritten(store, agent.id))
       throw new CliError(`Agent ${id} is at work in another program; stop that first. Nothing was done`)
     found.set(agent.id, agent)

@@ -3,9 +3,9 @@ import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { timeIn } from '../schedules/schedule-words.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
-import { timeIn } from '../schedules/schedule-words.ts'
 import { ago } from '../sessions/time-words.ts'
 import { type AgentSummary, agentStateWords, summaryOf } from './agent-state.ts'
 import { withWorkflow } from './open-workflow.ts'
@@ -45,13 +45,15 @@ function forPrograms({ waiting, ...summary }: AgentSummary): object {
 function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
   const paint = createPaint({ colours: hasColours(stdout, env) })
   const now = Date.now()
-  const fit = (line: string): string => (stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line)
+  const fitted = (line: string): string => (stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line)
   const rows = agents.map((one) => [
     visibleName(one.id),
     visibleName(one.definition),
     ago(one.modified, now),
     agentStateWords[one.state],
-    ...[[one.name === undefined ? '' : visibleName(one.name), ...more(one, now)].filter((text) => text !== '').join(', ')],
+    ...[
+      [one.name === undefined ? '' : visibleName(one.name), ...more(one, now)].filter((text) => text !== '').join(', '),
+    ],
   ])
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
   const looks = [paint.bold, (text: string) => text, paint.dim, paint.dim]
@@ -63,10 +65,7 @@ function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdou
       if (i === 3 && (state === 'failed' || state === 'interrupted')) return paint.red(wide)
       return (looks[i] ?? ((text: string) => text))(wide)
     })
-    return [
-      fit(cells.join('  ').trimEnd()),
-      ...waiting.map((call) => fit(paint.yellow(`    ${waitingTitle(call)}`))),
-    ]
+    return [fitted(cells.join('  ').trimEnd()), ...waiting.map((call) => fitted(paint.yellow(`    ${waitingTitle(call)}`)))]
   })
 }
 

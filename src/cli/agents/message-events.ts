@@ -61,7 +61,7 @@ function turn(
       ...{ id: callId, name: toolId, input: parameters },
     })),
   ]
-  return durable({ type: 'turn', turn: { id, role: 'assistant', content, createdAt: Date.now() } })
+  return durable({ type: 'turn', turn: { id, runId: '', role: 'assistant', content, createdAt: Date.now() } })
 }
 
 type Body = LogEntry extends infer Entry ? (Entry extends LogEntry ? Omit<Entry, 'seq' | 'id' | 'at'> : never) : never

@@ -27,7 +27,11 @@ export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull
     const mark = metadata.isError ? paint.red('✗') : paint.green('✓')
     const few = isFull ? lines : lines.slice(0, fewLines)
     const more = lines.length > few.length ? [paint.dim(`    … ${lines.length - few.length} more lines (--full)`)] : []
-    return [`  ${mark} ${paint.bold(fullyVisible(metadata.toolId ?? ''))}`, ...few.map((line) => `    ${line}`), ...more]
+    return [
+      `  ${mark} ${paint.bold(fullyVisible(metadata.toolId ?? ''))}`,
+      ...few.map((line) => `    ${line}`),
+      ...more,
+    ]
   }
   const calls = (metadata.calls ?? []).map(
     ({ toolId, parameters }) =>

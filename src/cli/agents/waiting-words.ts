@@ -1,12 +1,14 @@
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { Waiting } from '../../workflow/live-agent.ts'
-import { changeIn } from '../sessions/change-in.ts'
 import { cutToWidth } from '../screen/text-width.ts'
+import { changeIn } from '../sessions/change-in.ts'
 
 /** What waits, on a line of a list. */
 export function waitingTitle(call: Pick<Waiting, 'isQuestion' | 'name' | 'input'>): string {
-  const what = call.isQuestion ? `asks: ${questionIn(call.input)}` : `wants to: ${call.name} ${JSON.stringify(call.input)}`
+  const what = call.isQuestion
+    ? `asks: ${questionIn(call.input)}`
+    : `wants to: ${call.name} ${JSON.stringify(call.input)}`
   return cutToWidth(visibleName(what.slice(0, 500)), 100)
 }
 

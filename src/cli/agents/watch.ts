@@ -20,7 +20,9 @@ export async function watchAgent({ values, words }: Watching, io: Io): Promise<n
   return withWorkflow(io, async (opened) => {
     const { id } = await findAgent(opened.workflow, asked)
     const print = printer(values, io)
-    const exitCode = await untilStopped(io, (signal) => follow(opened, id, { print, io, signal, isJson: values.json === true }))
+    const exitCode = await untilStopped(io, (signal) =>
+      follow(opened, id, { print, io, signal, isJson: values.json === true }),
+    )
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   })
 }

@@ -1,5 +1,5 @@
-import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { Waiting } from '../../workflow/live-agent.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
@@ -52,7 +52,8 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     opened = await openWorkflow(io, {
       work: values,
       ...(person && { person: person.interactor }),
-      onError: (error) => screen.notice(`${error.message}${error.cause instanceof Error ? `: ${error.cause.message}` : ''}`, 'failure'),
+      onError: (error) =>
+        screen.notice(`${error.message}${error.cause instanceof Error ? `: ${error.cause.message}` : ''}`, 'failure'),
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     task = await begin(opened)
@@ -91,7 +92,8 @@ async function converse(
     let status = work ? await watching.during(work()) : await workflow.getStatus(agentId)
     while (person && status.state === 'input-required' && watching.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
-      const reply = call && (await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined))
+      const reply =
+        call && (await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined))
       if (!reply) break
       status = await watching.during(reply(workflow, agentId))
     }

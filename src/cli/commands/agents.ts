@@ -1,0 +1,143 @@
+import { workFlags } from '../agents/agent-flags.ts'
+import { defineCommand } from '../command.ts'
+
+const json = { type: 'boolean', says: 'Print JSON' } as const
+const outcome = {
+  type: 'boolean',
+  says: 'One JSON object on stdout: { agentId, status, answer, pending }; nobody is asked',
+} as const
+const attachments = {
+  file: { type: 'string', value: 'path', says: 'A picture or a PDF to look at' },
+  attach: { type: 'string', multiple: true, value: 'wiki/page', says: 'A page of a wiki to read with it' },
+} as const
+const full = { type: 'boolean', says: 'With all of what tools were given and answered' } as const
+
+const list = defineCommand({
+  name: 'list',
+  summary: 'List your agents: what they do, what they wait for, when they wake',
+  flags: { all: { type: 'boolean', short: 'a', says: 'Closed ones and sub-agents too' }, json },
+  examples: [
+    { line: 'libero agents', says: 'Those you can speak to, the latest on top' },
+    { line: 'libero agents --json | jq -r .[].id', says: 'Their ids, for a script' },
+  ],
+  run: async (given, io) => (await import('../agents/list.ts')).list(given, io),
+})
+
+const definitions = defineCommand({
+  name: 'definitions',
+  summary: 'List what agents can be made of, and where each definition comes from',
+  about: [
+    'assistant and librarian come with Libero. Your own are JSON files in ~/.libero/agents: { "id": "scout", "config": { "prompts": […], "plugins": […] } }. A file that cannot be used is named with what is wrong. Definitions in a project are not read: they would be somebody else’s words and rules.',
+  ],
+  flags: { json },
+  examples: [{ line: 'libero agents definitions --json', says: 'All that they say, for copying' }],
+  run: async (given, io) => (await import('../agents/definitions.ts')).definitions(given, io),
+})
+
+const create = defineCommand({
+  name: 'new',
+  summary: 'Make an agent, print its id, and tell it something',
+  words: '<definition> [message]',
+  about: ['With a message it goes to work at once, as with libero agents send.'],
+  flags: {
+    name: { type: 'string', short: 'n', value: 'text', says: 'What it is called' },
+    ...attachments,
+    ...workFlags,
+    json: outcome,
+  },
+  examples: [
+    { line: 'libero agents new assistant "remind me in 10 minutes to stretch"', says: 'Makes it, and tells it' },
+    { line: 'id=$(libero agents new librarian --name notes)', says: 'Only makes it' },
+  ],
+  run: async (given, io) => (await import('../agents/new.ts')).create(given, io),
+})
+
+const send = defineCommand({
+  name: 'send',
+  summary: 'Say something to an agent, and see it work',
+  words: '<agent> [message]',
+  about: [
+    'The answer goes to stdout, everything else to stderr; what is piped in is added to the message. Where it asks you something, or needs a permission, you are asked at the terminal. Without one it ends with exit code 3 and waits: libero agents answer goes on. What is said while it waits takes the place of an answer. Ctrl-C stops it, and it ends with 130.',
+  ],
+  flags: { ...attachments, ...workFlags, json: outcome },
+  examples: [
+    { line: 'libero agents send bafitu "what is on my list?"', says: 'The beginning of an id is enough' },
+    { line: 'libero agents send notes "what does this say?" --attach "notes/Plans"', says: 'With a page of a wiki' },
+  ],
+  run: async (given, io) => (await import('../agents/send.ts')).send(given, io),
+})
+
+const { allow: _, deny: __, ...answerFlags } = workFlags
+
+const answer = defineCommand({
+  name: 'answer',
+  summary: 'Say what an agent waits for, or answer it, and let it go on',
+  words: '<agent> [call] [answer]',
+  about: [
+    'A question is answered in words, or by the label of an option; a permission by --allow or --deny, for this once. Where several things wait, the call says which is meant. Without an answer you are asked at the terminal; where there is none, this shows what waits.',
+  ],
+  flags: {
+    allow: { type: 'boolean', says: 'Let it do what it wants to do' },
+    deny: { type: 'boolean', says: 'Do not' },
+    note: { type: 'string', value: 'text', says: 'What the model is told with it' },
+    ...answerFlags,
+    json: outcome,
+  },
+  examples: [
+    { line: 'libero agents answer bafitu "the blue one"', says: 'Answers its question' },
+    { line: 'libero agents answer bafitu --deny --note "ask me tomorrow"', says: 'Refuses, and says why' },
+  ],
+  run: async (given, io) => (await import('../agents/answer.ts')).answer(given, io),
+})
+
+const show = defineCommand({
+  name: 'show',
+  summary: 'Show what was said to and by an agent',
+  words: '<agent>',
+  mostWords: 1,
+  flags: { full, json },
+  examples: [{ line: 'libero agents show bafitu', says: 'All of it, once' }],
+  run: async (given, io) => (await import('../agents/show.ts')).show(given, io),
+})
+
+const watch = defineCommand({
+  name: 'watch',
+  summary: 'Show what was said, and follow an agent until Ctrl-C, whoever lets it work',
+  words: '<agent>',
+  mostWords: 1,
+  flags: { full, json: { type: 'boolean', says: 'Each message as a line of JSON, again whenever it changes' } },
+  examples: [{ line: 'libero agents watch bafitu', says: 'While libero schedules run wakes it elsewhere' }],
+  run: async (given, io) => (await import('../agents/watch.ts')).watchAgent(given, io),
+})
+
+const close = defineCommand({
+  name: 'close',
+  summary: 'Close agents: they are not woken any more, and what they said stays',
+  words: '<agent>…',
+  examples: [{ line: 'libero agents close bafitu', says: 'Its schedules are removed, too' }],
+  run: async (given, io) => (await import('../agents/close.ts')).close(given, io),
+})
+
+const remove = defineCommand({
+  name: 'delete',
+  summary: 'Delete agents, with all that was said',
+  words: '<agent>…',
+  flags: { yes: { type: 'boolean', short: 'y', says: 'Without asking; needed where there is no terminal' } },
+  examples: [{ line: 'libero agents delete bafitu', says: 'Asks, and deletes it' }],
+  run: async (given, io) => (await import('../agents/close.ts')).remove(given, io),
+})
+
+export const command = defineCommand({
+  name: 'agents',
+  summary: 'Make agents that stay, speak to them, answer them, watch them',
+  about: [
+    'An agent is a conversation that stays: made of a definition, spoken to from anywhere, woken by schedules (libero schedules). It is named by its id, a beginning of it that no other has, or its name. Agents are yours and not a folder’s: your settings hold for them, and those of a project do not. They work in the wikis that "wikis" in the config names: libero config set wikis.notes \'{"folder": "~/notes"}\'.',
+  ],
+  examples: [
+    { line: 'libero agents new assistant "remind me in 10 minutes to stretch"', says: 'Makes one and tells it' },
+    { line: 'libero agents', says: 'What they do and wait for' },
+    { line: 'libero agents send bafitu "thank you"', says: 'Goes on with it' },
+  ],
+  commands: [list, definitions, create, send, answer, show, watch, close, remove],
+  defaultCommand: 'list',
+})

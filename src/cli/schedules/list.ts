@@ -1,0 +1,52 @@
+import { visibleName } from '../../platform/visible-text.ts'
+import type { ScheduleState } from '../../plugins/schedule.ts'
+import { createScheduleBook } from '../../workflow/schedules/schedule-book.ts'
+import { schedulesLogId } from '../../workflow/schedules/schedule-change.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import { createPaint, hasColours } from '../screen/paint.ts'
+import { cutToWidth, textWidth } from '../screen/text-width.ts'
+import { isBeingWritten } from '../sessions/live-state.ts'
+import { withStore } from '../sessions/users-store.ts'
+import { messageLine, nextWords, whenWords } from './schedule-words.ts'
+
+/** `libero schedules list`: the next one on top. */
+export async function list({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
+  return withStore(io, async (store) => {
+    const all = [...(await createScheduleBook({ store }).list())].sort(
+      (a, b) => (a.nextRunAt ?? Number.POSITIVE_INFINITY) - (b.nextRunAt ?? Number.POSITIVE_INFINITY),
+    )
+    if (values.json) {
+      io.out(jsonText(all))
+      return exitCodes.done
+    }
+    for (const line of table(all, io)) io.out(line)
+    if (all.length === 0) io.err('There are no schedules; make one with: libero schedules add <agent> --every 1h "…"')
+    else if (!(await isBeingWritten(store, schedulesLogId)))
+      io.err('Nobody wakes agents just now; let it be done with: libero schedules run')
+    return exitCodes.done
+  })
+}
+
+function table(schedules: readonly ScheduleState[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
+  const paint = createPaint({ colours: hasColours(stdout, env) })
+  const now = Date.now()
+  const rows = schedules.map((one) => [
+    visibleName(one.id),
+    nextWords(one, now),
+    visibleName(one.agentId),
+    whenWords(one),
+    one.name === undefined ? messageLine(one) : `${visibleName(one.name)}: ${messageLine(one)}`,
+  ])
+  const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
+  return rows.map((row) => {
+    const cells = row.map((cell, i) => {
+      const wide = cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
+      if (i === 0) return paint.bold(wide)
+      return i === 2 || i === 3 ? paint.dim(wide) : wide
+    })
+    const line = cells.join('  ').trimEnd()
+    return stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line
+  })
+}

@@ -1,0 +1,88 @@
+import { messageOf } from '../../core/errors.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import type { AgentInstanceMessage } from '../../plugins/message.ts'
+import { schedulesLogId } from '../../workflow/schedules/schedule-change.ts'
+import type { WorkflowUpdate } from '../../workflow/updates.ts'
+import type { WorkValues } from '../agents/agent-flags.ts'
+import { agentStateWords } from '../agents/agent-state.ts'
+import { messageLines } from '../agents/message-lines.ts'
+import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
+import { waitingLines } from '../agents/waiting-words.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { untilStopped } from '../mcp-serve/until-stopped.ts'
+import { createPaint, hasColours } from '../screen/paint.ts'
+import { isBeingWritten } from '../sessions/live-state.ts'
+import { localTime, nextWords } from './schedule-words.ts'
+
+/** `libero schedules run`: wakes agents when their time comes, and says what they do. Until Ctrl-C. */
+export async function run({ values }: { readonly values: WorkValues }, io: Io): Promise<number> {
+  const onError = (error: Error): void => {
+    const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
+    io.err(`${now()}  ${fullyVisible(`${error.message}${why}`.slice(0, 600))}`)
+  }
+  const opened = await openWorkflow(io, { work: values, onError })
+  try {
+    for (const notice of opened.notices) io.err(notice)
+    const exitCode = await untilStopped(io, (signal) => keep(opened, io, signal))
+    if (exitCode === exitCodes.interrupted) io.err('Stopped. What is due meanwhile is made up for with the next run.')
+    return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
+  } finally {
+    await opened.close()
+  }
+}
+
+async function keep({ workflow, store, chosen }: OpenedWorkflow, io: Io, signal: AbortSignal): Promise<void> {
+  const isOwned = await isBeingWritten(store, schedulesLogId)
+  const print = reporter(workflow, io)
+  const off = workflow.subscribe(undefined, print)
+  try {
+    await workflow.start()
+    const all = await workflow.schedules.list()
+    const [next] = all
+      .flatMap((one) => (one.nextRunAt === undefined ? [] : [one]))
+      .sort((a, b) => a.nextRunAt! - b.nextRunAt!)
+    if (isOwned)
+      io.err(
+        'Another program wakes agents already (libero schedules run, or one of yours); this one takes over when it ends.',
+      )
+    else io.err(`Waking agents with ${fullyVisible(chosen?.name ?? '')}; Ctrl-C ends it.`)
+    io.err(
+      `${all.length} ${all.length === 1 ? 'schedule' : 'schedules'}${next ? `; the next one ${nextWords(next, Date.now())}: ${fullyVisible(next.id)}` : ''}`,
+    )
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve()
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  } finally {
+    off()
+  }
+}
+
+/** What is said goes to stdout, each message once, under its agent; how it goes, to stderr. */
+function reporter(workflow: OpenedWorkflow['workflow'], io: Io): (update: WorkflowUpdate) => void {
+  const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
+  const begunAt = Date.now()
+  const seen = new Set<string>()
+  const print = (message: AgentInstanceMessage): void => {
+    const { id, agentId, created = 0, metadata } = message
+    if (metadata?.isComplete === false || seen.has(id) || created < begunAt) return
+    seen.add(id)
+    const lines = messageLines(message, { paint, cwd: io.cwd, isFull: false }).filter((line) => line !== '')
+    for (const line of lines) io.out(`${paint.dim(visibleName(agentId))}  ${line}`)
+  }
+  return (update) => {
+    if (update.type === 'message') print(update.message)
+    if (update.type !== 'status') return
+    const { state } = update.status
+    io.err(`${now()}  ${visibleName(update.agentId)}: ${agentStateWords[state]}`)
+    if (state === 'input-required') void sayWaiting(workflow, update.agentId, io)
+  }
+}
+
+async function sayWaiting({ pending }: OpenedWorkflow['workflow'], agentId: string, io: Io): Promise<void> {
+  const waiting = await pending(agentId).catch(() => [])
+  for (const call of waiting) for (const line of waitingLines(call, agentId)) io.err(line)
+}
+
+const now = (): string => localTime(Date.now())

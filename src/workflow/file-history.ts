@@ -1,0 +1,61 @@
+import type { Clock } from '../core/clock.ts'
+import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
+import type { FileSnapshots, RollbackPlan, RollbackResult, Snapshot } from './rollback/file-snapshots.ts'
+
+export interface FileHistoryOptions {
+  readonly execution: ExecutionContext
+  /** Of which files; default: where the tools run. */
+  readonly folder?: string
+  readonly clock: Clock
+}
+
+/** What the files of a folder were before and after each message, and the way back. Opened when it is first needed. */
+export class FileHistory {
+  readonly #options: FileHistoryOptions
+  #opening: Promise<{ readonly snapshots: FileSnapshots; readonly handle: ExecutionHandle }> | undefined
+  /** Why there are none. */
+  unavailable: string | undefined
+
+  constructor(options: FileHistoryOptions) {
+    this.#options = options
+  }
+
+  /** The files as they are now; `undefined`, with a reason in `unavailable`, where that cannot be kept. */
+  async take(): Promise<Snapshot | undefined> {
+    try {
+      const { snapshots } = await this.#open()
+      const taken = await snapshots.take()
+      this.unavailable = 'unavailable' in taken ? taken.unavailable : undefined
+      return 'unavailable' in taken ? undefined : taken
+    } catch (error) {
+      this.unavailable = error instanceof Error ? error.message : String(error)
+      return undefined
+    }
+  }
+
+  async plan(before: Snapshot, after: Snapshot): Promise<RollbackPlan> {
+    return (await this.#open()).snapshots.plan(before, after)
+  }
+
+  async rollback(before: Snapshot, after: Snapshot, force: boolean): Promise<RollbackResult> {
+    return (await this.#open()).snapshots.rollback({ before, after, force })
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined)
+    if (opened) await this.#options.execution.destroy(opened.handle)
+  }
+
+  #open(): Promise<{ readonly snapshots: FileSnapshots; readonly handle: ExecutionHandle }> {
+    this.#opening ??= this.#start()
+    return this.#opening
+  }
+
+  async #start(): Promise<{ readonly snapshots: FileSnapshots; readonly handle: ExecutionHandle }> {
+    const { execution, folder, clock } = this.#options
+    const handle = await execution.spawn()
+    const { createFileSnapshots } = await import('./rollback/file-snapshots.ts')
+    const place = { execution, handle, clock, ...(folder !== undefined && { folder }) }
+    return { snapshots: createFileSnapshots(place), handle }
+  }
+}

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createProcessContext } from '../../src/execution/process.ts'
+import { definePlugin } from '../../src/plugins/plugin.ts'
+import { call } from '../../src/testing/scripted.ts'
+import { writeFile as writeFileTool } from '../../src/tools/write-file.ts'
+import { temporary } from '../temporary.ts'
+import { definition, world } from './kit.ts'
+
+const writing = definePlugin({ toolId: 'writing', displayName: '', description: '', tools: () => [writeFileTool] })
+const write = (id: string, path: string, content: string) => [call(id, 'write_file', { path, content })]
+
+async function garden(isRepository = true): Promise<string> {
+  const folder = await temporary('rollback-')
+  await writeFile(join(folder, 'plan.txt'), 'sow\n')
+  if (isRepository)
+    execFileSync('git', ['init', '-q'], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: '/dev/null' },
+    })
+  return folder
+}
+
+const read = (folder: string, name: string) => readFile(join(folder, name), 'utf8').catch(() => undefined)
+
+test('D047 the files go back to before a turn, also in another process; what somebody wrote since stays', async () => {
+  const folder = await garden()
+  const options = {
+    definitions: [definition('writing')],
+    plugins: [writing],
+    execution: createProcessContext({ cwd: folder }),
+    snapshots: {},
+  }
+  const first = world(
+    [
+      write('1', 'plan.txt', 'dig\n'),
+      'Dug.',
+      write('2', 'beds.txt', 'two\n'),
+      write('3', 'plan.txt', 'water\n'),
+      'Watered.',
+    ],
+    options,
+  )
+  const { id } = await first.workflow.createAgent('helper')
+  await first.workflow.sendMsgToAgent(id, 'Dig')
+  await first.workflow.sendMsgToAgent(id, 'Water')
+  await first.workflow.close()
+
+  const { workflow } = first.again()
+  const said = (await workflow.getMessages(id)).filter(({ role }) => role === 'user')
+  expect(said.map(({ metadata }) => Object.keys(metadata?.beforeCommitMap ?? {}))).toEqual([['.'], ['.']])
+  expect(await workflow.planRollback(id, said[1]!.id)).toMatchObject({
+    restore: ['plan.txt'],
+    delete: ['beds.txt'],
+    conflicts: [],
+  })
+  await workflow.rollback(id, said[1]!.id)
+  expect([await read(folder, 'plan.txt'), await read(folder, 'beds.txt')]).toEqual(['dig\n', undefined])
+  expect((await workflow.getMessages(id)).find((one) => one.id === said[1]!.id)?.metadata?.rolledBack).toBe(true)
+
+  await writeFile(join(folder, 'plan.txt'), 'my own words\n')
+  const kept = await workflow.rollback(id, said[0]!.id)
+  expect(kept.conflicts.map(({ path }) => path)).toEqual(['plan.txt'])
+  expect(await read(folder, 'plan.txt')).toBe('my own words\n')
+  await workflow.rollback(id, said[0]!.id, { force: true })
+  expect(await read(folder, 'plan.txt')).toBe('sow\n')
+})
+
+test('D047 without git it says that there is no way back', async () => {
+  const folder = await garden(false)
+  const execution = createProcessContext({ cwd: folder })
+  const { workflow } = world([write('1', 'plan.txt', 'dig\n'), 'Dug.'], {
+    definitions: [definition('writing')],
+    plugins: [writing],
+    execution,
+    snapshots: {},
+  })
+  const { id } = await workflow.createAgent('helper')
+  expect((await workflow.sendMsgToAgent(id, 'Dig')).state).toBe('completed')
+  const [said] = await workflow.getMessages(id)
+  await expect(workflow.rollback(id, said!.id)).rejects.toThrow(/no way back.*git/s)
+  expect(await read(folder, 'plan.txt')).toBe('dig\n')
+})
