@@ -99,8 +99,11 @@ export function checkParts(makings: AgentMakings, instance: AgentInstance): void
 }
 
 /** How many model calls results of an agent are sent with that say nothing of it themselves. */
-export function resultDurationOf(definition: AgentDefinition, instance: AgentInstance): number | null {
-  const { toolResultDuration = defaultResultDuration } = configOf(definition, instance)
+export function resultDurationOf({ definition, definitionIds }: AgentMakings, instance: AgentInstance): number | null {
+  const { definitionId: id } = instance
+  // What an agent said can be read after its definition is gone.
+  const known = definitionIds().includes(id) ? definition(id) : { id }
+  const { toolResultDuration = defaultResultDuration } = configOf(known, instance)
   return toolResultDuration
 }
 
@@ -143,7 +146,7 @@ function pluginParts(
     prompts,
     agent: { id, definitionId, ...(name !== undefined && { name }) },
     agentDef: { ...definition },
-    resultDuration: resultDurationOf(definition, instance),
+    resultDuration: resultDurationOf(makings, instance),
     onError,
     ...(views && { views }),
     ...(contextWindowSize !== undefined && { contextWindowSize }),

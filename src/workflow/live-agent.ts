@@ -40,7 +40,8 @@ export class LiveAgent {
   #engine: Promise<Engine> | undefined
   #running: Promise<AgentInstanceLatestStatus> | undefined
   #queue: StatusQueue | undefined
-  #isCancelled = false
+  #stop = new AbortController()
+  #noting: Promise<void> = Promise.resolve()
   #before: Snapshot | undefined
   /** What went wrong where the log could not say so. */
   #unwritten: AgentInstanceLatestStatus | undefined
@@ -51,7 +52,7 @@ export class LiveAgent {
     this.session = session
     this.instance = instance
     this.#options = options
-    this.views = new LogViews(instance.id, resultDurationOf(makings.definition(instance.definitionId), instance))
+    this.views = new LogViews(instance.id, resultDurationOf(makings, instance))
     const show = (message: AgentInstanceMessage): void => this.#show(message)
     this.#streamed = new StreamedMessage({ agentId: instance.id, clock: makings.clock, show })
     session.log.subscribe((entry) => {
@@ -89,7 +90,7 @@ export class LiveAgent {
     readonly prompt?: readonly PromptPart[]
     readonly clientKey?: string
   }): Promise<AgentInstanceLatestStatus> {
-    this.#isCancelled = false
+    this.#stop = new AbortController()
     this.#unwritten = undefined
     this.#running = this.#workOn(start).finally(() => {
       this.#running = undefined
@@ -112,6 +113,7 @@ export class LiveAgent {
       throw new Error(
         `agent ${this.id} wants the handler "${handlerId}", which nobody registered; pass it to createWorkflow({ handlers })`,
       )
+    await this.#noting
     if (prompt) this.#before = await files?.take()
     let last: AgentInstanceLatestStatus | undefined
     for await (const status of handler(this.#context(prompt, clientKey))) last = status
@@ -175,7 +177,7 @@ export class LiveAgent {
         },
       },
       agentDef: { ...definition },
-      isCancelled: () => this.#isCancelled,
+      isCancelled: () => this.#stop.signal.aborted,
       ...(prompt && { prompt }),
       // The key belongs to what was said, and not to what a handler makes of it.
       execute: ({ prompt: words } = {}) => this.#execute(words, words === prompt ? clientKey : undefined),
@@ -187,15 +189,15 @@ export class LiveAgent {
     clientKey: string | undefined,
   ): AsyncGenerator<AgentInstanceLatestStatus> {
     const { clock } = this.#options.makings
-    if (this.#isCancelled) {
-      yield { state: 'canceled', modified: clock.now() }
-      return
-    }
     const { agent } = await this.#load()
     const queue = new StatusQueue()
     this.#queue = queue
-    const words = prompt !== undefined && { prompt }
-    const run = agent.run({ ...words, ...(clientKey !== undefined && { clientKey }) })
+    // What was cancelled before it began is written down all the same: nothing that was said is lost.
+    const run = agent.run({
+      signal: this.#stop.signal,
+      ...(prompt !== undefined && { prompt }),
+      ...(clientKey !== undefined && { clientKey }),
+    })
     run.then(
       () => queue.close(),
       () => queue.close(),
@@ -263,21 +265,27 @@ export class LiveAgent {
   }
 
   /** Adds to the log while nothing runs. */
-  async note(...entries: readonly EntryBody[]): Promise<void> {
-    const { session } = this
-    await session.open()
-    try {
-      await session.log.append(...entries)
-    } finally {
-      await session.release()
-    }
+  note(...entries: readonly EntryBody[]): Promise<void> {
+    return this.#whileOpen(() => this.session.log.append(...entries))
+  }
+
+  /** One after the other, and a run waits for them: there is one writer at a time, in this process too. */
+  #whileOpen(work: () => Promise<void> | void): Promise<void> {
+    const noting = this.#noting.then(async () => {
+      await this.session.open()
+      try {
+        await work()
+      } finally {
+        await this.session.release()
+      }
+    })
+    this.#noting = noting.catch(() => {})
+    return noting
   }
 
   async cancel(): Promise<void> {
-    this.#isCancelled = true
     if (this.#running) {
-      const { agent } = await this.#load()
-      agent.abort()
+      this.#stop.abort(new Error('the agent was cancelled'))
       await this.#running.catch(() => {})
       return
     }
@@ -355,10 +363,9 @@ export class LiveAgent {
   /** The same for what waits in the inbox, which only becomes part of the log once somebody works on it. */
   async lookAround(): Promise<void> {
     if (this.#running) return
-    await this.session.open().catch((error) => {
-      if (!(error instanceof SessionBusyError)) throw error
+    await this.#whileOpen(() => {}).catch((error) => {
+      if (!(error instanceof SessionBusyError)) throw error // whoever works on it takes what waits
     })
-    await this.session.release()
   }
 
   /** What others wrote meanwhile. */
@@ -376,14 +383,14 @@ export class LiveAgent {
   /** Stops without a word: the process ends, and the work goes on with the next one. */
   async leave(): Promise<void> {
     if (this.#running) {
-      const { agent } = await this.#load()
       const waiting = this.session.log.transcript.inbox
-      agent.abort()
-      await this.#running.catch(() => {})
-      await this.note({ type: 'state', owner: yieldOwner, value: 'interrupted' })
+      this.#stop.abort(new Error('the process ends'))
+      const { state } = await this.#running.catch(() => this.status)
+      if (state === 'canceled') await this.note({ type: 'state', owner: yieldOwner, value: 'interrupted' })
       // What waited was dropped with the run; it is left for the next one.
-      for (const { mode, content, clientKey } of waiting)
-        await this.session.send({ mode, content, clientKey: `${clientKey}~again` })
+      if (state === 'canceled')
+        for (const { mode, content, clientKey } of waiting)
+          await this.session.send({ mode, content, clientKey: `${clientKey}~again` })
     }
     await this.rest()
   }

@@ -297,9 +297,9 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
 
   async function list({ subAgents = false, closed = false } = {}): Promise<readonly AgentInstance[]> {
     const kept = await directory.list()
-    const passing = (await Promise.all([...live.values()]))
-      .map(({ instance }) => instance)
-      .filter((one) => one.volatile)
+    const loaded = await Promise.allSettled(live.values())
+    const instances = loaded.flatMap((one) => (one.status === 'fulfilled' ? [one.value.instance] : []))
+    const passing = instances.filter((one) => one.volatile)
     return [...kept, ...passing].filter((one) => (subAgents || !one.isSubAgent) && (closed || !one.closed))
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
+import type { AgentHandler } from '../../src/workflow/handler.ts'
 import { definition, short, withTool, world } from './kit.ts'
 
 const ask = (id = 'q1') =>
@@ -213,6 +214,37 @@ describe('stopping', () => {
     ])
     await workflow.sendMsgToAgent(id, 'Hello?')
     expect(texts(provider.requests[1]!.messages)).toEqual(['user: Tell me', 'user: Hello?'])
+  })
+
+  test('what is cancelled before it begins is written down, and no model is asked', async () => {
+    let go = (): void => {}
+    const gate = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const slow: AgentHandler = async function* ({ execute, prompt }) {
+      await gate
+      yield* execute({ ...(prompt && { prompt }) })
+    }
+    const { workflow, provider } = world(['Never said.'], { handlers: { basicPromptConcatHandler: slow } })
+    const { id } = await workflow.createAgent('helper')
+    const sending = workflow.sendMsgToAgent(id, 'Wait')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    const cancelling = workflow.cancelAgent(id)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    go()
+    await cancelling
+    expect((await sending).state).toBe('canceled')
+    expect(provider.requests).toEqual([])
+    expect(short(await workflow.getMessages(id))).toEqual(['user: Wait'])
+  })
+
+  test('what an agent said can be read after its definition is gone', async () => {
+    const first = world(['Bye.'])
+    const { id } = await first.workflow.createAgent('helper')
+    await first.workflow.sendMsgToAgent(id, 'Hi')
+    const { workflow } = first.again({ definitions: [] })
+    expect(short(await workflow.getMessages(id))).toEqual(['user: Hi', 'assistant: Bye.'])
+    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('there is no definition "helper"')
   })
 
   test('a closed agent cannot be spoken to, is not listed, and what it said is still there', async () => {

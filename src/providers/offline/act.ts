@@ -22,7 +22,12 @@ export function nextStep(conversation: Conversation, tools: readonly ToolSpec[],
   if (unreadable !== undefined) return { text: `${unreadable} ${notAModel}` }
   const requests = understand(prompt)
   if (deeds.length > 0 && requests.every(({ intent }) => intent === undefined)) return { text: lost }
-  const around: Surroundings = { conversation, can: (job) => isOffered(job, tools), folders: foldersIn(system) }
+  const around: Surroundings = {
+    conversation,
+    can: (job) => isOffered(job, tools),
+    folders: foldersIn(system),
+    wikis: wikisIn(system),
+  }
   const plan = inTurn(requests, around)
   let given = plan.next()
   for (const deed of deeds) {
@@ -64,6 +69,13 @@ function foldersIn(system: string): string[] {
   return [...new Set(found)].slice(0, 20).sort((a, b) => b.length - a.length)
 }
 
+/** Agents that may look into wikis are told their names. */
+function wikisIn(system: string): string[] {
+  const at = system.indexOf('Wikis of the user')
+  if (at < 0) return []
+  return [...system.slice(at, at + 20_000).matchAll(/^- "([^"\n]{1,200})"/gm)].map(([, name]) => name!)
+}
+
 /** Said once, in the first answer of a conversation, unless the answer says it anyway. */
 function introduced(text: string, isOpening: boolean): string {
   return isOpening && !text.includes(notAModel) ? `(${notAModel})\n\n${text}` : text
@@ -80,6 +92,10 @@ const isOffered = (job: Ask['job']['do'], tools: readonly ToolSpec[]): boolean =
     to: '',
     todos: [],
     url: '',
+    at: '',
+    question: '',
+    options: [],
+    wiki: '',
   } as Ask['job']
   return !('missing' in callFor(probe, tools))
 }

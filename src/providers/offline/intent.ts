@@ -21,6 +21,11 @@ export type Intent =
   | { readonly kind: 'note'; readonly text: string }
   | { readonly kind: 'notes' }
   | { readonly kind: 'fetch'; readonly url: string }
+  | { readonly kind: 'remind'; readonly text: string; readonly seconds: number }
+  /** A reminder of before: its time has come. */
+  | { readonly kind: 'rung'; readonly text: string }
+  | { readonly kind: 'ask'; readonly question: string; readonly options: readonly string[] }
+  | { readonly kind: 'recent'; readonly wiki?: string }
   | { readonly kind: 'help' | 'greeting' | 'summary' }
   /** Almost clear: what is missing, as a question. */
   | { readonly kind: 'incomplete'; readonly question: string; readonly like: Kind }
@@ -48,6 +53,9 @@ export const examples: Readonly<Partial<Record<Kind, string>>> = {
   note: 'remember to update the changelog',
   notes: 'show the todo list',
   fetch: 'fetch https://example.com/',
+  remind: 'remind me in 10 minutes to stretch',
+  ask: 'ask me: tea or coffee?',
+  recent: 'what is new in the wiki notes',
   summary: 'summarise what you did',
   help: 'what can you do',
 }

@@ -20,6 +20,10 @@ export type Job =
   | { readonly do: 'read notes' }
   | { readonly do: 'write notes'; readonly todos: readonly { content: string; status: string }[] }
   | { readonly do: 'fetch'; readonly url: string }
+  | { readonly do: 'time' }
+  | { readonly do: 'alarm'; readonly at: string; readonly text: string }
+  | { readonly do: 'ask'; readonly question: string; readonly options: readonly string[] }
+  | { readonly do: 'recent'; readonly wiki: string }
 
 export interface Call {
   readonly name: string
@@ -50,7 +54,11 @@ const names: Readonly<Record<Job['do'], readonly string[]>> = {
   write: ['write_file', 'write'],
   'read notes': ['todoread'],
   'write notes': ['todowrite'],
-  fetch: ['web_fetch', 'fetch'],
+  fetch: ['web_fetch', 'web-fetch', 'fetch'],
+  time: ['list-schedules'],
+  alarm: ['alarm-clock'],
+  ask: ['ask-question', 'ask_user'],
+  recent: ['wiki-recent'],
 }
 
 /** What a shell can do as well, where there is no tool for it. */
@@ -106,6 +114,17 @@ function inputFor(job: Job, properties: Properties): Record<string, unknown> {
       return { todos: job.todos }
     case 'fetch':
       return { url: job.url }
+    case 'time':
+      return {}
+    case 'alarm':
+      return { wakeAtISO: job.at, reminderMessage: job.text }
+    case 'ask':
+      return {
+        question: job.question,
+        ...(job.options.length > 0 && { options: job.options.map((label) => ({ label })) }),
+      }
+    case 'recent':
+      return { workspaceName: job.wiki }
   }
 }
 

@@ -28,6 +28,8 @@ export interface Surroundings {
   can(job: Job['do']): boolean
   /** Folders that the model was told of; paths in them are shown without them. */
   readonly folders: readonly string[]
+  /** Wikis that the model was told of. */
+  readonly wikis: readonly string[]
 }
 
 export type PlanFor<Kind extends Intent['kind']> = (

@@ -1,6 +1,7 @@
 import { shellWord } from '../../core/posix-path.ts'
 import type { Intent } from './intent.ts'
 import { failure, type Plan, type PlanFor, place, type Surroundings } from './plan.ts'
+import { agentPlans } from './plans-agent.ts'
 import { changePlans } from './plans-change.ts'
 import { talkPlans } from './plans-talk.ts'
 import { repair, testCommand } from './repair.ts'
@@ -17,6 +18,7 @@ export function planFor<I extends Intent>(intent: I, around: Surroundings): Plan
 const plans: Plans = {
   ...talkPlans,
   ...changePlans,
+  ...agentPlans,
 
   *list({ path }) {
     const deed = yield { say: `I will list ${place(path)}.`, job: { do: 'list', path } }

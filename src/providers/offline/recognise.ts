@@ -1,4 +1,5 @@
 import type { Intent } from './intent.ts'
+import { recogniseAgent } from './recognise-agent.ts'
 import { recogniseChange } from './recognise-change.ts'
 import { recogniseCount, recogniseLook } from './recognise-look.ts'
 import { recogniseRun } from './recognise-run.ts'
@@ -8,7 +9,7 @@ import { type Phrase, part, phraseOf, plainly } from './words.ts'
 /** What one request means; undefined when it means nothing that is known. */
 export function recognise(text: string): Intent | undefined {
   const whole = phraseOf(text)
-  return recogniseTalk(whole) ?? recogniseTask(withoutManners(whole))
+  return recogniseAgent(whole) ?? recogniseTalk(whole) ?? recogniseTask(withoutManners(whole))
 }
 
 /** From what leaves no doubt to what is a guess: the first that fits counts. */

@@ -28,6 +28,8 @@ const hints: Readonly<Partial<Record<Kind, string>>> = {
   changes: 'changed diff status git changes different',
   note: 'remember todo note task remind',
   fetch: 'fetch download url web page http get',
+  remind: 'remind reminder alarm wake later',
+  recent: 'wiki page pages tiddler recent',
   summary: 'summarise summary recap did done',
 }
 
