@@ -96,6 +96,17 @@ describe('the public surface', () => {
     expect(urls.filter((url) => heavy.test(url))).toEqual([])
   })
 
+  test('the root entry loads nothing of plugins and workflows, and these load no wiki, no cron and no scripts before they are used', async () => {
+    const { urls } = await loadAlone('libero')
+    expect(urls.filter((url) => /\/src\/(plugins|workflow|chat)\//.test(url))).toEqual([])
+    for (const subpath of ['libero/plugins', 'libero/workflow']) {
+      const { urls: theirs } = await loadAlone(subpath)
+      expect(theirs.filter((url) => /\/node_modules\/(tiddlywiki|croner|zx|postgres|dockerode)\//.test(url))).toEqual(
+        [],
+      )
+    }
+  })
+
   test('the root entry loads what its static imports say, and no package', async () => {
     const { urls } = await loadAlone('libero')
     const { files, others } = loadedBy('index.ts', sources)

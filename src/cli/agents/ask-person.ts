@@ -4,7 +4,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Waiting } from '../../workflow/live-agent.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { interactWith } from '../run/interact-with.ts'
-import { questionIn } from './waiting-words.ts'
+import { questionIn, whyOf } from './waiting-words.ts'
 
 /** What somebody said to what waits; for a workflow, which goes on with it. */
 export type Reply = (workflow: Workflow, agentId: string) => ReturnType<Workflow['answerQuestion']>
@@ -36,7 +36,7 @@ function payloadOf(call: Waiting): Record<string, unknown> {
   const kind = kindOf(call)
   if (kind === 'Confirm') {
     const args = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' })
-    return { kind, prompt: `May the agent use ${fullyVisible(call.name)}? (${fullyVisible(call.reason)})\n${args}` }
+    return { kind, prompt: `May the agent use ${fullyVisible(call.name)}?${whyOf(call)}\n${args}` }
   }
   if (kind === 'Ask') return { kind, prompt: questionIn(input), questionId }
   const multiSelect = input.inputType === 'multi-select'

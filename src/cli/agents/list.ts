@@ -65,7 +65,10 @@ function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdou
       if (i === 3 && (state === 'failed' || state === 'interrupted')) return paint.red(wide)
       return (looks[i] ?? ((text: string) => text))(wide)
     })
-    return [fitted(cells.join('  ').trimEnd()), ...waiting.map((call) => fitted(paint.yellow(`    ${waitingTitle(call)}`)))]
+    return [
+      fitted(cells.join('  ').trimEnd()),
+      ...waiting.map((call) => fitted(paint.yellow(`    ${waitingTitle(call)}`))),
+    ]
   })
 }
 

@@ -3,8 +3,13 @@ import type { SessionContentBlock } from '../../core/turn.ts'
 import type { AgentEvent, Provisional } from '../../events/events.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 
+interface EventsOptions {
+  /** A person is at this terminal, who has seen there what was refused. */
+  readonly isAttended: boolean
+}
+
 /** Turns the messages of an agent, as they grow, into the events that a screen knows. */
-export function createMessageEvents(): (message: AgentInstanceMessage) => AgentEvent[] {
+export function createMessageEvents({ isAttended }: EventsOptions): (message: AgentInstanceMessage) => AgentEvent[] {
   const said = new Map<string, string>()
   const over = new Set<string>()
   const outcomes = new Map<string, string>()
@@ -29,7 +34,9 @@ export function createMessageEvents(): (message: AgentInstanceMessage) => AgentE
     if (callId === undefined || over.has(id)) return []
     over.add(id)
     const outcome = (outcomes.get(callId) ?? 'done') as CallOutcome
+    const isRefused = isAttended && outcome === 'blocked' && content.includes('ApprovalDenied: user said no')
     return [
+      ...(isRefused ? [durable({ type: 'approval_answered', callId, digest: '', decision: 'deny', by: 'user' })] : []),
       durable({
         ...{ type: 'call_result', callId, output: content, outcome },
         ...(isError && { isError: true as const }),

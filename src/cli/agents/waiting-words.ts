@@ -24,11 +24,15 @@ export function waitingLines(call: Waiting, agentId: string): string[] {
     ]
   const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
   return [
-    `The agent needs permission: ${fullyVisible(call.name)} (${fullyVisible(call.reason)})`,
+    `The agent needs permission: ${fullyVisible(call.name)}${whyOf(call)}`,
     ...[...changeIn(call.request), ...input].map((line) => `    ${line}`),
     `To answer: libero agents answer ${name} ${callId} --allow (or --deny)`,
   ]
 }
+
+/** A reason that only repeats that it waits is none. */
+export const whyOf = ({ reason }: Pick<Waiting, 'reason'>): string =>
+  reason === 'permission-required' ? '' : ` (${fullyVisible(reason)})`
 
 /** The same for programs. */
 export function waitingJson({ callId, name, input, reason, isQuestion, sessionId }: Waiting): object {

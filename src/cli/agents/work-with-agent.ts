@@ -8,6 +8,8 @@ import { jsonText } from '../json-text.ts'
 import { type Watch, watch } from '../run/attend.ts'
 import { leavingFirst, personAt } from '../run/person-at.ts'
 import type { Seat } from '../run/seat-person.ts'
+import { timeIn } from '../schedules/schedule-words.ts'
+import { isSomebodyWaking, nobodyWakes } from '../schedules/who-wakes.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
 import type { WorkValues } from './agent-flags.ts'
@@ -81,7 +83,7 @@ async function converse(
   { screen, person, watching }: Scene,
 ): Promise<AgentInstanceLatestStatus> {
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
-  const events = createMessageEvents()
+  const events = createMessageEvents({ isAttended: person !== undefined })
   for (const message of await workflow.getMessages(agentId)) events(message) // said before
   const off = workflow.subscribe(agentId, (update) => {
     if (update.type === 'message') for (const event of events(update.message)) screen.show(event)
@@ -89,11 +91,11 @@ async function converse(
   })
   const over = new AbortController()
   try {
-    let status = work ? await watching.during(work()) : await workflow.getStatus(agentId)
-    while (person && status.state === 'input-required' && watching.exitCode === undefined) {
+    let status = work ? await watching.during(work()) : { ...(await workflow.getStatus(agentId)), state: waits }
+    while (person && status.state === waits && watching.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
-      const reply =
-        call && (await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined))
+      const asking = call && askPerson(person.interactor, call, over.signal)
+      const reply = asking && (await watching.during(asking).catch(() => undefined))
       if (!reply) break
       status = await watching.during(reply(workflow, agentId))
     }
@@ -103,6 +105,8 @@ async function converse(
     off()
   }
 }
+
+const waits = 'input-required'
 
 interface Ended {
   readonly opened: OpenedWorkflow
@@ -127,7 +131,16 @@ async function conclude({ opened, task, status, io, screen, watching }: Ended): 
     io.err(`Another program works on ${agentId} just now and was told; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
   for (const call of waiting) for (const line of waitingLines(call, agentId)) io.err(line)
+  if (state === 'completed') await sayWaking(opened, agentId, io)
   return watching.exitCode ?? exitCodeOf(status, waiting)
+}
+
+/** Who set an alarm counts on being woken. */
+async function sayWaking({ workflow, store }: OpenedWorkflow, agentId: string, io: Io): Promise<void> {
+  const wakes = (await workflow.schedules.list(agentId)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
+  if (wakes.length === 0) return
+  const isWoken = await isSomebodyWaking(store)
+  io.err(`It wakes ${timeIn(Math.min(...wakes), Date.now())}.${isWoken ? '' : ` ${nobodyWakes}`}`)
 }
 
 /** Programs get what became of it, and the same exit codes. */

@@ -13,6 +13,7 @@ import { findSchedule, requireSchedule } from './find-schedule.ts'
 import { readWhen } from './read-when.ts'
 import { nextWords, whenWords } from './schedule-words.ts'
 import type { WhenValues } from './when-flags.ts'
+import { isSomebodyWaking, nobodyWakes } from './who-wakes.ts'
 
 interface Changing {
   readonly values: WhenValues
@@ -26,7 +27,7 @@ export async function add({ values, words }: Changing, io: Io): Promise<number> 
   const fields = readWhen(values)
   if (!fields.when) throw new UsageError('it is not said when; add --every 15m, --at <time> or --cron "0 9 * * 1-5"')
   if (message === '') throw new UsageError('say what the agent is told then, as the last word: "look at the news"')
-  return withWorkflow(io, async ({ workflow }) => {
+  return withWorkflow(io, async ({ workflow, store }) => {
     const { id: agentId, closed, isSubAgent } = await findAgent(workflow, asked)
     if (closed || isSubAgent)
       throw new CliError(
@@ -36,6 +37,7 @@ export async function add({ values, words }: Changing, io: Io): Promise<number> 
     const added = await workflow.schedules.add(wish).catch(refused)
     io.out(added.id)
     tell(added, io)
+    if (!(await isSomebodyWaking(store))) io.err(nobodyWakes)
     return exitCodes.done
   })
 }

@@ -1,15 +1,14 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import type { ScheduleState } from '../../plugins/schedule.ts'
 import { createScheduleBook } from '../../workflow/schedules/schedule-book.ts'
-import { schedulesLogId } from '../../workflow/schedules/schedule-change.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
 import { withStore } from '../sessions/users-store.ts'
 import { messageLine, nextWords, whenWords } from './schedule-words.ts'
+import { isSomebodyWaking, nobodyWakes } from './who-wakes.ts'
 
 /** `libero schedules list`: the next one on top. */
 export async function list({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
@@ -23,8 +22,7 @@ export async function list({ values }: { values: { readonly json?: boolean } }, 
     }
     for (const line of table(all, io)) io.out(line)
     if (all.length === 0) io.err('There are no schedules; make one with: libero schedules add <agent> --every 1h "…"')
-    else if (!(await isBeingWritten(store, schedulesLogId)))
-      io.err('Nobody wakes agents just now; let it be done with: libero schedules run')
+    else if (!(await isSomebodyWaking(store))) io.err(nobodyWakes)
     return exitCodes.done
   })
 }

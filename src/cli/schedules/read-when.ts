@@ -36,7 +36,9 @@ function secondsOf(text: string): number {
   const [, count, unit = 's'] = /^(\d{1,9})\s*(s|m|min|h|d)?$/.exec(text.trim()) ?? []
   if (count === undefined)
     throw new UsageError(`--every ${fullyVisible(text.slice(0, 40))}: write how long as 90s, 15m, 2h or 1d`)
-  return Number(count) * units[unit]!
+  const seconds = Number(count) * units[unit]!
+  if (seconds < 60) throw new UsageError(`--every ${fullyVisible(text)} is too often; a minute (1m) is the least`)
+  return seconds
 }
 
 function hoursOf(text: string, zone: string | undefined): ActiveHours {

@@ -1,7 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import { schedulesLogId } from '../../workflow/schedules/schedule-change.ts'
 import type { WorkflowUpdate } from '../../workflow/updates.ts'
 import type { WorkValues } from '../agents/agent-flags.ts'
 import { agentStateWords } from '../agents/agent-state.ts'
@@ -12,8 +11,8 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { untilStopped } from '../mcp-serve/until-stopped.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
 import { localTime, nextWords } from './schedule-words.ts'
+import { isSomebodyWaking } from './who-wakes.ts'
 
 /** `libero schedules run`: wakes agents when their time comes, and says what they do. Until Ctrl-C. */
 export async function run({ values }: { readonly values: WorkValues }, io: Io): Promise<number> {
@@ -33,7 +32,7 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
 }
 
 async function keep({ workflow, store, chosen }: OpenedWorkflow, io: Io, signal: AbortSignal): Promise<void> {
-  const isOwned = await isBeingWritten(store, schedulesLogId)
+  const isOwned = await isSomebodyWaking(store)
   const print = reporter(workflow, io)
   const off = workflow.subscribe(undefined, print)
   try {

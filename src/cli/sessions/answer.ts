@@ -7,6 +7,7 @@ import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { changeIn } from './change-in.ts'
 import { findSession } from './find-session.ts'
+import { isAgent } from './is-agent.ts'
 import { waitingAnswers } from './live-state.ts'
 import { requireId, withStore } from './users-store.ts'
 
@@ -28,6 +29,8 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
       return exitCodes.done
     }
     if (waiting.length === 0) return exitCodes.error
+    if (isAgent(id))
+      throw new CliError(`${fullyVisible(id)} is an agent; answer it with: libero agents answer ${fullyVisible(id)}`)
     const call = chosen(waiting, id, wish.callId)
     await give(store, call, wish, io)
     io.err(

@@ -2,6 +2,7 @@ import { nearest } from '../../core/nearest.ts'
 import type { SessionInfo, SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError } from '../cli-error.ts'
+import { isAgent } from './is-agent.ts'
 import { summarize } from './summary.ts'
 
 /** The id that somebody means by an id, or by a beginning that no other session has. */
@@ -9,15 +10,18 @@ export async function findSession(store: SessionStore, asked: string): Promise<s
   const all = await store.list()
   if (all.some(({ id }) => id === asked)) return asked
   const ids = newestFirst(all).map(({ id }) => id)
+  // Somebody who spells it out means an agent.
+  if (isAgent(asked))
+    ids.push(...all.filter(({ id, parent }) => parent === undefined && isAgent(id)).map(({ id }) => id))
   const meant = asked === '' ? [] : ids.filter((id) => id.startsWith(asked))
   if (meant.length === 1) return meant[0]!
   if (meant.length > 1) throw ambiguous(asked, meant)
   throw unknown(asked, ids)
 }
 
-/** Sessions that stand for themselves, no children, the one that was written last on top. */
+/** Sessions that stand for themselves, no children and no agents, the one that was written last on top. */
 export function newestFirst(sessions: readonly SessionInfo[]): SessionInfo[] {
-  const own = sessions.filter(({ parent, head }) => parent === undefined && head > 0)
+  const own = sessions.filter(({ id, parent, head }) => parent === undefined && head > 0 && !isAgent(id))
   return own.sort((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (b.createdAt ?? 0) - (a.createdAt ?? 0))
 }
 

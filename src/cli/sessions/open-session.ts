@@ -5,6 +5,7 @@ import { createSession, loadSession } from '../../sessions/session.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findSession, latestHere, newestFirst } from './find-session.ts'
+import { isAgent } from './is-agent.ts'
 import { placeOf } from './place.ts'
 import { newSessionId } from './session-id.ts'
 import { cwdIn, noteOwner, type SessionSummary, summarize } from './summary.ts'
@@ -43,6 +44,7 @@ export async function openSession(
 ): Promise<OpenedSession> {
   const id = await wantedId(store, wish, pick)
   if (id === undefined) return { session: await createSession({ store, id: newSessionId() }), isNew: true }
+  if (isAgent(id) && !wish.fork) throw ofAgent(id)
   const found = await loadSession(store, id)
   const session = wish.fork ? await forkSession(found, wish.cwd) : found
   if (!wish.fork) await checkFree(session, wish)
@@ -106,6 +108,14 @@ async function picked(store: SessionStore, pick: NonNullable<OpenSessionOptions[
 function noneHere(cwd: string): never {
   throw new CliError(
     `No session was begun in ${fullyVisible(cwd)}; libero sessions list --all names those of other folders, libero "task" begins one`,
+  )
+}
+
+/** A run would go on without the agent's own prompts, tools and rules. */
+function ofAgent(id: string): CliError {
+  const name = fullyVisible(id)
+  return new CliError(
+    `${name} is an agent, which is spoken to with: libero agents send ${name} "…" (--fork goes on in a copy that is none)`,
   )
 }
 
