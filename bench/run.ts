@@ -9,6 +9,7 @@ import { search } from './search.ts'
 import { sessions } from './sessions.ts'
 import { tools } from './tools.ts'
 import { wire } from './wire.ts'
+import { workflow } from './workflow.ts'
 
 /** Each part measures against a floor of its own, in this very process, and promises so many goals. */
 const parts: Record<string, { readonly goals: number; readonly run: () => Promise<Result[]> }> = {
@@ -20,6 +21,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   authority: { goals: 8, run: authority },
   disclosure: { goals: 2, run: disclosure },
   mcp: { goals: 3, run: mcp },
+  workflow: { goals: 3, run: workflow },
   cli: { goals: 3, run: cli },
 }
 
