@@ -50,7 +50,8 @@ An error is one sentence on stderr, with the next step.
 | \`~/.libero/authority.json\` | further rules about what may be done; see [the authority](authority.md) |
 | \`~/.libero/credentials.json\` | keys and logins, for you alone; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
-| \`~/.libero/sessions.db\` | your sessions; see [sessions](sessions.md) |
+| \`~/.libero/sessions.db\` | your sessions, agents and schedules; see [sessions](sessions.md) |
+| \`~/.libero/agents/*.json\` | your own definitions of agents; \`libero agents definitions\` |
 | \`~/.libero/AGENTS.md\` | your own instructions, in every run |
 | \`~/.libero/skills\`, \`~/.agents/skills\` | your [skills](skills.md) |
 | \`~/.libero/tools\` | your [tools in files](layers.md) |

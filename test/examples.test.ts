@@ -101,7 +101,23 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     '← 2',
     /^← Blocked: the active skill "stocktaking" allows only Read, .*write_file/,
   ],
+  'wiki-agent.ts': [
+    '← 1 page of "garden"',
+    'input-required',
+    '← The user chose: Odile',
+    'input-required',
+    '← Added "Away in July" in "garden" (24 characters).',
+    '← The alarm is set for 2099-07-01T08:00:00.000Z.',
+    'completed',
+    'tags: [[Watering plan]]',
+    'title: Away in July',
+    '[[Odile Farrow]] waters.',
+    '[Alarm Clock] Tell Odile. 2099-07-01T08:00:00.000Z',
+  ],
 }
+
+/** Examples of a whole way of working, from beginning to end, may take half as much again. */
+const longer: Record<string, number> = { 'wiki-agent.ts': 60 }
 
 describe('examples', () => {
   const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
@@ -120,7 +136,7 @@ describe('examples', () => {
     const lines = readFileSync(join(root, 'examples', name), 'utf8')
       .trimEnd()
       .split('\n')
-    expect(lines.length).toBeLessThanOrEqual(40)
+    expect(lines.length).toBeLessThanOrEqual(longer[name] ?? 40)
   })
 })
 

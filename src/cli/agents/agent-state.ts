@@ -1,7 +1,7 @@
 import type { SessionStore } from '../../core/store.ts'
 import type { AgentState } from '../../plugins/message.ts'
 import type { AgentInstance } from '../../workflow/definition.ts'
-import type { Waiting } from '../../workflow/live-agent.ts'
+import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/live-state.ts'
 

@@ -1,6 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
-import type { Waiting } from '../../workflow/live-agent.ts'
+import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'

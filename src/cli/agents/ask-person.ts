@@ -1,7 +1,7 @@
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { Waiting } from '../../workflow/live-agent.ts'
+import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { interactWith } from '../run/interact-with.ts'
 import { questionIn, whyOf } from './waiting-words.ts'

@@ -10,9 +10,9 @@ export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: s
   const all = await workflow.listAgents({ closed: true, subAgents: true })
   const exact = all.find(({ id }) => id === asked || id === agentPrefix + asked)
   if (exact) return exact
-  const named = all.filter(({ name, closed, isSubAgent }) => name === asked && !closed && !isSubAgent)
+  const named = all.filter(({ name, isSubAgent }) => name === asked && !isSubAgent)
   const begun = asked === '' ? [] : all.filter(({ id }) => id.startsWith(asked) || id.startsWith(agentPrefix + asked))
-  const meant = named.length > 0 ? named : preferred(begun)
+  const meant = preferred(named.length > 0 ? named : begun)
   if (meant.length === 1) return meant[0]!
   throw meant.length > 1 ? ambiguous(asked, meant) : unknown(asked, all)
 }

@@ -9,7 +9,8 @@ import type { AgentDefinition } from '../../workflow/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'
-import { type LoadedConfig, loadConfig } from '../config/config.ts'
+import { type Config, type LoadedConfig, loadConfig } from '../config/config.ts'
+import { defaultTurns } from '../config/defaults.ts'
 import type { Io } from '../io.ts'
 import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
@@ -22,8 +23,8 @@ export interface OpenedWorkflow {
   readonly workflow: Workflow
   readonly store: SessionStore
   readonly definitions: FoundDefinitions
-  /** What agents without a model of their own work with; absent where nobody works. */
-  readonly chosen?: ChosenModel
+  /** What the agents of a definition work with; `undefined` where nobody works, or it is not to be had. */
+  modelOf(definitionId?: string): ChosenModel | undefined
   /** For a person, before it starts. */
   readonly notices: readonly string[]
   close(): Promise<void>
@@ -49,7 +50,8 @@ export async function openWorkflow(
   const models = work ? await modelsFor(definitions, work, loaded, io) : undefined
   const knowledge = await openWikis(loaded.config, io)
   const store = await openStore(sessionsPath(loaded.config, io))
-  const known = models?.definitions ?? definitions.found.map(({ definition }) => definition)
+  const found = models?.definitions ?? definitions.found.map(({ definition }) => definition)
+  const known = found.map((definition) => limited(definition, loaded.config))
   const gone = await goneDefinitions(store, known)
   const workflow = createWorkflow({
     store,
@@ -64,8 +66,11 @@ export async function openWorkflow(
     workflow,
     store,
     definitions,
-    ...(models && { chosen: models.usual }),
-    notices: [...loaded.warnings, ...definitions.problems],
+    modelOf(id = '') {
+      const own = models?.own.get(id)
+      return own instanceof CliError ? undefined : (own ?? models?.usual)
+    },
+    notices: loaded.warnings,
     async close() {
       await workflow.close()
       await store.close?.()
@@ -93,6 +98,13 @@ const complain =
     const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
     io.err(`libero: ${fullyVisible(`${error.message}${why}`.slice(0, 600))}`)
   }
+
+/** An agent that does not say how long it may work goes by what the settings say of runs. */
+function limited(definition: AgentDefinition, { maxTurns = defaultTurns, maxCost }: Config): AgentDefinition {
+  const { behavior = {} } = definition
+  const limits = maxCost === undefined ? behavior.limits : { cost: maxCost, ...behavior.limits }
+  return { ...definition, behavior: { maxTurns, ...behavior, ...(limits && { limits }) } }
+}
 
 interface Models {
   readonly usual: ChosenModel

@@ -70,9 +70,8 @@ async function readDefinition(path: string): Promise<AgentDefinition> {
 
 /** One line, and its file is named once. */
 function said(error: unknown, path: string): string {
-  const text = messageOf(error)
-    .replace(`${fullyVisible(path)} `, '')
-    .replace(`Cannot read ${fullyVisible(path)}: `, '')
-  const line = fullyVisible(text.replace(/\s+/g, ' ')).replace(/^definition(?=[ .])/, 'the definition')
+  const shown = fullyVisible(path)
+  const text = messageOf(error).replace(`Cannot read ${shown}: `, '').replace(`${shown} is`, 'it is')
+  const line = fullyVisible(text.replace(/\s+/g, ' '))
   return line.length > 400 ? `${line.slice(0, 399)}…` : line
 }

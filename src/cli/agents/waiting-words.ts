@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import type { Waiting } from '../../workflow/live-agent.ts'
+import type { Waiting } from '../../workflow/index.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { changeIn } from '../sessions/change-in.ts'
 

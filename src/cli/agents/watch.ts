@@ -2,11 +2,11 @@ import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
-import { untilStopped } from '../mcp-serve/until-stopped.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { messageLines } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
+import { untilUnread } from './until-unread.ts'
 import { waitingLines } from './waiting-words.ts'
 
 interface Watching {
@@ -20,7 +20,7 @@ export async function watchAgent({ values, words }: Watching, io: Io): Promise<n
   return withWorkflow(io, async (opened) => {
     const { id } = await findAgent(opened.workflow, asked)
     const print = printer(values, io)
-    const exitCode = await untilStopped(io, (signal) =>
+    const exitCode = await untilUnread(io, (signal) =>
       follow(opened, id, { print, io, signal, isJson: values.json === true }),
     )
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode

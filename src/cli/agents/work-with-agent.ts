@@ -1,6 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
-import type { Waiting } from '../../workflow/live-agent.ts'
+import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
+import type { Waiting } from '../../workflow/index.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -78,10 +78,11 @@ interface Scene {
 
 /** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
 async function converse(
-  { workflow, chosen }: OpenedWorkflow,
+  { workflow, modelOf }: OpenedWorkflow,
   { agentId, work }: AgentTask,
   { screen, person, watching }: Scene,
 ): Promise<AgentInstanceLatestStatus> {
+  const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
   const events = createMessageEvents({ isAttended: person !== undefined })
   for (const message of await workflow.getMessages(agentId)) events(message) // said before
@@ -91,7 +92,9 @@ async function converse(
   })
   const over = new AbortController()
   try {
-    let status = work ? await watching.during(work()) : { ...(await workflow.getStatus(agentId)), state: waits }
+    let status: AgentInstanceLatestStatus = work
+      ? await watching.during(work())
+      : { ...(await workflow.getStatus(agentId)), state: waits }
     while (person && status.state === waits && watching.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
       const asking = call && askPerson(person.interactor, call, over.signal)
@@ -106,7 +109,7 @@ async function converse(
   }
 }
 
-const waits = 'input-required'
+const waits = 'input-required' satisfies AgentState
 
 interface Ended {
   readonly opened: OpenedWorkflow
@@ -126,7 +129,7 @@ async function conclude({ opened, task, status, io, screen, watching }: Ended): 
   if (message?.role === 'tool' && state !== 'failed') screen.show(spoken(message))
   screen.close()
   if (watching.error !== undefined) throw watching.error
-  if (state === 'failed') throw failure(status)
+  if (state === 'failed') throw await failure(status, io)
   if (state === 'submitted')
     io.err(`Another program works on ${agentId} just now and was told; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
@@ -155,13 +158,18 @@ async function printJson({ opened, task, status, io, watching }: Ended): Promise
 }
 
 /** What a process ends with whose agent ended so. */
-export function exitCodeOf({ state }: Pick<AgentInstanceLatestStatus, 'state'>, waiting: readonly Waiting[]): number {
+export function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waiting: readonly Waiting[]): number {
   if (state === 'canceled') return exitCodes.interrupted
   if (state === 'failed') return exitCodes.error
+  if (state === 'completed' && message?.role === 'agent') return exitCodes.budget
   return state === 'input-required' && waiting.length > 0 ? exitCodes.permission : exitCodes.done
 }
 
-function failure({ message }: AgentInstanceLatestStatus): CliError {
+/** Words of a service may hold what nobody should see. */
+async function failure({ message }: AgentInstanceLatestStatus, { env }: Io): Promise<CliError> {
+  const { explainFailure } = await import('../explain-failure.ts')
   const said = message?.role === 'error' ? message.content : 'nobody knows why'
-  return new CliError(`the agent failed: ${fullyVisible(said.replace(/\s+/g, ' ').slice(0, 600))}`)
+  return new CliError(
+    `the agent failed: ${explainFailure(new Error(said), { env: { ...env, LIBERO_DEBUG: '' } }).message}`,
+  )
 }

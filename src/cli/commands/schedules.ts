@@ -1,6 +1,6 @@
 import { workFlags } from '../agents/agent-flags.ts'
 import { defineCommand } from '../command.ts'
-import { whenFlags } from '../schedules/when-flags.ts'
+import { changeFlags, whenFlags } from '../schedules/when-flags.ts'
 
 const list = defineCommand({
   name: 'list',
@@ -30,7 +30,7 @@ const update = defineCommand({
   name: 'update',
   summary: 'Change when a schedule wakes its agent, or with which message',
   words: '<id> [message]',
-  flags: whenFlags,
+  flags: changeFlags,
   examples: [{ line: 'libero schedules update kemola --every 1h', says: 'Its message stays as it is' }],
   run: async (given, io) => (await import('../schedules/change.ts')).update(given, io),
 })

@@ -12,11 +12,11 @@ import { withStore } from '../sessions/users-store.ts'
 import { findSchedule, requireSchedule } from './find-schedule.ts'
 import { readWhen } from './read-when.ts'
 import { nextWords, whenWords } from './schedule-words.ts'
-import type { WhenValues } from './when-flags.ts'
+import type { ChangeValues, WhenValues } from './when-flags.ts'
 import { isSomebodyWaking, nobodyWakes } from './who-wakes.ts'
 
-interface Changing {
-  readonly values: WhenValues
+interface Changing<V = WhenValues> {
+  readonly values: V
   readonly words: readonly string[]
 }
 
@@ -43,10 +43,18 @@ export async function add({ values, words }: Changing, io: Io): Promise<number> 
 }
 
 /** `libero schedules update`. */
-export async function update({ values, words }: Changing, io: Io): Promise<number> {
+export async function update({ values, words }: Changing<ChangeValues>, io: Io): Promise<number> {
   const asked = requireSchedule(words, 'update')
   const message = words.slice(1).join(' ').trim()
-  const fields = { ...readWhen(values), ...(message !== '' && { message }) }
+  const { 'any-time': isAnyTime, 'no-max': isUnlimited, ...when } = values
+  if (isAnyTime && when.hours !== undefined) throw new UsageError('--hours and --any-time do not go together')
+  if (isUnlimited && when.max !== undefined) throw new UsageError('--max and --no-max do not go together')
+  const fields = {
+    ...readWhen(when),
+    ...(isAnyTime && { activeHours: null }),
+    ...(isUnlimited && { maxRuns: null }),
+    ...(message !== '' && { message }),
+  }
   if (Object.keys(fields).length === 0)
     throw new UsageError('nothing is said that should be different; add a flag, or a new message as the last word')
   return change(asked, fields, io)

@@ -24,7 +24,10 @@ export function readWhen(values: WhenValues): Omit<ScheduleChange, 'message' | '
 function timeOf({ every, at, cron, zone }: WhenValues): ScheduleTime | undefined {
   if (cron !== undefined) return { type: 'cron', expression: cron, ...(zone !== undefined && { timeZone: zone }) }
   if (at !== undefined) {
-    const repeat = every === undefined ? {} : { repeatEveryMinutes: secondsOf(every) / 60 }
+    const minutes = every === undefined ? undefined : secondsOf(every) / 60
+    if (minutes !== undefined && !Number.isInteger(minutes))
+      throw new UsageError(`--every ${fullyVisible(every!)}: with --at it has to be whole minutes, such as 2m`)
+    const repeat = minutes === undefined ? {} : { repeatEveryMinutes: minutes }
     return { type: 'at', at, ...repeat }
   }
   return every === undefined ? undefined : { type: 'interval', everySeconds: secondsOf(every) }

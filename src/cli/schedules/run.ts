@@ -6,10 +6,10 @@ import type { WorkValues } from '../agents/agent-flags.ts'
 import { agentStateWords } from '../agents/agent-state.ts'
 import { messageLines } from '../agents/message-lines.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
+import { untilUnread } from '../agents/until-unread.ts'
 import { waitingLines } from '../agents/waiting-words.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { untilStopped } from '../mcp-serve/until-stopped.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { localTime, nextWords } from './schedule-words.ts'
 import { isSomebodyWaking } from './who-wakes.ts'
@@ -22,8 +22,8 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
   }
   const opened = await openWorkflow(io, { work: values, onError })
   try {
-    for (const notice of opened.notices) io.err(notice)
-    const exitCode = await untilStopped(io, (signal) => keep(opened, io, signal))
+    for (const notice of [...opened.notices, ...opened.definitions.problems]) io.err(notice)
+    const exitCode = await untilUnread(io, (signal) => keep(opened, io, signal))
     if (exitCode === exitCodes.interrupted) io.err('Stopped. What is due meanwhile is made up for with the next run.')
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   } finally {
@@ -31,7 +31,7 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
   }
 }
 
-async function keep({ workflow, store, chosen }: OpenedWorkflow, io: Io, signal: AbortSignal): Promise<void> {
+async function keep({ workflow, store, modelOf }: OpenedWorkflow, io: Io, signal: AbortSignal): Promise<void> {
   const isOwned = await isSomebodyWaking(store)
   const print = reporter(workflow, io)
   const off = workflow.subscribe(undefined, print)
@@ -45,7 +45,7 @@ async function keep({ workflow, store, chosen }: OpenedWorkflow, io: Io, signal:
       io.err(
         'Another program wakes agents already (libero schedules run, or one of yours); this one takes over when it ends.',
       )
-    else io.err(`Waking agents with ${fullyVisible(chosen?.name ?? '')}; Ctrl-C ends it.`)
+    else io.err(`Waking agents with ${fullyVisible(modelOf()?.name ?? '')}; Ctrl-C ends it.`)
     io.err(
       `${all.length} ${all.length === 1 ? 'schedule' : 'schedules'}${next ? `; the next one ${nextWords(next, Date.now())}: ${fullyVisible(next.id)}` : ''}`,
     )

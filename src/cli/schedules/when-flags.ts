@@ -24,4 +24,12 @@ export const whenFlags = {
   name: { type: 'string', value: 'text', says: 'What it is called' },
 } as const
 
+/** The same for a schedule that is there already, of which something may be taken away. */
+export const changeFlags = {
+  ...whenFlags,
+  'any-time': { type: 'boolean', says: 'At all times of the day again' },
+  'no-max': { type: 'boolean', says: 'Any number of times again' },
+} as const
+
+export type ChangeValues = Values<typeof changeFlags>
 export type WhenValues = Values<typeof whenFlags>

@@ -45,7 +45,7 @@ export function conversationOf(messages: readonly Message[]): Conversation {
       for (const block of message.content) if (block.type === 'tool_call') calls.set(block.id, block)
       continue
     }
-    const prompt = textOf(message).trim()
+    const prompt = textOf(withoutPages(message)).trim()
     const hasMedia = message.content.some(({ type }) => type === 'image' || type === 'document')
     const results = deedsIn(message, calls, seen)
     episodes.at(-1)?.deeds.push(...results)
@@ -65,6 +65,12 @@ const isSummary = (prompt: string): boolean => prompt.startsWith('[Summary of th
 /** Programs put remarks in brackets between the turns of a run. Anything else may be a person who says stop. */
 const isRemark = (prompt: string): boolean =>
   prompt === '' || (prompt.startsWith('[') && prompt.endsWith(']') && !isSummary(prompt))
+
+/** Pages of wikis that come with a message are for reading, and no request. */
+const withoutPages = ({ role, content }: Message): Message => ({
+  role,
+  content: content.filter((block) => block.type !== 'text' || !block.text.startsWith('Attached wiki page {')),
+})
 
 function deedsIn(
   message: Message,

@@ -44,12 +44,12 @@ function question(source: string): Intent | undefined {
   return { kind: 'ask', question: asked.endsWith('?') ? asked : `${asked}?`, options }
 }
 
+const newest =
+  /^(?:(?:show|list) (?:me )?)?(?:the )?(?:recent|latest|newest|last) (?:pages|tiddlers|changes (?:in|of|to) (?:the |my )?wiki)\b/
+const news = /^(?:what is new|what's new|what has changed|what changed) (?:in|on) (?:the |my )?wiki\b/
+
 function recent(source: string, said: string): Intent | undefined {
-  const isAsked =
-    /^(?:what (?:is new|has changed|changed)|what's new|(?:show |list )?(?:me )?(?:the )?(?:recent|latest|newest|last) (?:pages|changes|tiddlers))\b.*\b(?:wiki|pages|tiddlers)\b/.test(
-      said,
-    )
-  if (!isAsked) return undefined
+  if (!newest.test(said) && !news.test(said)) return undefined
   const wiki = /\bwiki (?:called |named )?["“”`']?([\w-]{1,60})["“”`']?/i.exec(source)?.[1]
   return { kind: 'recent', ...(wiki !== undefined && { wiki }) }
 }

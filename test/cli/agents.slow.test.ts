@@ -1,0 +1,314 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { builtCli } from '../built-cli.ts'
+import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
+import { type Desk, openDesk } from './cli-kit.ts'
+import { startInTerminal } from './pseudo-terminal.ts'
+
+const main = await builtCli()
+let service: MockService
+beforeAll(async () => {
+  service = await startMockService()
+})
+afterAll(() => service.close())
+beforeEach(() => service.play())
+
+interface Listed {
+  readonly id: string
+  readonly parent?: string
+}
+
+const offline = ['--provider', 'offline']
+
+/** Makes an agent, and gives its id. */
+async function make(desk: Desk, ...more: string[]): Promise<string> {
+  const { code, out, err } = await desk.libero(['agents', 'new', 'assistant', ...more])
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/^agent-[a-z]{6}-[a-z]{6}\n$/)
+  return out.trim()
+}
+
+describe('libero agents', () => {
+  test('an agent is made, spoken to by its name or a piece of its id, listed and shown', async () => {
+    const desk = openDesk()
+    expect((await desk.libero(['agents'])).err).toContain('libero agents new assistant')
+    const id = await make(desk, '--name', 'helper')
+    const said = await desk.libero(['agents', 'send', 'helper', 'hello', ...offline])
+    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('Hello. Tell me what to do') })
+    expect(said.err).toContain(`${id}, offline`)
+    const again = await desk.libero(['agents', 'send', id.slice(6, 10), 'hello', ...offline, '--json'])
+    expect(JSON.parse(again.out)).toEqual({
+      agentId: id,
+      status: 'completed',
+      answer: expect.stringContaining('Hello.'),
+      pending: [],
+    })
+    expect((await desk.libero(['agents'])).out).toMatch(new RegExp(`^${id}  assistant  just now  done  helper$`, 'm'))
+    const shown = JSON.parse((await desk.libero(['agents', 'show', 'helper', '--json'])).out)
+    expect(shown.messages.map(({ role }: { role: string }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
+    expect((await desk.libero(['agents', 'show', 'helper'])).out).toMatch(/You, .*\nhello\n\n.*Agent, /)
+  })
+
+  test('what is piped in is said, and nothing to say is a mistake', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    expect((await desk.libero(['agents', 'send', id, ...offline], { stdin: 'hello\n' })).out).toContain('Hello.')
+    expect(await desk.libero(['agents', 'send', id, ...offline])).toMatchObject({ code: 2, out: '' })
+    expect((await desk.libero(['agents', 'send', 'nobody', 'hi', ...offline])).err).toContain('There is no agent')
+  })
+
+  test('D032 a question without a terminal ends with 3, and its answer is the result of the same call', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const asked = await desk.libero(['agents', 'send', id, 'ask me: tea or coffee?', ...offline])
+    expect(asked.code).toBe(3)
+    expect(asked.err).toMatch(
+      /The agent asks: tea or coffee\?\n {4}- tea\n {4}- coffee\nTo answer: libero agents answer/,
+    )
+    const [listed] = JSON.parse((await desk.libero(['agents', '--json'])).out)
+    expect(listed).toMatchObject({ state: 'input-required', waiting: [{ kind: 'question', tool: 'ask-question' }] })
+    expect((await desk.libero(['agents'])).out).toContain('asks: tea or coffee?')
+    expect(await desk.libero(['agents', 'answer', id, '--allow', ...offline])).toMatchObject({ code: 2 })
+    const answered = await desk.libero(['agents', 'answer', id, listed.waiting[0].callId, 'coffee', ...offline])
+    expect(answered).toMatchObject({ code: 0, out: 'Thank you. The user chose: coffee\n' })
+    expect((await desk.libero(['agents', 'answer', id, 'tea', ...offline])).err).toContain('waits for nothing')
+  })
+
+  test('a permission without a terminal ends with 3 and nothing is done; it is denied with a note', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const asked = await desk.libero(['agents', 'send', id, 'fetch http://127.0.0.1:1/x', ...offline, '--json'])
+    expect(asked.code).toBe(3)
+    const pending = [{ kind: 'permission', tool: 'web-fetch', input: { url: 'http://127.0.0.1:1/x' } }]
+    expect(JSON.parse(asked.out)).toMatchObject({ status: 'input-required', pending })
+    expect((await desk.libero(['agents', 'answer', id])).out).toContain('needs permission: web-fetch')
+    const denied = await desk.libero(['agents', 'answer', id, '--deny', '--note', 'not today', ...offline])
+    expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('user said no: not today') })
+  })
+
+  test('an allowed call is made; --mode and rules hold as for a run', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const fetching = ['agents', 'send', id, 'fetch http://127.0.0.1:1/x', ...offline]
+    expect(await desk.libero(fetching)).toMatchObject({ code: 3 })
+    const allowed = await desk.libero(['agents', 'answer', id, '--allow', ...offline])
+    expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining('I could not fetch') })
+    const denied = await desk.libero([...fetching, '--deny', 'net'])
+    expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('I was not allowed to fetch') })
+  })
+
+  test('Ctrl-C stops an agent at work: 130, and it can be spoken to again', async () => {
+    const desk = openDesk(service.url)
+    const id = await make(desk)
+    const closed = gate()
+    service.play([{ say: 'Let me ' }, { hang: closed }])
+    const working = desk.start(['agents', 'send', id, 'think'])
+    working.child.stdin.end()
+    await working.until('Let me')
+    working.child.kill('SIGINT')
+    expect(await working.ended).toMatchObject({ code: 130 })
+    closed.open()
+    expect((await desk.libero(['agents'])).out).toContain('stopped')
+    service.play([{ say: 'Here I am.' }])
+    expect(await desk.libero(['agents', 'send', id, 'still there?'])).toMatchObject({ code: 0, out: 'Here I am.\n' })
+  })
+
+  test('what is said while another process works on an agent is heard there', async () => {
+    const desk = openDesk(service.url)
+    const id = await make(desk)
+    const closed = gate()
+    service.play([{ say: 'First. ' }, { hang: closed }], [{ say: 'Second.' }])
+    const working = desk.start(['agents', 'send', id, 'think'])
+    working.child.stdin.end()
+    await closed.reached
+    const other = await desk.libero(['agents', 'send', id, 'and mind the gap'])
+    expect(other).toMatchObject({ code: 0, out: '', err: expect.stringContaining(`libero agents watch ${id}`) })
+    expect(await desk.libero(['agents', 'delete', id, '--yes'])).toMatchObject({ code: 1 })
+    closed.open()
+    expect(await working.ended).toMatchObject({ code: 0, out: expect.stringContaining('Second.') })
+    expect(JSON.stringify(service.requests.at(-1).messages)).toContain('mind the gap')
+  })
+
+  test('an agent works no longer than the settings say, and ends with 4', async () => {
+    const desk = openDesk(service.url)
+    await desk.libero(['config', 'set', 'maxTurns', '2'])
+    const id = await make(desk)
+    const look = { call: 'list-schedules', args: {} }
+    service.play([look], [look], [{ say: 'too late' }])
+    const { code, err } = await desk.libero(['agents', 'send', id, 'look'])
+    expect({ code, requests: service.requests.length }).toMatchObject({ code: 4 })
+    expect(err).toContain('Stopped: it took 2 rounds')
+  })
+
+  test('sub-agents are listed only with --all, under their parent', async () => {
+    const desk = openDesk(service.url)
+    const id = await make(desk)
+    service.play([{ call: 'spawn-agent', args: { task: 'count' } }], [{ say: 'three' }], [{ say: 'It is three.' }])
+    const { code, out } = await desk.libero(['agents', 'send', id, 'count for me', '--yolo'])
+    expect({ code, out }).toEqual({ code: 0, out: 'It is three.\n' })
+    const ids = async (...more: string[]) =>
+      JSON.parse((await desk.libero(['agents', '--json', ...more])).out).map(
+        ({ id: one, parent }: Listed) => parent ?? one,
+      )
+    expect(await ids()).toEqual([id])
+    expect(await ids('--all')).toEqual([id, id])
+  })
+
+  test('watch ends when nobody reads it any more', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const watching = desk.start(['agents', 'watch', id])
+    watching.child.stdout.destroy()
+    await desk.libero(['agents', 'send', id, 'hello', ...offline])
+    expect((await watching.ended).code).toBe(141)
+  })
+
+  test('a service that fails is said, with exit code 1', async () => {
+    const desk = openDesk('http://127.0.0.1:1/v1')
+    const id = await make(desk)
+    const { code, err, out } = await desk.libero(['agents', 'send', id, 'hello'], { env: { LIBERO_DEBUG: '' } })
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    expect(err).toContain('libero: the agent failed: ')
+  })
+
+  test('at a terminal questions and permissions are asked right there', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const at = (...words: string[]) =>
+      startInTerminal([process.execPath, main, 'agents', ...words, ...offline], { cwd: desk.cwd, env: desk.env })
+    const asked = at('send', id, 'ask me: tea or coffee?')
+    await asked.until(/▸ 1\. tea.*Esc: no answer/s)
+    await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only once one can have read it
+    asked.type('2')
+    asked.type('\r')
+    await asked.see('Thank you. The user chose: coffee')
+    expect(await asked.ended).toBe(0)
+    const wanting = at('send', id, 'fetch http://127.0.0.1:1/x')
+    await wanting.until(/Allow web-fetch\?.*▸ n {2}no/s)
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    wanting.type('n')
+    await wanting.see('I was not allowed to fetch')
+    expect(await wanting.ended).toBe(0)
+    expect(wanting.text()).not.toContain('ApprovalDenied')
+  })
+
+  test('watch shows what another process lets an agent do', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const watching = desk.start(['agents', 'watch', id, '--json'])
+    await desk.libero(['agents', 'send', id, 'hello', ...offline])
+    await watching.until('Hello. Tell me')
+    watching.child.kill('SIGINT')
+    const { code, out } = await watching.ended
+    expect(code).toBe(0)
+    const roles = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).role)
+    expect([...new Set(roles)]).toEqual(['user', 'assistant'])
+  })
+
+  test('a closed agent is not spoken to, and a deleted one is gone', async () => {
+    const desk = openDesk()
+    const id = await make(desk, '--name', 'helper')
+    await desk.libero(['agents', 'close', 'helper'])
+    expect((await desk.libero(['agents', 'send', id, 'hi', ...offline])).err).toContain('is closed')
+    expect((await desk.libero(['agents'])).out).toBe('')
+    expect((await desk.libero(['agents', '--all'])).out).toContain('closed')
+    expect(await desk.libero(['agents', 'delete', id])).toMatchObject({ code: 2 })
+    expect((await desk.libero(['agents', 'delete', 'helper', '--yes'])).err).toBe(`Deleted ${id}\n`)
+    expect((await desk.libero(['agents', '--all'])).out).toBe('')
+  })
+})
+
+describe('definitions', () => {
+  const put = (desk: Desk, name: string, value: unknown): void => {
+    mkdirSync(join(desk.home, 'agents'), { recursive: true })
+    writeFileSync(join(desk.home, 'agents', name), typeof value === 'string' ? value : JSON.stringify(value))
+  }
+
+  test('the user’s own are used, and what is wrong with a file hides no other', async () => {
+    const desk = openDesk(service.url)
+    put(desk, 'scout.json', { id: 'scout', config: { prompts: [{ id: 'a', text: 'You scout.' }] } })
+    put(desk, 'bad.json', '{ "id": ')
+    put(desk, 'odd.json', { id: 'odd', config: { plugins: [{ id: 'x', toolId: 'web-fetsh' }] } })
+    desk.write('.libero/agents/theirs.json', JSON.stringify({ id: 'theirs' }))
+    const { code, out, err } = await desk.libero(['agents', 'definitions'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/^assistant .*\n +built in\nlibrarian .*\n +built in\nscout\n +.*scout\.json$/m)
+    expect(out).not.toContain('theirs')
+    expect(err).toMatch(/bad\.json is left out: it is not JSON, line 1/)
+    expect(err).toMatch(/odd\.json is left out: .*did you mean "web-fetch"/)
+    service.play([{ say: 'On my way.' }])
+    expect((await desk.libero(['agents', 'new', 'scout', 'go'])).out).toBe('On my way.\n')
+    expect(JSON.stringify(service.requests.at(-1).messages[0])).toContain('You scout.')
+    expect((await desk.libero(['agents', 'new', 'theirs'])).err).toContain('There is no definition "theirs"')
+  })
+
+  test('an agent whose definition is gone can be looked at and deleted, and says what is missing', async () => {
+    const desk = openDesk()
+    put(desk, 'scout.json', { id: 'scout' })
+    const id = (await desk.libero(['agents', 'new', 'scout'])).out.trim()
+    put(desk, 'scout.json', { id: 'other' })
+    expect((await desk.libero(['agents'])).out).toContain(`${id}  scout`)
+    const { code, err } = await desk.libero(['agents', 'send', id, 'hi', ...offline])
+    expect(code).toBe(1)
+    expect(err).toContain('the definition "scout" of this agent is not there')
+    expect(await desk.libero(['agents', 'delete', id, '--yes'])).toMatchObject({ code: 0 })
+  })
+})
+
+describe('wikis', () => {
+  const wiki = (desk: Desk): void => {
+    mkdirSync(join(desk.home, 'notes/tiddlers'), { recursive: true })
+    writeFileSync(join(desk.home, 'notes/tiddlywiki.info'), '{"plugins":[],"themes":[]}')
+    writeFileSync(
+      join(desk.home, 'notes/tiddlers/Plans.tid'),
+      'title: Plans\nmodified: 20260101000000000\n\nBuy milk\n',
+    )
+  }
+
+  test('the librarian works in the wikis that the user’s settings name', async () => {
+    const desk = openDesk(service.url)
+    wiki(desk)
+    expect(await desk.libero(['config', 'set', 'wikis.notes', '{"folder": "notes"}'])).toMatchObject({ code: 0 })
+    const made = await desk.libero([
+      'agents',
+      'new',
+      'librarian',
+      'what is new in the wiki',
+      ...offline,
+      '--name',
+      'lib',
+    ])
+    expect(made).toMatchObject({ code: 0, out: expect.stringContaining('- "Plans" (modified 2026-01-01') })
+    service.play([{ say: 'Milk.' }])
+    await desk.libero(['agents', 'send', 'lib', 'what do I need?', '--attach', 'notes/Plans'])
+    expect(JSON.stringify(service.requests.at(-1).messages.at(-1))).toContain('Buy milk')
+    const wrong = await desk.libero(['config', 'set', 'wikis.notes', '{"foldr": "notes"}'])
+    expect(wrong.err).toContain('did you mean "folder"')
+  })
+
+  test('a project cannot name wikis', async () => {
+    const { tighten } = await import('../../src/cli/config/tighten.ts')
+    const project = { path: '/p/.libero/config.json', config: { wikis: { notes: { folder: '/home' } } } }
+    const { config, warnings } = tighten(undefined, project)
+    expect(config.wikis).toBeUndefined()
+    expect(warnings[0]).toContain('a project must not choose what your agents read and write')
+  })
+})
+
+describe('libero sessions and agents', () => {
+  test('agents are not among the sessions, and a run does not go on with one', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    await desk.libero(['agents', 'send', id, 'hello', ...offline])
+    expect((await desk.libero(['sessions', 'list', '--all'])).out).toBe('')
+    expect((await desk.libero(['sessions', 'show', id])).out).toContain('hello')
+    const { code, err } = await desk.libero(['sessions', 'resume', id, 'more'])
+    expect(code).toBe(1)
+    expect(err).toContain(`libero agents send ${id}`)
+    expect((await desk.libero(['-c', 'more', ...offline])).err).toContain('No session was begun in')
+  })
+})
