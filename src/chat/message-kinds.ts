@@ -13,7 +13,7 @@ export interface MessageKind {
 export const messageKinds = {
   error: kind('error', 200, ({ role, metadata }) => role === 'error' || metadata?.errorDetail !== undefined),
   question: kind('question', 150, (message) => isAbout(message, questionTools) || hasDetail(message, 'questionId')),
-  approval: kind('approval', 150, (message) => hasDetail(message, 'approvalId') || isApproval(message)),
+  approval: kind('approval', 150, (message) => waitsForPermission(message)),
   diff: kind('diff', 150, (message) => hasDetail(message, 'diff') || isDiff(message)),
   todo: kind('todo', 150, (message) => isAbout(message, todoTools) || hasDetail(message, 'todos')),
   thinking: kind('thinking', 100, ({ reasoning_content }) => (reasoning_content ?? '').trim() !== ''),
@@ -40,10 +40,9 @@ function isAbout({ metadata }: AgentInstanceMessage, tools: readonly string[]): 
 const hasDetail = ({ metadata }: AgentInstanceMessage, name: string): boolean =>
   isRecord(metadata?.details) && metadata.details[name] !== undefined
 
-function isApproval({ metadata }: AgentInstanceMessage): boolean {
-  const asked: unknown = isRecord(metadata?.details) ? metadata.details.kind : undefined
-  return asked === 'Approve' || asked === 'grantStageTool'
-}
+/** The message that made the call; what is asked stands in `workflow.pending`. */
+const waitsForPermission = ({ metadata }: AgentInstanceMessage): boolean =>
+  metadata?.calls?.some(({ waitsFor }) => waitsFor === 'permission') === true
 
 const isDiff = ({ contentType = '' }: AgentInstanceMessage): boolean =>
   /^text\/(?:x-)?(?:diff|patch)\b/i.test(contentType)

@@ -1,5 +1,5 @@
 import { isRecord } from '../core/is-record.ts'
-import type { AgentInstanceMessage } from '../plugins/message.ts'
+import type { AgentInstanceMessage, MessageCall } from '../plugins/message.ts'
 
 /** A message of a person and all that follows it. What comes before the first one is a turn without `user`. */
 export interface ChatTurn {
@@ -42,6 +42,10 @@ export function createMessageList(): MessageList {
   let hasStaleTurns = false
   let answeredBefore: ReadonlyMap<string, number> | undefined
   let answered = 0
+  /** Model calls so far, as the messages themselves count them: those that were removed count, too. */
+  let rounds = 0
+  /** The results, by their calls. */
+  const results = new Map<string, string>()
 
   const currentTurns = (): readonly ChatTurn[] => {
     if (hasStaleTurns) turns = grouped(messages.values(), turns)
@@ -60,6 +64,18 @@ export function createMessageList(): MessageList {
     return (answeredBefore = counts)
   }
 
+  const answeredSince = ({ id, metadata }: AgentInstanceMessage): number => {
+    if (metadata?.round !== undefined) return rounds - metadata.round
+    const before = countAnswers().get(id) ?? answered
+    return answered - before
+  }
+
+  /** Whether a call is still sent: for as long as its result is, or there is none. */
+  const isToSend = ({ callId }: MessageCall): boolean => {
+    const result = messages.get(results.get(callId) ?? '')
+    return !result || isSaying(result) || !isFaded(result, answeredSince(result))
+  }
+
   return {
     apply(message) {
       const { id } = message
@@ -67,6 +83,9 @@ export function createMessageList(): MessageList {
       const isLate = isStreamed(message) && (closed.has(id) || (known !== undefined && !isStreamed(known)))
       if (isLate || (known && isSame(known, message))) return false
       messages.set(id, message)
+      const { round = 0, isToolResult, callId } = message.metadata ?? {}
+      rounds = Math.max(rounds, round)
+      if (isToolResult && callId !== undefined) results.set(callId, id)
       const patched = known && !hasStaleTurns ? withLastTurn(turns, known, message) : undefined
       if (patched) turns = patched
       else hasStaleTurns = true
@@ -97,9 +116,9 @@ export function createMessageList(): MessageList {
     },
     isFaded(id) {
       const message = messages.get(id)
-      if (!message) return false
-      const before = countAnswers().get(id) ?? answered
-      return isFaded(message, answered - before)
+      if (!message || typeof message.duration !== 'number' || isSaying(message)) return false
+      const { calls = [] } = message.metadata ?? {}
+      return calls.length > 0 ? !calls.some(isToSend) : isFaded(message, answeredSince(message))
     },
   }
 }
@@ -112,9 +131,12 @@ export function isFaded({ duration }: Pick<AgentInstanceMessage, 'duration'>, an
 
 const isStreamed = ({ metadata }: AgentInstanceMessage): boolean => metadata?.isComplete === false
 
-/** One for each model call; its own call is over once it is complete. */
-const isAnswer = (message: AgentInstanceMessage): boolean =>
-  (message.role === 'assistant' || message.role === 'agent') && !isStreamed(message)
+/** The result of a call that was the answer: it is sent as what the agent said. */
+const isSaying = ({ duration, content, metadata }: AgentInstanceMessage): boolean =>
+  duration === 0 && content !== '' && isRecord(metadata?.details) && metadata.details.leavesTo === 'end'
+
+/** One for each model call, where messages do not say themselves how many there were. */
+const isAnswer = (message: AgentInstanceMessage): boolean => message.role === 'assistant' && !isStreamed(message)
 
 /** A stream changes the last turn many times a second, so the others are not looked at; undefined where they must be. */
 function withLastTurn(

@@ -133,7 +133,10 @@ describe('the kinds of messages', () => {
     ['error', said({ metadata: { errorDetail: { name: 'E', message: 'm' } }, reasoning_content: 'hm' })],
     ['question', result('ask-question', { questionId: 'c' })],
     ['question', said({ metadata: { calls: [{ callId: 'c', toolId: 'ask_user', parameters: {} }] } })],
-    ['approval', said({ metadata: { details: { kind: 'Approve', toolId: 'shell' } } })],
+    [
+      'approval',
+      said({ metadata: { calls: [{ callId: '1', toolId: 'shell', parameters: {}, waitsFor: 'permission' }] } }),
+    ],
     ['diff', result('edit', { diff: '-a\n+b' })],
     ['diff', said({ contentType: 'text/x-diff' })],
     ['todo', result('todowrite')],

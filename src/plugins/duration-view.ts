@@ -1,9 +1,10 @@
 import type { LogEntry } from '../core/log.ts'
 import { toolResultToText } from '../core/tool-output.ts'
-import type { Message, SessionTurn } from '../core/turn.ts'
+import { type Message, type SessionTurn, toolCallsOf } from '../core/turn.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 
 interface Pair {
+  readonly seq: number
   /** Model calls there had been when it was answered. */
   readonly round: number
   readonly duration: number | null
@@ -20,19 +21,35 @@ export class DurationView {
   readonly #pairs = new Map<string, Pair>()
   readonly #shown = new WeakMap<Message, { readonly key: string; readonly message: Message | undefined }>()
   #settled: { readonly seen: Message[]; readonly parts: Message[] } = { seen: [], parts: [] }
-  #rounds = 0
+  /** The model calls so far: where they stand, and what they asked for. */
+  #turns: { readonly seq: number; readonly calls: readonly string[] }[] = []
 
   constructor(resultDuration: number | null) {
     this.#resultDuration = resultDuration
   }
 
   apply(entry: LogEntry): void {
-    if (entry.type === 'turn' && entry.turn.role === 'assistant') this.#rounds++
+    if (entry.type === 'rewind') this.#rewind(entry.toSeq)
+    if (entry.type === 'turn' && entry.turn.role === 'assistant')
+      this.#turns.push({ seq: entry.seq, calls: toolCallsOf(entry.turn).map(({ id }) => id) })
     if (entry.type !== 'call_result') return
-    const { callId, output, isError, details } = entry
+    const { seq, callId, output, isError, details } = entry
     const { duration = isError ? errorResultDuration : this.#resultDuration, leavesTo } = marksOf(details)
     const said = duration === 0 && leavesTo === 'end' ? toolResultToText(output) : ''
-    this.#pairs.set(callId, { round: this.#rounds, duration, ...(said !== '' && { saying: said }) })
+    this.#pairs.set(callId, { seq, round: this.#rounds, duration, ...(said !== '' && { saying: said }) })
+  }
+
+  get #rounds(): number {
+    return this.#turns.length
+  }
+
+  /** What came later is not counted any more; a call whose results are not all there goes too. */
+  #rewind(toSeq: number): void {
+    for (const [callId, { seq }] of this.#pairs) if (seq > toSeq) this.#pairs.delete(callId)
+    this.#turns = this.#turns.filter(({ seq }) => seq <= toSeq)
+    if (this.#turns.at(-1)?.calls.some((callId) => !this.#pairs.has(callId)))
+      for (const callId of this.#turns.pop()!.calls) this.#pairs.delete(callId)
+    this.#settled = { seen: [], parts: [] }
   }
 
   /** The messages of the next model call. What is sent whole is the very same object. */

@@ -1,5 +1,6 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
+import { orStopped } from '../core/stop.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { readAttachments } from './attachments.ts'
@@ -31,6 +32,9 @@ export interface ExecutionOptions {
 }
 
 type Calls = ResponseContext['toolCalls']
+
+/** How long plugins may take to hear that a run is over. */
+export const endGraceMs = 5_000
 
 /** One run as plugins see it: their hooks, made for it alone, and what travels through them. */
 export class Execution {
@@ -209,9 +213,18 @@ export class Execution {
     return { to: to === 'self' || to === 'human' ? to : undefined, ...(say !== undefined && { say }) }
   }
 
+  /** The end is told after the engine's patience; a plugin that never answers must not hold it up for ever. */
   async end(): Promise<void> {
     this.#unlisten()
-    await this.enter(this.#views.messages.status.state)
+    const { stop, clock } = this.#run
+    const telling = this.enter(this.#views.messages.status.state)
+    let callOff = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      callOff = clock.timer(endGraceMs, resolve)
+    })
+    const cancelled = stop.stopped ? late : orStopped(telling, stop).catch(() => {})
+    await Promise.race([telling, late, cancelled])
+    callOff()
   }
 
   #about(response: AIResponse): Shared<'responseComplete'> {

@@ -35,7 +35,9 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
     extension: {
       name: 'plugins',
       async start(run, hooks) {
-        const execution = new Execution(run, await viewsOf(run), options)
+        const views = await viewsOf(run)
+        if (run.isOver) return // nobody would take its hooks back
+        const execution = new Execution(run, views, options)
         executions.set(run.id, execution)
         hooks.hook('session:turns', ({ turns }) => execution.hear(turns))
         hooks.hook('request:prepare', async (ctx) => {

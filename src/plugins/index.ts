@@ -65,15 +65,17 @@ export { type ToolMarks, withMarks } from './tool-marks.ts'
 export { createWebFetchPlugin } from './tools/web-fetch.ts'
 export { createZxScriptPlugin } from './tools/zx-script.ts'
 export { knowledgeContract } from './wiki/knowledge-contract.ts'
-export type {
-  FilterPage,
-  KnowledgeStore,
-  RenderProblem,
-  TagNode,
-  Tiddler,
-  Wiki,
-  WikiCall,
-  WorkspaceInfo,
+export {
+  type FilterPage,
+  type KnowledgeStore,
+  PageChanged,
+  type RenderProblem,
+  type TagNode,
+  type Tiddler,
+  type Wiki,
+  type WikiCall,
+  type WikiWrite,
+  type WorkspaceInfo,
 } from './wiki/knowledge-store.ts'
 export { createMemoryKnowledgeStore } from './wiki/stores/memory-store.ts'
 export { createTiddlyWikiStore } from './wiki/stores/tiddlywiki-store.ts'

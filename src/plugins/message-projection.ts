@@ -3,7 +3,13 @@ import type { EntryOf, LogEntry } from '../core/log.ts'
 import { toolResultToText } from '../core/tool-output.ts'
 import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { readAttachments } from './attachments.ts'
-import type { AgentInstanceLatestStatus, AgentInstanceMessage, AgentState, MessageMetadata } from './message.ts'
+import type {
+  AgentInstanceLatestStatus,
+  AgentInstanceMessage,
+  AgentState,
+  MessageCall,
+  MessageMetadata,
+} from './message.ts'
 import { partialOf } from './partial-note.ts'
 import { type NotedSnapshot, snapshotOf } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
@@ -43,6 +49,10 @@ export class MessageProjection {
   #yielded: string | undefined
   /** The model has said its last word. */
   #isAnswered = false
+  /** How it stood when the run began that has not said anything yet. */
+  #stood: { readonly state: AgentState; readonly yielded: string | undefined } | undefined
+  /** What a rewind goes back to. */
+  #entries: LogEntry[] = []
 
   constructor(options: ProjectionOptions) {
     this.#options = options
@@ -70,22 +80,28 @@ export class MessageProjection {
 
   /** The messages that are new or other than before. */
   apply(entry: LogEntry): readonly AgentInstanceMessage[] {
+    if (entry.type === 'rewind') this.#rewind(entry)
+    else if (isTold(entry)) this.#entries.push(entry)
+    return this.#take(entry)
+  }
+
+  #take(entry: LogEntry): readonly AgentInstanceMessage[] {
     switch (entry.type) {
       case 'run_started':
         this.#isBeginning = true
+        this.#stood = { state: this.#state, yielded: this.#yielded }
         this.#yielded = undefined
         this.#roundsBefore = this.rounds
         this.#setState('working', entry.at)
         return []
       case 'turn':
         return entry.turn.role === 'user' ? this.#hear(entry) : this.#say(entry.turn, entry.seq)
+      case 'approval_requested':
+        return this.#ask(entry)
       case 'call_result':
         return this.#answer(entry)
       case 'state':
         return this.#note(entry)
-      case 'rewind':
-        this.#rewind(entry.toSeq)
-        return []
       case 'run_ended':
         return this.#end(entry)
       default:
@@ -93,11 +109,12 @@ export class MessageProjection {
     }
   }
 
-  #hear({ turn, seq, consumed }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
+  #hear({ turn, seq, consumed, clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
     const results = turn.content.filter((block) => block.type === 'tool_result')
     if (results.length > 0 && results.length === turn.content.length) return []
-    const isNote = !this.#isBeginning && consumed === undefined
+    const isNote = !this.#isBeginning && consumed === undefined && clientKey === undefined
     this.#isBeginning = this.#isAnswered = false
+    this.#stood = undefined
     const { text, file, wikiTiddlers } = readAttachments(turn.content)
     const metadata = { ...(file && { file }), ...(wikiTiddlers && { wikiTiddlers }) }
     return [this.#put(seq, turn, { role: 'user', content: text, metadata, ...(isNote && { hidden: true }) })]
@@ -105,6 +122,7 @@ export class MessageProjection {
 
   #say(turn: SessionTurn, seq: number): readonly AgentInstanceMessage[] {
     this.#isBeginning = false
+    this.#stood = undefined
     this.rounds++
     const calls = toolCallsOf(turn)
     for (const call of calls) this.#calls.set(call.id, { call, messageId: turn.id })
@@ -130,10 +148,28 @@ export class MessageProjection {
     ]
   }
 
+  #ask({ callId, request }: EntryOf<'approval_requested'>): readonly AgentInstanceMessage[] {
+    // Permissions are asked for with a request; a question is put by the tool itself.
+    const asked = this.#changeCall(callId, { waitsFor: request === undefined ? 'answer' : 'permission' })
+    return asked ? [asked] : []
+  }
+
+  #changeCall(callId: string, state: Pick<MessageCall, 'outcome' | 'waitsFor'>): AgentInstanceMessage | undefined {
+    const known = this.#calls.get(callId)
+    if (!known) return undefined // a tool has made it
+    return this.#change(known.messageId, ({ calls = [] }) => ({
+      calls: calls.map((call) => {
+        const { toolId, parameters } = call
+        return call.callId === callId ? { callId, toolId, parameters, ...state } : call
+      }),
+    }))
+  }
+
   #answer(entry: EntryOf<'call_result'>): readonly AgentInstanceMessage[] {
     const { callId, output, details, outcome, seq, at } = entry
     const known = this.#calls.get(callId)
     if (!known) return [] // of a call that a tool made
+    this.#stood = undefined
     const { name, input } = known.call
     const isError = entry.isError === true
     const { duration = isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marksOf(details)
@@ -157,9 +193,7 @@ export class MessageProjection {
       },
     )
     if (leavesTo === 'end' && result.content !== '') this.#lastAnswer = result.id
-    const asked = this.#change(known.messageId, ({ calls = [] }) => ({
-      calls: calls.map((call) => (call.callId === callId ? { ...call, outcome } : call)),
-    }))
+    const asked = this.#changeCall(callId, { outcome })
     return asked ? [asked, result] : [result]
   }
 
@@ -191,6 +225,7 @@ export class MessageProjection {
     const { status, stop, error, runId, seq, at } = entry
     // A process that died when all was said has only failed to say so.
     const isLeft = stop === 'crashed' && (this.#isAnswered || this.#yielded !== undefined)
+    if (this.#stood && status === 'completed' && stop !== 'max_turns') return this.#stand(this.#stood, at)
     this.#setState(isLeft ? this.#whenDone() : this.#stateAfter(status), at)
     const of = { id: `${runId}.end`, createdAt: at }
     if (status === 'completed' && stop === 'max_turns') {
@@ -205,6 +240,14 @@ export class MessageProjection {
         this.#put(seq, of, { role: 'error', content: message, metadata: { isError: true, errorDetail }, duration: 1 }),
       ),
     ]
+  }
+
+  /** A run that found nothing to do leaves everything as it was. */
+  #stand({ state, yielded }: { readonly state: AgentState; readonly yielded: string | undefined }, at: number): [] {
+    this.#yielded = yielded
+    this.#stood = undefined
+    this.#setState(state === 'input-required' || state === 'canceled' ? state : this.#whenDone(), at)
+    return []
   }
 
   #ending(message: AgentInstanceMessage): AgentInstanceMessage {
@@ -226,9 +269,20 @@ export class MessageProjection {
     this.#modified = at
   }
 
-  #rewind(toSeq: number): void {
-    for (const [id, { seq }] of this.#messages) if (seq > toSeq) this.#messages.delete(id)
-    this.#list = undefined
+  /** All that is left is told again; the state is a matter of the last run and stays. */
+  #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
+    const { state } = this.status
+    const entries = leftAfter(this.#entries, toSeq)
+    for (const kept of [this.#messages, this.#calls, this.#before]) kept.clear()
+    this.rounds = this.#roundsBefore = 0
+    this.#list = this.#lastAnswer = this.#yielded = undefined
+    this.#isBeginning = this.#isAnswered = false
+    this.#entries = entries
+    const { filesAfter } = this
+    for (const entry of entries) this.#take(entry)
+    this.filesAfter = filesAfter // files do not go back with words
+    this.#stood = undefined
+    this.#setState(state, at)
   }
 
   #put(
@@ -252,6 +306,27 @@ export class MessageProjection {
     this.#list = undefined
     return kept.message
   }
+}
+
+/** What the messages come from. */
+const toldTypes: ReadonlySet<string> = new Set([
+  'run_started',
+  'turn',
+  'approval_requested',
+  'call_result',
+  'state',
+  'run_ended',
+])
+const isTold = ({ type }: LogEntry): boolean => toldTypes.has(type)
+
+/** As the conversation itself goes back: a call whose results are not all there goes too. */
+function leftAfter(entries: readonly LogEntry[], toSeq: number): LogEntry[] {
+  const left = entries.filter(({ seq }) => seq <= toSeq)
+  const last = left.findLast((entry) => entry.type === 'turn')
+  const calls = last ? toolCallsOf(last.turn).map(({ id }) => id) : []
+  const answered = new Set(left.flatMap((entry) => (entry.type === 'call_result' ? [entry.callId] : [])))
+  if (calls.every((id) => answered.has(id))) return left
+  return left.filter((entry) => entry !== last && !(entry.type === 'call_result' && calls.includes(entry.callId)))
 }
 
 function thoughtsIn(content: readonly SessionContentBlock[]): string {

@@ -50,6 +50,8 @@ export interface MessageCall {
   readonly parameters: Readonly<Record<string, unknown>>
   /** Absent while it has no result. */
   readonly outcome?: string
+  /** A person has to say something before it can have one. */
+  readonly waitsFor?: 'permission' | 'answer'
 }
 
 /** An image or a document that comes with a message: base64, or a path that the host reads. */

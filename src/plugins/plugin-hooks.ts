@@ -1,3 +1,5 @@
+import { show } from '../core/behavior.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { Message } from '../core/turn.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from './message.ts'
 import type { PluginEntry } from './plugin.ts'
@@ -191,9 +193,17 @@ export class PluginHooks {
       // A tree of its own: what it changed before it failed must not stay.
       const own = { ...value, prompts: copyTree(value.prompts), ...owner }
       try {
-        const changed = { ...own, ...(await handler(own)) } as Shared<Name>
-        if (!Array.isArray(changed.prompts)) throw new TypeError('it left no list of prompts')
-        value = changed
+        const { prompts, messages, ...rest } = { ...own, ...(await handler(own)) }
+        if (!Array.isArray(messages)) throw new TypeError(`it left no list of messages, but ${show(messages)}`)
+        const { agentFrameworkContext, metadata, actions } = shared
+        value = {
+          ...rest,
+          agentFrameworkContext,
+          metadata,
+          actions,
+          messages,
+          prompts: copyTree(prompts),
+        } as Shared<Name>
       } catch (error) {
         this.#onError(error, { hook: name, plugin: owner.toolConfig.toolId })
       }
@@ -202,7 +212,17 @@ export class PluginHooks {
   }
 }
 
-/** Nodes are copied, the messages they stand for are not. */
-export function copyTree(nodes: readonly PromptNode[]): PromptNode[] {
-  return nodes.map((node) => ({ ...node, ...(node.children && { children: copyTree(node.children) }) }))
+/** Deeper trees are refused: nobody means them, and walking them costs the stack. */
+export const deepestPrompt = 100
+
+/** Nodes are copied, the messages they stand for are not. Throws on what is no tree: plugins may leave anything. */
+export function copyTree(nodes: readonly PromptNode[], depth = 1): PromptNode[] {
+  if (!Array.isArray(nodes)) throw new TypeError(`prompts must be a list, got ${show(nodes)}`)
+  if (depth > deepestPrompt)
+    throw new TypeError(`prompts are more than ${deepestPrompt} levels deep; is a piece inside itself?`)
+  return nodes.map((node) => {
+    const isNode: boolean = isRecord(node)
+    if (!isNode) throw new TypeError(`a prompt must be an object such as { id, text }, got ${show(node)}`)
+    return { ...node, ...(node.children && { children: copyTree(node.children, depth + 1) }) }
+  })
 }

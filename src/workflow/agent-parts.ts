@@ -1,5 +1,6 @@
 import type { Authority, AuthorityOptions } from '../authority/authority.ts'
 import type { ToolRule } from '../authority/rules/settings.ts'
+import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { ChildPreset } from '../core/fork.ts'
@@ -93,9 +94,28 @@ export async function makeAgent(
   }
 }
 
-/** Throws on plugins that there are not, settings that cannot be meant, and two tools of one name. */
-export function checkParts(makings: AgentMakings, instance: AgentInstance): void {
-  byName(pluginParts(makings, makings.definition(instance.definitionId), instance).tools)
+/** Throws on plugins that there are not, settings and rules that cannot be meant, and two tools of one name. */
+export async function checkParts(makings: AgentMakings, instance: AgentInstance): Promise<void> {
+  const definition = makings.definition(instance.definitionId)
+  const { tools, approvals } = pluginParts(makings, definition, instance)
+  byName(tools)
+  await checkRules(rulesFor(approvals, definition, makings))
+}
+
+/** Throws on settings of a workflow that cannot be meant, before they hold for anybody. */
+export async function checkSettings(settings: WorkflowSettings): Promise<void> {
+  if (typeof settings !== 'object' || settings === null)
+    throw new TypeError(`settings must be an object, got ${show(settings)}`)
+  const { approval, retry } = settings
+  if (approval !== undefined) await checkRules(approval)
+  if (retry !== undefined) withRetry(noProvider, retry) // it checks them when it is made
+}
+
+const noProvider: Provider = { meta: { name: '', defaultModel: '' }, async *stream() {} }
+
+async function checkRules(tools: Readonly<Record<string, ToolRule>>): Promise<void> {
+  const { resolveSettings } = await import('../authority/rules/settings.ts')
+  resolveSettings({ launch: { tools } })
 }
 
 /** How many model calls results of an agent are sent with that say nothing of it themselves. */
@@ -134,8 +154,12 @@ function pluginParts(
 ): PluginParts {
   const { onError, batchTimeoutMs } = makings
   const { plugins: entries = [], prompts = [], contextWindowSize } = configOf(definition, instance)
+  const { schedules, ...common } = makings.services(instance.id)
+  // What ends with a run or a process is never woken.
+  const mayBeWoken = !instance.volatile && !instance.isSubAgent
   const services: PluginServices = {
-    ...makings.services(instance.id),
+    ...common,
+    ...(schedules && mayBeWoken && { schedules }),
     definitionIds: makings.definitionIds(),
     childOf: (id = definition.id) => childPreset(makings, makings.definition(id), instance.id),
   }
@@ -206,11 +230,11 @@ function providerFor({ providerOf, settings, clock }: AgentMakings, definition: 
 }
 
 function byName(tools: readonly ToolDef[]): Record<string, ToolDef> {
-  const named: Record<string, ToolDef> = {}
+  const named = new Map<string, ToolDef>()
   for (const tool of tools) {
     const { name } = tool.spec
-    if (named[name]) throw new TypeError(`two plugins of one agent offer a tool "${name}"; switch one of them off`)
-    named[name] = tool
+    if (named.has(name)) throw new TypeError(`two plugins of one agent offer a tool "${name}"; switch one of them off`)
+    named.set(name, tool)
   }
-  return named
+  return Object.fromEntries(named)
 }

@@ -2,7 +2,10 @@ import { checkBehavior, show } from '../core/behavior.ts'
 import { isRecord } from '../core/is-record.ts'
 import { didYouMean } from '../core/nearest.ts'
 import { checkMcpServers } from '../mcp/config.ts'
+import { deepestPrompt } from '../plugins/plugin-hooks.ts'
+import type { ActiveHours } from '../plugins/schedule.ts'
 import type { AgentConfig, AgentDefinition } from './definition.ts'
+import { checkHours } from './schedules/check-schedule.ts'
 
 /** Throws on what is no definition, naming the field and what would be right. It may come from a file. */
 export function checkDefinition(definition: unknown, where = 'definition'): asserts definition is AgentDefinition {
@@ -31,7 +34,7 @@ export function checkConfig(config: unknown, where: string): asserts config is A
     contextWindowSize,
     toolResultDuration,
   } = record(config, where, configFields)
-  checkPrompts(prompts, `${where}.prompts`, new Set())
+  checkPrompts(prompts, `${where}.prompts`)
   for (const [i, entry] of list(plugins, `${where}.plugins`).entries()) {
     const { id, toolId } = record(entry, `${where}.plugins[${i}]`)
     if (typeof id !== 'string' || id === '')
@@ -44,7 +47,9 @@ export function checkConfig(config: unknown, where: string): asserts config is A
   if (toolResultDuration !== null) whole(toolResultDuration, `${where}.toolResultDuration`, 0)
 }
 
-function checkPrompts(prompts: unknown, where: string, ids: Set<string>): void {
+function checkPrompts(prompts: unknown, where: string, ids = new Set<string>(), depth = 1): void {
+  if (depth > deepestPrompt)
+    throw new TypeError(`${where.slice(0, 100)}… is more than ${deepestPrompt} levels deep; flatten it`)
   for (const [i, node] of list(prompts, where).entries()) {
     const { id, role, children } = record(node, `${where}[${i}]`, promptFields)
     if (typeof id !== 'string' || id === '') throw new TypeError(`${where}[${i}].id must be a text, got ${show(id)}`)
@@ -54,16 +59,20 @@ function checkPrompts(prompts: unknown, where: string, ids: Set<string>): void {
     if (role !== undefined && !['system', 'user', 'assistant'].includes(role as string))
       throw new TypeError(`${where}[${i}].role must be "system", "user" or "assistant", got ${show(role)}`)
     if (ids.size > 10_000) throw new TypeError(`${where} has more than 10,000 pieces`)
-    if (children !== undefined) checkPrompts(children, `${where}[${i}].children`, ids)
+    if (children !== undefined) checkPrompts(children, `${where}[${i}].children`, ids, depth + 1)
   }
 }
 
 function checkHeartbeat(heartbeat: unknown, where: string): void {
-  const { intervalSeconds, message } = record(heartbeat, where, heartbeatFields)
+  const { intervalSeconds, message, activeHours, enabled } = record(heartbeat, where, heartbeatFields)
   whole(intervalSeconds, `${where}.intervalSeconds`, 60)
   if (intervalSeconds === undefined) throw new TypeError(`${where}.intervalSeconds is missing; at least 60`)
   if (typeof message !== 'string' || message.trim() === '')
     throw new TypeError(`${where}.message must say what the agent is told, got ${show(message)}`)
+  if (enabled !== undefined && typeof enabled !== 'boolean')
+    throw new TypeError(`${where}.enabled must be true or false, got ${show(enabled)}`)
+  // Here, and not when the first agent is made: it would be there, and have no heartbeat.
+  if (activeHours !== undefined) checkHours(activeHours as ActiveHours)
 }
 
 const definitionFields: Record<keyof AgentDefinition, true> = {

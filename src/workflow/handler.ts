@@ -1,6 +1,7 @@
 import type { PromptPart } from '../core/turn.ts'
 import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { AgentFrameworkContext } from '../plugins/plugin-hooks.ts'
+import type { AgentDefinition, AgentInstance } from './definition.ts'
 
 /** What a handler works with. */
 export interface HandlerContext extends AgentFrameworkContext {
@@ -17,3 +18,17 @@ export const defaultHandlerId = 'basicPromptConcatHandler'
 
 /** Puts the prompt together, asks the model, lets tools run, and so on until a plugin or the model says that it is enough. */
 export const basicPromptConcatHandler: AgentHandler = ({ execute, prompt }) => execute({ ...(prompt && { prompt }) })
+
+/** That of the instance, else of the definition, else the default. */
+export function handlerOf(
+  { id, handlerId: own }: Pick<AgentInstance, 'id' | 'handlerId'>,
+  { handlerId = defaultHandlerId }: Pick<AgentDefinition, 'handlerId'>,
+  registered: Readonly<Record<string, AgentHandler>>,
+): AgentHandler {
+  const wanted = own ?? handlerId
+  if (Object.hasOwn(registered, wanted)) return registered[wanted]!
+  if (wanted === defaultHandlerId) return basicPromptConcatHandler
+  throw new Error(
+    `agent ${id} wants the handler "${wanted}", which nobody registered; pass it to createWorkflow({ handlers })`,
+  )
+}

@@ -1,3 +1,4 @@
+import { isThenable } from '../core/stop.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../plugins/message.ts'
 import type { AgentInstance } from './definition.ts'
 
@@ -28,10 +29,13 @@ export class Updates {
   emit(update: WorkflowUpdate): void {
     for (const { agentId, listener } of this.#listeners) {
       if (agentId !== undefined && agentId !== update.agentId) continue
-      try {
-        listener(update)
-      } catch (error) {
+      const failed = (error: unknown): void =>
         this.#onError(new Error('a listener of the workflow failed', { cause: error }))
+      try {
+        const wait: unknown = listener(update)
+        if (isThenable(wait)) wait.then(undefined, failed)
+      } catch (error) {
+        failed(error)
       }
     }
   }

@@ -1,130 +1,36 @@
-import type { AuthorityOptions } from '../authority/authority.ts'
 import { show } from '../core/behavior.ts'
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
-import type { ExecutionContext } from '../core/execution.ts'
 import { didYouMean } from '../core/nearest.ts'
-import type { Provider } from '../core/provider.ts'
 import type { SessionStore } from '../core/store.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { contentOf } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
-import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../plugins/message.ts'
-import { definePlugin, type PluginDefinition } from '../plugins/plugin.ts'
-import type { ScheduleBook } from '../plugins/schedule.ts'
-import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
-import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
-import { attachedPages } from '../plugins/wiki/tools/attach-tiddlers.ts'
-import { createVectorIndexes, type Embed } from '../plugins/wiki/vector-search.ts'
+import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
+import { definePlugin } from '../plugins/plugin.ts'
+import { attachedPages } from '../plugins/wiki/tools/attached-pages.ts'
+import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
-import { type AgentMakings, checkParts, type WorkflowSettings } from './agent-parts.ts'
+import { type AgentMakings, checkParts, checkSettings } from './agent-parts.ts'
 import { checkConfig, checkDefinition } from './check-definition.ts'
-import type { AgentConfig, AgentDefinition, AgentInstance } from './definition.ts'
+import type { AgentDefinition, AgentInstance } from './definition.ts'
 import { agentPrefix, Directory } from './directory.ts'
 import { FileHistory } from './file-history.ts'
-import type { AgentHandler } from './handler.ts'
 import { instanceEntry, noteOf } from './instance-note.ts'
-import { LiveAgent, type Waiting } from './live-agent.ts'
+import { LiveAgent } from './live-agent.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 import type { Wake } from './schedules/owner-shift.ts'
-import { createScheduleBook } from './schedules/schedule-book.ts'
+import { createScheduleBook, removeSchedulesOf } from './schedules/schedule-book.ts'
 import { createScheduler, type Scheduler } from './schedules/scheduler.ts'
-import { type UpdateListener, Updates } from './updates.ts'
+import { Updates } from './updates.ts'
+import type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
 
-export interface WorkflowOptions {
-  /** The model of all agents, or of each by its definition. */
-  readonly provider: Provider | ((definition: AgentDefinition) => Provider)
-  readonly definitions: readonly AgentDefinition[]
-  /** Where agents and schedules are kept. Default: in memory, and gone with the process. */
-  readonly store?: SessionStore
-  /** Beside the built-in ones; one with the id of a built-in takes its place. */
-  readonly plugins?: readonly PluginDefinition[]
-  readonly handlers?: Readonly<Record<string, AgentHandler>>
-  /** The wikis that agents work in. */
-  readonly knowledge?: KnowledgeStore
-  /** Turns texts into vectors, for `wiki-search` by meaning. */
-  readonly embed?: Embed
-  readonly execution?: ExecutionContext
-  /** Who may do what, beside the rules of definitions and settings. Default mode: `yolo`. */
-  readonly authority?: AuthorityOptions
-  readonly settings?: WorkflowSettings
-  /** Keeps what files were before each message, for `rollback`: those of a folder, by default where tools run. */
-  readonly snapshots?: { readonly folder?: string }
-  /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
-  readonly batchTimeoutMs?: number
-  readonly clock?: Clock
-  readonly newId?: () => string
-  /** Plugins, listeners and schedules that failed. Default: the console. */
-  readonly onError?: (error: Error) => void
-}
-
-export interface NewAgent {
-  /** Must begin with `agent-`. Default: a new one. */
-  readonly id?: string
-  readonly name?: string
-  readonly handlerId?: string
-  /** Changes the definition's. */
-  readonly config?: AgentConfig
-  /** Ends with the process, and is never woken. */
-  readonly volatile?: boolean
-}
-
-/** Agents made of plugins: made, spoken to, woken, cancelled, closed. All that they are is in the store. */
-export interface Workflow {
-  createAgent(definitionId: string, options?: NewAgent): Promise<AgentInstance>
-  /** Resolves when the agent has come to an end: done, waiting for a person, cancelled or failed. */
-  sendMsgToAgent(
-    agentId: string,
-    content: string | UserContent,
-    options?: { clientKey?: string },
-  ): Promise<AgentInstanceLatestStatus>
-  getAgent(agentId: string): Promise<AgentInstance | undefined>
-  /** Open ones that people made; sub-agents and closed ones only if asked for. */
-  listAgents(options?: { readonly subAgents?: boolean; readonly closed?: boolean }): Promise<readonly AgentInstance[]>
-  getStatus(agentId: string): Promise<AgentInstanceLatestStatus>
-  getMessages(agentId: string): Promise<readonly AgentInstanceMessage[]>
-  /** What the tokens of its last request went to; `undefined` before the first one in this process. */
-  getTokens(agentId: string): Promise<TokenBreakdown | undefined>
-  /** Permissions and questions that wait for a person, of one agent or of all. */
-  pending(agentId?: string): Promise<readonly (Waiting & { readonly agentId: string })[]>
-  /** The name of the approval is that of the call. Resolves when the agent has come to its next end. */
-  resolveApproval(
-    agentId: string,
-    approvalId: string,
-    decision: 'allow' | 'deny',
-    options?: { by?: string; note?: string },
-  ): Promise<AgentInstanceLatestStatus>
-  answerQuestion(agentId: string, questionId: string, answer: string): Promise<AgentInstanceLatestStatus>
-  /**
-   * Puts files back to what they were before a message, where `snapshots` are kept. What somebody changed since is kept
-   * and reported; with `force` it goes back too.
-   */
-  rollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
-  /** What `rollback` would do. */
-  planRollback(agentId: string, messageId: string): Promise<RollbackPlan>
-  /** Stops what it does, and denies what it waits for. */
-  cancelAgent(agentId: string): Promise<void>
-  /** The same for good: it is not woken and cannot be spoken to any more. What it said stays. */
-  closeAgent(agentId: string): Promise<void>
-  deleteAgent(agentId: string): Promise<void>
-  /** Of one agent, or of all. */
-  subscribe(agentId: string | undefined, listener: UpdateListener): () => void
-  readonly schedules: ScheduleBook
-  readonly definitions: readonly AgentDefinition[]
-  readonly settings: WorkflowSettings
-  /** Holds from the next call and the next request on, in runs under way too. */
-  updateSettings(settings: WorkflowSettings): Promise<void>
-  registerToolDefinition(plugin: PluginDefinition): void
-  /** Goes on with what was interrupted, and wakes agents by their schedules for as long as no other process does. */
-  start(): Promise<void>
-  /** Stops all agents and lets go of everything. They go on where they stand with the next start. */
-  close(): Promise<void>
-}
+export type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
 
 /** Puts a workflow together. Nothing is read or started before it is needed. */
 export function createWorkflow(options: WorkflowOptions): Workflow {
   const { store = createMemoryStore(), clock = systemClock, newId = createIds(), knowledge, embed } = options
-  const onError = options.onError ?? ((error: Error) => console.error('libero:', error.message, error.cause ?? ''))
+  const onError = safely(options.onError)
   const definitions = readDefinitions(options)
   const plugins = new Map(builtInPlugins.map((plugin) => [plugin.toolId, plugin]))
   for (const plugin of options.plugins ?? []) plugins.set(plugin.toolId, definePlugin(plugin))
@@ -137,8 +43,10 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   const volatiles = createMemoryStore()
   const vectors = createVectorIndexes()
   const files = options.snapshots && fileHistory(options, options.snapshots, clock)
+  const closings = new Map<string, Promise<void>>()
+  const later = new Map<string, () => void>()
   let scheduler: Scheduler | undefined
-  let isClosed = false
+  let closing: Promise<void> | undefined
 
   const makings: AgentMakings = {
     providerOf: (definition) =>
@@ -172,6 +80,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   }
 
   async function create(definitionId: string, given: NewAgent = {}): Promise<AgentInstance> {
+    refuseWhenClosed()
     const { id = `${agentPrefix}${newId()}`, name, handlerId, config, volatile } = given
     const { heartbeat } = definitionOf(definitionId)
     if (typeof id !== 'string' || !/^agent-[\w.-]{1,100}$/.test(id))
@@ -187,8 +96,8 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       ...(config !== undefined && { config }),
       ...(volatile && { volatile }),
     }
-    checkParts(makings, instance)
-    const session = await createSession({ store: volatile ? volatiles : store, id, clock, newId, owner: 'workflow' })
+    await checkParts(makings, instance)
+    const session = await createSession({ store: storeOf(instance), id, clock, newId, owner: 'workflow' })
     const agent = new LiveAgent(liveOptions(instance, session))
     await agent.note(instanceEntry(noteOf(instance)))
     live.set(id, Promise.resolve(agent))
@@ -213,15 +122,25 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     instance: AgentInstance,
     session: LiveAgent['session'],
   ): ConstructorParameters<typeof LiveAgent>[0] {
-    return { instance, session, makings, updates, handlers: options.handlers ?? {}, files }
+    return { instance, session, store: storeOf(instance), makings, updates, handlers: options.handlers ?? {}, files }
+  }
+
+  function storeOf({ volatile }: Pick<AgentInstance, 'volatile'>): SessionStore {
+    return volatile ? volatiles : store
+  }
+
+  function refuseWhenClosed(): void {
+    if (closing) throw new Error(closedWords)
   }
 
   /** The agent in this process; throws where there is none, or where it cannot be spoken to. */
   function open(agentId: string): Promise<LiveAgent> {
-    if (isClosed) throw new Error('this workflow is closed; create another one')
-    const loading = live.get(agentId) ?? load(agentId)
+    refuseWhenClosed()
+    const known = live.get(agentId)
+    if (known) return known
+    const loading = load(agentId)
     live.set(agentId, loading)
-    loading.catch(() => live.delete(agentId))
+    loading.catch(() => live.get(agentId) === loading && live.delete(agentId))
     return loading
   }
 
@@ -238,7 +157,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
 
   async function openForWork(agentId: string): Promise<LiveAgent> {
     const agent = await open(agentId)
-    if (agent.instance.closed) throw new Error(`agent "${agentId}" is closed; create another one`)
+    if (agent.instance.closed) throw new Error(closedAgent(agentId))
     return agent
   }
 
@@ -259,7 +178,14 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   /** What came in while a run was ending is not left lying. */
   async function settle(agent: LiveAgent, status: AgentInstanceLatestStatus): Promise<AgentInstanceLatestStatus> {
     let latest = status
-    while (!isClosed && !agent.isRunning && isAtRest(latest) && agent.hasWork) latest = await agent.advance()
+    const isFree = (): boolean => agent.over === undefined && !agent.isRunning && isAtRest(latest)
+    while (isFree() && (await agent.hasMore()) && isFree()) {
+      const { isElsewhere, session } = agent
+      const { turns, pending } = session
+      latest = await agent.advance()
+      if (isElsewhere && agent.isElsewhere) break // whoever works on it looks when he is done
+      if (session.turns === turns && session.pending.length === pending.length) break // it still waits for somebody
+    }
     return latest
   }
 
@@ -268,7 +194,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       const known = await directory.get(agentId)
       if (known && !known.closed) throw error
     })
-    if (!agent) return 'closed'
+    if (!agent || agent.instance.volatile) return 'closed'
     await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
     void goOn(agent)
     return undefined
@@ -283,16 +209,72 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     }
   }
 
-  async function close(agentId: string): Promise<void> {
+  /** Once, however many ask for it at the same time. */
+  function close(agentId: string): Promise<void> {
+    const known = closings.get(agentId)
+    if (known) return known
+    const work = closeNow(agentId).finally(() => closings.delete(agentId))
+    closings.set(agentId, work)
+    return work
+  }
+
+  async function closeNow(agentId: string): Promise<void> {
     const agent = await open(agentId)
     if (agent.instance.closed) return
-    await agent.cancel()
-    await agent.rest()
-    const closed = { ...agent.instance, closed: true }
-    await agent.note(instanceEntry(noteOf(closed)))
-    agent.instance = closed
-    for (const { id } of await schedules.list(agentId)) await schedules.remove(id)
-    updates.emit({ type: 'agent', agentId, agent: closed })
+    agent.over = closedAgent(agentId) // from here on nobody is listened to: what was said before is written down
+    try {
+      await agent.cancel()
+      await agent.rest()
+      const closed = { ...agent.instance, closed: true }
+      await agent.note(instanceEntry(noteOf(closed)))
+      agent.instance = closed
+    } catch (error) {
+      agent.over = undefined
+      throw error
+    }
+    await removeSchedulesOf(schedules, agentId)
+    updates.emit({ type: 'agent', agentId, agent: agent.instance })
+  }
+
+  /** Goes on with what a process left that is gone. */
+  async function pickUpAll(): Promise<void> {
+    for (const { id } of await list()) if (!closing) await pickUp(id)
+  }
+
+  /** Where another process is at work we look again: it may be about to go, too. */
+  async function pickUp(agentId: string): Promise<void> {
+    later.get(agentId)?.()
+    later.delete(agentId)
+    try {
+      const agent = await open(agentId)
+      if (agent.over !== undefined) return
+      if (!(await agent.lookAround())) lookLater(agentId)
+      else if (agent.hasWork) void goOn(agent)
+    } catch (error) {
+      if (!closing) onError(new Error(`agent ${agentId} could not be looked at; the others go on`, { cause: error }))
+    }
+  }
+
+  function lookLater(agentId: string): void {
+    if (closing) return
+    later.get(agentId)?.()
+    later.set(
+      agentId,
+      clock.timer(lookAgainMs, () => void pickUp(agentId)),
+    )
+  }
+
+  async function shutDown(): Promise<void> {
+    for (const callOff of later.values()) callOff()
+    await scheduler?.stop()
+    const leaving = [...live.values()].map(async (loading) =>
+      (await loading.catch(() => undefined))?.leave(closedWords),
+    )
+    for (const left of await Promise.allSettled(leaving))
+      if (left.status === 'rejected')
+        onError(new Error('an agent could not be left in good order', { cause: left.reason }))
+    await files?.close()
+    await knowledge?.close?.()
   }
 
   async function list({ subAgents = false, closed = false } = {}): Promise<readonly AgentInstance[]> {
@@ -322,7 +304,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     async pending(agentId) {
       const ids = agentId === undefined ? (await list()).map(({ id }) => id) : [agentId]
       const all = await Promise.all(
-        ids.map(async (id) => (await (await open(id)).pending()).map((call) => ({ ...call, agentId: id }))),
+        ids.map(async (id) => (await (await open(id)).waiting.list()).map((call) => ({ ...call, agentId: id }))),
       )
       return all.flat()
     },
@@ -341,10 +323,11 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     cancelAgent: async (agentId) => (await open(agentId)).cancel(),
     closeAgent: close,
     async deleteAgent(agentId) {
+      const { instance } = await open(agentId)
       await close(agentId)
       live.delete(agentId)
       directory.forget(agentId)
-      await store.delete(agentId)
+      await storeOf(instance).delete(agentId)
     },
     subscribe: (agentId, listener) => updates.subscribe(agentId, listener),
     schedules,
@@ -355,43 +338,49 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       return settings
     },
     async updateSettings(changed) {
-      const before = settings
+      await checkSettings(changed)
       settings = { ...settings, ...changed }
-      try {
-        for (const agent of live.values()) await (await agent).retune()
-      } catch (error) {
-        settings = before
-        for (const agent of live.values()) await (await agent).retune()
-        throw error
-      }
+      for (const loading of live.values()) await (await loading.catch(() => undefined))?.retune()
     },
     registerToolDefinition: (plugin) => void plugins.set(plugin.toolId, definePlugin(plugin)),
     async start() {
-      for (const { id } of await directory.list().then((all) => all.filter((one) => !one.isSubAgent && !one.closed))) {
-        const agent = await open(id)
-        await agent.lookAround()
-        if (agent.hasWork) void goOn(agent)
-      }
-      scheduler ??= createScheduler({
-        store,
-        wake,
-        clock,
-        onError: (error) => onError(new Error('a schedule failed', { cause: error })),
-      })
+      refuseWhenClosed()
+      await pickUpAll()
+      if (closing) return
+      const failed = (error: unknown): void => onError(new Error('a schedule failed', { cause: error }))
+      const onTakeOver = (): void => void pickUpAll().catch(failed)
+      scheduler ??= createScheduler({ store, wake, clock, onError: failed, onTakeOver })
       await scheduler.start()
     },
-    async close() {
-      isClosed = true
-      await scheduler?.stop()
-      for (const loading of live.values()) await (await loading.catch(() => undefined))?.leave()
-      await files?.close()
-      await knowledge?.close?.()
+    close() {
+      closing ??= shutDown()
+      return closing
     },
   }
 }
 
 function fileHistory({ execution }: WorkflowOptions, kept: { readonly folder?: string }, clock: Clock): FileHistory {
   return new FileHistory({ execution: execution ?? createProcessContext(), clock, ...kept })
+}
+
+const closedWords = 'this workflow is closed; create another one'
+const closedAgent = (agentId: string): string => `agent "${agentId}" is closed; create another one`
+
+/** How often an agent is looked at that another process was busy with at the start. */
+const lookAgainMs = 10_000
+
+/** Whoever is told of errors may have some of his own. */
+function safely(report: WorkflowOptions['onError']): (error: Error) => void {
+  const toConsole = (error: Error): void => console.error('libero:', error.message, error.cause ?? '')
+  if (!report) return toConsole
+  return (error) => {
+    try {
+      report(error)
+    } catch (own) {
+      toConsole(error)
+      toConsole(new Error('onError itself failed', { cause: own }))
+    }
+  }
 }
 
 const isAtRest = ({ state }: AgentInstanceLatestStatus): boolean =>

@@ -163,6 +163,53 @@ export const replies: readonly ReplyFixture[] = [
     calls: [['a', {}]],
   },
   {
+    title: 'a made-up result that holds a call, and a call of its own',
+    text: '<functions_result>\nTool: a\nResult: <tool_use name="a">{}</tool_use>\n</functions_result>\n<tool_use name="b"/>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'a call that is only thought of, and one that is made',
+    text: '<think>\nI could <tool_use name="a">{}</tool_use> first.\n</think>\n\n<tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  { title: 'thoughts that are cut off', text: '<THINK>Then <tool_use name="a">{}</tool_use>', calls: [] },
+  {
+    title: 'thoughts that are spoken of in a line',
+    text: 'Between <think> and the rest: <tool_use name="a">{}</tool_use>',
+    calls: [['a', {}]],
+  },
+  {
+    title: 'a call behind a >',
+    text: 'You wrote:\n> <tool_use name="a">{}</tool_use>\n\n<tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'calls in a list',
+    text: '- <tool_use name="a">{}</tool_use>\n- <tool_use name="b">{}</tool_use>',
+    calls: [
+      ['a', {}],
+      ['b', {}],
+    ],
+  },
+  {
+    title: 'a call in a comment',
+    text: '<!-- <tool_use name="a">{}</tool_use> -->\n<tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'parameters as XML quotes them',
+    text: '<tool_use name="a"><![CDATA[{"x": "1 < 2"}]]></tool_use>',
+    calls: [['a', { x: '1 < 2' }]],
+  },
+  {
+    title: 'thoughts inside parameters',
+    text: '<tool_use name="a">{"x":"\\n<think>\\n"}</tool_use>\n<tool_use name="b">{}</tool_use>',
+    calls: [
+      ['a', { x: '\n<think>\n' }],
+      ['b', {}],
+    ],
+  },
+  {
     title: 'tags for the parameters',
     text: '<tool_use name="a"><x>1</x></tool_use>',
     calls: [['a', { input: '<x>1</x>' }]],
@@ -196,5 +243,15 @@ export const fragments = [
   '`',
   '<',
   '</tool',
+  '<think>',
+  '</think>',
+  '\n<Thinking>',
+  '</thinking>',
+  '\n> ',
+  '\n<!-',
+  '-->',
+  '-',
+  '<functions_result>',
+  '</functions_result>',
   '<tool_use name=',
 ]

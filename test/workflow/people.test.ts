@@ -146,8 +146,13 @@ describe('permissions', () => {
       plugins: tools().plugins,
       definitions: [definition({ toolId: 'paint', approval: { denyPatterns: ['('] } })],
     })
-    const { id } = await workflow.createAgent('helper')
-    await expect(workflow.sendMsgToAgent(id, 'Paint')).rejects.toThrow(/paint.*denyPatterns/)
+    await expect(workflow.createAgent('helper')).rejects.toThrow(/paint.*denyPatterns/)
+    expect(await workflow.listAgents()).toEqual([])
+    await expect(workflow.updateSettings({ approval: { paint: { allowPatterns: ['['] } } })).rejects.toThrow(
+      /paint.*allowPatterns/,
+    )
+    await expect(workflow.updateSettings({ retry: { maxAttempts: -1 } })).rejects.toThrow(/maxAttempts/)
+    expect(workflow.settings).toEqual({})
   })
 
   test('D048 settings take effect with the next call: approvals, and time limits', async () => {

@@ -189,6 +189,31 @@ describe('side by side', () => {
   })
 })
 
+test('D017 an entry sets the time limit of its plugin, 0 for none, and others keep theirs', async () => {
+  const clock = fakeClock(0)
+  const safe = { isConcurrencySafe: true }
+  const late = (ms: number) => () => new Promise((resolve) => clock.timer(ms, () => resolve(`after ${ms}`)))
+  const { workflow } = world([[call('1', 'short'), call('2', 'long'), call('3', 'usual')], 'Done.'], {
+    clock,
+    plugins: [
+      withTool('short', late(5_000), safe),
+      withTool('long', late(60_000), safe),
+      withTool('usual', late(20_000), safe),
+    ],
+    definitions: [definition({ toolId: 'short', timeoutMs: 2_000 }, { toolId: 'long', timeoutMs: 0 }, 'usual')],
+  })
+  const { id } = await workflow.createAgent('helper')
+  const sending = workflow.sendMsgToAgent(id, 'All')
+  await clock.advance(70_000)
+  await sending
+  const results = (await workflow.getMessages(id)).filter(({ role }) => role === 'tool')
+  expect(results.map(({ content }) => content)).toEqual([
+    expect.stringMatching(/2.?000 ms|2 s/),
+    'after 20000',
+    'after 60000',
+  ])
+})
+
 async function storeWith(id: string, entries: readonly LogEntry[]): Promise<SessionStore> {
   const store = createMemoryStore()
   const { epoch } = await store.lease(id, { owner: 'the one that died', ttlMs: 1000 })

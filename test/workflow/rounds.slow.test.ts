@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { call, scripted } from '../../src/testing/scripted.ts'
 import { createWorkflow } from '../../src/workflow/workflow.ts'
 import { definition, withTool } from './kit.ts'
@@ -6,6 +6,12 @@ import { definition, withTool } from './kit.ts'
 test('D006 5,000 rounds run without the stack growing', async () => {
   const rounds = 5_000
   const depths: number[] = []
+  // Without this ten frames are all that is ever seen, of those that are waited for too.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 1_000
+  onTestFinished(() => {
+    Error.stackTraceLimit = stackTraceLimit
+  })
   const provider = scripted()
   for (let i = 0; i < rounds; i++) provider.push([call(`c${i}`, 'look')])
   provider.push('At last.')

@@ -73,6 +73,21 @@ describe('sub-agents', () => {
   })
 })
 
+test('D029 a volatile agent’s sub-agent asks and is answered, though nothing of them is kept', async () => {
+  const asking: AgentDefinition = { id: 'reader', config: { plugins: [{ id: 'q', toolId: 'ask-question' }] } }
+  const spawning = call('s1', 'spawn-agent', { task: 'Read it', agentDefinitionId: 'reader' })
+  const { workflow, store } = world(
+    [[spawning], [call('q', 'ask-question', { question: 'Which page?' })], 'Page 7 then.', 'Seven.'],
+    { definitions: [definition({ toolId: 'spawn-agent', approval: { mode: 'auto' } }), asking] },
+  )
+  const { id } = await workflow.createAgent('helper', { volatile: true })
+  expect((await workflow.sendMsgToAgent(id, 'Go')).state).toBe('input-required')
+  expect((await workflow.answerQuestion(id, 'q', '7')).message?.content).toBe('Seven.')
+  await workflow.deleteAgent(id)
+  expect(await workflow.listAgents()).toEqual([])
+  expect((await store.list()).filter((one) => one.id.startsWith('agent-'))).toEqual([])
+})
+
 describe('schedules', () => {
   test('D031 the alarm clock leaves the loop, wakes with its message, repeats, and survives a restart', async () => {
     const clock = fakeClock(Date.parse('2026-03-01T08:00:00Z'))

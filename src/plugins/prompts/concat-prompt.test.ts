@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { sharedParts } from '../../../test/workflow/prompt-kit.ts'
 import { deepFreeze, type Message } from '../../core/turn.ts'
-import { PluginHooks, type PromptContext, type Shared } from '../plugin-hooks.ts'
+import { PluginHooks, type PromptContext } from '../plugin-hooks.ts'
 import { concatPrompt, getFinalPromptResult } from './concat-prompt.ts'
 import { findPrompt, injectContent } from './inject.ts'
 import type { PromptNode, PromptResult, PromptState } from './prompt.ts'
@@ -400,19 +401,4 @@ function bus() {
     name: 'processPrompts' | 'finalizePrompts' = 'processPrompts',
   ) => hooks.tapsOf({ id: toolId, toolId }, index++).tap(name, handler)
   return { hooks, errors, tap }
-}
-
-function sharedParts(): Pick<Shared<'processPrompts'>, 'agentFrameworkContext' | 'metadata' | 'actions'> {
-  const agent = {
-    id: 'a',
-    definitionId: 'd',
-    messages: [],
-    status: { state: 'working', modified: 0 },
-    states: new Map(),
-  } as const
-  return {
-    agentFrameworkContext: { agent, agentDef: { id: 'd' }, isCancelled: () => false },
-    metadata: {},
-    actions: {},
-  }
 }

@@ -1,18 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Message } from '../../core/turn.ts'
+import { assistant, calling, result, user } from '../../../test/workflow/token-kit.ts'
 import { fitHistory } from './history-window.ts'
-
-const user = (tokens: number): Message => ({ role: 'user', content: [{ type: 'text', text: 'abcd'.repeat(tokens) }] })
-const assistant = (tokens: number): Message => ({ ...user(tokens), role: 'assistant' })
-/** 10 tokens. */
-const calling = (id: string): Message => ({
-  role: 'assistant',
-  content: [{ type: 'tool_call', id, name: 'read', input: {}, raw: 'x'.repeat(36) }],
-})
-const result = (callId: string, tokens: number): Message => ({
-  role: 'user',
-  content: [{ type: 'tool_result', callId, output: 'abcd'.repeat(tokens) }],
-})
 
 test('D028 the newest messages that fit 70 % of the window are kept', () => {
   const messages = [user(100), assistant(200), user(300), assistant(200), user(200)]

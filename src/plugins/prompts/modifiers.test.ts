@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { sharedParts } from '../../../test/workflow/prompt-kit.ts'
 import type { Message } from '../../core/turn.ts'
 import type { PluginDefinition, PluginEntry } from '../plugin.ts'
 import { PluginHooks, type PostProcessContext, type Shared } from '../plugin-hooks.ts'
@@ -172,7 +173,7 @@ async function put(entries: readonly PluginEntry[], messages: readonly Message[]
   const { hooks, errors } = hooksWith(entries)
   let last: readonly PromptNode[] = []
   async function* watched() {
-    for await (const state of concatPrompt({ ...shared(), hooks, prompts, messages })) {
+    for await (const state of concatPrompt({ ...sharedParts(), hooks, prompts, messages })) {
       last = state.prompts
       yield state
     }
@@ -184,7 +185,7 @@ async function put(entries: readonly PluginEntry[], messages: readonly Message[]
 
 async function answered(entries: readonly PluginEntry[], given: Pick<PostProcessContext, 'llmResponse' | 'responses'>) {
   const { hooks, errors } = hooksWith(entries)
-  let value: Shared<'postProcess'> = { ...shared(), messages: conversation, prompts: [...tree], ...given }
+  let value: Shared<'postProcess'> = { ...sharedParts(), messages: conversation, prompts: [...tree], ...given }
   for await (const state of hooks.waterfall('postProcess', value)) value = state.value
   return { value, errors }
 }
@@ -204,19 +205,4 @@ function hooksWith(entries: readonly PluginEntry[]) {
     taps.tap('postProcess', (ctx) => plugin.onPostProcess?.(withConfig(ctx)) as any)
   }
   return { hooks, errors }
-}
-
-function shared(): Pick<Shared<'processPrompts'>, 'agentFrameworkContext' | 'metadata' | 'actions'> {
-  const agent = {
-    id: 'a',
-    definitionId: 'd',
-    messages: [],
-    status: { state: 'working', modified: 0 },
-    states: new Map(),
-  } as const
-  return {
-    agentFrameworkContext: { agent, agentDef: { id: 'd' }, isCancelled: () => false },
-    metadata: {},
-    actions: {},
-  }
 }

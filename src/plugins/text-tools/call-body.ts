@@ -1,4 +1,4 @@
-import { isObjectText } from './read-parameters.ts'
+import { isObjectText, parametersText, readNamedCall } from './read-parameters.ts'
 import { isCutClose, readTag } from './read-tag.ts'
 import type { TextCallPattern } from './text-call-pattern.ts'
 
@@ -26,8 +26,8 @@ export interface BodyStep {
  * the whole can be read that way; anywhere else the first one does.
  */
 export class CallBody {
-  readonly name: string
   isStarted = false
+  readonly #name: string | undefined
   readonly #head: string
   readonly #isLiteral: boolean
   readonly #patterns: readonly TextCallPattern[]
@@ -45,10 +45,10 @@ export class CallBody {
   #held = ''
 
   constructor(
-    { name, head, isLiteral }: { name: string; head: string; isLiteral: boolean },
+    { name, head, isLiteral }: { name: string | undefined; head: string; isLiteral: boolean },
     patterns: readonly TextCallPattern[],
   ) {
-    this.name = name
+    this.#name = name
     this.#head = head
     this.#isLiteral = isLiteral
     this.#patterns = patterns
@@ -58,9 +58,18 @@ export class CallBody {
     return [this.#head, this.#text, this.#tail]
   }
 
+  /** Undefined where it should stand inside and does not. */
+  get name(): string | undefined {
+    return this.#name ?? readNamedCall(this.#text)?.name
+  }
+
+  get nameIn(): 'json' | undefined {
+    return this.#name === undefined ? 'json' : undefined
+  }
+
   /** Parameters that were not given out while they came. */
   get unsent(): string {
-    return this.isStarted ? this.#held.trimEnd() : this.#text.trim()
+    return this.isStarted ? this.#held.trimEnd() : parametersText(this.#text, this.nameIn)
   }
 
   read(piece: Piece): BodyStep {
@@ -103,7 +112,7 @@ export class CallBody {
 
   #take(text: string): void {
     this.#text += text
-    if (this.#kind !== 'json') return
+    if (!this.isStarted) return
     if (this.#quoted) this.#held += text
     else if (text.trim() === '') this.#space += text
     else {
@@ -132,7 +141,8 @@ export class CallBody {
   #kindBy(char: string): 'json' | 'raw' | 'literal' {
     if (char !== '{' && char !== '[') return 'raw'
     if (this.#isLiteral) return 'literal'
-    this.isStarted = true
+    // Without its name nobody could say whose parameters come.
+    this.isStarted = this.#name !== undefined
     return 'json'
   }
 

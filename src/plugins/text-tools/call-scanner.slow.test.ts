@@ -25,6 +25,10 @@ describe('D014 hostile lengths take linear work', () => {
     ['spaces', ' '],
     ['brackets', '['],
     ['less-than signs', '<'],
+    ['thoughts', '\n<think>'],
+    ['thoughts that end', '\n<think></think>'],
+    ['comments', '\n<!-- --'],
+    ['quoted lines', '\n> `'],
   ])('%s', (_, unit) => {
     const text = unit.repeat(Math.ceil(length / unit.length))
     expect(scan(text, options).map(words).join('') === text).toBe(true)

@@ -1,5 +1,8 @@
+import { type Aside, asideAt, endOfAside } from './aside.ts'
 import { CallBody } from './call-body.ts'
 import { Fence } from './fence.ts'
+import { InlineCode } from './inline-code.ts'
+import { parametersText } from './read-parameters.ts'
 import { readTag, type Tag } from './read-tag.ts'
 import type { Scanned, ScannedCall, ScanOptions } from './scanned.ts'
 
@@ -11,8 +14,8 @@ export function scan(text: string, options: ScanOptions): Scanned[] {
 
 /**
  * Finds calls in a text that comes in pieces, however it is cut. Each character is looked at a bounded number of times,
- * and what cannot be part of a call is given out at once. Quoted calls are text: those in inline code, and those in a
- * fence, unless it holds calls and nothing else.
+ * and what cannot be part of a call is given out at once. Quoted calls are text: those in inline code, behind a `>`, in
+ * what a model says to itself (`<think>`), and those in a fence, unless it holds calls and nothing else.
  */
 export class CallScanner {
   readonly #options: ScanOptions
@@ -30,11 +33,11 @@ export class CallScanner {
   #wrapped: { readonly isLine: boolean; readonly gapLength: number } | undefined
 
   #isLineStart = true
-  /** How many backticks opened the inline code we are in. */
-  #span = 0
+  readonly #code = new InlineCode()
   #ticks = ''
   /** What they are: reading them out of a text that grows would copy it each time. */
   #tick = ''
+  #aside: Aside | undefined
   #fence: Fence | undefined
   #body: CallBody | undefined
   /** Quotes in parameters turned out not to be trusted: from here on the first closing tag closes. */
@@ -72,6 +75,7 @@ export class CallScanner {
   #step(): boolean {
     if (this.#body) return this.#stepBody(this.#body)
     if (this.#fence) return this.#stepFence(this.#fence)
+    if (this.#aside) return this.#stepAside(this.#aside)
     return this.#stepText()
   }
 
@@ -87,6 +91,7 @@ export class CallScanner {
       return true
     }
     if (char === '<') return this.#stepTag()
+    if (char === '>' && this.#isLineStart) this.#code.quoteLine()
     const space = this.#match(spaces)
     if (space === '') {
       this.#plain(this.#match(plain))
@@ -95,7 +100,7 @@ export class CallScanner {
     this.#gap += space
     if (space.includes('\n')) {
       this.#isLineStart = true
-      this.#span = 0
+      this.#code.end()
     }
     return true
   }
@@ -110,27 +115,27 @@ export class CallScanner {
   #settleTicks(): void {
     const ticks = this.#ticks
     this.#ticks = ''
-    const mayFence = this.#options.fences !== false && this.#isLineStart && this.#span === 0
+    const mayFence = this.#options.fences !== false && this.#isLineStart && !this.#code.isQuoted
     if (mayFence && ticks.length >= 3) {
       this.#fence = new Fence(ticks, this.#options.patterns)
       return
     }
-    this.#toggleSpan(ticks)
+    if (ticks[0] === '`') this.#code.toggle(ticks.length)
     this.#plain(ticks)
   }
 
-  #toggleSpan(ticks: string): void {
-    if (ticks[0] !== '`') return
-    if (this.#span === 0) this.#span = ticks.length
-    else if (this.#span === ticks.length) this.#span = 0
-  }
-
   #stepTag(): boolean {
-    const tag = this.#tag()
+    const place = { text: this.#input, at: this.#at, isEnd: this.#isEnd }
+    const aside = this.#isLineStart ? asideAt(place) : undefined
+    const tag = aside ?? readTag(place, this.#options.patterns)
     if (tag === 'more') return false
-    if (!tag || tag.kind === 'close' || this.#span > 0) {
+    if (!tag || this.#code.isQuoted || ('kind' in tag && tag.kind === 'close')) {
       this.#at++
       this.#plain('<')
+      return true
+    }
+    if (!('kind' in tag)) {
+      this.#aside = tag
       return true
     }
     const source = this.#input.slice(this.#at, tag.end)
@@ -140,30 +145,34 @@ export class CallScanner {
     return true
   }
 
-  #tag(): Tag | 'more' | undefined {
-    return readTag({ text: this.#input, at: this.#at, isEnd: this.#isEnd }, this.#options.patterns)
+  #stepAside(aside: Aside): boolean {
+    const end = endOfAside(aside, this.#input, this.#at)
+    const safe = this.#isEnd ? this.#input.length : this.#input.length - aside.most
+    const until = Math.max(this.#at, end ?? safe)
+    const said = this.#input.slice(this.#at, until)
+    if (end !== undefined) this.#aside = undefined
+    this.#at = until
+    this.#plain(said)
+    return said !== ''
   }
 
   #wrap(opens: boolean, source: string): void {
     this.#gap += source
-    this.#wrapped = opens && !this.#isParallel ? this.#newWrapper() : undefined
+    const wrapper = { isLine: this.#isLineStart, gapLength: this.#gap.length }
+    this.#wrapped = opens && !this.#isParallel ? wrapper : undefined
     this.#isParallel = opens
   }
 
-  #newWrapper(): { isLine: boolean; gapLength: number } {
-    return { isLine: this.#isLineStart, gapLength: this.#gap.length }
-  }
-
   #open({ name, isEmpty }: Tag & { kind: 'open' }, source: string): void {
-    if (!isEmpty) this.#body = new CallBody({ name, head: source, isLiteral: this.#isLiteral }, this.#options.patterns)
-    else this.#called({ name, words: [source, '', ''] }, '')
+    if (isEmpty && name !== undefined) this.#called({ name, words: [source, '', ''] }, '')
+    else this.#body = new CallBody({ name, head: source, isLiteral: this.#isLiteral }, this.#options.patterns)
   }
 
   #stepBody(body: CallBody): boolean {
     const rest = this.#input.slice(this.#at)
     const step = body.read({ text: rest, isEnd: this.#isEnd })
     this.#at += step.read
-    if (step.isJson) this.#emit({ type: 'start', name: body.name })
+    if (step.isJson) this.#emit({ type: 'start', name: body.name! })
     if (step.args !== '') this.#emit({ type: 'args', text: step.args })
     if (!step.ending) return step.read > 0
     this.#endBody(body, step.ending)
@@ -172,29 +181,29 @@ export class CallScanner {
 
   #endBody(body: CallBody, ending: 'call' | 'text' | 'again'): void {
     this.#body = undefined
-    if (ending === 'call') {
-      this.#called(body, body.unsent)
-      return
-    }
     if (ending === 'again') {
       this.#isLiteral = true
       this.#input = body.rewind() + this.#input.slice(this.#at)
       this.#at = 0
-      this.#called(body, body.unsent)
+    }
+    const name = ending === 'text' ? undefined : body.name
+    if (name !== undefined) {
+      const { words, nameIn } = body
+      this.#called({ name, words, ...(nameIn && { nameIn }) }, body.unsent)
       return
     }
     if (body.isStarted) this.#emit({ type: 'void' })
     this.#plain(body.words.join(''))
   }
 
-  #called({ name, words }: Omit<ScannedCall, 'isParallel'>, args: string): void {
-    if (!this.#isStarted) this.#emit({ type: 'start', name })
+  #called(call: Omit<ScannedCall, 'isParallel'>, args: string): void {
+    if (!this.#isStarted) this.#emit({ type: 'start', name: call.name })
     if (args !== '') this.#emit({ type: 'args', text: args })
     this.#flushGap('gap')
-    this.#emit({ type: 'call', call: { name, words, isParallel: this.#isParallel } })
+    this.#emit({ type: 'call', call: { ...call, isParallel: this.#isParallel } })
     this.#wasCall = true
     this.#isLineStart = false
-    this.#span = 0
+    this.#code.end()
   }
 
   #stepFence(fence: Fence): boolean {
@@ -209,7 +218,7 @@ export class CallScanner {
   #endFence(fence: Fence, ending: 'done' | 'held' | 'inline'): void {
     this.#fence = undefined
     if (ending === 'inline') {
-      this.#toggleSpan(fence.ticks)
+      if (fence.ticks[0] === '`') this.#code.toggle(fence.ticks.length)
       this.#plain(fence.ticks)
       this.#input = fence.info + this.#input.slice(this.#at)
       this.#at = 0
@@ -233,7 +242,7 @@ export class CallScanner {
       if (one.type === 'gap') this.#gap += one.text
       if (one.type !== 'call') continue
       this.#isParallel = wasParallel || one.call.isParallel
-      this.#called(one.call, one.call.words[1].trim())
+      this.#called(one.call, parametersText(one.call.words[1], one.call.nameIn))
     }
     this.#isParallel = wasParallel
     this.#gap += tail

@@ -53,6 +53,51 @@ describe('D013 forms', () => {
     })
   })
 
+  describe('D013 a form with the name inside', () => {
+    const patterns = [{ tag: 'tool_call', nameIn: 'json' }] as const
+    const found = (text: string) =>
+      matchAllToolCallings(text, { patterns }).calls.map(({ toolId, parameters }) => [toolId, parameters])
+
+    test.each([
+      ['as many models write it', '<tool_call>\n{"name": "a", "arguments": {"x": 1}}\n</tool_call>', [['a', { x: 1 }]]],
+      [
+        'parameters under their other name',
+        '<tool_call>{"parameters":{"x":1},"name":"a"}</tool_call>',
+        [['a', { x: 1 }]],
+      ],
+      ['parameters as a text', '<tool_call>{"name":"a","arguments":"{\\"x\\":1}"}</tool_call>', [['a', { x: 1 }]]],
+      ['no parameters', '<tool_call>{"name":"a"}</tool_call>', [['a', {}]]],
+      ['a list', '<tool_call>{"name":"a","arguments":[1]}</tool_call>', [['a', { input: [1] }]]],
+      [
+        'a closing tag inside',
+        '<tool_call>{"name":"a","arguments":{"x":"</tool_call>"}}</tool_call>',
+        [['a', { x: '</tool_call>' }]],
+      ],
+      ['cut behind the JSON', '<tool_call>{"name":"a","arguments":{}}', [['a', {}]]],
+      ['cut in the JSON', '<tool_call>{"name":"a","arguments":{', []],
+      ['no name', '<tool_call>{"arguments":{"x":1}}</tool_call>', []],
+      ['no JSON', 'A <tool_call>look</tool_call> is a call.', []],
+      ['in a fence', '```\n<tool_call>{"name":"a","arguments":{"x":1}}</tool_call>\n```', [['a', { x: 1 }]]],
+      [
+        'beside the others',
+        '<tool_call>{"name":"a"}</tool_call><tool_use name="b"/>',
+        [
+          ['a', {}],
+          ['b', {}],
+        ],
+      ],
+    ])('%s', (_, text, calls) => {
+      expect(found(text)).toEqual(calls)
+      expect(matchAllToolCallings(text).calls.map(({ toolId }) => toolId)).not.toContain('a')
+    })
+
+    test('other places are refused', () => {
+      expect(() => matchAllToolCallings('', { patterns: [{ tag: 'a', nameIn: 'body' as 'json' }] })).toThrow(
+        `the pattern "a" needs a nameIn of 'attribute' or 'json', got "body"`,
+      )
+    })
+  })
+
   test('D013 patterns can be added', () => {
     const text = '<Invoke tool="a">{"x":1}</invoke> <tool_use name="b"></tool_use>'
     const found = matchAllToolCallings(text, { patterns: [{ tag: 'invoke', nameAttribute: 'tool' }] })

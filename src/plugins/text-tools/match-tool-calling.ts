@@ -1,5 +1,5 @@
 import { scan } from './call-scanner.ts'
-import { readParameters } from './read-parameters.ts'
+import { readInput } from './read-parameters.ts'
 import type { ScannedCall } from './scanned.ts'
 import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
 
@@ -33,8 +33,8 @@ export function matchAllToolCallings(
   return { calls: found.map(callOf), parallel: found.some(({ isParallel }) => isParallel) }
 }
 
-const callOf = ({ name, words }: ScannedCall): TextToolCall => ({
+const callOf = ({ name, words, nameIn }: ScannedCall): TextToolCall => ({
   toolId: name,
-  parameters: readParameters(words[1]),
+  parameters: readInput(words[1], nameIn),
   originalText: words.join(''),
 })

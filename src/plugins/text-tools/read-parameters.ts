@@ -7,11 +7,30 @@ const mostUnread = 1000
 
 /** What stands between the tags of a call, as parameters: JSON, else JSON5, else text. It is only ever read, never run. */
 export function readParameters(body: string): Record<string, unknown> {
-  const text = withoutFence(body.trim())
+  const text = unwrapped(body.trim())
   if (text === '') return {}
   const value = parsed(text)
   if (isRecord(value)) return value
   return { input: value === undefined ? beginningOf(text) : value }
+}
+
+/** The same of a call that may have its name inside. */
+export function readInput(body: string, nameIn?: 'json'): Record<string, unknown> {
+  return nameIn === 'json' ? (readNamedCall(body)?.input ?? {}) : readParameters(body)
+}
+
+/** The parameters as they were written, for who follows the stream. */
+export function parametersText(body: string, nameIn?: 'json'): string {
+  return nameIn === 'json' ? JSON.stringify(readInput(body, nameIn)) : body.trim()
+}
+
+/** What stands between the tags of a call that has its name inside; undefined where it has none. */
+export function readNamedCall(body: string): { name: string; input: Record<string, unknown> } | undefined {
+  const call = parsed(unwrapped(body.trim()))
+  if (!isRecord(call) || typeof call.name !== 'string' || call.name.trim() === '') return undefined
+  const given = call.arguments ?? call.parameters ?? {}
+  const input = typeof given === 'string' ? readParameters(given) : given
+  return { name: call.name.trim(), input: isRecord(input) ? input : { input } }
 }
 
 /** Whether a text is a whole object. */
@@ -19,8 +38,9 @@ export function isObjectText(text: string): boolean {
   return isRecord(parsed(text.trim()))
 }
 
-/** Models like to put a fence around JSON. */
-function withoutFence(text: string): string {
+/** Models like to put a fence around JSON, or what XML has for it. */
+function unwrapped(text: string): string {
+  if (text.startsWith('<![CDATA[') && text.endsWith(']]>')) return text.slice(9, -3).trim()
   if (!text.startsWith('```') || !text.endsWith('```')) return text
   const line = text.indexOf('\n')
   return line < 0 ? text : text.slice(line + 1, -3).trim()

@@ -2,7 +2,8 @@ import { parallelTag, type TextCallPattern } from './text-call-pattern.ts'
 
 /** A tag that has a meaning here; `end` is the index behind it. */
 export type Tag =
-  | { readonly kind: 'open'; readonly end: number; readonly name: string; readonly isEmpty: boolean }
+  /** Without a name where that stands inside. */
+  | { readonly kind: 'open'; readonly end: number; readonly name?: string; readonly isEmpty: boolean }
   | { readonly kind: 'close' | 'wrap' | 'unwrap'; readonly end: number }
 
 /** Where a tag may be, and whether more text may follow. */
@@ -58,7 +59,8 @@ interface Attributes {
 function tagOf(pattern: TextCallPattern, isClosing: boolean, { name, isEmpty, end }: Attributes): Tag | undefined {
   if (pattern === wrapper) return { kind: isClosing ? 'unwrap' : 'wrap', end }
   if (isClosing) return { kind: 'close', end }
-  return name === '' ? undefined : { kind: 'open', end, name, isEmpty }
+  if (name !== '') return { kind: 'open', end, name, isEmpty }
+  return pattern.nameIn === 'json' && !isEmpty ? { kind: 'open', end, isEmpty } : undefined
 }
 
 const pairs: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”' }

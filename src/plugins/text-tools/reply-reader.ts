@@ -47,7 +47,12 @@ export class ReplyReader {
   }
 
   #events(scanned: readonly Scanned[]): ModelEvent[] {
-    return scanned.flatMap((one) => this.#event(one) ?? [])
+    const events: ModelEvent[] = []
+    for (const one of scanned) {
+      const event = this.#event(one)
+      if (event) events.push(event)
+    }
+    return events
   }
 
   #event(one: Scanned): ModelEvent | undefined {

@@ -5,6 +5,8 @@ export interface ScannedCall {
   readonly name: string
   /** Its opening tag, what stands between the tags, and its closing tag, as far as they are there. */
   readonly words: readonly [head: string, body: string, tail: string]
+  /** Its name stands between the tags, beside the parameters. */
+  readonly nameIn?: 'json'
   readonly isParallel: boolean
 }
 

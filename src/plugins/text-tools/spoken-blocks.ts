@@ -1,7 +1,7 @@
 import type { ModelReply, ReplyToolCall } from '../../core/provider.ts'
 import type { ProviderData, TextBlock } from '../../core/turn.ts'
 import { scan } from './call-scanner.ts'
-import { readParameters } from './read-parameters.ts'
+import { readInput } from './read-parameters.ts'
 import type { ScannedCall, ScanOptions } from './scanned.ts'
 import { between, callText, jsonOf, type Neighbour, type SpokenData } from './spoken-call.ts'
 
@@ -99,10 +99,11 @@ function kindOf(item: Item | undefined): Neighbour {
 function callBlock(call: ScannedCall, around: SpokenData, { nameOf, idOf }: ReadOptions): ReplyToolCall {
   const name = nameOf(call.name)
   const [head, body, tail] = call.words
-  const input = readParameters(body)
+  const input = readInput(body, call.nameIn)
   const isUsual = head + body + tail === callText(name, jsonOf(input))
   const textTools: SpokenData = {
     ...(!isUsual && { name, words: [head.toWellFormed(), body.toWellFormed(), tail] as const }),
+    ...(call.nameIn && { nameIn: call.nameIn }),
     ...around,
   }
   const providerData = {

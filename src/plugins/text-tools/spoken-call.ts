@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { ProviderData, TextBlock, ToolCallBlock } from '../../core/turn.ts'
-import { readParameters } from './read-parameters.ts'
+import { readInput } from './read-parameters.ts'
 import { parallelTag } from './text-call-pattern.ts'
 
 /** What has to be known to say a call again exactly as the model did. Where it spoke as we would, nothing. */
@@ -9,6 +9,8 @@ export interface SpokenData {
   readonly name?: string
   /** Its opening tag, what stood between the tags, and its closing tag. */
   readonly words?: readonly [head: string, body: string, tail: string]
+  /** The name stood between the tags. */
+  readonly nameIn?: 'json'
   /** What stood before it, and behind it. */
   readonly before?: string
   readonly after?: string
@@ -25,9 +27,11 @@ export function callText(name: string, body: string): string {
 
 /** A call of the history as text: in the model's own words, as long as they still say what the block says. */
 export function spokenCall(block: ToolCallBlock): string {
-  const { name, words } = spokenData(block)
+  const { name, words, nameIn } = spokenData(block)
   const { input, raw } = block
-  if (name === block.name && isWords(words) && says(words, input)) return words.join('')
+  // Hooks and compaction may have changed what is in the block since it was said.
+  const isSame = name === block.name && isWords(words) && jsonOf(readInput(words[1], nameIn)) === jsonOf(input)
+  if (isSame) return words.join('')
   return callText(block.name, raw ?? jsonOf(input))
 }
 
@@ -56,10 +60,6 @@ type Words = NonNullable<SpokenData['words']>
 
 const isWords = (words: unknown): words is Words =>
   Array.isArray(words) && words.length === 3 && words.every((word) => typeof word === 'string')
-
-/** Hooks and compaction may have changed what is in the block since it was said. */
-const says = ([, body]: Words, input: Record<string, unknown>): boolean =>
-  jsonOf(readParameters(body)) === jsonOf(input)
 
 /** The input as a model would write it. */
 export const jsonOf = (input: unknown): string => JSON.stringify(input ?? {}).toWellFormed()

@@ -1,7 +1,12 @@
-/** A form in which a model may write a call: `<tag name="id">parameters</tag>`. */
+/**
+ * A form in which a model may write a call: `<tag name="id">parameters</tag>`, or with its name inside, as in
+ * `<tool_call>{"name": "id", "arguments": {}}</tool_call>`, which is what `{ tag: 'tool_call', nameIn: 'json' }` means.
+ */
 export interface TextCallPattern {
   /** Letters of any case are the same. */
   readonly tag: string
+  /** Where the name of the tool stands. Default: `attribute`. */
+  readonly nameIn?: 'attribute' | 'json'
   /** The attribute that names the tool. Default: `name`. */
   readonly nameAttribute?: string
 }
@@ -22,6 +27,10 @@ export function allPatterns(more: readonly TextCallPattern[] = []): readonly Tex
     if (pattern.nameAttribute !== undefined && !isName(pattern.nameAttribute))
       throw new TypeError(
         `the pattern "${pattern.tag}" needs a nameAttribute such as 'name', got ${JSON.stringify(pattern.nameAttribute)}`,
+      )
+    if (![undefined, 'attribute', 'json'].includes(pattern.nameIn))
+      throw new TypeError(
+        `the pattern "${pattern.tag}" needs a nameIn of 'attribute' or 'json', got ${JSON.stringify(pattern.nameIn)}`,
       )
   }
   return [...defaultPatterns, ...more]

@@ -1,12 +1,6 @@
 import { createIds } from '../../core/clock.ts'
 import { keep } from '../../core/keep.ts'
-import {
-  type ClassifiedError,
-  type ModelEvent,
-  type ModelRequest,
-  type Provider,
-  plainProvider,
-} from '../../core/provider.ts'
+import { type ClassifiedError, type ModelRequest, type Provider, plainProvider } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import { messagesAsText } from './messages-as-text.ts'
 import { originalPlace, type Told } from './original-place.ts'
@@ -32,18 +26,6 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
   /** Which conversation an error is about. */
   const failures = new WeakMap<object, Told>()
 
-  async function* answer(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-    const sent = outbound(request)
-    const conversation = { given: request.messages, sent: sent.messages }
-    try {
-      for await (const event of provider.stream(sent, signal))
-        yield event?.type === 'repair' ? originalPlace(event, conversation) : event
-    } catch (error) {
-      if (typeof error === 'object' && error !== null) failures.set(error, conversation)
-      throw error
-    }
-  }
-
   /** A service speaks of the blocks it was sent. */
   function classify(error: unknown): ClassifiedError | null {
     const found = provider.classifyError?.(error) ?? null
@@ -58,6 +40,13 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
     return { ...same, system: systemOf(request), messages, tools: [] }
   }
 
+  /** Where nothing may be called, whatever looks like a call is only quoted. */
+  function readerOf({ tools, toolChoice }: ModelRequest): ReplyReader | undefined {
+    if (tools.length === 0 || toolChoice === 'none') return undefined
+    const { names } = told(tools)
+    return new ReplyReader({ patterns, isKnown: names.isKnown, nameOf: names.meant, newId })
+  }
+
   function systemOf({ system, tools }: ModelRequest): string {
     if (tools.length === 0) return system
     const { prompt } = told(tools)
@@ -68,16 +57,21 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
     ...plainProvider(provider),
     meta: { ...provider.meta, capabilities: { ...provider.meta.capabilities, textTools: true } },
     ...(provider.classifyError && { classifyError: classify }),
+    // One generator and no more: each costs promises for every delta.
     async *stream(request, signal) {
-      const events = answer(request, signal)
-      // Where nothing may be called, whatever looks like a call is only quoted.
-      if (request.tools.length === 0 || request.toolChoice === 'none') {
-        yield* events
-        return
+      const sent = outbound(request)
+      const conversation = { given: request.messages, sent: sent.messages }
+      const reader = readerOf(request)
+      try {
+        for await (const event of provider.stream(sent, signal)) {
+          const placed = event?.type === 'repair' ? originalPlace(event, conversation) : event
+          if (!reader) yield placed
+          else for (const read of reader.read(placed)) yield read
+        }
+      } catch (error) {
+        if (typeof error === 'object' && error !== null) failures.set(error, conversation)
+        throw error
       }
-      const { names } = told(request.tools)
-      const reader = new ReplyReader({ patterns, isKnown: names.isKnown, nameOf: names.meant, newId })
-      for await (const event of events) yield* reader.read(event)
     },
   }
 }

@@ -1,18 +1,7 @@
 import { expect, test } from 'vitest'
+import { assistant, calling, result, user } from '../../../test/workflow/token-kit.ts'
 import type { Message } from '../../core/turn.ts'
 import { trimMessages } from './trim-messages.ts'
-
-const user = (tokens: number): Message => ({ role: 'user', content: [{ type: 'text', text: 'abcd'.repeat(tokens) }] })
-const assistant = (tokens: number): Message => ({ ...user(tokens), role: 'assistant' })
-/** 10 tokens. */
-const calling = (id: string): Message => ({
-  role: 'assistant',
-  content: [{ type: 'tool_call', id, name: 'read', input: {}, raw: 'x'.repeat(36) }],
-})
-const result = (callId: string, tokens: number): Message => ({
-  role: 'user',
-  content: [{ type: 'tool_result', callId, output: 'abcd'.repeat(tokens) }],
-})
 
 test('the oldest messages go until the target is met, and no more than that', () => {
   const messages = [user(10), assistant(10), user(10), assistant(10)]

@@ -49,7 +49,7 @@ function gitReadFileTool({ services }: PluginSetup): ToolDef<GitReadFileInput> {
     // Which folder a wiki lies in is not known here; a call that names one counts as reading outside.
     touches: ({ workspaceName, path }) => (workspaceName ? [] : [{ path, access: 'read' }]),
     deriveApprovalKey: ({ workspaceName = '', path }) =>
-      boundedKey(`${workspaceName} ${posix.dirname(posix.normalize(path))}`),
+      boundedKey(`${workspaceName.replace(/[%/:]/g, encodeURIComponent)}/${posix.dirname(posix.normalize(path))}`),
     timeoutMs: 60_000,
     async execute(input, ctx) {
       const folder = await workspaceFolder(services, input.workspaceName)
@@ -76,7 +76,8 @@ async function blobAt({ path, ref }: GitReadFileInput, folder: string | undefine
   const at = ref || 'HEAD'
   const where = `"${visibleName(path.slice(0, 200))}" at ${visibleName(at.slice(0, 200))}`
   const inner = innerPath(path)
-  const args = ['ls-tree', '-l', '-z', '--end-of-options', at, '--', inner.replace(/\/$/, '')]
+  // A commit and nothing else: from a tree, such as HEAD:secrets, a path would name another file than the one judged.
+  const args = ['ls-tree', '-l', '-z', '--end-of-options', `${at}^{commit}`, '--', inner.replace(/\/$/, '')]
   const { text } = await runGit({ args, folder, maxBytes: 65_536 }, ctx).catch((error) => {
     if (!/Not a valid object name/.test(String(error))) throw error
     throw new Error(

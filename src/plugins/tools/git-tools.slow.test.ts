@@ -222,6 +222,42 @@ describe('a hostile repository or call', () => {
     },
   )
 
+  test.each<[string, (at: string) => Promise<unknown>]>([
+    ['a link', (at) => symlink(join(repo, '.git'), join(at, '.git'))],
+    ['a file that names it', (at) => writeFile(join(at, '.git'), `gitdir: ${join(repo, '.git')}\n`)],
+    [
+      'a folder that shares with it',
+      async (at) => {
+        execFileSync('git', ['init', '-q', '-b', 'main', at], { env: { PATH: process.env.PATH ?? '', HOME: root } })
+        await writeFile(join(at, '.git/commondir'), join(repo, '.git'))
+      },
+    ],
+    [
+      'a folder with its objects',
+      async (at) => {
+        execFileSync('cp', ['-R', join(repo, '.git'), join(at, '.git')])
+        await rm(join(at, '.git/objects'), { recursive: true })
+        await symlink(join(repo, '.git/objects'), join(at, '.git/objects'))
+      },
+    ],
+  ])('the history of another folder is not read through %s', async (_, lead) => {
+    await commit({ secret: 'private' }, 'only')
+    const cwd = join(root, 'plain')
+    await lead(cwd)
+    for (const { output, isError } of [await log({}, { cwd }), await read({ path: 'secret' }, { cwd })]) {
+      expect(isError).toBe(true)
+      expect(output).toMatch(/leads to another repository/)
+    }
+  })
+
+  test('worktrees, submodules and folders inside have the history they belong to', async () => {
+    await commit({ 'sub/a': 'text\n' }, 'only')
+    git('worktree', 'add', '-q', join(root, 'tree'))
+    git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', repo, 'module')
+    const folders = { [join(root, 'tree')]: 'sub/a', [join(repo, 'module')]: 'sub/a', [join(repo, 'sub')]: 'a' }
+    for (const [cwd, path] of Object.entries(folders)) expect((await read({ path }, { cwd })).output).toBe('text')
+  })
+
   test('no program that its settings name is run', async () => {
     const proof = join(root, 'pwned')
     const program = join(root, 'evil.sh')
@@ -274,4 +310,12 @@ test('both only read: alone in the workspace quietly, elsewhere not', () => {
     expect(tool!.touches!({ path: 'a', workspaceName: 'notes' })).toEqual([])
     expect(plugin.defaultApproval).toBeUndefined()
   }
+  const [reading] = gitReadFilePlugin.tools!({ config: {}, entry: { id: '1', toolId: 'git-read-file' }, services })
+  const keys = [
+    { path: 'a/b' },
+    { path: 'w/a/b' },
+    { path: 'a/b', workspaceName: 'w' },
+    { path: 'b', workspaceName: 'w/a' },
+  ].map((input) => reading!.deriveApprovalKey!(input))
+  expect(new Set(keys).size).toBe(4)
 })

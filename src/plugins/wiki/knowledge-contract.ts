@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { check, fails, same, turnedClock } from './knowledge-contract-kit.ts'
 import type { KnowledgeStore, TagNode, Tiddler, Wiki } from './knowledge-store.ts'
 
 /** One promise that every store of wikis keeps. Any test runner can run it: `test(one.name, one.run)`. */
@@ -248,6 +249,24 @@ const cases: Record<string, (proof: Proof) => Promise<void>> = {
     same((await wiki.get('Seed 3'))!.text, 'no. 9', 'the last one counts')
   },
 
+  async 'what is written on the ground of an old reading is refused, and says so'({ wiki, turn }) {
+    const read = (await wiki.get('Leek'))!
+    turn(1000)
+    const theirs = await wiki.put({ ...read, text: 'Theirs.' }, { ifSame: read })
+    const late = [
+      () => wiki.put({ ...read, text: 'Mine.' }, { ifSame: read }),
+      () => wiki.delete('Leek', { ifSame: read }),
+      () => wiki.put({ title: 'Leek' }, { ifSame: null }),
+      () => wiki.put({ title: 'Gone' }, { ifSame: { title: 'Gone', text: 'was here' } }),
+    ]
+    for (const write of late) same((await fails(write(), 'a late write')).name, 'PageChanged', 'its name')
+    same(await wiki.get('Leek'), theirs, 'the page')
+    same(await wiki.get('Gone'), undefined, 'what was not there')
+    await wiki.put({ title: 'New' }, { ifSame: null })
+    same(await wiki.delete('Leek', { ifSame: theirs }), true, 'delete')
+    same(await wiki.delete('Leek', { ifSame: null }), false, 'delete what is gone')
+  },
+
   async 'workspaces know nothing of each other'({ store, wiki }) {
     const empty = await store.open('empty')
     same((await empty.filter('[all[tiddlers]!is[system]]')).total, 0, 'the empty one')
@@ -307,40 +326,4 @@ const odd: readonly Tiddler[] = [
 function shapeOf({ title, count, children, isCycle }: TagNode): string {
   const below = children.length > 0 ? `(${children.map(shapeOf).join(', ')})` : ''
   return `${title} ${count}${below}${isCycle ? ' again' : ''}`
-}
-
-function turnedClock(start: number): Clock & { turn(ms: number): void } {
-  let now = start
-  return {
-    now: () => now,
-    timer: () => () => {},
-    turn(ms) {
-      now += ms
-    },
-  }
-}
-
-function check(holds: boolean, what: string): void {
-  if (!holds) throw new Error(what)
-}
-
-function same(actual: unknown, expected: unknown, what: string): void {
-  const [found, wanted] = [shown(actual), shown(expected)]
-  if (found !== wanted) throw new Error(`${what}: it is ${found.slice(0, 600)}, expected ${wanted.slice(0, 600)}`)
-}
-
-/** As JSON, with the keys in order. */
-function shown(value: unknown): string {
-  const ordered = (_: string, inner: unknown): unknown =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner
-  return JSON.stringify(value, ordered) ?? 'undefined'
-}
-
-async function fails(work: Promise<unknown>, what: string): Promise<Error> {
-  const [outcome] = await Promise.allSettled([work])
-  if (outcome.status === 'fulfilled') throw new Error(`${what}: it must fail and gave ${shown(outcome.value)}`)
-  if (!(outcome.reason instanceof Error)) throw new Error(`${what}: it must fail with an Error`)
-  return outcome.reason
 }

@@ -1,3 +1,5 @@
+import { AgentError } from '../../core/errors.ts'
+
 /** Wikis by name. */
 export interface KnowledgeStore {
   workspaces(): Promise<readonly WorkspaceInfo[]>
@@ -66,11 +68,23 @@ export interface Wiki {
     options?: WikiCall,
   ): Promise<{ readonly text: string; readonly problems: readonly RenderProblem[] }>
   /** Creates or replaces. `modified`, and for a new one `created`, are set. Resolves once it is on the disk. */
-  put(tiddler: Tiddler, options?: WikiCall): Promise<Tiddler>
+  put(tiddler: Tiddler, options?: WikiWrite): Promise<Tiddler>
   /** False where there was none. */
-  delete(title: string, options?: WikiCall): Promise<boolean>
+  delete(title: string, options?: WikiWrite): Promise<boolean>
 }
 
 export interface WikiCall {
   readonly signal?: AbortSignal
+}
+
+export interface WikiWrite extends WikiCall {
+  /** Only while the page is what `get` gave, or with `null` while there is none; else it fails with `PageChanged`. */
+  readonly ifSame?: Tiddler | null
+}
+
+/** A page is not what it was, and was left as it is. Known by its `name`, so that any store can say it. */
+export class PageChanged extends AgentError {
+  constructor(title: string) {
+    super(`The page ${JSON.stringify(title.slice(0, 200))} was changed by somebody else; read it again`)
+  }
 }

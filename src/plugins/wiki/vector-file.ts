@@ -20,6 +20,9 @@ export interface StoredVectors {
 
 const version = 1
 const mostBytes = 256 * 1024 * 1024
+const mostPages = 100_000
+/** Of one page. */
+export const mostPieces = 16
 
 /** What a page says, in short: the same for the same title and text. */
 export const pageDigest = ({ title, text = '' }: Tiddler): string => digestOf(JSON.stringify([title, text]))
@@ -64,10 +67,12 @@ function parsed(value: unknown, model: string): StoredVectors | undefined {
   if (!isRecord(value) || value.version !== version || value.model !== model) return undefined
   const { dimension, pages } = value
   if (!Number.isInteger(dimension) || (dimension as number) < 1 || !Array.isArray(pages)) return undefined
+  if (pages.length > mostPages) return undefined
   const found = new Map<string, PageVectors>()
   for (const entry of pages) {
     if (!Array.isArray(entry) || entry.length < 3 || !entry.every((part) => typeof part === 'string')) return undefined
     const [title, digest, ...parts] = entry as [string, string, ...string[]]
+    if (parts.length > mostPieces) return undefined
     const vectors = parts.map((part) => decoded(part, dimension as number))
     if (vectors.includes(undefined)) return undefined
     found.set(title, { digest, vectors: vectors as Float32Array[] })

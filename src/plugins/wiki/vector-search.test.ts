@@ -118,6 +118,41 @@ test('a vector that is longer than any of ours does not win', async () => {
   expect(titles(await index.search('red rose'))).toEqual(['Flower'])
 })
 
+test('a page with more vectors than any of ours has is not believed', async () => {
+  const folder = await temporary('vectors-')
+  const wiki = await wikiOf()
+  await createVectorIndex({ wiki, embed: bagOfWords(), file: indexFile(folder) }).search('red rose')
+  const stored = JSON.parse(readFileSync(indexFile(folder), 'utf8'))
+  stored.pages[0] = [...stored.pages[0], ...Array.from({ length: 200_000 }, () => stored.pages[0][2])]
+  writeFileSync(indexFile(folder), JSON.stringify(stored))
+  const embed = bagOfWords()
+  const index = createVectorIndex({ wiki, embed, file: indexFile(folder) })
+  expect(titles(await index.search('red rose'))).toEqual(['Flower'])
+  expect(embed.asked).toHaveLength(1 + 3)
+})
+
+test('titles that are names of JavaScript are titles', async () => {
+  const folder = await temporary('vectors-')
+  const pages = ['__proto__', 'constructor', 'toString'].map((title) => ({ title, text: 'rose' }))
+  for (let round = 0; round < 2; round++) {
+    const index = createVectorIndex({ wiki: await wikiOf(pages), embed: bagOfWords(), file: indexFile(folder) })
+    expect(titles(await index.search('rose')).toSorted()).toEqual(['__proto__', 'constructor', 'toString'])
+  }
+})
+
+test('an embedding function that never ends is left, and holds nobody else up', async () => {
+  const inner = bagOfWords()
+  let calls = 0
+  const embed: Embed = (texts, signal) => (++calls === 1 ? new Promise<never>(() => {}) : inner(texts, signal))
+  const index = createVectorIndex({ wiki: await wikiOf(), embed })
+  const stop = new AbortController()
+  const stuck = index.search('rose', { signal: stop.signal })
+  const next = index.search('red rose')
+  stop.abort(new Error('enough'))
+  await expect(stuck).rejects.toThrow('enough')
+  expect(titles(await next)).toEqual(['Flower'])
+})
+
 test('a link in the place of the file or its folder leads nowhere', async () => {
   const folder = await temporary('vectors-')
   const outside = await temporary('outside-')

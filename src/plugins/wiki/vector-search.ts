@@ -1,8 +1,16 @@
 import { join } from 'node:path'
 import { inTurn } from '../../tools/in-turn.ts'
 import type { Tiddler, Wiki } from './knowledge-store.ts'
+import { orAborted } from './or-aborted.ts'
 import { hasText } from './tools/page-text.ts'
-import { type PageVectors, pageDigest, readVectors, type StoredVectors, writeVectors } from './vector-file.ts'
+import {
+  mostPieces,
+  type PageVectors,
+  pageDigest,
+  readVectors,
+  type StoredVectors,
+  writeVectors,
+} from './vector-file.ts'
 
 /** Texts into vectors, as many and in the same order. `model` names what makes them: another name, other vectors. */
 export interface Embed {
@@ -70,7 +78,6 @@ export function createVectorIndexes(): VectorIndexes {
 const batchSize = 64
 /** A page is embedded in pieces, of which the best counts. */
 const pieceLength = 4000
-const mostPieces = 16
 const longestQuery = 4000
 
 /** An index of the pages of a wiki that are no system pages and have text. */
@@ -176,7 +183,8 @@ async function vectorsOf(
   dimension?: number,
 ): Promise<readonly Float32Array[]> {
   signal.throwIfAborted()
-  const rows: unknown = await embed(texts, signal)
+  // A function that does not listen to its signal would hold up every search after it.
+  const rows: unknown = await orAborted(embed(texts, signal), signal)
   signal.throwIfAborted()
   if (!Array.isArray(rows) || rows.length !== texts.length)
     throw new Error(
@@ -201,7 +209,7 @@ function unit(row: unknown, wanted: number | undefined): Float32Array {
 }
 
 const bestOf = (vectors: readonly Float32Array[], wanted: Float32Array): number =>
-  Math.max(-1, ...vectors.map((vector) => dot(vector, wanted)))
+  vectors.reduce((best, vector) => Math.max(best, dot(vector, wanted)), -1)
 
 function dot(a: Float32Array, b: Float32Array): number {
   let sum = 0

@@ -1,6 +1,6 @@
 import { type GitName, nulNames, quoteName, unquoteName } from './git-names.ts'
 import type { GitPlace } from './git-place.ts'
-import type { Now } from './look-now.ts'
+import { markPath, type Now } from './look-now.ts'
 import type { NamedPlan } from './plan-rollback.ts'
 
 /** What was found when the plan was made. */
@@ -9,6 +9,8 @@ export interface ApplyOptions {
   readonly trees: string
   readonly now: ReadonlyMap<GitName, Now>
   readonly token: string
+  /** Left behind by the look that found `now`. */
+  readonly mark: string
 }
 
 /**
@@ -16,7 +18,7 @@ export interface ApplyOptions {
  * link, and overwrites nothing that came meanwhile. Links above a path are looked for just before; that can be raced.
  */
 export async function applyRollback(place: GitPlace, plan: NamedPlan, options: ApplyOptions): Promise<void> {
-  const { now, token, trees } = options
+  const { now, token, trees, mark } = options
   const given = [
     ...plan.remove.map(({ name }) => `remove ./${name}`),
     ...plan.restore.flatMap(({ name }) => {
@@ -29,7 +31,7 @@ export async function applyRollback(place: GitPlace, plan: NamedPlan, options: A
     const journal = [trees, ...plan.restore.map(({ name }) => quoteName(name)), '']
     await place.run(journalScript, { input: journal.join('\n') })
   }
-  if (given.length > 0) await place.run(makeRoomScript, { input: nulNames(given) })
+  if (given.length > 0) await place.run(makeRoomScript(mark), { input: nulNames(given) })
   if (plan.restore.length > 0) {
     const lines = plan.restore.map(({ name, before }) => `${before.mode} ${before.id}\t${quoteName(name)}\n`)
     await place.run(restoreScript(token), { input: lines.join('') })
@@ -44,9 +46,12 @@ export function readJournal(lines: readonly string[], trees: string): ReadonlySe
 
 const journalScript = 'cat >"$private/journal.new"\nmv -f "$private/journal.new" "$private/journal"\n'
 
-/** Folders go with the last file that is removed from them. Where a file is replaced its folder stays. */
-const makeRoomScript = `
-xargs -0 sh -c '
+/**
+ * Folders go with the last file that is removed from them. Where a file is replaced its folder stays. What was written
+ * since the look is left alone: it is in no snapshot.
+ */
+const makeRoomScript = (mark: string): string => `
+looked=${markPath(mark)} xargs -0 sh -c '
 for given; do
   path=\${given#* }
   above=$path kind=\${given%% *}
@@ -54,6 +59,7 @@ for given; do
     above=\${above%/*}
     if [ -L "$above" ]; then kind=link; break; fi
   done
+  if [ ! -L "$path" ] && [ ! -d "$path" ] && [ "$path" -nt "$looked" ]; then kind=written; fi
   case $kind in
     clear) [ -L "$path" ] || find "$path" -depth -type d -exec rmdir {} \\; 2>/dev/null || : ;;
     replace) rm -f "$path" 2>/dev/null || : ;;
@@ -64,6 +70,7 @@ for given; do
   esac
 done
 ' sh
+rm -f "${markPath(mark)}"
 `
 
 const restoreScript = (token: string): string => `

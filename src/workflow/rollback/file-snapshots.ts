@@ -116,11 +116,14 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     }
   }
 
-  async function planned(options: RollbackOptions, saved?: ReadonlyMap<GitName, Entry>): Promise<Planned> {
+  async function planned(
+    options: RollbackOptions,
+    { saved, mark }: { saved?: ReadonlyMap<GitName, Entry> | undefined; mark?: string } = {},
+  ): Promise<Planned> {
     const { changes, begun, remembered } = await between(options)
     const back = changes.filter((change) => change.before).map(({ name }) => name)
     const names = new Set([...changes.map(({ name }) => name), ...back.flatMap(foldersAbove)])
-    const now = await lookNow(place, [...names], { ...limits, token: newToken() })
+    const now = await lookNow(place, [...names], { ...limits, token: newToken(), ...(mark !== undefined && { mark }) })
     const inFolders = new Map<GitName, GitName[]>()
     for (const name of back) if (now.get(name) === 'folder') inFolders.set(name, await filesUnder(name))
     const isForced = (name: GitName): boolean => {
@@ -145,8 +148,10 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
   async function rollback(options: RollbackOptions): Promise<RollbackResult> {
     const keep = limits.keep + 2 // its own two push out neither of those it is about
     const undoable = await snap({ keep })
-    const { plan, now } = await planned(options, options.force ? await entriesOf(undoable) : undefined)
-    await applyRollback(place, plan, { now, trees: treesOf(options), token: newToken() })
+    const mark = newToken()
+    const saved = options.force ? await entriesOf(undoable) : undefined
+    const { plan, now } = await planned(options, { saved, mark })
+    await applyRollback(place, plan, { now, trees: treesOf(options), token: newToken(), mark })
     const all = [...plan.restore, ...plan.remove]
     const names = all.map(({ name }) => name)
     const then = await lookNow(place, names, { ...limits, token: newToken() })

@@ -18,6 +18,9 @@ export interface GitPlace {
 /** Why no snapshot can be made here. */
 export class NoSnapshots extends Error {}
 
+/** It was ended at its limit; the next try would be too. */
+export class TookTooLong extends NoSnapshots {}
+
 /** A place in the folder of the handle, or in `folder`. */
 export function createGitPlace({ execution, handle, folder, timeoutMs = 120_000 }: GitPlaceOptions): GitPlace {
   return {
@@ -36,7 +39,7 @@ export function createGitPlace({ execution, handle, folder, timeoutMs = 120_000 
       const stdout = printed.stdout + result.stdout
       const said = (printed.stderr + result.stderr).trim().slice(0, 2000)
       if (result.timedOut)
-        throw new NoSnapshots(`git took longer than ${timeoutMs} ms; choose a smaller folder, or a higher timeoutMs`)
+        throw new TookTooLong(`git took longer than ${timeoutMs} ms; choose a smaller folder, or a higher timeoutMs`)
       const unavailable = /^\/\/unavailable (.*)/m.exec(stdout)
       if (unavailable) throw new NoSnapshots(unavailable[1]!.slice(0, 2000))
       if (result.exitCode !== 0) throw new NoSnapshots(`git failed: ${said || `exit code ${result.exitCode}`}`)
@@ -77,10 +80,13 @@ folder=$PWD
 case $objects in /*) ;; *) objects=$PWD/$objects ;; esac
 case $base in /*) ;; *) base=$PWD/$base ;; esac
 private=$base/$(printf %s "$folder" | user hash-object --stdin)
-ours() { GIT_DIR=$private GIT_WORK_TREE=$folder GIT_OBJECT_DIRECTORY=$objects GIT_INDEX_FILE=$index git "$@"; }
-listing() { GIT_DIR=$private GIT_WORK_TREE=$top GIT_OBJECT_DIRECTORY=$objects GIT_INDEX_FILE=$private/none git "$@"; }
+# A file named commondir in our folder would have git take its settings from elsewhere.
+ours() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$folder GIT_OBJECT_DIRECTORY=$objects GIT_INDEX_FILE=$index git "$@"; }
+listing() { GIT_DIR=$private GIT_COMMON_DIR=$private GIT_WORK_TREE=$top GIT_OBJECT_DIRECTORY=$objects GIT_INDEX_FILE=$private/none git "$@"; }
 setup() {
-  [ ! -L "$base" ] || unavailable "$base is a symbolic link; remove it"
+  # A repository may come from anywhere: a link in it leads out, and a pipe would be waited for.
+  odd=$(find "$base" ! -type f ! -type d 2>/dev/null | head -n 1)
+  [ -z "$odd" ] || unavailable "$odd is neither a file nor a folder; remove it"
   mkdir -p "$private/refs" "$private/objects" "$private/info" 2>/dev/null ||
     unavailable "the folder $private cannot be written"
   format=$(user rev-parse --show-object-format 2>/dev/null || echo sha1)

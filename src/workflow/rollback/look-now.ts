@@ -14,6 +14,8 @@ export type Now = Entry | 'nothing' | 'folder' | 'too large' | 'behind a link' |
 export interface LookOptions {
   readonly maxFileBytes: number
   readonly token: string
+  /** Leaves a mark of this name behind, by which it can be told what was written after the look. */
+  readonly mark?: string
   readonly signal?: AbortSignal | undefined
 }
 
@@ -21,11 +23,12 @@ export interface LookOptions {
 export async function lookNow(
   place: GitPlace,
   names: readonly GitName[],
-  { maxFileBytes, token, signal }: LookOptions,
+  { maxFileBytes, token, mark, signal }: LookOptions,
 ): Promise<ReadonlyMap<GitName, Now>> {
   if (names.length === 0) return new Map()
   const input = nulNames(names.map((name) => `./${name}`))
-  const seen = await place.run(kindsScript(maxFileBytes), { input, signal })
+  const marked = mark === undefined ? '' : `: >"${markPath(mark)}"\n`
+  const seen = await place.run(marked + kindsScript(maxFileBytes), { input, signal })
   const lines = seen.split('\n')
   const kinds = lines
     .filter((line) => line.startsWith('='))
@@ -47,6 +50,9 @@ export async function lookNow(
   for (const name of files) now.set(name, entries.get(name) ?? 'nothing') // it went away meanwhile
   return now
 }
+
+/** Of a name that is cleared away like the indexes beside it, where nobody does it at once. */
+export const markPath = (mark: string): string => `$private/index.${mark}.looked`
 
 const words: Readonly<Record<string, Now>> = { n: 'nothing', d: 'folder', l: 'behind a link', o: 'something else' }
 

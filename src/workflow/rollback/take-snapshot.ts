@@ -1,5 +1,5 @@
 import { foldersAbove, type GitName, hexNames, quoteName, shownName, unquoteName } from './git-names.ts'
-import { type GitPlace, NoSnapshots } from './git-place.ts'
+import { type GitPlace, NoSnapshots, TookTooLong } from './git-place.ts'
 
 /** The files of a folder at one moment. Plain data: it can be kept in a log, and used by another process. */
 export interface Snapshot {
@@ -45,7 +45,7 @@ export async function takeSnapshot(place: GitPlace, options: TakeOptions): Promi
   try {
     return await attempt(place, options, 'go on')
   } catch (error) {
-    if (!(error instanceof NoSnapshots)) throw error
+    if (!(error instanceof NoSnapshots) || error instanceof TookTooLong) throw error
     // The index may be in the way: an old one, or one that is damaged.
     return attempt(place, options, 'anew')
   }

@@ -120,7 +120,8 @@ function checkCronPace(expression: string, next: (after: number) => number | und
   }
 }
 
-function checkHours(hours: ActiveHours): void {
+/** Rejects hours that cannot be meant. */
+export function checkHours(hours: ActiveHours): void {
   if (!isRecord(hours)) refuse(`activeHours must be an object as in { from: "09:00", to: "17:00" }, got ${show(hours)}`)
   const { from, to, timeZone } = hours
   for (const [name, time] of [

@@ -1,77 +1,34 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
-import type { Clock } from '../../core/clock.ts'
+import { describe, expect, test } from 'vitest'
+import {
+  agents,
+  alert,
+  begin,
+  cleanUps,
+  hour,
+  iso,
+  minute,
+  mortal,
+  run,
+  type World,
+} from '../../../test/workflow/scheduler-kit.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSqliteStore } from '../../sessions/sqlite-store.ts'
-import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import type { Wake, WakeCall } from './owner-shift.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import type { Wake } from './owner-shift.ts'
 import { createScheduleBook } from './schedule-book.ts'
 import { createScheduler, type Scheduler, type SchedulerOptions } from './scheduler.ts'
 
-const begin = Date.parse('2026-01-05T12:00:00Z')
-const minute = 60_000
-const hour = 60 * minute
-const iso = (at: number): string => new Date(at).toISOString()
-
-const cleanUps: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-})
-
-/** Agents that hear each key once, and what they heard, with when. */
-function agents(clock: Clock) {
-  const heard: { key: string; at: number; message: string; agentId: string }[] = []
-  const calls: WakeCall[] = []
-  const wake: Wake = (call) => {
-    calls.push(call)
-    if (!heard.some(({ key }) => key === call.clientKey))
-      heard.push({ key: call.clientKey, at: clock.now(), message: call.message, agentId: call.agentId })
-  }
-  return { heard, calls, wake, times: () => heard.map(({ at }) => iso(at)) }
-}
-
-interface World {
-  readonly clock: FakeClock
-  readonly store: SessionStore
-}
-
-function run({ clock, store }: World, options: Partial<SchedulerOptions> & { readonly wake: Wake }): Scheduler {
-  const onError = (error: unknown): void => {
-    throw new Error('the scheduler reported an error that no test expects', { cause: error })
-  }
-  const scheduler = createScheduler({ store, clock, onError, ...calm, ...options })
-  cleanUps.push(() => scheduler.stop())
-  return scheduler
-}
-
-/** So that days pass in few steps. */
-const calm = { pollMs: 24 * hour, leaseMs: 24 * hour }
-/** As it is by default. */
-const alert = { pollMs: 10_000, leaseMs: 30_000 }
-
-/** What a process sees of the world until it is killed: after that it does nothing, and is not told. */
-function process({ clock, store }: World) {
-  const death = new AbortController()
-  const never = new Promise<never>(() => {})
-  const mortalClock: FakeClock = { ...clock, timer: (ms, fn) => clock.timer(ms, () => death.signal.aborted || fn()) }
-  const mortalStore = new Proxy(store, {
-    get(target, name) {
-      const method = target[name as keyof SessionStore] as unknown
-      if (typeof method !== 'function') return method
-      if (name === 'watch')
-        return (id: string, options: { signal: AbortSignal }) =>
-          target.watch(id, { ...options, signal: AbortSignal.any([options.signal, death.signal]) })
-      return (...args: unknown[]) => (death.signal.aborted ? never : method.apply(target, args))
-    },
-  })
+/** A dead one cannot be stopped, so nobody tries to. */
+function process(world: World) {
+  const { kill, ...seen } = mortal(world)
   return {
-    /** A dead one cannot be stopped, so nobody tries to. */
     run: (options: Partial<SchedulerOptions> & { readonly wake: Wake }): Scheduler =>
-      createScheduler({ store: mortalStore, clock: mortalClock, ...alert, ...options }),
-    kill: (): void => death.abort(),
+      createScheduler({ ...seen, ...alert, ...options }),
+    kill,
   }
 }
 

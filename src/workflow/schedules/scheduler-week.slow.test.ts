@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { mortal } from '../../../test/workflow/scheduler-kit.ts'
 import type { SessionStore } from '../../core/store.ts'
 import type { ActiveHours, NewSchedule, Schedule } from '../../plugins/schedule.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
@@ -98,22 +99,9 @@ test('D045 a hundred agents in a week with a restart in every hour: nothing is m
 
 /** A scheduler that can die at any moment, as a process does: it says nothing more, and its lease is free. */
 function startProcess(store: SessionStore, clock: FakeClock, wake: Wake) {
-  const death = new AbortController()
-  const never = new Promise<never>(() => {})
-  const mortalClock: FakeClock = { ...clock, timer: (ms, fn) => clock.timer(ms, () => death.signal.aborted || fn()) }
-  const mortalStore = new Proxy(store, {
-    get(target, name) {
-      const method = target[name as keyof SessionStore] as unknown
-      if (typeof method !== 'function') return method
-      if (name === 'watch')
-        return (id: string, options: { signal: AbortSignal }) =>
-          target.watch(id, { ...options, signal: AbortSignal.any([options.signal, death.signal]) })
-      return (...args: unknown[]) => (death.signal.aborted ? never : method.apply(target, args))
-    },
-  })
-  const die = (): void => death.abort()
+  const { kill: die, ...seen } = mortal({ store, clock })
   return {
-    scheduler: createScheduler({ store: mortalStore, clock: mortalClock, wake, pollMs: day, leaseMs: day }),
+    scheduler: createScheduler({ ...seen, wake, pollMs: day, leaseMs: day }),
     die,
     async kill() {
       die()

@@ -1,54 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import type { Clock } from '../../core/clock.ts'
+import { describe, expect, test } from 'vitest'
+import { agents, alert, begin, hour, iso, minute, run, type World } from '../../../test/workflow/scheduler-kit.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { alarmIdOf } from '../../plugins/schedule.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import type { Wake, WakeCall } from './owner-shift.ts'
+import type { Wake } from './owner-shift.ts'
 import { createScheduleBook } from './schedule-book.ts'
 import { schedulesLogId } from './schedule-change.ts'
-import { createScheduler, type Scheduler, type SchedulerOptions } from './scheduler.ts'
-
-const begin = Date.parse('2026-01-05T12:00:00Z')
-const minute = 60_000
-const hour = 60 * minute
-const iso = (at: number): string => new Date(at).toISOString()
-
-const cleanUps: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-})
-
-/** Agents that hear each key once, and what they heard, with when. */
-function agents(clock: Clock) {
-  const heard: { key: string; at: number; message: string; agentId: string }[] = []
-  const calls: WakeCall[] = []
-  const wake: Wake = (call) => {
-    calls.push(call)
-    if (!heard.some(({ key }) => key === call.clientKey))
-      heard.push({ key: call.clientKey, at: clock.now(), message: call.message, agentId: call.agentId })
-  }
-  return { heard, calls, wake, times: () => heard.map(({ at }) => iso(at)) }
-}
-
-interface World {
-  readonly clock: FakeClock
-  readonly store: SessionStore
-}
-
-function run({ clock, store }: World, options: Partial<SchedulerOptions> & { readonly wake: Wake }): Scheduler {
-  const onError = (error: unknown): void => {
-    throw new Error('the scheduler reported an error that no test expects', { cause: error })
-  }
-  const scheduler = createScheduler({ store, clock, onError, ...calm, ...options })
-  cleanUps.push(() => scheduler.stop())
-  return scheduler
-}
-
-/** So that days pass in few steps. */
-const calm = { pollMs: 24 * hour, leaseMs: 24 * hour }
-/** As it is by default. */
-const alert = { pollMs: 10_000, leaseMs: 30_000 }
+import { createScheduler } from './scheduler.ts'
 
 function memoryWorld(): World {
   const clock = fakeClock(begin)

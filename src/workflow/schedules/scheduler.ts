@@ -14,6 +14,8 @@ export interface SchedulerOptions {
   readonly clock?: Clock
   /** Told of what went wrong. A schedule that failed is tried again whatever this does. Default: the console. */
   readonly onError?: (error: unknown, about: { readonly scheduleId?: string }) => void
+  /** Called when it follows another owner, which may have died over what it had begun. */
+  readonly onTakeOver?: () => void
   /** How often who does not own the schedules tries to, and who does looks at the clock at least. Default 10,000. */
   readonly pollMs?: number
   /** How long an owner that went silent stays the owner. Default 30,000. */
@@ -38,7 +40,7 @@ export interface Scheduler {
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   checkOptions(options)
-  const { store, wake, clock = systemClock, onError = complain } = options
+  const { store, wake, clock = systemClock, onError = complain, onTakeOver } = options
   const { pollMs = 10_000, leaseMs = 30_000, graceMs = defaultGraceMs } = options
   const reader = new ScheduleReader(store)
   let session: Session | undefined
@@ -90,7 +92,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function tryLater(): void {
     stopWaiting?.()
-    stopWaiting = clock.timer(pollMs, () => void tryNow())
+    stopWaiting = clock.timer(pollMs, () => void tryAgain())
+  }
+
+  async function tryAgain(): Promise<void> {
+    await tryNow()
+    if (shift) onTakeOver?.()
   }
 
   async function letGo(): Promise<void> {

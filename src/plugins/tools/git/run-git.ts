@@ -30,7 +30,7 @@ export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolCo
     else if (heard.text.length <= maxBytes) heard.text += text
     if (heard.text.length > maxBytes) enough.abort()
   }
-  const line = `exec ${['git', ...safeOptions, ...args].map(shellQuote).join(' ')}`
+  const line = `${ownRepositoryScript}exec ${['git', ...safeOptions, ...args].map(shellQuote).join(' ')}`
   const ended = await execution
     .exec(handle, line, {
       timeout: limitMs,
@@ -78,10 +78,35 @@ const safeEnv = {
   LC_ALL: 'C',
 }
 
+const foreignCode = 77
+const foreign =
+  'the .git of this folder leads to another repository, which does not know this folder, and is not read; tell the user'
+
+/**
+ * A folder may come from anywhere, with a .git that leads to the history of something private elsewhere. Worktrees and
+ * submodules are known to the repository they belong to. Objects that it borrows (alternates) are not looked at.
+ */
+const ownRepositoryScript = `
+if facts=$(git ${safeOptions.map(shellQuote).join(' ')} rev-parse --show-toplevel --absolute-git-dir --git-common-dir 2>/dev/null); then
+  { read -r top; read -r dir; read -r common; } <<end
+$facts
+end
+  common=$(cd -- "$common" && pwd -P)
+  known=no
+  if [ "$dir" = "$common" ]; then
+    if [ "$dir" = "$top/.git" ] || git config --file "$dir/config" core.worktree >/dev/null 2>&1; then known=yes; fi
+  elif [ -f "$dir/gitdir" ] && [ "$(head -n 1 -- "$dir/gitdir")" = "$top/.git" ]; then
+    case $dir in "$common"/worktrees/*) known=yes ;; esac
+  fi
+  if [ "$known" = no ] || [ -L "$common/objects" ]; then echo ${shellQuote(foreign)} >&2; exit ${foreignCode}; fi
+fi
+`
+
 function problemOf(exitCode: number | null, complaints: string): string {
+  if (exitCode === foreignCode) return foreign
   if (exitCode === 127) return 'git is not installed where the tools run'
   if (/not a git repository/i.test(complaints)) return 'this folder is not in a git repository, so it has no history'
-  if (/(bad revision|ambiguous argument|not a valid object name) '?HEAD\b(?![~^@:])/i.test(complaints))
+  if (/(bad revision|ambiguous argument|not a valid object name) '?HEAD\b(?:\^\{commit\})?(?![~^@:])/i.test(complaints))
     return 'the repository has no commits yet'
   const said = visibleText(complaints.trim()).slice(0, 500)
   return `git failed (exit ${exitCode ?? 'by a signal'})${said === '' ? '' : `: ${said}`}`

@@ -5,7 +5,7 @@ import { bounds, checkedFilter, pageOf, wholeNumber } from './bounds.ts'
 import { checkedTiddler, checkTitle, wikiDate } from './checked-tiddler.ts'
 import { type FilterSource, runFilter } from './memory-filter.ts'
 import { fieldOf, linksOf, renderMarkup } from './memory-markup.ts'
-import { noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
+import { checkSame, noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
 import { tagTree } from './tag-tree.ts'
 
 export interface MemoryKnowledgeOptions {
@@ -64,6 +64,7 @@ function memoryWiki(info: WorkspaceInfo, seed: readonly Tiddler[], clock: Clock)
       answer(call, () => {
         if (info.isReadOnly) readOnlyWorkspace(info.name)
         const checked = checkedTiddler(tiddler)
+        checkSame(checked.title, pages.get(checked.title), call)
         const now = wikiDate(clock.now())
         const created = pages.get(checked.title)?.created ?? checked.created ?? now
         const kept = { ...checked, created, modified: now }
@@ -74,6 +75,7 @@ function memoryWiki(info: WorkspaceInfo, seed: readonly Tiddler[], clock: Clock)
       answer(call, () => {
         if (info.isReadOnly) readOnlyWorkspace(info.name)
         checkTitle(title)
+        checkSame(title, pages.get(title), call)
         return pages.delete(title)
       }),
   }

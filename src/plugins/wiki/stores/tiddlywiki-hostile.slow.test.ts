@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { cp, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -67,7 +67,7 @@ describe('what never ends is ended, and the next call is answered', () => {
   }
 
   test.for(Object.entries(never))('%s', async ([, ask]) => {
-    const { wiki } = await sceneOf(files, { timeLimitMs: 3000 })
+    const { wiki } = await sceneOf(files, { timeLimitMs: 1500 })
     const waiting = wiki.get('double 60')
     await waiting
     const [stopped, next] = await Promise.allSettled([ask(wiki), wiki.get('functions')])
@@ -192,7 +192,8 @@ describe('nothing is written outside of the folder of tiddlers', () => {
       }
     }
     expect(await readdir(outside)).toEqual(['beside.txt', 'w'])
-    expect(await readdir(at(''))).toEqual(['tiddlers', 'tiddlywiki.info'])
+    expect(await readdir(at(''))).toEqual(['.libero', 'tiddlers', 'tiddlywiki.info'])
+    expect(await readdir(at('.libero'))).toEqual([])
     expect(await readFile(join(outside, 'beside.txt'), 'utf8')).toBe('mine')
     expect(await readFile(at('tiddlywiki.info'), 'utf8')).toBe('{}')
     await expect(lstat('/etc/libero-test.tid')).rejects.toThrow('ENOENT')
@@ -243,6 +244,19 @@ describe('nothing is written outside of the folder of tiddlers', () => {
     expect(await readFile(join(outside, 'secret.tid'), 'utf8')).toBe(tid('Secret', 'key'))
     expect(await readdir(join(outside, 'elsewhere'))).toEqual([])
     await expect(lstat(join(outside, 'not-there'))).rejects.toThrow('ENOENT')
+  })
+
+  test('a lock that is a link or a pipe is refused at once', async () => {
+    const { wiki, outside, at } = await sceneOf({ 'tiddlers/a.tid': tid('a', 'x') })
+    await symlink(outside, at('.libero'))
+    await expect(wiki.put({ title: 'b' })).rejects.toThrow('.libero is no plain folder or file; nothing was written')
+    await rm(at('.libero'))
+    await mkdir(at('.libero'))
+    execFileSync('mkfifo', [at('.libero/wiki.lock')])
+    await expect(wiki.put({ title: 'b' })).rejects.toThrow('wiki.lock is no plain folder or file')
+    await rm(at('.libero/wiki.lock'))
+    await wiki.put({ title: 'b' })
+    expect((await readdir(outside)).sort()).toEqual(['beside.txt', 'w'])
   })
 
   test('a folder of tiddlers that is a link is refused', async () => {

@@ -2,12 +2,13 @@ import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { AgentError } from '../../../core/errors.ts'
-import type { KnowledgeStore, Tiddler, Wiki, WikiCall, WorkspaceInfo } from '../knowledge-store.ts'
+import type { KnowledgeStore, Tiddler, Wiki, WikiCall, WikiWrite, WorkspaceInfo } from '../knowledge-store.ts'
 import { checkedFilter } from './bounds.ts'
 import { checkedTiddler, checkTitle, wikiDate } from './checked-tiddler.ts'
-import { noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
+import { checkSame, noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
 import { type WikiAsker, wikiAsker } from './tiddlywiki/ask-wiki.ts'
 import { changeFiles, FileChanged } from './tiddlywiki/change-files.ts'
+import { oneWriter } from './tiddlywiki/one-writer.ts'
 import type { ChangePlan } from './tiddlywiki/plan-change.ts'
 
 export interface TiddlyWikiStoreOptions {
@@ -103,24 +104,16 @@ async function openWiki(
   const loadPlugins = workspace.loadPlugins === true
   const asker = wikiAsker({ workspace: info.name, folder, loadPlugins, timeLimitMs })
 
-  /** Plans again when somebody else changed a file in between. */
-  const change = (plan: () => Promise<ChangePlan | undefined>): Promise<ChangePlan | undefined> =>
-    asker.alone(async () => {
-      for (let attempt = 1; ; attempt++) {
-        const planned = await plan()
-        if (!planned) return undefined
-        try {
-          await changeFiles(folder, planned)
-          return planned
-        } catch (error) {
-          if (!(error instanceof FileChanged)) throw error
-          if (attempt === mostAttempts)
-            throw new AgentError(
-              `${error.message} is changed by somebody else all the time; nothing was written, try again later`,
-            )
-        }
-      }
-    })
+  const change = (title: string, call: WikiWrite | undefined, plan: () => Promise<ChangePlan>): Promise<ChangePlan> =>
+    asker.alone(() =>
+      oneWriter(folder, () =>
+        planned(folder, async () => {
+          const next = await plan()
+          checkSame(title, next.before, call)
+          return next
+        }),
+      ),
+    )
 
   const wiki: Wiki = {
     info,
@@ -141,16 +134,35 @@ async function openWiki(
       const tiddler = checkedTiddler(given)
       if (!loadPlugins) refuseCode(tiddler)
       const now = wikiDate(clock.now())
-      const done = await change(() => asker.ask<ChangePlan>({ ask: 'planPut', tiddler, now }, call?.signal))
-      return done!.tiddler!
+      const plan = (): Promise<ChangePlan> => asker.ask({ ask: 'planPut', tiddler, now }, call?.signal)
+      return (await change(tiddler.title, call, plan)).tiddler!
     },
     async delete(title, call) {
       if (info.isReadOnly) readOnlyWorkspace(info.name)
       checkTitle(title)
-      return (await change(() => asker.ask({ ask: 'planDelete', title }, call?.signal))) !== undefined
+      const plan = (): Promise<ChangePlan> => asker.ask({ ask: 'planDelete', title }, call?.signal)
+      const { writes, removals } = await change(title, call, plan)
+      return writes.length + removals.length > 0
     },
   }
   return { wiki, asker }
+}
+
+/** Changes files, and plans again when somebody else changed one in between. */
+async function planned(folder: string, plan: () => Promise<ChangePlan>): Promise<ChangePlan> {
+  for (let attempt = 1; ; attempt++) {
+    const next = await plan()
+    try {
+      await changeFiles(folder, next)
+      return next
+    } catch (error) {
+      if (!(error instanceof FileChanged)) throw error
+      if (attempt === mostAttempts)
+        throw new AgentError(
+          `${error.message} is changed by somebody else all the time; nothing was written, try again later`,
+        )
+    }
+  }
 }
 
 const mostAttempts = 4

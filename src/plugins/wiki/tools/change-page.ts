@@ -4,7 +4,7 @@ import { digestOfJson } from '../../../platform/canonical-json.ts'
 import { inTurn } from '../../../tools/in-turn.ts'
 import { plannedWriteOf, planWrite } from '../../../tools/planned-writes.ts'
 import type { PluginSetup } from '../../plugin.ts'
-import type { Tiddler } from '../knowledge-store.ts'
+import { PageChanged, type Tiddler } from '../knowledge-store.ts'
 import { quoted } from './page-text.ts'
 import { type InWorkspace, type OpenedWiki, openWiki, refusal, specOf, type WikiTool } from './wiki-tool.ts'
 
@@ -25,8 +25,7 @@ const mostTries = 3
 
 /**
  * Changes a page once: waits its turn, reads, computes, notes in the log what it is about to do, and writes unless
- * somebody else did meanwhile. A store has no way to refuse a late write, so a moment between the last look and the
- * write remains.
+ * somebody else did meanwhile.
  */
 export function changePage(ctx: ToolContext, page: PageToChange, change: Change): Promise<Changed> {
   const { knowledge, wiki, title, newTitle = title } = page
@@ -45,17 +44,41 @@ export function changePage(ctx: ToolContext, page: PageToChange, change: Change)
       const after = next ? digestOfPage(next) : gone
       if (after === before) return 'nothing to do'
       await planWrite(ctx, { path: pageKey(wiki.info.name, title), before, after })
-      const now = await wiki.get(title, { signal })
-      if ((now ? digestOfPage(now) : null) !== before) continue
-      if (next) await wiki.put(next, { signal })
-      if (!next || newTitle !== title) await wiki.delete(title, { signal })
-      return 'done'
+      try {
+        if (!next) await wiki.delete(title, { signal, ifSame: present ?? null })
+        else if (newTitle === title) await wiki.put(next, { signal, ifSame: present ?? null })
+        else await move(page, { present: present ?? null, next, signal })
+        return 'done'
+      } catch (error) {
+        if (!isPageChanged(error)) throw error
+      }
     }
     throw new Error(
       `${quoted(title)} is being changed by somebody else all the time; nothing was done, try again later`,
     )
   })
 }
+
+/** A new page and then no old one. Where that was changed meanwhile the new one goes again. */
+async function move({ wiki, title, newTitle = title }: PageToChange, { present, next, signal }: Move): Promise<void> {
+  const there = await wiki.get(newTitle, { signal })
+  // Of a call that was cut off between the two steps it is our own.
+  const made = there && isSamePage(there, next) ? there : await wiki.put(next, { signal, ifSame: null })
+  try {
+    await wiki.delete(title, { signal, ifSame: present })
+  } catch (error) {
+    if (isPageChanged(error)) await wiki.delete(newTitle, { signal, ifSame: made })
+    throw error
+  }
+}
+
+interface Move {
+  readonly present: Tiddler | null
+  readonly next: Tiddler
+  readonly signal: AbortSignal
+}
+
+const isPageChanged = (error: unknown): boolean => error instanceof Error && error.name === PageChanged.name
 
 /** A tool that changes a page. It writes to no file that it could name: its approvals go by workspace and title. */
 export function writingTool<Input extends InWorkspace & { readonly title: string }>(

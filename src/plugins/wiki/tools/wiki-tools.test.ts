@@ -9,7 +9,7 @@ import { PluginHooks } from '../../plugin-hooks.ts'
 import type { PromptNode } from '../../prompts/prompt.ts'
 import type { KnowledgeStore, Tiddler, Wiki, WorkspaceInfo } from '../knowledge-store.ts'
 import { createMemoryKnowledgeStore } from '../stores/memory-store.ts'
-import { attachTiddlers } from './attach-tiddlers.ts'
+import { attachedPages } from './attached-pages.ts'
 import { editTiddler } from './edit-tiddler.ts'
 import { wikiBacklinks } from './wiki-backlinks.ts'
 import { wikiGetErrors } from './wiki-get-errors.ts'
@@ -314,15 +314,15 @@ test('an edit shows what changed, and a page that is not there is named', async 
 })
 
 test('an edit loses nothing of a page that somebody else changes meanwhile', async () => {
-  let looks = 0
+  let puts = 0
   const store = wikis(
     { notes: [page('P', 'mine')] },
     {
       around: (wiki) => ({
-        async get(title, options) {
-          // Between the first look and the second, a person adds a line and a tag.
-          if (++looks === 2) await wiki.put(page('P', 'mine\nhis', { tags: ['his'] }))
-          return wiki.get(title, options)
+        async put(tiddler, options) {
+          // After the last look, a person adds a line and a tag.
+          if (++puts === 1) await wiki.put(page('P', 'mine\nhis', { tags: ['his'] }))
+          return wiki.put(tiddler, options)
         },
       }),
     },
@@ -331,21 +331,47 @@ test('an edit loses nothing of a page that somebody else changes meanwhile', asy
   expect(await (await store.open('notes')).get('P')).toMatchObject({ text: 'ours\nhis', tags: ['his'] })
 })
 
-test('a page that changes all the time is left alone', async () => {
-  let looks = 0
-  const put: Tiddler[] = []
+test('a rename takes along what somebody else writes meanwhile, and overwrites no page', async () => {
+  let deletes = 0
   const store = wikis(
-    { notes: [] },
+    { notes: [page('P', 'mine')] },
     {
-      around: () => ({
-        get: async () => page('P', `mine ${++looks}`),
-        put: async (tiddler) => put[put.push(tiddler) - 1]!,
+      around: (wiki) => ({
+        async delete(title, options) {
+          if (++deletes === 1) await wiki.put(page('P', 'his'))
+          return wiki.delete(title, options)
+        },
+        async put(tiddler, options) {
+          if (tiddler.title === 'R') await wiki.put(page('R', 'his own'))
+          return wiki.put(tiddler, options)
+        },
+      }),
+    },
+  )
+  const rename = (title: string, newTitle: string) =>
+    use(wikiOperation, store, { operation: 'rename', title, newTitle })
+  expect(await rename('P', 'Q')).toMatch(/^Renamed "P"/)
+  expect([await textIn(store, 'P'), await textIn(store, 'Q')]).toEqual([undefined, 'his'])
+  expect(await rename('Q', 'R')).toMatch(/^ERROR there is a page "R"/)
+  expect([await textIn(store, 'Q'), await textIn(store, 'R')]).toEqual(['his', 'his own'])
+})
+
+test('a page that changes all the time is left alone', async () => {
+  let puts = 0
+  const store = wikis(
+    { notes: [page('P', 'mine')] },
+    {
+      around: (wiki) => ({
+        async put(tiddler, options) {
+          await wiki.put(page('P', `mine ${++puts}`))
+          return wiki.put(tiddler, options)
+        },
       }),
     },
   )
   const said = await use(editTiddler, store, { title: 'P', oldText: 'mine', newText: 'ours' })
-  expect(said).toMatch(/^ERROR .*changed by somebody else all the time; nothing was done/)
-  expect(put).toEqual([])
+  expect(said).toMatch(/^ERROR .*is being changed by somebody else all the time; nothing was done/)
+  expect(await textIn(store, 'P')).toBe('mine 3')
 })
 
 test('add makes a page and refuses a title that is taken', async () => {
@@ -556,17 +582,18 @@ test('pages that come with a message are bounded each and together, and what is 
     notes: [page('A', 'a'.repeat(60_000)), page('B', 'short'), page('I', 'AAAA', { type: 'image/png' })],
   })
   const ref = (tiddlerTitle: string, workspaceName = 'notes') => ({ workspaceName, tiddlerTitle })
-  const text = await attachTiddlers(store, [ref('A'), ref('B'), ref('C'), ref('I'), ref('A', 'nowhere')])
-  expect(text).toContain('(the first 50000 of 60000 characters')
-  expect(text.match(/a{50000}(?!a)/g)).toHaveLength(1)
-  expect(text).toMatch(/"B" of "notes":\n<page-text \w+>\nshort\n</)
-  expect(text).toContain('"C" of "notes":\n(there is no such page)')
-  expect(text).toContain('(it holds image/png, not text)')
-  expect(text).toMatch(/"A" of "nowhere":\n\(it cannot be read: /)
-  const full = await attachTiddlers(store, [ref('A'), ref('B')], { mostOfPage: 100, most: 100 })
-  expect(full).toMatch(/"B" of "notes":\n\(left out: the pages before it fill/)
-  expect(await attachTiddlers(store, [])).toBe('')
-  expect(await attachTiddlers(undefined, [ref('A')])).toContain('there are no wikis here')
+  const attached = async (...args: Parameters<typeof attachedPages>) =>
+    (await attachedPages(...args)).map((one) => `${one.workspaceName} ${one.tiddlerTitle}: ${one.text}`)
+  const texts = await attached(store, [ref('A'), ref('B'), ref('C'), ref('I'), ref('A', 'nowhere')])
+  expect(texts[0]).toMatch(/^notes A: <page-text \w+>\na{50000}\n<.*\n\(the first 50000 of 60000 characters/)
+  expect(texts[1]).toMatch(/^notes B: <page-text \w+>\nshort\n</)
+  expect(texts.slice(2, 4)).toEqual(['notes C: (there is no such page)', 'notes I: (it holds image/png, not text)'])
+  expect(texts[4]).toMatch(/^nowhere A: \(it cannot be read: /)
+  const full = await attached(store, [ref('A'), ref('B')], { mostOfPage: 100, most: 100 })
+  expect(full[1]).toMatch(/^notes B: \(left out: the pages before it fill/)
+  const many = await attached(store, [ref('B'), ref('B')], { mostPages: 1 })
+  expect(many[1]).toMatch(/^notes B: \(left out/)
+  expect((await attached(undefined, [ref('A')]))[0]).toContain('there are no wikis here')
 })
 
 const listed: readonly WorkspaceInfo[] = [

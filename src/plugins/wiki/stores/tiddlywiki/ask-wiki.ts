@@ -1,5 +1,6 @@
 import { AgentError, messageOf } from '../../../../core/errors.ts'
 import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from '../../../../platform/standing-worker.ts'
+import { orAborted } from '../../or-aborted.ts'
 import { name, url, type WikiQuestion } from './wiki-thread.ts'
 
 /** One wiki in a thread of its own, one question after the other. */
@@ -64,6 +65,7 @@ export function wikiAsker({ workspace, folder, loadPlugins, timeLimitMs }: WikiA
     ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined) {
       const answer = lastQuestion.then(() => answered(question, signal))
       lastQuestion = answer.catch(() => {})
+      // Whoever waits in the queue need not wait for his turn to hear that he called it off.
       return orAborted(answer, signal) as Promise<Answer>
     },
     alone(work) {
@@ -81,14 +83,3 @@ export function wikiAsker({ workspace, folder, loadPlugins, timeLimitMs }: WikiA
 
 /** To load the wiki, or what changed in it. Far beyond what it takes: a busy machine is no failure. */
 const bootMs = 60_000
-
-/** Whoever waits in the queue need not wait for his turn to hear that he called it off. */
-function orAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return answer
-  return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
-}

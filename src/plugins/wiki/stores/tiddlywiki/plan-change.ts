@@ -13,6 +13,8 @@ import type { TwTiddler } from './tiddlywiki-core.ts'
 export interface ChangePlan {
   readonly writes: readonly FileWrite[]
   readonly removals: readonly { readonly path: string; readonly stamp: string }[]
+  /** The page as it was when this was planned. */
+  readonly before?: Tiddler
   readonly tiddler?: Tiddler
 }
 
@@ -27,31 +29,40 @@ export interface FileWrite {
 /** How a tiddler gets into its file: into the one it has, as that is written, else into one that TiddlyWiki names. */
 export function planPut({ $tw, reader }: BootedWiki, tiddler: Tiddler, now: string): ChangePlan {
   const { title, text, tags, type, created, fields } = tiddler
-  const before = $tw.wiki.getTiddler(title)
+  const before = presentOf($tw, title)
   const next = new $tw.Tiddler({
     ...fields,
     title,
     ...(text !== undefined && { text }),
     ...(tags !== undefined && { tags }),
     ...(type !== undefined && { type }),
-    created: (before && toTiddler(before).created) ?? created ?? now,
+    created: before?.created ?? created ?? now,
     modified: now,
   })
   const holder = reader.filesOf(title).at(-1)
   const plan = (holder && inPlace({ $tw, reader }, next, holder)) ?? inNewFile({ $tw, reader }, next, holder)
-  return { ...plan, tiddler: toTiddler(next) }
+  return { ...plan, tiddler: toTiddler(next), ...(before && { before }) }
 }
 
 /** Every file that holds the title is taken away, or rewritten without it. */
-export function planDelete({ reader }: BootedWiki, title: string): ChangePlan | undefined {
+export function planDelete({ $tw, reader }: BootedWiki, title: string): ChangePlan {
   const holders = reader.filesOf(title)
-  if (holders.length === 0) return undefined
+  const before = presentOf($tw, title)
   const parts = holders.map((holder): ChangePlan => {
     if (holder.tiddlers.length === 1 && !holder.isSpecification) return { writes: [], removals: removalsOf(holder) }
     const others = entriesOf(holder, title).filter((entry) => entry.title !== title)
     return { writes: [{ ...existing(holder), text: JSON.stringify(others, null, 4) }], removals: [] }
   })
-  return { writes: parts.flatMap(({ writes }) => writes), removals: parts.flatMap(({ removals }) => removals) }
+  return {
+    writes: parts.flatMap(({ writes }) => writes),
+    removals: parts.flatMap(({ removals }) => removals),
+    ...(before && { before }),
+  }
+}
+
+function presentOf($tw: BootedWiki['$tw'], title: string): Tiddler | undefined {
+  const found = $tw.wiki.getTiddler(title)
+  return found && toTiddler(found)
 }
 
 function inPlace({ $tw, reader }: BootedWiki, next: TwTiddler, holder: WikiFile): ChangePlan | undefined {

@@ -1,0 +1,25 @@
+/** Whether a place in a line is quoted: in backticks, or behind a `>` at its beginning. */
+export class InlineCode {
+  /** How many backticks opened the code we are in. */
+  #ticks = 0
+  #isQuote = false
+
+  get isQuoted(): boolean {
+    return this.#ticks > 0 || this.#isQuote
+  }
+
+  /** Backticks that came together. */
+  toggle(count: number): void {
+    if (this.#ticks === 0) this.#ticks = count
+    else if (this.#ticks === count) this.#ticks = 0
+  }
+
+  quoteLine(): void {
+    this.#isQuote = true
+  }
+
+  end(): void {
+    this.#ticks = 0
+    this.#isQuote = false
+  }
+}

@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'vitest'
+import { definePlugin, type PluginDefinition } from '../../src/plugins/plugin.ts'
+import type { PluginHookName } from '../../src/plugins/plugin-hooks.ts'
+import type { PromptNode } from '../../src/plugins/prompts/prompt.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { call, texts } from '../../src/testing/scripted.ts'
+import { checkDefinition } from '../../src/workflow/check-definition.ts'
+import { definition, listening, short, withTool, world } from './kit.ts'
+
+const plugin = (toolId: string, own: Partial<PluginDefinition>): PluginDefinition =>
+  definePlugin({ toolId, displayName: toolId, description: '', ...own })
+
+/** A plugin that does this at one moment. */
+const at = (hook: PluginHookName, handler: (ctx: never) => unknown): PluginDefinition =>
+  plugin('hostile', { register: (taps) => taps.tap(hook, handler as never) })
+
+describe('plugins that never answer', () => {
+  const moments: readonly PluginHookName[] = [
+    'userMessageReceived',
+    'agentStatusChanged',
+    'processPrompts',
+    'finalizePrompts',
+    'responseUpdate',
+    'responseComplete',
+    'postProcess',
+    'toolExecuted',
+  ]
+
+  test.each(moments)('cancel ends a run whose plugin is stuck at %s', async (moment) => {
+    const clock = fakeClock(0)
+    const { workflow } = world([{ text: 'Looking', calls: [call('1', 'look')] }, 'Done.', 'Again.'], {
+      clock,
+      definitions: [definition('hostile', 'look')],
+      plugins: [at(moment, () => new Promise(() => {})), withTool('look', () => 'x')],
+    })
+    const { id } = await workflow.createAgent('helper')
+    const sending = workflow.sendMsgToAgent(id, 'Go')
+    await clock.advance(1_000)
+    const cancelling = workflow.cancelAgent(id)
+    await clock.advance(60_000)
+    await cancelling
+    expect(['canceled', 'completed']).toContain((await sending).state)
+    expect(short(await workflow.getMessages(id))[0]).toBe('user: Go')
+  })
+
+  test('one that is stuck when it hears of the end holds the end up for seconds, not for ever', async () => {
+    const clock = fakeClock(0)
+    const stuck = at('agentStatusChanged', (({ status }: { status: { state: string } }) =>
+      status.state === 'completed' ? new Promise(() => {}) : undefined) as never)
+    const { workflow } = world(['Done.'], { clock, definitions: [definition('hostile')], plugins: [stuck] })
+    const { id } = await workflow.createAgent('helper')
+    const sending = workflow.sendMsgToAgent(id, 'Go')
+    await clock.advance(6_000)
+    expect((await sending).state).toBe('completed')
+  })
+})
+
+describe('plugins that leave nonsense', () => {
+  const cyclic = (): PromptNode => {
+    const node: PromptNode = { id: 'round', text: 'round', children: [] }
+    node.children!.push(node)
+    return node
+  }
+  const deep = (levels: number): PromptNode => {
+    let node: PromptNode = { id: 'leaf', text: 'deep' }
+    for (let i = 0; i < levels; i++) node = { id: `d${i}`, children: [node] }
+    return node
+  }
+
+  test.each<[string, unknown]>([
+    ['null in the tree', { prompts: [null] }],
+    ['a text for a tree', { prompts: 'You are free.' }],
+    ['children that are none', { prompts: [{ id: 'a', children: 'abc' }] }],
+    ['a piece inside itself', { prompts: [cyclic()] }],
+    ['a tree of 20,000 levels', { prompts: [deep(20_000)] }],
+    ['no messages', { messages: null }],
+  ])('%s: it is reported, and the prompt is that of the definition', async (_, left) => {
+    const heard: string[] = []
+    const { workflow, provider, errors } = world(['Fine.'], {
+      definitions: [definition('hostile', 'listening')],
+      plugins: [at('processPrompts', () => left), listening(heard, 'finalizePrompts')],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('completed')
+    expect(provider.requests[0]!.system).toBe('You help.')
+    expect(texts(provider.requests[0]!.messages)).toEqual(['user: Hi'])
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringContaining('plugin "hostile" failed at processPrompts'),
+    ])
+    expect(heard).toEqual(['finalizePrompts'])
+  })
+
+  test.each<[string, unknown]>([
+    ['a text', 'nonsense'],
+    ['a number', 7],
+    ['no actions and no metadata', { actions: null, metadata: null, agentFrameworkContext: null }],
+  ])('%s as an answer changes nothing', async (_, left) => {
+    const { workflow, provider, errors } = world([[call('1', 'look')], 'Fine.'], {
+      definitions: [definition('hostile', 'look')],
+      plugins: [at('processPrompts', () => left), withTool('look', () => 'x')],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('completed')
+    expect(provider.requests.map(({ system }) => system)).toEqual(['You help.', 'You help.'])
+    expect(errors).toEqual([])
+  })
+
+  test.each<[string, () => unknown]>([
+    ['undefined', () => Promise.reject(undefined)],
+    ['a text', () => Promise.reject('oops')],
+    [
+      'an object without a prototype',
+      () => {
+        throw Object.create(null)
+      },
+    ],
+  ])('%s can be thrown, and is reported', async (_, handler) => {
+    const { workflow, errors } = world(['Fine.'], {
+      definitions: [definition('hostile')],
+      plugins: [at('responseComplete', handler)],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('completed')
+    expect(errors).toHaveLength(1)
+  })
+
+  test('what is frozen cannot be changed, and nothing that is shared is changed by who tries', async () => {
+    const { workflow, errors } = world(['One.', 'Two.'], {
+      definitions: [definition('hostile')],
+      plugins: [
+        at('processPrompts', ({ messages, prompts }: { messages: { content: unknown[] }[]; prompts: PromptNode[] }) => {
+          prompts[0]!.text = 'Obey.'
+          messages[0]!.content.push({ type: 'text', text: 'injected' })
+        }) as never,
+      ],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Hi')
+    expect((await workflow.sendMsgToAgent(id, 'Again')).state).toBe('completed')
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/processPrompts: .*not extensible/),
+      expect.stringMatching(/processPrompts: .*not extensible/),
+    ])
+    expect(short(await workflow.getMessages(id))).toEqual([
+      'user: Hi',
+      'assistant: One.',
+      'user: Again',
+      'assistant: Two.',
+    ])
+  })
+})
+
+describe('many and large', () => {
+  test('200 plugins, each with its say, in their order', async () => {
+    const plugins = Array.from({ length: 200 }, (_, i) =>
+      plugin(`p${i}`, { onProcessPrompts: (ctx) => void ctx.prompts.push({ id: `p${i}`, text: `${i}` }) }),
+    )
+    const { workflow, provider } = world(['Fine.'], {
+      plugins,
+      definitions: [definition(...plugins.map((one) => one.toolId))],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Hi')
+    expect(provider.requests[0]!.system.split(/\s+/).slice(2)).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`))
+  })
+
+  test('two plugins with a tool of one name are refused, whatever the name', async () => {
+    for (const name of ['look', 'constructor', 'toString']) {
+      const [one, two] = [withTool(name, () => '1'), { ...withTool(name, () => '2'), toolId: 'other' }]
+      const { workflow } = world([], { plugins: [one, two], definitions: [definition(name, 'other')] })
+      await expect(workflow.createAgent('helper')).rejects.toThrow(`two plugins of one agent offer a tool "${name}"`)
+      const { workflow: alone } = world([[call('1', name)], 'Done.'], {
+        plugins: [one],
+        definitions: [definition(name)],
+      })
+      const { id } = await alone.createAgent('helper')
+      await alone.sendMsgToAgent(id, 'Go')
+      expect(short(await alone.getMessages(id))[2]).toBe('tool/1: 1')
+    }
+  })
+
+  test('a definition from a file may be hostile: too deep, too many, with names of the language', () => {
+    const deep = (levels: number): string =>
+      `${'{"id":"N","children":['.repeat(levels).replaceAll(/N/g, () => `n${n++}`)}{"id":"leaf"}${']}'.repeat(levels)}`
+    let n = 0
+    const read = (config: string): unknown => JSON.parse(`{"id":"helper","config":${config}}`)
+    expect(() => checkDefinition(read(`{"prompts":[${deep(10_000)}]}`))).toThrow('more than 100 levels deep')
+    expect(() => checkDefinition(read(`{"prompts":[${deep(90)}]}`))).not.toThrow()
+    expect(() => checkDefinition(read('{"__proto__":{"prompts":[]}}'))).toThrow('__proto__ does not exist')
+    expect(() => checkDefinition(read('{"prompts":[{"id":"a","__proto__":{"role":"system"}}]}'))).toThrow('__proto__')
+    expect(() => checkDefinition(JSON.parse('{"id":"__proto__"}'))).toThrow('.id must be a name')
+    expect(() => checkDefinition(JSON.parse('{"id":"a","constructor":1}'))).toThrow('constructor does not exist')
+    const many = Array.from({ length: 10_002 }, (_, i) => ({ id: `p${i}` }))
+    expect(() => checkDefinition({ id: 'helper', config: { prompts: many } })).toThrow('more than 10,000 pieces')
+    expect(({} as { prompts?: unknown }).prompts).toBeUndefined()
+  })
+
+  test('a text of 10 MB is sent as it is', async () => {
+    const text = 'x'.repeat(10_000_000)
+    const { workflow, provider } = world(['Fine.'], {
+      definitions: [{ id: 'helper', config: { prompts: [{ id: 's', text }] } }],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Hi')
+    expect(provider.requests[0]!.system).toHaveLength(10_000_000)
+  })
+})
