@@ -20,8 +20,7 @@ export async function runLoop(run: Run): Promise<Ending> {
   const { transcript } = run.log
   const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
   if (hasNothingToAnswer && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
-  // A prompt that was left for the session comes before the model is asked, as one that is given to a run does.
-  const left = hasNothingToAnswer || transcript.openTurn ? undefined : run.inbox.prompt
+  const left = hasNothingToAnswer ? undefined : leftPrompt(run)
   if (left) await say(run, left.content, [left.id])
   let turn: Turn
   do {
@@ -34,6 +33,11 @@ export async function runLoop(run: Run): Promise<Ending> {
   } while (await whatNow(run, turn))
   stopIfAborted(run)
   return completed(run)
+}
+
+/** A prompt that was left for the session comes before the model is asked, where the run has none of its own. */
+function leftPrompt({ inbox, options, log }: Run): Run['inbox']['prompt'] {
+  return options.prompt !== undefined || log.transcript.openTurn ? undefined : inbox.prompt
 }
 
 interface Turn {

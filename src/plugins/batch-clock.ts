@@ -34,9 +34,8 @@ export class BatchClock {
           })
         })
         late.catch(() => {})
-        const signal = AbortSignal.any([ctx.signal, over.signal])
         try {
-          return await Promise.race([tool.execute(input, withSignal(ctx, signal)), late])
+          return await Promise.race([tool.execute(input, withSignal(ctx, over.signal)), late])
         } finally {
           callOff()
           this.#end()
@@ -61,9 +60,17 @@ export class BatchClock {
   }
 }
 
-/** The rest of a context is made of getters and private fields: it must stay the object it is. */
-function withSignal<Context extends { readonly signal: AbortSignal }>(ctx: Context, signal: AbortSignal): Context {
+/**
+ * The rest of a context is made of getters and private fields: it must stay the object it is. A signal of both is made
+ * only for a tool that asks for it.
+ */
+function withSignal<Context extends { readonly signal: AbortSignal }>(ctx: Context, over: AbortSignal): Context {
+  let signal: AbortSignal | undefined
   return new Proxy(ctx, {
-    get: (target, name) => (name === 'signal' ? signal : Reflect.get(target, name, target)),
+    get(target, name) {
+      if (name !== 'signal') return Reflect.get(target, name, target)
+      signal ??= AbortSignal.any([target.signal, over])
+      return signal
+    },
   })
 }

@@ -55,6 +55,8 @@ export class Execution {
   readonly #unlisten: () => void
   /** The model asked for the calls under way side by side. */
   isParallel = false
+  /** It could have asked for that, and did not. */
+  isInOrder = false
 
   constructor(run: Run, views: LogViews, options: ExecutionOptions) {
     this.#run = run
@@ -118,8 +120,8 @@ export class Execution {
     const calls = message ? toolCallsOf(message) : []
     this.#calls = calls.map(({ id, name, input }) => ({ callId: id, toolId: name, parameters: input }))
     const isText = this.#run.provider.meta.capabilities?.textTools === true
-    this.isParallel =
-      calls.length > 1 && (!isText || calls.every(({ providerData }) => providerData?.parallel === true))
+    this.isInOrder = isText && !calls.every(({ providerData }) => providerData?.parallel === true)
+    this.isParallel = calls.length > 1 && !this.isInOrder
     this.#actions = { ...(calls.length > 0 && { toolCalling: this.#calls }) }
     const failed = stop === 'aborted' ? 'cancel' : 'error'
     const errorDetail = error && { name: error.name, message: error.message }

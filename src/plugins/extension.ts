@@ -31,7 +31,7 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
   const viewsOf = rememberedViews(options)
 
   return {
-    tools: tools.map((tool) => (isLimited(tool) ? batch.limit(tool, batchTimeoutMs) : tool)),
+    tools: tools.map((tool) => inOrder(isLimited(tool) ? batch.limit(tool, batchTimeoutMs) : tool, current)),
     extension: {
       name: 'plugins',
       async start(run, hooks) {
@@ -65,6 +65,17 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
         })
       },
     },
+  }
+}
+
+/** What may run beside others does so only where the model asked for that; natively it always does. */
+function inOrder(tool: ToolDef, current: () => Execution | undefined): ToolDef {
+  const { isConcurrencySafe: isSafe = false } = tool
+  if (isSafe === false) return tool
+  return {
+    ...tool,
+    isConcurrencySafe: (input) =>
+      current()?.isInOrder !== true && (typeof isSafe === 'function' ? isSafe(input) : isSafe),
   }
 }
 

@@ -228,8 +228,9 @@ export class MessageProjection {
     if (this.#stood && status === 'completed' && stop !== 'max_turns') return this.#stand(this.#stood, at)
     this.#setState(isLeft ? this.#whenDone() : this.#stateAfter(status), at)
     const of = { id: `${runId}.end`, createdAt: at }
-    if (status === 'completed' && stop === 'max_turns') {
-      const content = `Stopped: it took ${this.rounds - this.#roundsBefore} rounds, as many as maxIterations allows, and was not done. Send a message to go on.`
+    const why = status === 'completed' ? this.#whyStopped(stop) : undefined
+    if (why !== undefined) {
+      const content = `Stopped: ${why}, and it was not done. Send a message to go on.`
       return [this.#ending(this.#put(seq, of, { role: 'agent', content, metadata: {} }))]
     }
     if (status !== 'error' || isLeft || stop === 'crashed') return []
@@ -248,6 +249,12 @@ export class MessageProjection {
     this.#stood = undefined
     this.#setState(state === 'input-required' || state === 'canceled' ? state : this.#whenDone(), at)
     return []
+  }
+
+  #whyStopped(stop: string): string | undefined {
+    if (stop === 'max_turns')
+      return `it took ${this.rounds - this.#roundsBefore} rounds, as many as maxIterations allows`
+    return stop === 'budget' ? 'a limit of what it may use up is reached' : undefined
   }
 
   #ending(message: AgentInstanceMessage): AgentInstanceMessage {

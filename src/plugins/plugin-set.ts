@@ -39,11 +39,17 @@ export function approvalsOf(plugins: readonly SetUpPlugin[]): Record<string, Plu
     const names = [...tools.map(({ spec }) => spec.name), ...Object.keys(plugin.llmToolSchemas ?? {})]
     const { approval, timeoutMs } = setup.entry
     for (const name of names) {
-      const rule = { ...(timeoutMs !== undefined && { timeoutMs }), ...plugin.defaultApproval?.[name], ...approval }
+      const rule = joinApprovals(timeoutMs === undefined ? {} : { timeoutMs }, plugin.defaultApproval?.[name], approval)
       if (Object.keys(rule).length > 0) rules[name] = rule
     }
   }
   return rules
+}
+
+/** The later one counts, field by field, but what was denied stays so. */
+export function joinApprovals(...rules: readonly (PluginApproval | undefined)[]): PluginApproval {
+  const denyPatterns = rules.flatMap((rule) => rule?.denyPatterns ?? [])
+  return { ...Object.assign({}, ...rules), ...(denyPatterns.length > 0 && { denyPatterns }) }
 }
 
 /** The settings of a plugin stand under its name, spelled as it is or in camel case. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { ChildPreset } from '../core/fork.ts'
+import type { Provider } from '../core/provider.ts'
 import type { JsonSchema, StandardSchema, ToolContext, ToolDef } from '../core/tool.ts'
 import type { PluginTaps, PostProcessContext, PromptContext, ResponseContext } from './plugin-hooks.ts'
 import type { PromptNode } from './prompts/prompt.ts'
@@ -45,9 +46,14 @@ export interface PluginServices {
   readonly vectors?: VectorIndexes
   readonly schedules?: ScheduleBook
   /** What a sub-agent is made of; throws where there is no such definition. */
-  readonly childOf?: (definitionId: string | undefined) => ChildPreset
+  readonly childOf?: (definitionId: string | undefined) => SubAgentPreset
   /** Definitions that may be named as sub-agents. */
   readonly definitionIds?: readonly string[]
+}
+
+/** A sub-agent's own parts. With a provider of its own it runs on that one's model. */
+export interface SubAgentPreset extends ChildPreset {
+  readonly provider?: Provider
 }
 
 /** How a plugin is set up for one agent. */

@@ -55,6 +55,8 @@ export interface ChildTask {
   readonly task: string
   readonly context: string | undefined
   readonly preset: ChildPreset | undefined
+  /** Default: what all children run on, else the parent's. */
+  readonly model?: string | undefined
 }
 
 export interface ChildReport {
@@ -67,9 +69,9 @@ export interface ChildReport {
 export function childRunner(
   options: Pick<SpawnOptions, 'maxConcurrent' | 'model' | 'thinking' | 'shareReadState'> = {},
 ): (work: ChildTask, ctx: ToolContext) => Promise<ChildReport> {
-  const { maxConcurrent = 5, model, thinking, shareReadState = false } = options
+  const { maxConcurrent = 5, thinking, shareReadState = false } = options
   const seat = seats(maxConcurrent)
-  return async ({ task, context, preset }, ctx) => {
+  return async ({ task, context, preset, model = options.model }, ctx) => {
     const leave = await seat(ctx.runId, ctx.signal)
     try {
       const child = await ctx.fork({ task, shareReadState, ...(preset && { preset }) })

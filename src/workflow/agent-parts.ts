@@ -3,7 +3,6 @@ import type { ToolRule } from '../authority/rules/settings.ts'
 import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
-import type { ChildPreset } from '../core/fork.ts'
 import type { LogEntry } from '../core/log.ts'
 import { type Provider, plainProvider } from '../core/provider.ts'
 import type { Extension } from '../core/run.ts'
@@ -12,8 +11,8 @@ import type { ToolDef } from '../core/tool.ts'
 import { createAgent, type LiberoAgent } from '../create-agent.ts'
 import { pluginExtension } from '../plugins/extension.ts'
 import type { LogViews } from '../plugins/log-views.ts'
-import type { PluginDefinition, PluginEntry, PluginServices } from '../plugins/plugin.ts'
-import { approvalsOf, setUpPlugins } from '../plugins/plugin-set.ts'
+import type { PluginDefinition, PluginEntry, PluginServices, SubAgentPreset } from '../plugins/plugin.ts'
+import { approvalsOf, joinApprovals, setUpPlugins } from '../plugins/plugin-set.ts'
 import { withTextTools } from '../plugins/text-tools/with-text-tools.ts'
 import { defaultResultDuration } from '../plugins/tool-marks.ts'
 import type { RetryOptions } from '../providers/retry.ts'
@@ -180,7 +179,7 @@ function pluginParts(
 }
 
 /** A sub-agent: its definition's tools, prompts and rules, under the rules of its parent. */
-function childPreset(makings: AgentMakings, definition: AgentDefinition, parentAgentId: string): ChildPreset {
+function childPreset(makings: AgentMakings, definition: AgentDefinition, parentAgentId: string): SubAgentPreset {
   const { id: definitionId, name, behavior, config: { maxIterations = 0 } = {} } = definition
   const instance = { id: parentAgentId, definitionId, created: 0, modified: 0, isSubAgent: true, closed: false }
   const { extension, tools, approvals } = pluginParts(makings, definition, instance)
@@ -198,6 +197,7 @@ function childPreset(makings: AgentMakings, definition: AgentDefinition, parentA
     tools: byName(tools),
     behavior: { ...behavior, ...(maxIterations > 0 && { maxTurns: maxIterations }) },
     extensions: [marks, extension],
+    provider: providerFor(makings, definition),
     authority: { mode: 'yolo', tools: rulesFor(approvals, definition, makings) },
     ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
   }
@@ -210,14 +210,8 @@ function rulesFor(
 ): Readonly<Record<string, ToolRule>> {
   const rules: Record<string, ToolRule> = { ...approvals }
   for (const layer of [authority.tools ?? {}, approval, settings().approval ?? {}])
-    for (const [name, rule] of Object.entries(layer)) rules[name] = joined(rules[name], rule)
+    for (const [name, rule] of Object.entries(layer)) rules[name] = joinApprovals(rules[name], rule)
   return rules
-}
-
-/** The later one counts, but what was denied stays so. */
-function joined(one: ToolRule | undefined, other: ToolRule): ToolRule {
-  const denyPatterns = [...(one?.denyPatterns ?? []), ...(other.denyPatterns ?? [])]
-  return { ...one, ...other, ...(denyPatterns.length > 0 && { denyPatterns }) }
 }
 
 /** Settings of retries are read with each request; where there are none, nothing is sent twice by us. */

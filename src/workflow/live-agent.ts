@@ -71,6 +71,7 @@ export class LiveAgent {
       ...{ agentId: instance.id, store, clock },
       session: () => this.#current(),
       engine: () => this.#engine.load(),
+      isCancelled: () => this.views.messages.status.state === 'canceled',
     })
     const [writer, views] = [this.#writer, this.views]
     this.#runs = new EngineRuns({

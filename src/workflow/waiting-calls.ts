@@ -16,6 +16,7 @@ export interface WaitingCallsOptions {
   readonly store: SessionStore
   readonly clock: Clock
   readonly engine: () => Promise<Engine>
+  readonly isCancelled: () => boolean
 }
 
 /** What of an agent waits for people: permissions and questions, of sub-agents too. */
@@ -28,6 +29,8 @@ export class WaitingCalls {
 
   async list(): Promise<readonly Waiting[]> {
     const session = await this.#options.session()
+    // Who cancelled it does not want to be asked any more; the next message leaves the calls behind.
+    if (this.#options.isCancelled()) return []
     const all = await session.pendingInTree()
     return all
       .filter(({ decision }) => decision === undefined)

@@ -4,7 +4,7 @@ import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { world } from './kit.ts'
 
-test('100 agents at rest have no timer, and hold no session and no engine', async () => {
+test('100 agents at rest have no timer, and hold no session', async () => {
   const clock = fakeClock(0)
   const store = createMemoryStore({ clock })
   const first = world([], { clock, store })

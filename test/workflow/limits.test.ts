@@ -18,5 +18,8 @@ test('a limit of a definition holds for its sub-agents too: what they use up cou
   const { id } = await workflow.createAgent('helper')
   const status = await workflow.sendMsgToAgent(id, 'Find gold')
   expect(provider.requests).toHaveLength(6)
-  expect(status.state).toBe('completed')
+  expect(status).toMatchObject({
+    state: 'completed',
+    message: { content: expect.stringContaining('a limit of what it may use up') },
+  })
 })

@@ -44,6 +44,16 @@ describe('questions', () => {
     expect((await second.workflow.answerQuestion(id, 'q1', 'red')).message?.content).toBe('Red then.')
   })
 
+  test('a question of an agent that was cancelled is void', async () => {
+    const { workflow } = world([[ask()], 'Hello again.'], { definitions: [definition('ask-question')] })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Paint')
+    await workflow.cancelAgent(id)
+    expect(await workflow.pending(id)).toEqual([])
+    await expect(workflow.answerQuestion(id, 'q1', 'red')).rejects.toThrow('none waits')
+    expect((await workflow.sendMsgToAgent(id, 'Hi')).message?.content).toBe('Hello again.')
+  })
+
   test('a message in place of an answer leaves the question behind', async () => {
     const { workflow, provider } = world([[ask()], 'Fine, nothing.'], { definitions: [definition('ask-question')] })
     const { id } = await workflow.createAgent('helper')

@@ -137,6 +137,21 @@ describe('side by side', () => {
     expect(texts(provider.requests[1]!.messages).at(-1)).toContain('<functions_result>')
   })
 
+  test.each([
+    ['D015 so it is with tools that may run beside others: together inside the wrapper', true, 2],
+    ['D015 and one after the other without it', false, 1],
+  ])('%s', async (_, isWrapped, side) => {
+    const { most, work } = overlapping()
+    const plugins = [withTool('dig', work, { isConcurrencySafe: true })]
+    const calls = said('dig', 'dig')
+    const text = isWrapped ? `<parallel_tool_calls>${calls}</parallel_tool_calls>` : calls
+    const definitions = [{ ...definition('dig'), textTools: true }]
+    const { workflow } = world([text, 'Done.'], { definitions, plugins })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Dig twice')
+    expect(most.side).toBe(side)
+  })
+
   test('a plugin of the older kind offers several tools; a throw is an error that the model reads', async () => {
     const { workflow, provider } = world([[call('1', 'dig', { depth: 1 })], [call('2', 'dig', {})], 'Enough.'], {
       definitions: [definition('older')],

@@ -31,6 +31,22 @@ describe('sub-agents', () => {
     expect((await workflow.getMessages(id)).find(({ role }) => role === 'tool')).toMatchObject({ duration: 2 })
   })
 
+  test('D029 a sub-agent runs on the model of its own definition, with tools in text where that says so', async () => {
+    const speaking = { ...reader, model: 'small-1', textTools: true }
+    const { workflow, provider } = world(
+      [[spawning], '<tool_use name="look">{}</tool_use>', 'Nothing there.', 'Nothing.'],
+      { definitions: [{ ...parent, model: 'big-1' }, speaking], plugins: [withTool('look', () => 'nothing')] },
+    )
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Look')).message?.content).toBe('Nothing.')
+    expect(provider.requests.map(({ model, tools }) => [model, tools.length])).toEqual([
+      ['big-1', 1],
+      ['small-1', 0],
+      ['small-1', 0],
+      ['big-1', 1],
+    ])
+  })
+
   test('D029 after 120 s the sub-agent is cancelled, and its parent reads that', async () => {
     const clock = fakeClock(0)
     const cancelled = vi.fn()

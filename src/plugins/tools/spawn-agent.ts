@@ -1,8 +1,13 @@
-import type { ChildPreset } from '../../core/fork.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { childRunner } from '../../tools/spawn.ts'
-import { definePlugin, type PluginDefinition, type PluginServices, type PluginSetup } from '../plugin.ts'
+import {
+  definePlugin,
+  type PluginDefinition,
+  type PluginServices,
+  type PluginSetup,
+  type SubAgentPreset,
+} from '../plugin.ts'
 import { withMarks } from '../tool-marks.ts'
 
 const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
@@ -39,12 +44,13 @@ function spawnAgentTool({ services, entry }: PluginSetup): ToolDef<SpawnAgentInp
     maxDepth: deepest,
     async execute({ task, context, agentDefinitionId }, ctx) {
       if (task.trim() === '') throw new Error('"task" is empty; say what the sub-agent has to do')
-      return runChild({ task, context, preset: presetOf(services, agentDefinitionId) }, ctx)
+      const preset = presetOf(services, agentDefinitionId)
+      return runChild({ task, context, preset, model: preset.provider?.meta.defaultModel }, ctx)
     },
   }
 }
 
-function presetOf({ childOf, definitionIds = [] }: PluginServices, id: string | undefined): ChildPreset {
+function presetOf({ childOf, definitionIds = [] }: PluginServices, id: string | undefined): SubAgentPreset {
   if (!childOf) throw new Error('sub-agents cannot be started here: the host offers no `childOf`; do the task yourself')
   if (id !== undefined && definitionIds.length > 0 && !definitionIds.includes(id))
     throw new Error(
