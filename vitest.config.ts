@@ -18,15 +18,22 @@ const long = [
   'src/testing/execution-contract.slow.test.ts',
 ]
 
+const fast = ['src/**/*.test.ts', 'test/stories/**/*.test.ts']
+const slow = ['{src,test}/**/*.slow.test.ts', 'test/*.test.ts', 'test/!(stories)/**/*.test.ts']
+
 export default defineConfig({
   resolve: { conditions: ['libero-source'] },
   ssr: { resolve: { conditions: ['libero-source'] } },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     setupFiles: ['test/setup.ts'],
     testTimeout: 20_000,
     // More than there are cores: much of the time a test waits for a process, a timer or a disk.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     sequence: { sequencer: LongestFirst },
+    projects: [
+      // Quick ones share a worker and its modules: starting one for each would take longer than they do.
+      { extends: true, test: { name: 'fast', isolate: false, include: fast, exclude: ['**/*.slow.test.ts'] } },
+      { extends: true, test: { name: 'slow', include: slow } },
+    ],
   },
 })
