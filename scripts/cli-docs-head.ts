@@ -40,7 +40,7 @@ works on a task in this folder, and asks before it does harm. In the repository 
 |---|---|
 ${codes.join('\n')}
 
-An error is one sentence on stderr, with the next step.
+An error is one sentence on stderr, with the next step. \`libero schedules run\` and \`libero agents watch\` go on until Ctrl-C: for them that is the end that was meant, and the code is 0.
 
 ## Files
 

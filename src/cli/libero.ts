@@ -8,14 +8,14 @@ import { programName } from './program-name.ts'
 
 /** `libero …`, whole. Resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
-  let command: Command | undefined
+  let meant: Meant | undefined
   try {
     const called = await whatIsMeant(args, io)
     if (typeof called === 'number') return called
-    command = called.command
-    return await perform(command, called.args, `libero ${command.name}`, io)
+    meant = subcommandOf({ ...called, path: called.command.name })
+    return await perform(meant, io)
   } catch (error) {
-    return await complain(error, command, io)
+    return await complain(error, meant, io)
   }
 }
 
@@ -86,19 +86,29 @@ async function showHelp([topic, ...path]: readonly string[], io: Io): Promise<nu
   return exitCodes.done
 }
 
-async function perform(command: Command, args: readonly string[], path: string, io: Io): Promise<number> {
-  const { commands: own = [], defaultCommand } = command
-  const [first] = args
+interface Meant extends Called {
+  /** As it is typed after `libero`. */
+  readonly path: string
+}
+
+/** The command of a command, as far down as the words name one. */
+function subcommandOf(meant: Meant): Meant {
+  const { commands: own = [], defaultCommand } = meant.command
+  const [first, ...rest] = meant.args
   const sub = own.find(({ name }) => name === first)
-  if (sub) return perform(sub, args.slice(1), `${path} ${sub.name}`, io)
-  const isHelp = first === '--help' || first === '-h'
+  if (sub) return subcommandOf({ command: sub, args: rest, path: `${meant.path} ${sub.name}` })
   const standard = own.find(({ name }) => name === defaultCommand)
-  if (standard && !isHelp && (first === undefined || first.startsWith('-')))
-    return perform(standard, args, `${path} ${standard.name}`, io)
-  if (!command.run && !isHelp) throw await notThere(command, first)
+  if (!standard || isHelp(first) || (first !== undefined && !first.startsWith('-'))) return meant
+  return subcommandOf({ command: standard, args: meant.args, path: `${meant.path} ${standard.name}` })
+}
+
+const isHelp = (word: string | undefined): boolean => word === '--help' || word === '-h'
+
+async function perform({ command, args, path }: Meant, io: Io): Promise<number> {
+  if (!command.run && !isHelp(args[0])) throw await notThere(command, args[0])
   const given = parse(args, command)
   if (given.help || !command.run) {
-    io.out((await import('./help.ts')).helpOf(command, path))
+    io.out((await import('./help.ts')).helpOf(command, `libero ${path}`))
     return exitCodes.done
   }
   return command.run(given, io)
@@ -114,10 +124,11 @@ async function notThere({ name, commands: own = [] }: Command, asked: string | u
   )
 }
 
-async function complain(error: unknown, command: Command | undefined, io: Io): Promise<number> {
+async function complain(error: unknown, meant: Meant | undefined, io: Io): Promise<number> {
   if (error instanceof UsageError) {
-    const path = `libero ${error.see ?? command?.name ?? 'run'}`
-    const help = !error.see && command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
+    const path = `libero ${error.see ?? meant?.path ?? 'run'}`
+    const command = error.see === undefined ? meant?.command : undefined
+    const help = command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
     io.err(`libero: ${error.message}\n${help || `See: ${path.replace('libero', programName(io))} --help`}`)
     return error.exitCode
   }

@@ -13,6 +13,7 @@ export function contentOf({ text, file }: UserContent, pages: readonly AttachedP
   ]
 }
 
+/** A page with what it says. */
 export interface AttachedPage extends AttachedTiddler {
   readonly text: string
 }

@@ -1,8 +1,9 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import { orStopped } from '../core/stop.ts'
-import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
+import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
+import { type AgentName, agentView } from './agent-view.ts'
 import { readAttachments } from './attachments.ts'
 import { createHooksWithPlugins } from './create-hooks.ts'
 import type { LogViews } from './log-views.ts'
@@ -27,14 +28,25 @@ export interface ExecutionOptions {
   readonly prompts: readonly PromptNode[]
   readonly contextWindowSize?: number
   readonly agentDef: AgentFrameworkContext['agentDef']
-  readonly agent: { readonly id: string; readonly definitionId: string; readonly name?: string }
+  readonly agent: AgentName
   readonly onError: (error: Error) => void
 }
 
 type Calls = ResponseContext['toolCalls']
 
+/** A call with its result. */
+interface Executed {
+  readonly callId: string
+  readonly name: string
+  readonly input: Calls[number]['parameters']
+  readonly turnId: string
+  readonly output: unknown
+  readonly isError: boolean
+  readonly metadata: unknown
+}
+
 /** How long plugins may take to hear that a run is over. */
-export const endGraceMs = 5_000
+const endGraceMs = 5_000
 
 /** One run as plugins see it: their hooks, made for it alone, and what travels through them. */
 export class Execution {
@@ -149,7 +161,8 @@ export class Execution {
   }
 
   async executed(ctx: HookContexts['tool:after']): Promise<void> {
-    await this.#tell(ctx, ctx.result, ctx.isError, ctx.details)
+    const { callId, name, input, turnId, result: output, isError, details: metadata } = ctx
+    await this.#tell({ callId, name, input, turnId, output, isError, metadata })
   }
 
   /** Calls that never ran have a result too. */
@@ -157,23 +170,13 @@ export class Execution {
     const results = resultTurn.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
     for (const { callId, output, isError = false } of results) {
       const call = this.#calls.find((one) => one.callId === callId)
-      if (call)
-        await this.#tell({ callId, name: call.toolId, input: call.parameters, turnId }, output, isError, undefined)
+      if (!call) continue
+      const { toolId: name, parameters: input } = call
+      await this.#tell({ callId, name, input, turnId, output, isError, metadata: undefined })
     }
   }
 
-  async #tell(
-    about: {
-      readonly callId: string
-      readonly name: string
-      readonly input: Calls[number]['parameters']
-      readonly turnId: string
-    },
-    output: unknown,
-    isError: boolean,
-    metadata: unknown,
-  ): Promise<void> {
-    const { callId, name, input, turnId } = about
+  async #tell({ callId, name, input, turnId, output, isError, metadata }: Executed): Promise<void> {
     if (this.#told.has(callId) || !this.#hooks.has('toolExecuted')) return
     this.#told.add(callId)
     await this.#hooks.series('toolExecuted', {
@@ -246,56 +249,12 @@ export class Execution {
     actions: PluginActions
   } {
     const { agent, agentDef } = this.#options
-    const run = this.#run
-    const { messages: projection } = this.#views
+    const { log, stop } = this.#run
     const agentFrameworkContext: AgentFrameworkContext = {
-      agent: {
-        ...agent,
-        get messages() {
-          return projection.messages
-        },
-        get status() {
-          return projection.status
-        },
-        get states() {
-          return run.log.transcript.states
-        },
-      },
+      agent: agentView(agent, this.#views.messages, log),
       agentDef,
-      isCancelled: () => run.stop.stopped,
+      isCancelled: () => stop.stopped,
     }
     return { agentFrameworkContext, metadata: this.#metadata, actions: this.#actions }
   }
-}
-
-/** A tool of the older kind, as the engine runs it: its plugin is asked about each call. */
-export function olderTool(name: string, one: SetUpPlugin, current: (runId?: string) => Execution | undefined): ToolDef {
-  const { plugin, setup } = one
-  const schema = plugin.llmToolSchemas![name]!
-  const described = schema as { readonly description?: unknown }
-  return {
-    spec: {
-      name,
-      description: typeof described.description === 'string' ? described.description : plugin.description,
-      inputSchema: jsonSchemaOf(schema, name),
-    },
-    isConcurrencySafe: () => current()?.isParallel === true,
-    ...(setup.entry.timeoutMs !== undefined && { timeoutMs: setup.entry.timeoutMs }),
-    async execute(parameters, ctx) {
-      const execution = current(ctx.runId)
-      if (!execution) throw new Error(`"${name}" was called outside of a run of its agent`)
-      return execution.answer(plugin, setup.config, { callId: ctx.callId, toolId: name, parameters }, ctx)
-    },
-  }
-}
-
-function jsonSchemaOf(schema: object, name: string): Record<string, unknown> {
-  if (!('~standard' in schema)) return schema as Record<string, unknown>
-  const standard = (schema as { '~standard': { jsonSchema?: { input(options: { target: string }): object } } })[
-    '~standard'
-  ]
-  const made = standard.jsonSchema?.input({ target: 'draft-2020-12' })
-  if (!made) throw new TypeError(`llmToolSchemas.${name}: its schema library gives no JSON Schema; write one`)
-  const { $schema: _, ...plain } = made as Record<string, unknown>
-  return plain
 }

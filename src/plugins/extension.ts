@@ -3,8 +3,9 @@ import type { LogEntry } from '../core/log.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { BatchClock, batchLimitMs } from './batch-clock.ts'
-import { Execution, type ExecutionOptions, olderTool } from './execution.ts'
+import { Execution, type ExecutionOptions } from './execution.ts'
 import { LogViews } from './log-views.ts'
+import { olderTool } from './older-tool.ts'
 import { yieldOwner } from './yield-note.ts'
 
 export interface PluginExtensionOptions extends ExecutionOptions {

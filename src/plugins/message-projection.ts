@@ -2,14 +2,10 @@ import { isRecord } from '../core/is-record.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import { toolResultToText } from '../core/tool-output.ts'
 import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
+import { AgentStanding } from './agent-standing.ts'
 import { readAttachments } from './attachments.ts'
-import type {
-  AgentInstanceLatestStatus,
-  AgentInstanceMessage,
-  AgentState,
-  MessageCall,
-  MessageMetadata,
-} from './message.ts'
+import { KeptMessages } from './kept-messages.ts'
+import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall } from './message.ts'
 import { partialOf } from './partial-note.ts'
 import { type NotedSnapshot, snapshotOf } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
@@ -21,56 +17,45 @@ export interface ProjectionOptions {
   readonly resultDuration: number | null
 }
 
-interface Kept {
-  message: AgentInstanceMessage
-  readonly seq: number
-}
-
 /**
  * The messages and the state that a log amounts to. Fed entry by entry, live and on reading alike; each entry says what
  * it changed, so that a screen draws no more than that.
  */
 export class MessageProjection {
   readonly #options: ProjectionOptions
-  readonly #messages = new Map<string, Kept>()
+  readonly #messages: KeptMessages
   readonly #calls = new Map<string, { readonly call: ToolCallBlock; readonly messageId: string }>()
-  #list: readonly AgentInstanceMessage[] | undefined
+  #standing = new AgentStanding()
   /** Model calls so far. */
   rounds = 0
   #roundsBefore = 0
-  #state: AgentState = 'submitted'
-  #modified = 0
   readonly #before = new Map<string, NotedSnapshot>()
   /** The files as the agent left them last. */
   filesAfter: NotedSnapshot | undefined
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
-  #yielded: string | undefined
-  /** The model has said its last word. */
-  #isAnswered = false
-  /** How it stood when the run began that has not said anything yet. */
-  #stood: { readonly state: AgentState; readonly yielded: string | undefined } | undefined
   /** What a rewind goes back to. */
   #entries: LogEntry[] = []
 
   constructor(options: ProjectionOptions) {
     this.#options = options
+    this.#messages = new KeptMessages(options.agentId)
   }
 
   /** In the order in which they were said. The same list as long as nothing changes. */
   get messages(): readonly AgentInstanceMessage[] {
-    this.#list ??= [...this.#messages.values()].map(({ message }) => message)
-    return this.#list
+    return this.#messages.list
   }
 
   get status(): AgentInstanceLatestStatus {
-    const message = this.#lastAnswer === undefined ? undefined : this.#messages.get(this.#lastAnswer)?.message
-    return { state: this.#state, modified: this.#modified, ...(message && { message }) }
+    const { state, modified } = this.#standing
+    const message = this.#lastAnswer === undefined ? undefined : this.#messages.get(this.#lastAnswer)
+    return { state, modified, ...(message && { message }) }
   }
 
   get(id: string): AgentInstanceMessage | undefined {
-    return this.#messages.get(id)?.message
+    return this.#messages.get(id)
   }
 
   /** The files as they were before a message was worked on. */
@@ -89,13 +74,11 @@ export class MessageProjection {
     switch (entry.type) {
       case 'run_started':
         this.#isBeginning = true
-        this.#stood = { state: this.#state, yielded: this.#yielded }
-        this.#yielded = undefined
         this.#roundsBefore = this.rounds
-        this.#setState('working', entry.at)
+        this.#standing.begin(entry.at)
         return []
       case 'turn':
-        return entry.turn.role === 'user' ? this.#hear(entry) : this.#say(entry.turn, entry.seq)
+        return entry.turn.role === 'user' ? this.#hear(entry) : this.#say(entry.turn)
       case 'approval_requested':
         return this.#ask(entry)
       case 'call_result':
@@ -109,26 +92,25 @@ export class MessageProjection {
     }
   }
 
-  #hear({ turn, seq, consumed, clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
+  #hear({ turn, consumed, clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
     const results = turn.content.filter((block) => block.type === 'tool_result')
     if (results.length > 0 && results.length === turn.content.length) return []
     const isNote = !this.#isBeginning && consumed === undefined && clientKey === undefined
-    this.#isBeginning = this.#isAnswered = false
-    this.#stood = undefined
+    this.#isBeginning = false
+    this.#standing.hear()
     const { text, file, wikiTiddlers } = readAttachments(turn.content)
     const metadata = { ...(file && { file }), ...(wikiTiddlers && { wikiTiddlers }) }
-    return [this.#put(seq, turn, { role: 'user', content: text, metadata, ...(isNote && { hidden: true }) })]
+    return [this.#put(turn, { role: 'user', content: text, metadata, ...(isNote && { hidden: true }) })]
   }
 
-  #say(turn: SessionTurn, seq: number): readonly AgentInstanceMessage[] {
+  #say(turn: SessionTurn): readonly AgentInstanceMessage[] {
     this.#isBeginning = false
-    this.#stood = undefined
     this.rounds++
     const calls = toolCallsOf(turn)
+    this.#standing.say({ hasCalls: calls.length > 0 })
     for (const call of calls) this.#calls.set(call.id, { call, messageId: turn.id })
     const reasoning = thoughtsIn(turn.content)
     const [first] = calls
-    this.#isAnswered = first === undefined
     const called = first && {
       containsToolCall: true,
       callId: first.id,
@@ -138,7 +120,7 @@ export class MessageProjection {
     }
     this.#lastAnswer = turn.id
     return [
-      this.#put(seq, turn, {
+      this.#put(turn, {
         role: 'assistant',
         content: textOf(turn),
         ...(reasoning !== '' && { reasoning_content: reasoning }),
@@ -157,7 +139,7 @@ export class MessageProjection {
   #changeCall(callId: string, state: Pick<MessageCall, 'outcome' | 'waitsFor'>): AgentInstanceMessage | undefined {
     const known = this.#calls.get(callId)
     if (!known) return undefined // a tool has made it
-    return this.#change(known.messageId, ({ calls = [] }) => ({
+    return this.#messages.change(known.messageId, ({ calls = [] }) => ({
       calls: calls.map((call) => {
         const { toolId, parameters } = call
         return call.callId === callId ? { callId, toolId, parameters, ...state } : call
@@ -166,16 +148,15 @@ export class MessageProjection {
   }
 
   #answer(entry: EntryOf<'call_result'>): readonly AgentInstanceMessage[] {
-    const { callId, output, details, outcome, seq, at } = entry
+    const { callId, output, details, outcome, at } = entry
     const known = this.#calls.get(callId)
     if (!known) return [] // of a call that a tool made
-    this.#stood = undefined
     const { name, input } = known.call
     const isError = entry.isError === true
-    const { duration = isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marksOf(details)
-    if (leavesTo) this.#yielded = leavesTo === 'human' ? 'human' : 'end'
+    const marks = marksOf(details)
+    this.#standing.takeResult(marks)
+    const { duration = isError ? errorResultDuration : this.#options.resultDuration, leavesTo } = marks
     const result = this.#put(
-      seq,
       { id: `${callId}.result`, createdAt: at },
       {
         role: 'tool',
@@ -197,16 +178,14 @@ export class MessageProjection {
     return asked ? [asked, result] : [result]
   }
 
-  #note({ owner, value, at, seq }: EntryOf<'state'>): readonly AgentInstanceMessage[] {
+  #note({ owner, value, at }: EntryOf<'state'>): readonly AgentInstanceMessage[] {
     const partial = partialOf(owner, value)
     if (partial) {
       const { id, text: content } = partial
-      return [this.#put(seq, { id, createdAt: at }, { role: 'assistant', content, duration: 0 })]
+      return [this.#put({ id, createdAt: at }, { role: 'assistant', content, duration: 0 })]
     }
     if (owner === yieldOwner) {
-      this.#yielded = String(value)
-      if (value === 'canceled') this.#setState('canceled', at)
-      if (value === 'interrupted') this.#setState('submitted', at)
+      this.#standing.yieldTo(value, at)
       return []
     }
     const snapshot = snapshotOf(owner, value)
@@ -214,7 +193,7 @@ export class MessageProjection {
     const { messageId, folder, before, after, isRolledBack } = snapshot
     if (before) this.#before.set(messageId, before)
     if (after) this.filesAfter = after
-    const changed = this.#change(messageId, () => ({
+    const changed = this.#messages.change(messageId, () => ({
       ...(before && { beforeCommitMap: { [folder]: before.id } }),
       ...(isRolledBack !== undefined && { rolledBack: isRolledBack }),
     }))
@@ -222,33 +201,22 @@ export class MessageProjection {
   }
 
   #end(entry: EntryOf<'run_ended'>): readonly AgentInstanceMessage[] {
-    const { status, stop, error, runId, seq, at } = entry
-    // A process that died when all was said has only failed to say so.
-    const isLeft = stop === 'crashed' && (this.#isAnswered || this.#yielded !== undefined)
-    if (this.#stood && status === 'completed' && stop !== 'max_turns') return this.#stand(this.#stood, at)
-    this.#setState(isLeft ? this.#whenDone() : this.#stateAfter(status), at)
+    if (!this.#standing.end(entry)) return []
+    const { status, stop, error, runId, at } = entry
     const of = { id: `${runId}.end`, createdAt: at }
     const why = status === 'completed' ? this.#whyStopped(stop) : undefined
     if (why !== undefined) {
       const content = `Stopped: ${why}, and it was not done. Send a message to go on.`
-      return [this.#ending(this.#put(seq, of, { role: 'agent', content, metadata: {} }))]
+      return [this.#ending(this.#put(of, { role: 'agent', content, metadata: {} }))]
     }
-    if (status !== 'error' || isLeft || stop === 'crashed') return []
+    if (status !== 'error' || stop === 'crashed') return []
     const { name = 'Error', message = 'the run failed', providerCode: code } = error ?? {}
     const errorDetail = { name, message, ...(code !== undefined && { code }) }
     return [
       this.#ending(
-        this.#put(seq, of, { role: 'error', content: message, metadata: { isError: true, errorDetail }, duration: 1 }),
+        this.#put(of, { role: 'error', content: message, metadata: { isError: true, errorDetail }, duration: 1 }),
       ),
     ]
-  }
-
-  /** A run that found nothing to do leaves everything as it was. */
-  #stand({ state, yielded }: { readonly state: AgentState; readonly yielded: string | undefined }, at: number): [] {
-    this.#yielded = yielded
-    this.#stood = undefined
-    this.#setState(state === 'input-required' || state === 'canceled' ? state : this.#whenDone(), at)
-    return []
   }
 
   #whyStopped(stop: string): string | undefined {
@@ -262,56 +230,26 @@ export class MessageProjection {
     return message
   }
 
-  #stateAfter(status: EntryOf<'run_ended'>['status']): AgentState {
-    if (status === 'completed') return this.#whenDone()
-    return ({ suspended: 'input-required', aborted: 'canceled', error: 'failed' } as const)[status]
-  }
-
-  #whenDone(): AgentState {
-    return this.#yielded === 'human' ? 'input-required' : 'completed'
-  }
-
-  #setState(state: AgentState, at: number): void {
-    this.#state = state
-    this.#modified = at
-  }
-
-  /** All that is left is told again; the state is a matter of the last run and stays. */
+  /** All that is left is told again. Files do not go back with words. */
   #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
-    const { state } = this.status
-    const entries = leftAfter(this.#entries, toSeq)
+    const [stood, filesAfter] = [this.#standing, this.filesAfter]
     for (const kept of [this.#messages, this.#calls, this.#before]) kept.clear()
+    this.#standing = new AgentStanding()
     this.rounds = this.#roundsBefore = 0
-    this.#list = this.#lastAnswer = this.#yielded = undefined
-    this.#isBeginning = this.#isAnswered = false
-    this.#entries = entries
-    const { filesAfter } = this
-    for (const entry of entries) this.#take(entry)
-    this.filesAfter = filesAfter // files do not go back with words
-    this.#stood = undefined
-    this.#setState(state, at)
+    this.#lastAnswer = undefined
+    this.#isBeginning = false
+    this.#entries = leftAfter(this.#entries, toSeq)
+    for (const entry of this.#entries) this.#take(entry)
+    this.filesAfter = filesAfter
+    this.#standing.stay(stood, at)
   }
 
   #put(
-    seq: number,
-    { id, createdAt }: { readonly id: string; readonly createdAt: number },
-    own: Pick<AgentInstanceMessage, 'role' | 'content'> & Partial<AgentInstanceMessage>,
+    of: { readonly id: string; readonly createdAt: number },
+    own: Parameters<KeptMessages['put']>[1],
   ): AgentInstanceMessage {
-    const metadata: MessageMetadata = { ...own.metadata, round: this.rounds, isComplete: true, isPersisted: true }
-    const { agentId } = this.#options
-    const message = { id, agentId, created: createdAt, modified: createdAt, ...own, metadata }
-    this.#messages.set(id, { message, seq })
-    this.#list = undefined
-    return message
-  }
-
-  #change(id: string, change: (metadata: MessageMetadata) => MessageMetadata): AgentInstanceMessage | undefined {
-    const kept = this.#messages.get(id)
-    if (!kept) return undefined
-    const { metadata = {} } = kept.message
-    kept.message = { ...kept.message, metadata: { ...metadata, ...change(metadata) } }
-    this.#list = undefined
-    return kept.message
+    const { id, createdAt } = of
+    return this.#messages.put({ id, createdAt, round: this.rounds }, own)
   }
 }
 

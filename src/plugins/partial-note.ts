@@ -9,10 +9,12 @@ export interface PartialNote {
   readonly text: string
 }
 
+/** As it is written into the log. */
 export function partialEntry(note: PartialNote): EntryBody {
   return { type: 'state', owner, value: note }
 }
 
+/** As it is found there. */
 export function partialOf(noteOwner: string, value: unknown): PartialNote | undefined {
   if (noteOwner !== owner || !isRecord(value) || typeof value.id !== 'string') return undefined
   return { id: value.id, text: String(value.text ?? '') }

@@ -25,6 +25,9 @@ export function snapshotEntry(note: SnapshotNote): EntryBody {
 
 /** As it is found there. */
 export function snapshotOf(noteOwner: string, value: unknown): SnapshotNote | undefined {
-  if (noteOwner !== owner || !isRecord(value) || typeof value.messageId !== 'string') return undefined
-  return value as unknown as SnapshotNote
+  return noteOwner === owner && isNote(value) ? value : undefined
+}
+
+function isNote(value: unknown): value is SnapshotNote {
+  return isRecord(value) && typeof value.messageId === 'string'
 }

@@ -20,8 +20,7 @@ export function withMarks<Input>(tool: ToolDef<Input>, marks: ToolMarks): ToolDe
     async execute(input, ctx) {
       const result = await tool.execute(input, ctx)
       const { output, details, isError } = parts(result)
-      const own = isRecord(details) ? details : details === undefined ? {} : { value: details }
-      return { output, details: { ...marks, ...own }, ...(isError && { isError }) } as ToolResult
+      return { output, details: { ...marks, ...named(details) }, ...(isError && { isError }) } as ToolResult
     },
   }
 }
@@ -41,4 +40,9 @@ function parts(result: ToolResult): { output: unknown; details?: unknown; isErro
   if (isRecord(result) && 'output' in result) return result as { output: unknown; details?: unknown; isError?: boolean }
   if (typeof result === 'string' || Array.isArray(result)) return { output: result }
   return { output: result === undefined ? '' : (JSON.stringify(result) ?? String(result)) }
+}
+
+function named(details: unknown): Record<string, unknown> {
+  if (isRecord(details)) return details
+  return details === undefined ? {} : { value: details }
 }

@@ -1,6 +1,5 @@
 import type { Authority, AuthorityOptions } from '../authority/authority.ts'
 import type { ToolRule } from '../authority/rules/settings.ts'
-import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { LogEntry } from '../core/log.ts'
@@ -15,18 +14,10 @@ import type { PluginDefinition, PluginEntry, PluginServices, SubAgentPreset } fr
 import { approvalsOf, joinApprovals, setUpPlugins } from '../plugins/plugin-set.ts'
 import { withTextTools } from '../plugins/text-tools/with-text-tools.ts'
 import { defaultResultDuration } from '../plugins/tool-marks.ts'
-import type { RetryOptions } from '../providers/retry.ts'
 import { withRetry } from '../providers/retry.ts'
 import type { AgentConfig, AgentDefinition, AgentInstance } from './definition.ts'
 import { instanceEntry } from './instance-note.ts'
-
-/** What people set for all agents. It holds from the next call on, in runs under way too. */
-export interface WorkflowSettings {
-  /** Rules of the authority, by the name of the tool; they come on top of those of definitions. */
-  readonly approval?: Readonly<Record<string, ToolRule>>
-  /** How failed requests are sent again. Without it, that is the provider's own affair. */
-  readonly retry?: RetryOptions
-}
+import { checkRules, type WorkflowSettings } from './settings.ts'
 
 /** What all agents of a workflow have in common. */
 export interface AgentMakings {
@@ -99,22 +90,6 @@ export async function checkParts(makings: AgentMakings, instance: AgentInstance)
   const { tools, approvals } = pluginParts(makings, definition, instance)
   byName(tools)
   await checkRules(rulesFor(approvals, definition, makings))
-}
-
-/** Throws on settings of a workflow that cannot be meant, before they hold for anybody. */
-export async function checkSettings(settings: WorkflowSettings): Promise<void> {
-  if (typeof settings !== 'object' || settings === null)
-    throw new TypeError(`settings must be an object, got ${show(settings)}`)
-  const { approval, retry } = settings
-  if (approval !== undefined) await checkRules(approval)
-  if (retry !== undefined) withRetry(noProvider, retry) // it checks them when it is made
-}
-
-const noProvider: Provider = { meta: { name: '', defaultModel: '' }, async *stream() {} }
-
-async function checkRules(tools: Readonly<Record<string, ToolRule>>): Promise<void> {
-  const { resolveSettings } = await import('../authority/rules/settings.ts')
-  resolveSettings({ launch: { tools } })
 }
 
 /** How many model calls results of an agent are sent with that say nothing of it themselves. */

@@ -25,7 +25,18 @@ export function checkDefinition(definition: unknown, where = 'definition'): asse
   if (fields.config !== undefined) checkConfig(fields.config, `${place}.config`)
 }
 
-/** The same for what an instance changes of its definition. */
+/** Those of a workflow by their ids; there is one of each. */
+export function readDefinitions(definitions: readonly unknown[]): Map<string, AgentDefinition> {
+  const read = new Map<string, AgentDefinition>()
+  for (const [i, definition] of definitions.entries()) {
+    checkDefinition(definition, `definitions[${i}]`)
+    if (read.has(definition.id)) throw new TypeError(`definitions[${i}]: there are two definitions "${definition.id}"`)
+    read.set(definition.id, definition)
+  }
+  return read
+}
+
+/** As `checkDefinition`, for what an instance changes of its definition. */
 export function checkConfig(config: unknown, where: string): asserts config is AgentConfig {
   const {
     prompts = [],

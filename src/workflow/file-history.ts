@@ -1,6 +1,13 @@
 import type { Clock } from '../core/clock.ts'
+import { messageOf } from '../core/errors.ts'
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import type { FileSnapshots, RollbackPlan, RollbackResult, Snapshot } from './rollback/file-snapshots.ts'
+import type {
+  FileSnapshots,
+  RollbackOptions,
+  RollbackPlan,
+  RollbackResult,
+  Snapshot,
+} from './rollback/file-snapshots.ts'
 
 export interface FileHistoryOptions {
   readonly execution: ExecutionContext
@@ -12,7 +19,7 @@ export interface FileHistoryOptions {
 /** What the files of a folder were before and after each message, and the way back. Opened when it is first needed. */
 export class FileHistory {
   readonly #options: FileHistoryOptions
-  #opening: Promise<{ readonly snapshots: FileSnapshots; readonly handle: ExecutionHandle }> | undefined
+  #opening: Promise<Opened> | undefined
   /** Why there are none. */
   unavailable: string | undefined
 
@@ -28,7 +35,7 @@ export class FileHistory {
       this.unavailable = 'unavailable' in taken ? taken.unavailable : undefined
       return 'unavailable' in taken ? undefined : taken
     } catch (error) {
-      this.unavailable = error instanceof Error ? error.message : String(error)
+      this.unavailable = messageOf(error)
       return undefined
     }
   }
@@ -37,8 +44,8 @@ export class FileHistory {
     return (await this.#open()).snapshots.plan(before, after)
   }
 
-  async rollback(before: Snapshot, after: Snapshot, force: boolean): Promise<RollbackResult> {
-    return (await this.#open()).snapshots.rollback({ before, after, force })
+  async rollback(options: RollbackOptions): Promise<RollbackResult> {
+    return (await this.#open()).snapshots.rollback(options)
   }
 
   async close(): Promise<void> {
@@ -46,16 +53,21 @@ export class FileHistory {
     if (opened) await this.#options.execution.destroy(opened.handle)
   }
 
-  #open(): Promise<{ readonly snapshots: FileSnapshots; readonly handle: ExecutionHandle }> {
+  #open(): Promise<Opened> {
     this.#opening ??= this.#start()
     return this.#opening
   }
 
-  async #start(): Promise<{ readonly snapshots: FileSnapshots; readonly handle: ExecutionHandle }> {
+  async #start(): Promise<Opened> {
     const { execution, folder, clock } = this.#options
     const handle = await execution.spawn()
     const { createFileSnapshots } = await import('./rollback/file-snapshots.ts')
     const place = { execution, handle, clock, ...(folder !== undefined && { folder }) }
     return { snapshots: createFileSnapshots(place), handle }
   }
+}
+
+interface Opened {
+  readonly snapshots: FileSnapshots
+  readonly handle: ExecutionHandle
 }

@@ -8,7 +8,7 @@ export interface HandlerRunOptions {
 }
 
 /** How long a handler that was cancelled may take to end, not counting what the engine needs. */
-export const handlerGraceMs = 5_000
+const handlerGraceMs = 5_000
 
 /** A handler at work. One that does not heed that it was cancelled is left to itself: nobody waits for it for ever. */
 export class HandlerRun {

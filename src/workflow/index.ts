@@ -1,11 +1,11 @@
 /** `libero/workflow`: agents made of plugins, kept in a store, woken by schedules. */
-export type { WorkflowSettings } from './agent-parts.ts'
 export { builtInDefinitions } from './built-in-definitions.ts'
 export { checkDefinition } from './check-definition.ts'
 export type { AgentConfig, AgentDefinition, AgentInstance, Heartbeat } from './definition.ts'
 export { type AgentHandler, basicPromptConcatHandler, defaultHandlerId, type HandlerContext } from './handler.ts'
-export type { Waiting } from './live-agent.ts'
 export { createScheduleBook } from './schedules/schedule-book.ts'
 export { createScheduler, type Scheduler, type SchedulerOptions } from './schedules/scheduler.ts'
+export type { WorkflowSettings } from './settings.ts'
 export type { UpdateListener, WorkflowUpdate } from './updates.ts'
+export type { Waiting } from './waiting-calls.ts'
 export { createWorkflow, type NewAgent, type Workflow, type WorkflowOptions } from './workflow.ts'

@@ -7,6 +7,7 @@ const owner = 'workflow:agent'
 /** What the log of an agent says about the agent itself; the latest counts. */
 export type InstanceNote = Omit<AgentInstance, 'id' | 'modified'>
 
+/** As it is written into the log. */
 export function instanceEntry(note: InstanceNote): EntryBody {
   return { type: 'state', owner, value: note }
 }
@@ -19,8 +20,8 @@ export function readInstance(
 ): AgentInstance | undefined {
   let instance = before
   for (const entry of entries) {
-    const note = entry.type === 'state' && entry.owner === owner ? noteIn(entry.value) : undefined
-    if (note) instance = { id, modified: entry.at, ...note }
+    if (entry.type === 'state' && entry.owner === owner && isNote(entry.value))
+      instance = { id, modified: entry.at, ...entry.value }
     else if (instance) instance = { ...instance, modified: entry.at }
   }
   return instance
@@ -31,7 +32,7 @@ export function noteOf({ id: _, modified: __, ...note }: AgentInstance): Instanc
   return note
 }
 
-function noteIn(value: unknown): InstanceNote | undefined {
-  if (!isRecord(value) || typeof value.definitionId !== 'string') return undefined
-  return value as unknown as InstanceNote
+/** It is ours by its owner; whether it is whole is told by what every one has. */
+function isNote(value: unknown): value is InstanceNote {
+  return isRecord(value) && typeof value.definitionId === 'string'
 }

@@ -1,11 +1,11 @@
 import { SessionBusyError } from '../core/errors.ts'
-import type { EntryBody } from '../core/log.ts'
+import type { EntryBody, LogEntry } from '../core/log.ts'
 import { readPrompt } from '../core/run-options.ts'
 import type { Session, SessionStore } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
+import { agentView } from '../plugins/agent-view.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
-import { type TokenBreakdown, tokenBreakdown, withReported } from '../plugins/tokens/token-breakdown.ts'
 import { yieldOwner } from '../plugins/yield-note.ts'
 import { type AgentMakings, type Engine, makeAgent, resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
@@ -17,13 +17,12 @@ import { HandlerRun } from './handler-run.ts'
 import { hasWork } from './has-work.ts'
 import { hasMail } from './mail.ts'
 import { OneWriter } from './one-writer.ts'
+import { RequestTokens } from './request-tokens.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 import { TurnFiles } from './turn-files.ts'
-import { sentAgain, Unheard, writtenDown } from './unheard.ts'
+import { Unheard } from './unheard.ts'
 import type { Updates } from './updates.ts'
 import { WaitingCalls } from './waiting-calls.ts'
-
-export type { Waiting } from './waiting-calls.ts'
 
 export interface LiveOptions {
   readonly instance: AgentInstance
@@ -44,14 +43,13 @@ export class LiveAgent {
   readonly views: LogViews
   readonly waiting: WaitingCalls
   instance: AgentInstance
-  /** Of its last request in this process, exact where the provider says how many there were. */
-  tokens: TokenBreakdown | undefined
+  readonly tokens = new RequestTokens()
   /** Why it cannot be spoken to any more. */
   over: string | undefined
   readonly #options: LiveOptions
   readonly #runs: EngineRuns
   readonly #files: TurnFiles
-  readonly #unheard = new Unheard()
+  readonly #unheard: Unheard
   readonly #engine = new EngineSlot(() => this.#make())
   readonly #writer: OneWriter
   #running: Promise<AgentInstanceLatestStatus> | undefined
@@ -67,24 +65,29 @@ export class LiveAgent {
     this.#options = options
     this.views = new LogViews(instance.id, resultDurationOf(makings, instance))
     this.#files = new TurnFiles({ files, messages: this.views.messages, onError })
+    const [writer, views] = [this.#writer, this.views]
+    const isCancelled = (): boolean => views.messages.status.state === 'canceled'
+    this.#unheard = new Unheard({ session, writer, makings, isCancelled })
     this.waiting = new WaitingCalls({
-      ...{ agentId: instance.id, store, clock },
+      ...{ agentId: instance.id, store, clock, isCancelled },
       session: () => this.#current(),
       engine: () => this.#engine.load(),
-      isCancelled: () => this.views.messages.status.state === 'canceled',
     })
-    const [writer, views] = [this.#writer, this.views]
     this.#runs = new EngineRuns({
       ...{ agentId: instance.id, session, views, makings, writer, updates },
       engine: () => this.#engine.load(),
     })
     session.log.subscribe((entry) => {
       const before = this.views.messages.status.state
-      this.#unheard.apply(entry)
-      for (const message of this.views.apply(entry)) this.#runs.show(message)
+      this.#apply(entry)
       const { status } = this.views.messages
       if (status.state !== before) updates.emit({ type: 'status', agentId: this.id, status })
     })
+  }
+
+  #apply(entry: LogEntry): void {
+    this.#unheard.apply(entry)
+    for (const message of this.views.apply(entry)) this.#runs.show(message)
   }
 
   get isRunning(): boolean {
@@ -148,25 +151,9 @@ export class LiveAgent {
   }
 
   #context({ prompt, clientKey }: Said, run: HandlerRun): HandlerContext {
-    const { messages } = this.views
     const definition = this.#options.makings.definition(this.instance.definitionId)
-    const { id, definitionId, name } = this.instance
-    const { session } = this
     return {
-      agent: {
-        id,
-        definitionId,
-        ...(name !== undefined && { name }),
-        get messages() {
-          return messages.messages
-        },
-        get status() {
-          return messages.status
-        },
-        get states() {
-          return session.log.transcript.states
-        },
-      },
+      agent: agentView(this.instance, this.views.messages, this.session.log),
       agentDef: { ...definition },
       isCancelled: () => run.isCancelled,
       ...(prompt && { prompt }),
@@ -184,12 +171,22 @@ export class LiveAgent {
   }
 
   /** Puts the files back to what they were before a message. What somebody changed since is kept, and reported. */
-  async rollback(messageId: string, { force = false, dryRun = false } = {}): Promise<RollbackPlan | RollbackResult> {
+  rollback(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackResult> {
+    const note = (entry: EntryBody): Promise<void> => this.#writer.add(entry)
+    return this.#whileAtRest(() => this.#files.rollback(messageId, { force, note }))
+  }
+
+  /** What `rollback` would do. */
+  planRollback(messageId: string): Promise<RollbackPlan> {
+    return this.#whileAtRest(() => this.#files.plan(messageId))
+  }
+
+  async #whileAtRest<Result>(goBack: () => Promise<Result>): Promise<Result> {
     if (this.#running && this.#options.files)
       throw new Error(`agent ${this.id} is at work; cancel it before you go back`)
     return this.#writer.inTurn(async () => {
       await this.#catchUp()
-      return this.#files.rollback(messageId, { force, dryRun, note: (entry) => this.#writer.add(entry) })
+      return goBack()
     })
   }
 
@@ -207,20 +204,7 @@ export class LiveAgent {
 
   /** What was said to a run that was cancelled before it heard it stays to be seen. */
   async #keepUnheard(): Promise<void> {
-    if (this.#unheard.letters.length > 0 && !this.#running) await this.#takeUp()
-  }
-
-  /** Takes what waits in the store into the log, and what was let go of by a run that was stopped. */
-  #takeUp(): Promise<void> {
-    const { clock, newId } = this.#options.makings
-    return this.#writer.inTurn(() =>
-      this.#writer.whileOpen(async () => {
-        if (this.views.messages.status.state !== 'canceled') return this.#sendUnheard()
-        const createdAt = clock.now()
-        const kept = this.#unheard.letters.map((letter) => writtenDown(letter, { id: newId(), createdAt }))
-        if (kept.length > 0) await this.session.log.append(...kept)
-      }),
-    )
+    if (!this.#unheard.isEmpty && !this.#running) await this.#unheard.takeUp()
   }
 
   /** Allows or denies a call, and goes on. */
@@ -238,27 +222,22 @@ export class LiveAgent {
     return this.advance()
   }
 
-  /** The same, and whether something came while the last run was ending, which only the store knows. */
-  async hasMore(): Promise<boolean> {
-    await this.#sendUnheard()
-    return this.hasWork || hasMail(this.#options.store, this.session)
-  }
-
-  /** What went with a run that came to its limit is for the next one. */
-  async #sendUnheard(): Promise<void> {
-    for (const letter of this.#unheard.letters) await this.session.send(sentAgain(letter))
-  }
-
   /** Whether a run would do something, as far as the log knows. */
   get hasWork(): boolean {
     return hasWork(this.session, this.views.messages)
+  }
+
+  /** The same, and whether something came while the last run was ending, which only the store knows. */
+  async hasMore(): Promise<boolean> {
+    await this.#unheard.sendAgain() // what went with a run that came to its limit is for the next one
+    return this.hasWork || hasMail(this.#options.store, this.session)
   }
 
   /** Takes what waits in the store into the log. False where another process is at work. */
   async lookAround(): Promise<boolean> {
     if (this.#running) return true
     try {
-      await this.#takeUp()
+      await this.#unheard.takeUp()
       return true
     } catch (error) {
       if (error instanceof SessionBusyError) return false // whoever works on it takes what waits
@@ -273,10 +252,7 @@ export class LiveAgent {
 
   async #catchUp(): Promise<void> {
     const entries = await this.#options.makings.entries(this.id, this.views.head)
-    for (const entry of entries) {
-      this.#unheard.apply(entry)
-      for (const message of this.views.apply(entry)) this.#runs.show(message)
-    }
+    for (const entry of entries) this.#apply(entry)
     if (entries.length > 0 && this.isElsewhere) this.#runs.forget() // the log says now what became of it
   }
 
@@ -316,15 +292,11 @@ export class LiveAgent {
 
   async #make(): Promise<Engine> {
     const engine = await makeAgent(this.#options.makings, this.instance, this.session, this.views)
-    const { hooks } = engine.agent
     this.#runs.attach(engine)
-    hooks.hook('session:turns', ({ turns }) => this.#files.keepBefore(turns, (entry) => this.session.log.append(entry)))
-    hooks.hook('turn:before', async ({ options }) => {
-      this.tokens = tokenBreakdown(options, await engine.contextWindow(options.model))
-    })
-    hooks.hook('turn:after', ({ usage }) => {
-      if (this.tokens) this.tokens = withReported(this.tokens, usage)
-    })
+    this.tokens.attach(engine)
+    engine.agent.hooks.hook('session:turns', ({ turns }) =>
+      this.#files.keepBefore(turns, (entry) => this.session.log.append(entry)),
+    )
     return engine
   }
 }

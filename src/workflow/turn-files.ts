@@ -52,11 +52,25 @@ export class TurnFiles {
     }
   }
 
+  /** What `rollback` would do. */
+  async plan(messageId: string): Promise<RollbackPlan> {
+    const { files, before, after } = this.#wayBack(messageId)
+    return files.plan(before, after)
+  }
+
   /** Puts the files back to what they were before a message. What somebody changed since is kept, and reported. */
   async rollback(
     messageId: string,
-    { force, dryRun, note }: { readonly force: boolean; readonly dryRun: boolean; readonly note: Note },
-  ): Promise<RollbackPlan | RollbackResult> {
+    { force, note }: { readonly force: boolean; readonly note: Note },
+  ): Promise<RollbackResult> {
+    const { files, before, after } = this.#wayBack(messageId)
+    const result = await files.rollback({ before, after, force })
+    const now = await files.take()
+    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, ...(now && { after: now }) }))
+    return result
+  }
+
+  #wayBack(messageId: string): { readonly files: FileHistory; readonly before: Snapshot; readonly after: Snapshot } {
     const { files, messages } = this.#options
     if (!files) throw new Error('files are not kept here; pass createWorkflow({ snapshots: {} })')
     const [before, after] = [messages.filesBefore(messageId), messages.filesAfter]
@@ -64,10 +78,6 @@ export class TurnFiles {
       throw new Error(
         `there is no way back to before the message "${messageId}": ${files.unavailable ?? 'its files were not kept'}`,
       )
-    if (dryRun) return files.plan(before as Snapshot, after as Snapshot)
-    const result = await files.rollback(before as Snapshot, after as Snapshot, force)
-    const now = await files.take()
-    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, ...(now && { after: now }) }))
-    return result
+    return { files, before: before as Snapshot, after: after as Snapshot }
   }
 }

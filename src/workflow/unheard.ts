@@ -1,19 +1,34 @@
-import type { EntryBody, EntryOf, InboxItem, LogEntry } from '../core/log.ts'
+import type { EntryBody, EntryOf, LogEntry } from '../core/log.ts'
+import type { Session } from '../core/store.ts'
 import type { SessionTurn } from '../core/turn.ts'
+import type { AgentMakings } from './agent-parts.ts'
+import type { OneWriter } from './one-writer.ts'
 
 type Letter = EntryOf<'input'>
+
+export interface UnheardOptions {
+  readonly session: Session
+  readonly writer: OneWriter
+  readonly makings: Pick<AgentMakings, 'clock' | 'newId'>
+  readonly isCancelled: () => boolean
+}
 
 /**
  * Messages that were accepted and went with a run that was stopped before it heard them. The engine lets go of them; a
  * person who said something wants to find it again. Fed with the entries of a log, each once.
  */
 export class Unheard {
+  readonly #options: UnheardOptions
   readonly #waiting = new Map<string, Letter>()
   readonly #dropped = new Map<string, Letter>()
   #head = 0
 
-  get letters(): readonly Letter[] {
-    return [...this.#dropped.values()]
+  constructor(options: UnheardOptions) {
+    this.#options = options
+  }
+
+  get isEmpty(): boolean {
+    return this.#dropped.size === 0
   }
 
   apply(entry: LogEntry): void {
@@ -44,16 +59,35 @@ export class Unheard {
       this.#dropped.set(againKey(letter), letter)
     }
   }
-}
 
-/** As a message for the next run. */
-export function sentAgain(letter: Letter): InboxItem {
-  return { mode: letter.mode, content: letter.content, clientKey: againKey(letter) }
-}
+  /** Into the store, for the next run. */
+  async sendAgain(): Promise<void> {
+    for (const letter of [...this.#dropped.values()]) {
+      const { mode, content } = letter
+      await this.#options.session.send({ mode, content, clientKey: againKey(letter) })
+    }
+  }
 
-/** As something that was said, and that nobody answers for now. */
-export function writtenDown(letter: Letter, turn: Pick<SessionTurn, 'id' | 'createdAt'>): EntryBody {
-  return said(letter.content, againKey(letter), turn)
+  /** Takes what waits in the store into the log. What was dropped goes there too, or into the store again. */
+  takeUp(): Promise<void> {
+    const { session, writer, isCancelled } = this.#options
+    return writer.inTurn(() =>
+      writer.whileOpen(async () => {
+        if (!isCancelled()) return this.sendAgain()
+        const kept = this.#writtenDown()
+        if (kept.length > 0) await session.log.append(...kept)
+      }),
+    )
+  }
+
+  /** As something that was said, and that nobody answers for now. */
+  #writtenDown(): readonly EntryBody[] {
+    const { clock, newId } = this.#options.makings
+    const createdAt = clock.now()
+    return [...this.#dropped.values()].map((letter) =>
+      said(letter.content, againKey(letter), { id: newId(), createdAt }),
+    )
+  }
 }
 
 /** A message of a person, outside of a run. */

@@ -75,6 +75,28 @@ describe('libero agents', () => {
     expect((await desk.libero(['agents', 'answer', id, 'tea', ...offline])).err).toContain('waits for nothing')
   })
 
+  test('a call that does not wait is no part of an answer, and an answer of several words is one in quotes', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    await desk.libero(['agents', 'send', id, 'ask me: tea or coffee?', ...offline])
+    const answer = (...words: string[]) => desk.libero(['agents', 'answer', id, ...words, ...offline])
+    const [{ callId }] = JSON.parse((await answer('--json')).out)
+    const there = `waits; there is ${callId} (ask-question)`
+    const hint = 'Put an answer of several words into quotes\nSee: libero agents answer --help\n'
+    for (const words of [
+      ['wrongcall', 'tea'],
+      ['wrongcall', 'green', 'tea'],
+    ])
+      expect(await answer(...words)).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringContaining(`libero: no call "wrongcall" ${there}. ${hint}`),
+      })
+    expect(await answer(callId, 'green', 'tea')).toMatchObject({ code: 2, err: expect.stringContaining(hint) })
+    expect(await answer('wrongcall', '--allow')).toMatchObject({ code: 2, err: expect.stringContaining(there) })
+    expect(await answer(callId, 'green tea')).toMatchObject({ code: 0, out: expect.stringContaining('green tea') })
+  })
+
   test('a permission without a terminal ends with 3 and nothing is done; it is denied with a note', async () => {
     const desk = openDesk()
     const id = await make(desk)
@@ -107,7 +129,8 @@ describe('libero agents', () => {
     working.child.stdin.end()
     await working.until('Let me')
     working.child.kill('SIGINT')
-    expect(await working.ended).toMatchObject({ code: 130 })
+    const err = expect.stringContaining(`The agent was stopped; go on with: libero agents send ${id} "…"`)
+    expect(await working.ended).toMatchObject({ code: 130, err })
     closed.open()
     expect((await desk.libero(['agents'])).out).toContain('stopped')
     service.play([{ say: 'Here I am.' }])
@@ -155,6 +178,38 @@ describe('libero agents', () => {
     expect(await ids('--all')).toEqual([id, id])
   })
 
+  test('a sub-agent can be shown and not spoken to, and one that was killed is not done', async () => {
+    const desk = openDesk(service.url)
+    const id = await make(desk)
+    const closed = gate()
+    const spawn = { call: 'spawn-agent', args: { task: 'count the stars' } }
+    service.play([spawn], [{ say: 'One. ' }, { hang: closed }])
+    const working = desk.start(['agents', 'send', id, 'count for me', '--yolo'])
+    working.child.stdin.end()
+    await closed.reached
+    const subAgent = async (): Promise<Listed> =>
+      JSON.parse((await desk.libero(['agents', '--all', '--json'])).out).find(({ parent }: Listed) => parent === id)
+    expect(await subAgent()).toMatchObject({ state: 'working' })
+    working.child.kill('SIGKILL')
+    await working.ended
+    closed.open()
+    const sub = await subAgent()
+    expect(sub).toMatchObject({ state: 'interrupted' })
+    const shown = await desk.libero(['agents', 'show', sub.id])
+    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/state: +interrupted.*count the stars/s) })
+    expect(shown.out).toMatch(new RegExp(`sub-agent of: +${id}`))
+    for (const words of [
+      ['send', sub.id, 'hi'],
+      ['answer', sub.id, 'tea'],
+      ['answer', sub.id],
+      ['close', sub.id],
+    ])
+      expect(await desk.libero(['agents', ...words])).toMatchObject({
+        code: 1,
+        err: expect.stringContaining(`is a sub-agent of ${id}`),
+      })
+  })
+
   test('watch ends when nobody reads it any more', async () => {
     const desk = openDesk()
     const id = await make(desk)
@@ -191,6 +246,21 @@ describe('libero agents', () => {
     await wanting.see('I was not allowed to fetch')
     expect(await wanting.ended).toBe(0)
     expect(wanting.text()).not.toContain('ApprovalDenied')
+  })
+
+  test('Ctrl-C at a question leaves it open: 130, and it can be answered later', async () => {
+    const desk = openDesk()
+    const id = await make(desk)
+    const argv = ['agents', 'send', id, 'ask me: tea or coffee?', ...offline]
+    const asked = startInTerminal([process.execPath, main, ...argv], { cwd: desk.cwd, env: desk.env })
+    await asked.until(/▸ 1\. tea.*Esc: no answer/s)
+    await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only once one can have read it
+    asked.type('\x03')
+    expect(await asked.ended).toBe(130)
+    expect(asked.text()).toContain(`To answer: libero agents answer ${id}`)
+    expect((await desk.libero(['agents'])).out).toContain('asks: tea or coffee?')
+    const answered = await desk.libero(['agents', 'answer', id, 'tea', ...offline])
+    expect(answered).toMatchObject({ code: 0, out: 'Thank you. The user chose: tea\n' })
   })
 
   test('watch shows what another process lets an agent do', async () => {
@@ -288,6 +358,24 @@ describe('wikis', () => {
     expect(JSON.stringify(service.requests.at(-1).messages.at(-1))).toContain('Buy milk')
     const wrong = await desk.libero(['config', 'set', 'wikis.notes', '{"foldr": "notes"}'])
     expect(wrong.err).toContain('did you mean "folder"')
+  })
+
+  test('a page that is not there is said to the person, and nothing is sent', async () => {
+    const desk = openDesk(service.url)
+    const id = await make(desk)
+    const before = service.requests.length
+    const attach = (page: string) => desk.libero(['agents', 'send', id, 'read this', '--attach', page])
+    const refused = (why: string) => ({ code: 2, out: '', err: expect.stringContaining(why) })
+    expect(await attach('garden/Plans')).toMatchObject(refused("libero config set wikis.garden '{"))
+    wiki(desk)
+    await desk.libero(['config', 'set', 'wikis.notes', '{"folder": "notes"}'])
+    expect(await attach('garden/Plans')).toMatchObject(refused('there is no wiki "garden"; there is notes'))
+    expect(await attach('notes/Plan')).toMatchObject(refused('there is no such page; did you mean "Plans"?'))
+    expect(await attach('notes/Something else')).toMatchObject(refused('there is no such page; none has'))
+    const made = await desk.libero(['agents', 'new', 'librarian', 'read this', '--attach', 'notes/Plan'])
+    expect(made).toMatchObject(refused('did you mean "Plans"?'))
+    expect(service.requests).toHaveLength(before)
+    expect(JSON.parse((await desk.libero(['agents', '--json'])).out)).toMatchObject([{ id, state: 'new' }])
   })
 
   test('a project cannot name wikis', async () => {

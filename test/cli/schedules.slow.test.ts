@@ -50,6 +50,8 @@ test.each([
   [['--cron', '0 9 * * *', '--every', '1h', 'x'], 'choose one of them'],
   [['--every', '1h', '--hours', 'night', 'x'], '--hours night: write it as'],
   [['--at', '2030-01-01T09:00Z', '--every', '90s', 'x'], 'has to be whole minutes'],
+  [['--every', '1h', '--once', '--max', '2', 'x'], '--once and --max do not go together'],
+  [['--every', '1h'], 'See: libero schedules add --help'],
   [['--every', '1h'], 'say what the agent is told'],
   [['x'], 'it is not said when'],
 ])('what cannot be meant is refused with what would be right: %j', async (words, why) => {

@@ -316,13 +316,7 @@ describe('closing the workflow', () => {
   })
 
   test('start twice, together and again, begins nothing twice', async () => {
-    const one = held()
-    const first = world([one.step])
-    const { id } = await first.workflow.createAgent('helper')
-    const sending = first.workflow.sendMsgToAgent(id, 'Work')
-    await one.begun
-    await first.workflow.close()
-    await sending
+    const { first, id } = await leftAtWork()
     const second = first.again()
     second.provider.push(...always(5))
     await Promise.all([second.workflow.start(), second.workflow.start()])
@@ -412,13 +406,7 @@ describe('people at the same time', () => {
 describe('two workflows over one store', () => {
   test('an agent that a process left is gone on with by one of them, with one model call', async () => {
     for (let round = 0; round < 5; round++) {
-      const one = held()
-      const first = world([one.step])
-      const { id } = await first.workflow.createAgent('helper')
-      const sending = first.workflow.sendMsgToAgent(id, 'Work')
-      await one.begun
-      await first.workflow.close()
-      await sending
+      const { first, id } = await leftAtWork()
       const rivals = [first.again(), first.again(), first.again()]
       for (const { provider } of rivals) provider.push(...always(3))
       await Promise.all(rivals.map(({ workflow }) => workflow.start()))
@@ -540,6 +528,18 @@ function frozenStore(): { of(store: SessionStore): SessionStore; silence(): void
       isSilent = true
     },
   }
+}
+
+/** An agent whose process ended over a message. */
+async function leftAtWork(): Promise<{ first: World; id: string }> {
+  const one = held()
+  const first = world([one.step])
+  const { id } = await first.workflow.createAgent('helper')
+  const sending = first.workflow.sendMsgToAgent(id, 'Work')
+  await one.begun
+  await first.workflow.close()
+  await sending
+  return { first, id }
 }
 
 async function goneOn(first: World, id: string): Promise<World> {

@@ -1,6 +1,8 @@
 import type { SessionStore } from '../../core/store.ts'
-import type { AgentState } from '../../plugins/message.ts'
+import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
+import { MessageProjection } from '../../plugins/message-projection.ts'
 import type { AgentInstance } from '../../workflow/definition.ts'
+import { Directory } from '../../workflow/directory.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/live-state.ts'
@@ -41,11 +43,18 @@ async function stateOf(
   { id, isSubAgent }: AgentInstance,
   { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
 ): Promise<AgentSummary['state']> {
-  if (isSubAgent) return (await isBeingWritten(store, id)) ? 'working' : 'completed'
-  const { state } = await workflow.getStatus(id)
+  const { state } = isSubAgent ? await loggedStatus(store, id) : await workflow.getStatus(id)
+  if (isSubAgent && state === 'submitted') return 'new'
   if (state === 'submitted' && (await workflow.getMessages(id)).length === 0) return 'new'
   if (state === 'working' && !(await isBeingWritten(store, id))) return 'interrupted'
   return state
+}
+
+/** A sub-agent is nobody's to open: how it stands is read from what it wrote. */
+async function loggedStatus(store: SessionStore, id: string): Promise<AgentInstanceLatestStatus> {
+  const told = new MessageProjection({ agentId: id, resultDuration: null })
+  for (const entry of await new Directory(store).entries(id)) told.apply(entry)
+  return told.status
 }
 
 /** A state in words, for people. */

@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import type { WorkValues } from './agent-flags.ts'
-import { findAgent, requireAgent } from './find-agent.ts'
+import { findToSpeakTo, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
 import { workWithAgent } from './work-with-agent.ts'
@@ -34,7 +34,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
     values: work,
     io,
     async begin({ workflow }) {
-      const { id } = await findAgent(workflow, asked)
+      const { id } = await findToSpeakTo(workflow, asked)
       const waiting = await workflow.pending(id)
       if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
       if (given.length === 0 && !allow && !deny) return { agentId: id }
@@ -52,7 +52,7 @@ function checkFlags({ allow, deny, note }: Answering['values']): void {
 
 async function showWaiting(asked: string, { json }: { readonly json?: boolean }, io: Io): Promise<number> {
   return withWorkflow(io, async ({ workflow }) => {
-    const { id } = await findAgent(workflow, asked)
+    const { id } = await findToSpeakTo(workflow, asked)
     const waiting = await workflow.pending(id)
     if (json) io.out(jsonText(waiting.map(waitingJson)))
     else if (waiting.length === 0) io.err(`Agent ${fullyVisible(id)} waits for nothing`)
@@ -61,19 +61,20 @@ async function showWaiting(asked: string, { json }: { readonly json?: boolean },
   })
 }
 
-/** The first word may be the call that is meant; all others are the answer. */
+/** One word is the answer, or with a decision the call that is meant; of two, the first is the call. */
 function meant(
   waiting: readonly Waiting[],
   words: readonly string[],
   { allow, deny }: Answering['values'],
 ): { readonly call: Waiting; readonly text: string | undefined } {
   const named = waiting.find(({ callId }) => callId === words[0])
-  const text = (named ? words.slice(1) : words).join(' ')
   const isDecision = allow === true || deny === true
-  if (isDecision && text !== '')
-    throw named || waiting.length === 0
-      ? new UsageError('--allow and --deny decide about a call; what the model is told with it goes into --note')
-      : new CliError(`No call "${fullyVisible(words[0] ?? '')}" waits; ${namesOf(waiting)} does`)
+  if (!named && words.length > (isDecision ? 0 : 1))
+    throw notWaiting(words[0]!, waiting, isDecision ? '' : `. ${quoting}`)
+  if (isDecision && words.length > 1)
+    throw new UsageError('--allow and --deny decide about a call; what the model is told with it goes into --note')
+  if (words.length > 2) throw new UsageError(`the answer has ${words.length - 1} words. ${quoting}`)
+  const text = (named ? words[1] : words[0]) ?? ''
   const fitting = named ? [named] : waiting.filter(({ isQuestion }) => isQuestion !== isDecision)
   const [call] = fitting
   if (fitting.length > 1)
@@ -81,6 +82,12 @@ function meant(
   if (!call || call.isQuestion === isDecision) throw wrongKind(call ?? waiting[0]!)
   if (call.isQuestion && text === '') throw new UsageError('the answer is empty; say it in words')
   return { call, text: isDecision ? undefined : text }
+}
+
+const quoting = 'Put an answer of several words into quotes'
+
+function notWaiting(asked: string, waiting: readonly Waiting[], hint: string): UsageError {
+  return new UsageError(`no call "${fullyVisible(asked.slice(0, 100))}" waits; there is ${namesOf(waiting)}${hint}`)
 }
 
 function wrongKind({ isQuestion, name }: Waiting): UsageError {

@@ -17,6 +17,16 @@ export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: s
   throw meant.length > 1 ? ambiguous(asked, meant) : unknown(asked, all)
 }
 
+/** The same for who wants to say something to it: nobody but its parent speaks to a sub-agent. */
+export async function findToSpeakTo(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
+  const agent = await findAgent(workflow, asked)
+  if (!agent.isSubAgent) return agent
+  const parent = fullyVisible(agent.parentAgentId ?? '')
+  throw new CliError(
+    `${fullyVisible(agent.id)} is a sub-agent of ${parent}; speak to that one. What it did: libero agents show ${fullyVisible(agent.id)}`,
+  )
+}
+
 /** The id that a command needs as its first word. */
 export function requireAgent(words: readonly string[], command: string): string {
   const [asked] = words

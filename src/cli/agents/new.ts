@@ -6,6 +6,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { newSessionId } from '../sessions/session-id.ts'
 import type { WorkValues } from './agent-flags.ts'
+import { checkPages } from './check-pages.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 import { type MessageValues, readMessage } from './read-message.ts'
 import { workWithAgent } from './work-with-agent.ts'
@@ -32,6 +33,7 @@ export async function create({ values, words }: Making, io: Io): Promise<number>
     values,
     io,
     async begin(opened) {
+      await checkPages(opened.knowledge, content.wikiTiddlers)
       const agentId = await make(opened, definitionId, values.name)
       return { agentId, work: () => opened.workflow.sendMsgToAgent(agentId, content) }
     },

@@ -5,6 +5,7 @@ import type { Provider } from '../../core/provider.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
 import type { AgentDefinition } from '../../workflow/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
@@ -23,6 +24,8 @@ export interface OpenedWorkflow {
   readonly workflow: Workflow
   readonly store: SessionStore
   readonly definitions: FoundDefinitions
+  /** The user's wikis; absent where the settings name none. */
+  readonly knowledge?: KnowledgeStore
   /** What the agents of a definition work with; `undefined` where nobody works, or it is not to be had. */
   modelOf(definitionId?: string): ChosenModel | undefined
   /** For a person, before it starts. */
@@ -66,6 +69,7 @@ export async function openWorkflow(
     workflow,
     store,
     definitions,
+    ...(knowledge && { knowledge }),
     modelOf(id = '') {
       const own = models?.own.get(id)
       return own instanceof CliError ? undefined : (own ?? models?.usual)

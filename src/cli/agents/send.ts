@@ -1,7 +1,8 @@
 import { UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import type { WorkValues } from './agent-flags.ts'
-import { findAgent, requireAgent } from './find-agent.ts'
+import { checkPages } from './check-pages.ts'
+import { findToSpeakTo, requireAgent } from './find-agent.ts'
 import { type MessageValues, readMessage } from './read-message.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
@@ -18,8 +19,9 @@ export async function send({ values, words }: Sending, io: Io): Promise<number> 
   return workWithAgent({
     values,
     io,
-    async begin({ workflow }) {
-      const { id } = await findAgent(workflow, asked)
+    async begin({ workflow, knowledge }) {
+      const { id } = await findToSpeakTo(workflow, asked)
+      await checkPages(knowledge, content.wikiTiddlers)
       return { agentId: id, work: () => workflow.sendMsgToAgent(id, content) }
     },
   })

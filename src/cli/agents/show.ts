@@ -28,16 +28,17 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
       return exitCodes.done
     }
     const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
-    const { id, definition, name, state, created, nextWake } = summary
+    const { id, definition, name, state, created, parent, nextWake } = summary
     if (name !== undefined) io.out(paint.bold(fullyVisible(name)))
     const facts = [
       ['agent', id],
       ['definition', definition],
+      ...(parent === undefined ? [] : [['sub-agent of', parent]]),
       ['begun', dateOf(created)],
       ['state', agentStateWords[state]],
       ...(nextWake === undefined ? [] : [['wakes', timeIn(nextWake, Date.now())]]),
     ]
-    for (const [key, value] of facts) io.out(paint.dim(`${`${key}:`.padEnd(12)} ${fullyVisible(value!)}`))
+    for (const [key, value] of facts) io.out(paint.dim(`${`${key}:`.padEnd(13)} ${fullyVisible(value!)}`))
     const manner = { paint, cwd: io.cwd, isFull: values.full === true }
     for (const message of messages) for (const line of messageLines(message, manner)) io.out(line)
     for (const call of waiting) for (const line of waitingLines(call, id)) io.err(line)

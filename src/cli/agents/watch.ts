@@ -1,4 +1,5 @@
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
+import type { AgentInstance } from '../../workflow/definition.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
@@ -18,10 +19,10 @@ interface Watching {
 export async function watchAgent({ values, words }: Watching, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents watch')
   return withWorkflow(io, async (opened) => {
-    const { id } = await findAgent(opened.workflow, asked)
+    const agent = await findAgent(opened.workflow, asked)
     const print = printer(values, io)
     const exitCode = await untilUnread(io, (signal) =>
-      follow(opened, id, { print, io, signal, isJson: values.json === true }),
+      follow(opened, agent, { print, io, signal, isJson: values.json === true }),
     )
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   })
@@ -36,13 +37,14 @@ interface Following {
 
 async function follow(
   { workflow, store }: OpenedWorkflow,
-  agentId: string,
+  { id: agentId, isSubAgent }: AgentInstance,
   { print, io, signal, isJson }: Following,
 ): Promise<void> {
   const told = new Set<string>()
   const look = async (): Promise<void> => {
     for (const message of await workflow.getMessages(agentId)) print(message)
-    for (const call of await workflow.pending(agentId)) {
+    // What a sub-agent waits for is asked by its parent.
+    for (const call of isSubAgent ? [] : await workflow.pending(agentId)) {
       if (told.has(call.callId)) continue
       told.add(call.callId)
       if (!isJson) for (const line of waitingLines(call, agentId)) io.err(line)

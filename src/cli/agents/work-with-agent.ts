@@ -41,10 +41,13 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     person?.close()
     terminal.close()
   }
+  const asking: Asking = {}
   const watching = watch(
     leavingFirst(io, leave),
     () => {
-      if (task) void opened?.workflow.cancelAgent(task.agentId).catch(() => {})
+      // Nothing runs while a person is asked: who leaves then leaves the question, too.
+      if (asking.stop) asking.stop()
+      else if (task) void opened?.workflow.cancelAgent(task.agentId).catch(() => {})
     },
     (text) => screen.notice(text),
   )
@@ -59,7 +62,7 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     task = await begin(opened)
-    const status = await converse(opened, task, { screen, person, watching })
+    const status = await converse(opened, task, { screen, person, watching, asking })
     const ended = { opened, task, status, values, io, screen, terminal, watching }
     return values.json ? await printJson(ended) : await conclude(ended)
   } finally {
@@ -70,17 +73,23 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
   }
 }
 
+/** What takes the question away that the person has before them, while there is one. */
+interface Asking {
+  stop?: () => void
+}
+
 interface Scene {
   readonly screen: Screen
   readonly person: Seat | undefined
   readonly watching: Watch
+  readonly asking: Asking
 }
 
 /** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
 async function converse(
   { workflow, modelOf }: OpenedWorkflow,
   { agentId, work }: AgentTask,
-  { screen, person, watching }: Scene,
+  { screen, person, watching, asking }: Scene,
 ): Promise<AgentInstanceLatestStatus> {
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
@@ -97,9 +106,11 @@ async function converse(
       : { ...(await workflow.getStatus(agentId)), state: waits }
     while (person && status.state === waits && watching.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
-      const asking = call && askPerson(person.interactor, call, over.signal)
-      const reply = asking && (await watching.during(asking).catch(() => undefined))
-      if (!reply) break
+      if (!call) break
+      asking.stop = () => over.abort()
+      const reply = await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined)
+      delete asking.stop
+      if (!reply || watching.exitCode !== undefined) break // a dialog that was closed is no answer
       status = await watching.during(reply(workflow, agentId))
     }
     return status
@@ -133,6 +144,7 @@ async function conclude({ opened, task, status, io, screen, watching }: Ended): 
   if (state === 'submitted')
     io.err(`Another program works on ${agentId} just now and was told; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
+  if (state === 'canceled') io.err(`The agent was stopped; go on with: libero agents send ${fullyVisible(agentId)} "…"`)
   for (const call of waiting) for (const line of waitingLines(call, agentId)) io.err(line)
   if (state === 'completed') await sayWaking(opened, agentId, io)
   return watching.exitCode ?? exitCodeOf(status, waiting)

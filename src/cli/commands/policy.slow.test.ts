@@ -77,7 +77,7 @@ describe('libero policy explain', () => {
   test('says what is wrong with a file of rules, or with how it was called', async () => {
     expect(await libero('explain', '--rules', join(folder, 'none.json'), '--', 'ls')).toMatchObject({
       code: 2,
-      err: [expect.stringContaining('there is no such file'), 'See: libero policy --help'],
+      err: [expect.stringContaining('there is no such file'), 'See: libero policy explain --help'],
     })
     expect(await libero('explain', '--rules', await rules({ mode: 'wild' }), '--', 'ls')).toMatchObject({
       code: 2,

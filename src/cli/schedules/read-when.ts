@@ -10,6 +10,8 @@ export function readWhen(values: WhenValues): Omit<ScheduleChange, 'message' | '
     throw new UsageError('--cron does not go together with --every and --at; choose one of them')
   if (zone !== undefined && cron === undefined && hours === undefined)
     throw new UsageError('--zone is that of --cron or --hours; add one of them (--at names its own offset)')
+  if (once && max !== undefined)
+    throw new UsageError('--once and --max do not go together: with --once it is gone after its first time; choose one')
   const when = timeOf(values)
   const activeHours = hours === undefined ? undefined : hoursOf(hours, zone)
   return {

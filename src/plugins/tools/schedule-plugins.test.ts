@@ -201,8 +201,10 @@ test('a call that runs again after a crash changes nothing a second time', async
 
 test('an agent has at most a hundred schedules', async () => {
   const { services } = world()
-  const existing = Array.from({ length: 100 }, (_, i) => ({ id: `s${i}` }))
-  const full = { ...services.schedules, list: async () => existing } as unknown as ScheduleBook
+  const when = { type: 'interval', everySeconds: 60 } as const
+  const one = await services.schedules.add({ agentId: 'a', kind: 'task', message: 'x', when })
+  const existing = Array.from({ length: 100 }, (_, i) => ({ ...one, id: `s${i}` }))
+  const full: ScheduleBook = { ...services.schedules, list: async () => existing }
   const { text } = await use({ ...services, schedules: full }, 'schedule-task', { message: 'x', everySeconds: 60 })
   expect(text).toContain('has 100 schedules already; remove some with remove-schedule first')
 })

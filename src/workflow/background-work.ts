@@ -1,0 +1,85 @@
+import type { Clock } from '../core/clock.ts'
+import type { LiveAgent } from './live-agent.ts'
+import type { OpenAgents } from './open-agents.ts'
+import type { Wake } from './schedules/owner-shift.ts'
+import { settle } from './settle.ts'
+
+export interface BackgroundWorkOptions {
+  readonly agents: OpenAgents
+  readonly clock: Clock
+  readonly onError: (error: Error) => void
+}
+
+/** How often an agent is looked at that another process was busy with at the start. */
+const lookAgainMs = 10_000
+
+/** Agents that work without anybody waiting for them: those a schedule wakes, and those a process left that is gone. */
+export class BackgroundWork {
+  readonly #options: BackgroundWorkOptions
+  readonly #later = new Map<string, () => void>()
+
+  constructor(options: BackgroundWorkOptions) {
+    this.#options = options
+  }
+
+  readonly wake: Wake = async ({ agentId, clientKey, message }) => {
+    const { agents } = this.#options
+    const agent = await agents.openForWork(agentId).catch(async (error) => {
+      const known = await agents.find(agentId)
+      if (known && !known.closed) throw error
+    })
+    if (!agent || agent.instance.volatile) return 'closed'
+    await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
+    void this.#goOn(agent)
+    return undefined
+  }
+
+  /** Goes on with what a process left that is gone. */
+  async pickUpAll(): Promise<void> {
+    const { agents } = this.#options
+    for (const { id } of await agents.list()) if (!agents.isShut) await this.#pickUp(id)
+  }
+
+  /** Where another process is at work we look again: it may be about to go, too. */
+  async #pickUp(agentId: string): Promise<void> {
+    const { agents, onError } = this.#options
+    this.#callOff(agentId)
+    try {
+      const agent = await agents.open(agentId)
+      if (agent.over !== undefined) return
+      if (!(await agent.lookAround())) this.#lookLater(agentId)
+      else if (agent.hasWork) void this.#goOn(agent)
+    } catch (error) {
+      if (agents.isShut) return
+      onError(new Error(`agent ${agentId} could not be looked at; the others go on`, { cause: error }))
+    }
+  }
+
+  #lookLater(agentId: string): void {
+    const { agents, clock } = this.#options
+    if (agents.isShut) return
+    this.#callOff(agentId)
+    this.#later.set(
+      agentId,
+      clock.timer(lookAgainMs, () => void this.#pickUp(agentId)),
+    )
+  }
+
+  #callOff(agentId: string): void {
+    this.#later.get(agentId)?.()
+    this.#later.delete(agentId)
+  }
+
+  async #goOn(agent: LiveAgent): Promise<void> {
+    try {
+      await settle(agent, await agent.advance())
+    } catch (error) {
+      this.#options.onError(new Error(`agent ${agent.id} could not go on`, { cause: error }))
+    }
+  }
+
+  /** Looks at nobody again. */
+  stop(): void {
+    for (const callOff of this.#later.values()) callOff()
+  }
+}

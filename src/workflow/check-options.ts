@@ -1,0 +1,62 @@
+import { show } from '../core/behavior.ts'
+import { isRecord } from '../core/is-record.ts'
+import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules } from '../providers/options.ts'
+import { checkSettingNames } from './settings.ts'
+import type { NewAgent, WorkflowOptions } from './workflow-contract.ts'
+
+/** Throws on options of a workflow that do not exist or cannot be meant. Definitions are read one by one, later. */
+export function checkWorkflowOptions(options: WorkflowOptions): void {
+  checkOptions('createWorkflow', options, workflowRules)
+  const { provider, definitions, settings = {}, snapshots = {} } = options
+  if (typeof provider !== 'function' && typeof provider?.stream !== 'function')
+    throw new TypeError(
+      `createWorkflow needs a provider, or a function of a definition that gives one, got ${show(provider)}`,
+    )
+  if (!Array.isArray(definitions))
+    throw new TypeError(`createWorkflow needs a list of definitions, got ${show(definitions)}`)
+  checkSettingNames(settings)
+  checkOptions('createWorkflow option "snapshots"', snapshots, { folder: aText })
+}
+
+/** The same for what a new agent is made with. */
+export function checkNewAgent(given: NewAgent): void {
+  checkOptions('workflow.createAgent', given, newAgentRules)
+}
+
+/** What is said about them depends on more than their kind. */
+const checkedElsewhere: OptionRule = [() => true, '']
+
+const aFunction: OptionRule = [isFunction, 'a function']
+const anObject: OptionRule = [isRecord, 'an object']
+const aText: OptionRule = [(value) => typeof value === 'string', 'a text']
+
+const workflowRules: OptionRules<WorkflowOptions> = {
+  provider: checkedElsewhere,
+  definitions: checkedElsewhere,
+  store: having('a store', 'append', 'read'),
+  plugins: [Array.isArray, 'a list'],
+  handlers: anObject,
+  knowledge: having('a store of wikis', 'workspaces', 'open'),
+  embed: aFunction,
+  execution: having('an execution context', 'spawn', 'exec'),
+  authority: anObject,
+  settings: anObject,
+  snapshots: anObject,
+  batchTimeoutMs: [(value) => typeof value === 'number' && value >= 0, 'a number of at least 0'],
+  clock: clockRule,
+  newId: aFunction,
+  onError: aFunction,
+}
+
+const newAgentRules: OptionRules<NewAgent> = {
+  id: checkedElsewhere,
+  name: aText,
+  handlerId: aText,
+  config: checkedElsewhere,
+  volatile: [(value) => typeof value === 'boolean', 'true or false'],
+}
+
+function having(what: string, ...methods: readonly string[]): OptionRule {
+  const isRight = (value: unknown): boolean => isRecord(value) && methods.every((name) => isFunction(value[name]))
+  return [isRight, `${what} with ${methods.map((name) => `${name}()`).join(' and ')}`]
+}

@@ -1,0 +1,28 @@
+import { show } from '../core/behavior.ts'
+import type { AgentMakings } from './agent-parts.ts'
+import { checkConfig } from './check-definition.ts'
+import type { AgentInstance } from './definition.ts'
+import { agentPrefix } from './directory.ts'
+import type { NewAgent } from './workflow-contract.ts'
+
+/** An agent as it is written down first. Throws on an id or a configuration that cannot be. */
+export function newInstance(
+  definitionId: string,
+  given: NewAgent,
+  { clock, newId }: Pick<AgentMakings, 'clock' | 'newId'>,
+): AgentInstance {
+  const { id = `${agentPrefix}${newId()}`, name, handlerId, config, volatile } = given
+  if (typeof id !== 'string' || !/^agent-[\w.-]{1,100}$/.test(id))
+    throw new TypeError(
+      `an agent's id must be "agent-" and up to 100 letters, digits, "-", "_" or ".", got ${show(id)}`,
+    )
+  if (config !== undefined) checkConfig(config, 'config')
+  const now = clock.now()
+  return {
+    ...{ id, definitionId, created: now, modified: now, isSubAgent: false, closed: false },
+    ...(name !== undefined && { name }),
+    ...(handlerId !== undefined && { handlerId }),
+    ...(config !== undefined && { config }),
+    ...(volatile && { volatile }),
+  }
+}

@@ -1,0 +1,161 @@
+import type { Session, SessionStore } from '../core/store.ts'
+import type { ScheduleBook } from '../plugins/schedule.ts'
+import { createMemoryStore } from '../sessions/memory-store.ts'
+import { createSession, loadSession } from '../sessions/session.ts'
+import type { AgentInstance } from './definition.ts'
+import type { Directory } from './directory.ts'
+import { instanceEntry, noteOf } from './instance-note.ts'
+import { LiveAgent, type LiveOptions } from './live-agent.ts'
+import { removeSchedulesOf } from './schedules/schedule-book.ts'
+
+export interface OpenAgentsOptions extends Pick<LiveOptions, 'makings' | 'handlers' | 'updates' | 'files'> {
+  readonly directory: Directory
+  readonly schedules: ScheduleBook
+}
+
+/** The agents that this process has to do with: each loaded once, when it is first asked for, and kept. */
+export class OpenAgents {
+  readonly #options: OpenAgentsOptions
+  readonly #live = new Map<string, Promise<LiveAgent>>()
+  readonly #closings = new Map<string, Promise<void>>()
+  /** Where those are that end with the process. */
+  readonly #volatiles = createMemoryStore()
+  #isShut = false
+
+  constructor(options: OpenAgentsOptions) {
+    this.#options = options
+  }
+
+  /** The workflow is closed: nobody is let in any more. */
+  get isShut(): boolean {
+    return this.#isShut
+  }
+
+  refuseWhenShut(): void {
+    if (this.#isShut) throw new Error(shutWords)
+  }
+
+  /** Writes a new one down. */
+  async add(instance: AgentInstance): Promise<void> {
+    const { makings, updates } = this.#options
+    const { clock, newId } = makings
+    const { id } = instance
+    const session = await createSession({ store: this.#storeOf(instance), id, clock, newId, owner: 'workflow' })
+    const agent = this.#liveAgent(instance, session)
+    await agent.note(instanceEntry(noteOf(instance)))
+    this.#live.set(id, Promise.resolve(agent))
+    updates.emit({ type: 'agent', agentId: id, agent: instance })
+  }
+
+  /** The agent in this process; throws where there is none, or where it cannot be spoken to. */
+  open(agentId: string): Promise<LiveAgent> {
+    this.refuseWhenShut()
+    const known = this.#live.get(agentId)
+    if (known) return known
+    const loading = this.#load(agentId)
+    this.#live.set(agentId, loading)
+    loading.catch(() => this.#live.get(agentId) === loading && this.#live.delete(agentId))
+    return loading
+  }
+
+  async #load(agentId: string): Promise<LiveAgent> {
+    const { directory, makings } = this.#options
+    const { store, clock, newId } = makings
+    const instance = await directory.get(agentId)
+    if (!instance) throw new Error(`there is no agent "${agentId}"; listAgents() names those there are`)
+    if (instance.isSubAgent)
+      throw new Error(`"${agentId}" is a sub-agent of "${instance.parentAgentId}"; speak to that one`)
+    const session = await loadSession(store, agentId, { clock, newId, owner: 'workflow' })
+    const agent = this.#liveAgent(instance, session)
+    await agent.refresh()
+    return agent
+  }
+
+  #liveAgent(instance: AgentInstance, session: Session): LiveAgent {
+    const { makings, updates, handlers, files } = this.#options
+    return new LiveAgent({ instance, session, store: this.#storeOf(instance), makings, updates, handlers, files })
+  }
+
+  #storeOf({ volatile }: AgentInstance): SessionStore {
+    return volatile ? this.#volatiles : this.#options.makings.store
+  }
+
+  /** The same for who wants it to do something: one that is closed does nothing. */
+  async openForWork(agentId: string): Promise<LiveAgent> {
+    const agent = await this.open(agentId)
+    if (agent.instance.closed) throw new Error(closedWords(agentId))
+    return agent
+  }
+
+  /** What is known of an agent, loaded or not, sub-agents and closed ones too. */
+  async find(agentId: string): Promise<AgentInstance | undefined> {
+    const agent = await this.#live.get(agentId)?.catch(() => undefined)
+    return agent?.instance ?? this.#options.directory.get(agentId)
+  }
+
+  async list({ subAgents = false, closed = false } = {}): Promise<readonly AgentInstance[]> {
+    const kept = await this.#options.directory.list()
+    const passing = (await this.loaded()).map(({ instance }) => instance).filter((one) => one.volatile)
+    return [...kept, ...passing].filter((one) => (subAgents || !one.isSubAgent) && (closed || !one.closed))
+  }
+
+  /** Those that are loaded or about to be. */
+  async loaded(): Promise<readonly LiveAgent[]> {
+    const all = await Promise.allSettled(this.#live.values())
+    return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  }
+
+  /** Once, however many ask for it at the same time. */
+  close(agentId: string): Promise<void> {
+    const known = this.#closings.get(agentId)
+    if (known) return known
+    const work = this.#closeNow(agentId).finally(() => this.#closings.delete(agentId))
+    this.#closings.set(agentId, work)
+    return work
+  }
+
+  async #closeNow(agentId: string): Promise<void> {
+    const { schedules, updates } = this.#options
+    const agent = await this.open(agentId)
+    if (agent.instance.closed) return
+    agent.over = closedWords(agentId) // from here on nobody is listened to: what was said before is written down
+    try {
+      await agent.cancel()
+      await agent.rest()
+      const closed = { ...agent.instance, closed: true }
+      await agent.note(instanceEntry(noteOf(closed)))
+      agent.instance = closed
+    } catch (error) {
+      agent.over = undefined
+      throw error
+    }
+    await removeSchedulesOf(schedules, agentId)
+    updates.emit({ type: 'agent', agentId, agent: agent.instance })
+  }
+
+  async delete(agentId: string): Promise<void> {
+    const { instance } = await this.open(agentId)
+    await this.close(agentId)
+    this.#live.delete(agentId)
+    this.#options.directory.forget(agentId)
+    await this.#storeOf(instance).delete(agentId)
+  }
+
+  /** Lets nobody in any more. */
+  shut(): void {
+    this.#isShut = true
+  }
+
+  /** Stops all of them without a word: they go on where they stand with the next process. */
+  async leaveAll(): Promise<void> {
+    const leaving = [...this.#live.values()].map(async (loading) =>
+      (await loading.catch(() => undefined))?.leave(shutWords),
+    )
+    for (const left of await Promise.allSettled(leaving))
+      if (left.status === 'rejected')
+        this.#options.makings.onError(new Error('an agent could not be left in good order', { cause: left.reason }))
+  }
+}
+
+const shutWords = 'this workflow is closed; create another one'
+const closedWords = (agentId: string): string => `agent "${agentId}" is closed; create another one`

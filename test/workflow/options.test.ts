@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { createMemoryStore } from '../../src/sessions/memory-store.ts'
+import { scripted } from '../../src/testing/scripted.ts'
+import { createWorkflow, type NewAgent, type WorkflowOptions } from '../../src/workflow/workflow.ts'
+import { definition, world } from './kit.ts'
+
+const made = (options: object) => () =>
+  createWorkflow({ provider: scripted(), definitions: [definition()], ...options } as WorkflowOptions)
+
+describe('createWorkflow refuses', () => {
+  test.each([
+    [{ definition: [] }, 'createWorkflow has no option "definition", did you mean "definitions"?'],
+    [{ tools: [] }, 'createWorkflow has no option "tools"'],
+    [{ store: {} }, 'option "store" must be a store with append() and read(), got an object with no keys'],
+    [{ store: Promise.resolve(createMemoryStore()) }, 'option "store" must be a store'],
+    [{ plugins: {} }, 'option "plugins" must be a list, got an object with no keys'],
+    [{ handlers: [] }, 'option "handlers" must be an object, got an array of 0'],
+    [{ knowledge: { open() {} } }, 'option "knowledge" must be a store of wikis with workspaces() and open()'],
+    [{ embed: 'model' }, 'option "embed" must be a function, got "model"'],
+    [{ execution: 'docker' }, 'option "execution" must be an execution context with spawn() and exec()'],
+    [{ authority: 'yolo' }, 'option "authority" must be an object, got "yolo"'],
+    [{ settings: 'strict' }, 'option "settings" must be an object, got "strict"'],
+    [{ settings: { aproval: {} } }, 'settings of a workflow has no option "aproval", did you mean "approval"?'],
+    [{ snapshots: true }, 'option "snapshots" must be an object, got true'],
+    [{ snapshots: { folders: '.' } }, 'option "snapshots" has no option "folders", did you mean "folder"?'],
+    [{ batchTimeoutMs: -1 }, 'option "batchTimeoutMs" must be a number of at least 0, got -1'],
+    [{ clock: Date }, 'option "clock" must be a clock with now() and timer()'],
+    [{ newId: 7 }, 'option "newId" must be a function, got 7'],
+    [{ onError: 'log' }, 'option "onError" must be a function, got "log"'],
+    [{ provider: {} }, 'createWorkflow needs a provider, or a function of a definition that gives one'],
+    [{ definitions: definition() }, 'createWorkflow needs a list of definitions, got an object with id, config'],
+    [{ definitions: [definition(), definition()] }, 'definitions[1]: there are two definitions "helper"'],
+  ])('%j', (options, words) => {
+    expect(made(options)).toThrow(words)
+  })
+
+  test('what is no object at all, without showing it', () => {
+    const loose: (options: unknown) => unknown = (options) => createWorkflow(options as WorkflowOptions)
+    expect(() => loose(undefined)).toThrow('createWorkflow takes its options as an object, got undefined')
+  })
+})
+
+test('an option that is undefined is as good as none', async () => {
+  const workflow = made({ store: undefined, plugins: undefined, settings: undefined, snapshots: undefined })()
+  expect(await workflow.listAgents()).toEqual([])
+  await workflow.close()
+})
+
+test.each([
+  [{ nam: 'Painter' }, 'workflow.createAgent has no option "nam", did you mean "name"?'],
+  [{ name: 5 }, 'workflow.createAgent option "name" must be a text, got 5'],
+  [{ volatile: 'yes' }, 'workflow.createAgent option "volatile" must be true or false, got "yes"'],
+  [{ config: { plugin: [] } }, 'config.plugin does not exist, did you mean "plugins"?'],
+  [null, 'workflow.createAgent takes its options as an object, got null'],
+])('a new agent with %j is refused, and is not there', async (given, words) => {
+  const { workflow } = world([])
+  await expect(workflow.createAgent('helper', given as NewAgent)).rejects.toThrow(words)
+  expect(await workflow.listAgents()).toEqual([])
+})
+
+test('settings that do not exist are refused, and those that hold stay', async () => {
+  const settings = { approval: { look: { mode: 'confirm' } } } as const
+  const { workflow } = world([], { settings })
+  await expect(workflow.updateSettings({ retries: {} } as object)).rejects.toThrow('has no option "retries"')
+  expect(workflow.settings).toEqual(settings)
+})
