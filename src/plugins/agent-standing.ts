@@ -69,7 +69,8 @@ export class AgentStanding {
     }
     // A process that died when all was said has only failed to say so.
     const isLeft = stop === 'crashed' && (this.#isAnswered || this.#yielded !== undefined)
-    this.set(isLeft ? this.#whenDone() : this.#stateAfter(status), at)
+    if (isLeft) this.set(this.#whenDone(), at)
+    else this.set(stop === 'crashed' ? 'submitted' : this.#stateAfter(status), at) // whoever comes next goes on with it
     return true
   }
 

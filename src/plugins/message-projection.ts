@@ -7,7 +7,7 @@ import { readAttachments } from './attachments.ts'
 import { KeptMessages } from './kept-messages.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall } from './message.ts'
 import { partialOf } from './partial-note.ts'
-import { type NotedSnapshot, snapshotOf } from './snapshot-note.ts'
+import { snapshotOf, type TurnSnapshots } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 import { yieldOwner } from './yield-note.ts'
 
@@ -29,9 +29,7 @@ export class MessageProjection {
   /** Model calls so far. */
   rounds = 0
   #roundsBefore = 0
-  readonly #before = new Map<string, NotedSnapshot>()
-  /** The files as the agent left them last. */
-  filesAfter: NotedSnapshot | undefined
+  readonly #files = new Map<string, TurnSnapshots>()
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
@@ -58,9 +56,15 @@ export class MessageProjection {
     return this.#messages.get(id)
   }
 
-  /** The files as they were before a message was worked on. */
-  filesBefore(messageId: string): NotedSnapshot | undefined {
-    return this.#before.get(messageId)
+  /** What is known of the files around the work on a message, and on all that came after it, oldest first. */
+  filesSince(messageId: string): readonly TurnSnapshots[] {
+    const ids = [...this.#files.keys()]
+    return ids.includes(messageId) ? [...this.#files.values()].slice(ids.indexOf(messageId)) : []
+  }
+
+  /** The last message with which files were kept. */
+  get lastWithFiles(): string | undefined {
+    return [...this.#files.keys()].at(-1)
   }
 
   /** The messages that are new or other than before. */
@@ -191,8 +195,8 @@ export class MessageProjection {
     const snapshot = snapshotOf(owner, value)
     if (!snapshot) return []
     const { messageId, folder, before, after, isRolledBack } = snapshot
-    if (before) this.#before.set(messageId, before)
-    if (after) this.filesAfter = after
+    if (before || after)
+      this.#files.set(messageId, { ...this.#files.get(messageId), ...(before && { before }), ...(after && { after }) })
     const changed = this.#messages.change(messageId, () => ({
       ...(before && { beforeCommitMap: { [folder]: before.id } }),
       ...(isRolledBack !== undefined && { rolledBack: isRolledBack }),
@@ -232,15 +236,14 @@ export class MessageProjection {
 
   /** All that is left is told again. Files do not go back with words. */
   #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
-    const [stood, filesAfter] = [this.#standing, this.filesAfter]
-    for (const kept of [this.#messages, this.#calls, this.#before]) kept.clear()
+    const stood = this.#standing
+    for (const kept of [this.#messages, this.#calls]) kept.clear()
     this.#standing = new AgentStanding()
     this.rounds = this.#roundsBefore = 0
     this.#lastAnswer = undefined
     this.#isBeginning = false
     this.#entries = leftAfter(this.#entries, toSeq)
     for (const entry of this.#entries) this.#take(entry)
-    this.filesAfter = filesAfter
     this.#standing.stay(stood, at)
   }
 

@@ -56,6 +56,11 @@ export function joinApprovals(...rules: readonly (PluginApproval | undefined)[])
 function configOf(plugin: PluginDefinition, entry: PluginEntry): Record<string, unknown> {
   const { toolId, configSchema } = plugin
   const names = [`${toolId}Param`, `${toolId.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())}Param`]
+  const unknown = Object.keys(entry).find((one) => !Object.hasOwn(entryFields, one) && !names.includes(one))
+  if (unknown !== undefined)
+    throw new TypeError(
+      `plugin entry "${entry.id}" has no field "${unknown}"${didYouMean(unknown, [...Object.keys(entryFields), ...names])}`,
+    )
   const name = names.find((one) => entry[one] !== undefined) ?? names[1]!
   const given = entry[name] ?? {}
   const wrong = (why: string): TypeError => new TypeError(`plugin entry "${entry.id}": ${name}: ${why}`)
@@ -64,13 +69,39 @@ function configOf(plugin: PluginDefinition, entry: PluginEntry): Record<string, 
   if (!isStandard(configSchema)) {
     const checked = validateToolArgs(given, configSchema)
     if (!checked.valid) throw wrong(checked.error)
-    return checked.input ?? given
+    const flaw = flawIn(checked.input, configSchema.properties)
+    if (flaw !== undefined) throw wrong(flaw)
+    return checked.input
   }
   const checked = configSchema['~standard'].validate(given)
   if (checked instanceof Promise) throw wrong('its schema takes its time; settings need one that answers at once')
   const { issues } = checked as Exclude<typeof checked, Promise<unknown> | PromiseLike<unknown>>
   if (issues) throw wrong(issues.map(({ message, path }) => `${path?.join('.') ?? ''} ${message}`.trim()).join('; '))
   return (checked as { value: Record<string, unknown> }).value
+}
+
+const entryFields: Readonly<Record<string, true>> = {
+  id: true,
+  toolId: true,
+  caption: true,
+  content: true,
+  enabled: true,
+  forbidOverrides: true,
+  approval: true,
+  timeoutMs: true,
+  toolResultDuration: true,
+}
+
+/** What the types of a schema do not say: a name it does not know, or a word that is none of its own. */
+function flawIn(config: Record<string, unknown>, properties: unknown): string | undefined {
+  if (!isRecord(properties)) return undefined
+  for (const [name, value] of Object.entries(config)) {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (property === undefined) return `there is no setting "${name}"${didYouMean(name, Object.keys(properties))}`
+    const words = isRecord(property) && Array.isArray(property.enum) ? property.enum : undefined
+    if (words && !words.includes(value)) return `${name} must be ${words.map(show).join(' or ')}, got ${show(value)}`
+  }
+  return undefined
 }
 
 const isStandard = (schema: object): schema is StandardSchema<Record<string, unknown>> => '~standard' in schema

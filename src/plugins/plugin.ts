@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { ChildPreset } from '../core/fork.ts'
+import { didYouMean } from '../core/nearest.ts'
 import type { Provider } from '../core/provider.ts'
 import type { JsonSchema, StandardSchema, ToolContext, ToolDef } from '../core/tool.ts'
 import type { PluginTaps, PostProcessContext, PromptContext, ResponseContext } from './plugin-hooks.ts'
@@ -147,9 +148,27 @@ export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDef
     throw new TypeError(
       `a plugin needs a toolId of letters, digits, "-" and "_" that begins with a letter, got ${JSON.stringify(toolId)}`,
     )
+  const unknown = Object.keys(plugin).find((name) => !Object.hasOwn(pluginFields, name))
+  if (unknown !== undefined)
+    throw new TypeError(`plugin "${toolId}" has no field "${unknown}"${didYouMean(unknown, Object.keys(pluginFields))}`)
   if (plugin.llmToolSchemas && !plugin.onResponseComplete)
     throw new TypeError(
       `plugin "${toolId}" has llmToolSchemas but no onResponseComplete that would run them; add one, or give tools`,
     )
   return plugin as unknown as PluginDefinition
+}
+
+const pluginFields: Record<keyof PluginDefinition, true> = {
+  toolId: true,
+  displayName: true,
+  description: true,
+  configSchema: true,
+  tools: true,
+  defaultApproval: true,
+  llmToolSchemas: true,
+  onProcessPrompts: true,
+  onFinalizePrompts: true,
+  onResponseComplete: true,
+  onPostProcess: true,
+  register: true,
 }

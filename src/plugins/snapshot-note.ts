@@ -18,6 +18,9 @@ export interface NotedSnapshot {
   readonly id: string
 }
 
+/** What the files were around the work on one message. */
+export type TurnSnapshots = Pick<SnapshotNote, 'before' | 'after'>
+
 /** As it is written into the log. */
 export function snapshotEntry(note: SnapshotNote): EntryBody {
   return { type: 'state', owner, value: note }

@@ -3,6 +3,7 @@ import type { ToolRule } from '../authority/rules/settings.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { LogEntry } from '../core/log.ts'
+import { didYouMean } from '../core/nearest.ts'
 import { type Provider, plainProvider } from '../core/provider.ts'
 import type { Extension } from '../core/run.ts'
 import type { Session, SessionStore } from '../core/store.ts'
@@ -88,7 +89,13 @@ export async function makeAgent(
 export async function checkParts(makings: AgentMakings, instance: AgentInstance): Promise<void> {
   const definition = makings.definition(instance.definitionId)
   const { tools, approvals } = pluginParts(makings, definition, instance)
-  byName(tools)
+  const named = byName(tools)
+  const { approval = {}, mcpServers = [], id } = definition
+  // A rule that protects nothing because of a slip would not be noticed. What servers offer is not known yet.
+  const known = [...Object.keys(named), ...makings.plugins.keys()]
+  const lost = Object.keys(approval).find((name) => !known.includes(name))
+  if (lost !== undefined && mcpServers.length === 0)
+    throw new TypeError(`definition "${id}".approval: it has no tool "${lost}"${didYouMean(lost, known)}`)
   await checkRules(rulesFor(approvals, definition, makings))
 }
 

@@ -46,12 +46,16 @@ export function checkConfig(config: unknown, where: string): asserts config is A
     toolResultDuration,
   } = record(config, where, configFields)
   checkPrompts(prompts, `${where}.prompts`)
+  const entryIds = new Set<string>()
   for (const [i, entry] of list(plugins, `${where}.plugins`).entries()) {
     const { id, toolId } = record(entry, `${where}.plugins[${i}]`)
     if (typeof id !== 'string' || id === '')
       throw new TypeError(`${where}.plugins[${i}].id must be a text, got ${show(id)}`)
     if (typeof toolId !== 'string' || toolId === '')
       throw new TypeError(`${where}.plugins[${i}].toolId must name a plugin, got ${show(toolId)}`)
+    if (entryIds.has(id))
+      throw new TypeError(`${where}.plugins[${i}].id "${id}" stands twice; instances find entries by it`)
+    entryIds.add(id)
   }
   whole(maxIterations, `${where}.maxIterations`, 0)
   whole(contextWindowSize, `${where}.contextWindowSize`, 1)

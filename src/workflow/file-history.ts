@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import type {
+  FileChange,
   FileSnapshots,
   RollbackOptions,
   RollbackPlan,
@@ -38,6 +39,10 @@ export class FileHistory {
       this.unavailable = messageOf(error)
       return undefined
     }
+  }
+
+  async diff(before: Snapshot, after: Snapshot): Promise<readonly FileChange[]> {
+    return (await this.#open()).snapshots.diff(before, after)
   }
 
   async plan(before: Snapshot, after: Snapshot): Promise<RollbackPlan> {

@@ -11,7 +11,7 @@ export function hasWork({ log, pending }: Session, messages: MessageProjection):
   const last = transcript.runs.at(-1)
   if (last === undefined || transcript.isAnswered) return false
   const { state } = messages.status
-  if (state === 'submitted' || (last.stop === 'crashed' && state === 'failed')) return true
+  if (state === 'submitted') return true
   return last.stop === 'max_turns' && isSpokenTo(messages, transcript.turns.at(-1)?.id)
 }
 

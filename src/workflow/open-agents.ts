@@ -1,7 +1,9 @@
 import type { Session, SessionStore } from '../core/store.ts'
+import { LogViews } from '../plugins/log-views.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
+import { resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
 import type { Directory } from './directory.ts'
 import { instanceEntry, noteOf } from './instance-note.ts'
@@ -56,6 +58,20 @@ export class OpenAgents {
     this.#live.set(agentId, loading)
     loading.catch(() => this.#live.get(agentId) === loading && this.#live.delete(agentId))
     return loading
+  }
+
+  /** What an agent said and how it stands; of a sub-agent too, which can only be read. */
+  async read(agentId: string): Promise<LogViews> {
+    const { directory, makings } = this.#options
+    const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
+    if (instance?.isSubAgent) {
+      const views = new LogViews(agentId, resultDurationOf(makings, instance))
+      for (const entry of await directory.entries(agentId)) views.apply(entry)
+      return views
+    }
+    const agent = await this.open(agentId)
+    await agent.refresh()
+    return agent.views
   }
 
   async #load(agentId: string): Promise<LiveAgent> {

@@ -4,6 +4,7 @@ import type { SessionTurn } from '../core/turn.ts'
 import type { MessageProjection } from '../plugins/message-projection.ts'
 import { snapshotEntry } from '../plugins/snapshot-note.ts'
 import type { FileHistory } from './file-history.ts'
+import { planTurns, type WholeTurn } from './plan-turns.ts'
 import type { RollbackPlan, RollbackResult, Snapshot } from './rollback/file-snapshots.ts'
 
 export interface TurnFilesOptions {
@@ -42,11 +43,11 @@ export class TurnFiles {
   /** When all is done. */
   async keepAfter(note: Note): Promise<void> {
     const { files, messages, onError } = this.#options
-    const said = files && messages.messages.findLast(({ id }) => messages.filesBefore(id))
-    const after = said && (await files.take())
-    if (!said || !after) return
+    const messageId = files && messages.lastWithFiles
+    const after = messageId === undefined ? undefined : await files?.take()
+    if (messageId === undefined || !after) return
     try {
-      await note(snapshotEntry({ messageId: said.id, folder: '.', after }))
+      await note(snapshotEntry({ messageId, folder: '.', after }))
     } catch (error) {
       onError(error instanceof Error ? error : new Error(messageOf(error)))
     }
@@ -54,30 +55,59 @@ export class TurnFiles {
 
   /** What `rollback` would do. */
   async plan(messageId: string): Promise<RollbackPlan> {
-    const { files, before, after } = this.#wayBack(messageId)
-    return files.plan(before, after)
+    const { files, turns } = await this.#wayBack(messageId, { force: false })
+    return planTurns(files, turns)
   }
 
-  /** Puts the files back to what they were before a message. What somebody changed since is kept, and reported. */
+  /**
+   * Puts the files back to what they were before a message: what the agent changed with each message since, from the last
+   * on. What somebody else changed is kept, and reported where the agent had changed it too.
+   */
   async rollback(
     messageId: string,
     { force, note }: { readonly force: boolean; readonly note: Note },
   ): Promise<RollbackResult> {
-    const { files, before, after } = this.#wayBack(messageId)
-    const result = await files.rollback({ before, after, force })
-    const now = await files.take()
-    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, ...(now && { after: now }) }))
-    return result
+    const { files, turns } = await this.#wayBack(messageId, { force })
+    const results: RollbackResult[] = []
+    for (const turn of turns.toReversed()) results.push(await files.rollback({ ...turn, force }))
+    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true }))
+    return allTogether(results)
   }
 
-  #wayBack(messageId: string): { readonly files: FileHistory; readonly before: Snapshot; readonly after: Snapshot } {
+  async #wayBack(
+    messageId: string,
+    { force }: { readonly force: boolean },
+  ): Promise<{ readonly files: FileHistory; readonly turns: readonly WholeTurn[] }> {
     const { files, messages } = this.#options
     if (!files) throw new Error('files are not kept here; pass createWorkflow({ snapshots: {} })')
-    const [before, after] = [messages.filesBefore(messageId), messages.filesAfter]
-    if (!before || !after)
-      throw new Error(
-        `there is no way back to before the message "${messageId}": ${files.unavailable ?? 'its files were not kept'}`,
-      )
-    return { files, before: before as Snapshot, after: after as Snapshot }
+    const noWay = `there is no way back to before the message "${messageId}"`
+    const known = messages.filesSince(messageId)
+    if (known.length === 0) throw new Error(`${noWay}: ${files.unavailable ?? 'its files were not kept'}`)
+    const turns: WholeTurn[] = []
+    for (const [i, { before, after = known[i + 1]?.before }] of known.entries()) {
+      const end = after ?? (force ? await files.take() : undefined)
+      if (!before || !end)
+        throw new Error(`${noWay}: nobody knows what the work on the last message changed, it was cut off; use force`)
+      turns.push({ before: before as Snapshot, after: end as Snapshot })
+    }
+    return { files, turns }
+  }
+}
+
+/** The results of several rollbacks, one after the other, as one. */
+function allTogether(results: readonly RollbackResult[]): RollbackResult {
+  const kinds = new Map<string, 'restored' | 'deleted'>()
+  for (const { restored, deleted } of results) {
+    for (const path of restored) kinds.set(path, 'restored')
+    for (const path of deleted) kinds.set(path, 'deleted')
+  }
+  const all = (wanted: string): string[] => [...kinds].flatMap(([path, kind]) => (kind === wanted ? [path] : []))
+  const conflicts = new Map(results.flatMap((one) => one.conflicts.map((conflict) => [conflict.path, conflict])))
+  return {
+    restored: all('restored'),
+    deleted: all('deleted'),
+    conflicts: [...conflicts.values()],
+    failed: [...new Set(results.flatMap(({ failed }) => failed))],
+    undo: { before: results[0]!.undo.before, after: results.at(-1)!.undo.after },
   }
 }

@@ -132,11 +132,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       await agent.refresh()
       return agent.status
     },
-    async getMessages(agentId) {
-      const agent = await agents.open(agentId)
-      await agent.refresh()
-      return agent.views.messages.messages
-    },
+    getMessages: async (agentId) => (await agents.read(agentId)).messages.messages,
     getTokens: async (agentId) => (await agents.open(agentId)).tokens.latest,
     async pending(agentId) {
       const ids = agentId === undefined ? (await agents.list()).map(({ id }) => id) : [agentId]

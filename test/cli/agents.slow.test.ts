@@ -178,7 +178,25 @@ describe('libero agents', () => {
     expect(await ids('--all')).toEqual([id, id])
   })
 
-  test('a sub-agent can be shown and not spoken to, and one that was killed is not done', async () => {
+  test('what a sub-agent did can be shown and watched', async () => {
+    const desk = openDesk(service.url)
+    const id = await make(desk)
+    const spawn = { call: 'spawn-agent', args: { task: 'count the stars' } }
+    service.play([spawn], [{ say: 'three' }], [{ say: 'It is three.' }])
+    await desk.libero(['agents', 'send', id, 'count for me', '--yolo'])
+    const all: Listed[] = JSON.parse((await desk.libero(['agents', '--all', '--json'])).out)
+    const sub = all.find(({ parent }) => parent === id)!
+    expect(sub).toMatchObject({ state: 'completed' })
+    const { code, out } = await desk.libero(['agents', 'show', sub.id])
+    expect(code).toBe(0)
+    expect(out).toMatch(new RegExp(`sub-agent of: +${id}\\n.*state: +done\\n.*count the stars.*three`, 's'))
+    const watching = desk.start(['agents', 'watch', sub.id])
+    await watching.until('three')
+    watching.child.kill('SIGINT')
+    expect((await watching.ended).code).toBe(0)
+  })
+
+  test('a sub-agent that was killed is not done, and nobody speaks to one', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
     const closed = gate()
@@ -195,9 +213,6 @@ describe('libero agents', () => {
     closed.open()
     const sub = await subAgent()
     expect(sub).toMatchObject({ state: 'interrupted' })
-    const shown = await desk.libero(['agents', 'show', sub.id])
-    expect(shown).toMatchObject({ code: 0, out: expect.stringMatching(/state: +interrupted.*count the stars/s) })
-    expect(shown.out).toMatch(new RegExp(`sub-agent of: +${id}`))
     for (const words of [
       ['send', sub.id, 'hi'],
       ['answer', sub.id, 'tea'],

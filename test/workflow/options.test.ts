@@ -64,3 +64,51 @@ test('settings that do not exist are refused, and those that hold stay', async (
   await expect(workflow.updateSettings({ retries: {} } as object)).rejects.toThrow('has no option "retries"')
   expect(workflow.settings).toEqual(settings)
 })
+
+describe('a slip in a definition is named, before anything runs unprotected', () => {
+  const entry = (more: object) => ({
+    ...definition(),
+    config: { plugins: [{ id: 'q', toolId: 'ask-question', ...more }] },
+  })
+  const shifted = (position: string) => ({ targetId: 'system', position })
+
+  test.each([
+    [entry({ aproval: { mode: 'confirm' } }), 'plugin entry "q" has no field "aproval", did you mean "approval"?'],
+    [entry({ enabld: false }), 'plugin entry "q" has no field "enabld", did you mean "enabled"?'],
+    [
+      entry({ askQuestonParam: {} }),
+      'plugin entry "q" has no field "askQuestonParam", did you mean "askQuestionParam"',
+    ],
+    [
+      { ...definition(), approval: { 'wiki-operatoin': { mode: 'confirm' } } },
+      'definition "helper".approval: it has no tool "wiki-operatoin", did you mean "wiki-operation"?',
+    ],
+    [
+      {
+        ...definition(),
+        config: { plugins: [{ id: 'p', toolId: 'dynamicPosition', dynamicPositionParam: shifted('abve') }] },
+      },
+      'plugin entry "p": dynamicPositionParam: position must be',
+    ],
+  ])('%j', async (one, words) => {
+    const { workflow } = world([], { definitions: [one as never] })
+    await expect(workflow.createAgent('helper')).rejects.toThrow(words)
+  })
+
+  test('two entries of one id, and a plugin with a field that does not exist', () => {
+    const twice = {
+      ...definition(),
+      config: {
+        plugins: [
+          { id: 'q', toolId: 'a' },
+          { id: 'q', toolId: 'b' },
+        ],
+      },
+    }
+    expect(made({ definitions: [twice] })).toThrow('plugins[1].id "q" stands twice')
+    const odd = { toolId: 'odd', displayName: '', description: '', onProcesPrompts() {} }
+    expect(made({ plugins: [odd] })).toThrow(
+      'plugin "odd" has no field "onProcesPrompts", did you mean "onProcessPrompts"?',
+    )
+  })
+})

@@ -83,3 +83,28 @@ test('D047 without git it says that there is no way back', async () => {
   await expect(workflow.rollback(id, said!.id)).rejects.toThrow(/no way back.*git/s)
   expect(await read(folder, 'plan.txt')).toBe('dig\n')
 })
+
+test('D047 what somebody changed between two messages is kept: untouched where the agent had no hand in it, else reported, however often', async () => {
+  const folder = await garden()
+  const execution = createProcessContext({ cwd: folder })
+  const { workflow } = world(
+    [write('1', 'plan.txt', 'dig\n'), 'Dug.', write('2', 'plan.txt', 'water\n'), 'Watered.', 'You are welcome.'],
+    { definitions: [definition('writing')], plugins: [writing], execution, snapshots: {} },
+  )
+  const { id } = await workflow.createAgent('helper')
+  await workflow.sendMsgToAgent(id, 'Dig')
+  await writeFile(join(folder, 'diary.txt'), 'mine\n')
+  await writeFile(join(folder, 'plan.txt'), 'dig deeper\n')
+  await workflow.sendMsgToAgent(id, 'Water')
+  await workflow.sendMsgToAgent(id, 'Thanks')
+  const [first] = await workflow.getMessages(id)
+  const plan = await workflow.planRollback(id, first!.id)
+  expect(plan.conflicts.map(({ path }) => path)).toEqual(['plan.txt'])
+  for (let times = 0; times < 2; times++) {
+    const { conflicts } = await workflow.rollback(id, first!.id)
+    expect(conflicts.map(({ path }) => path)).toEqual(['plan.txt'])
+    expect([await read(folder, 'plan.txt'), await read(folder, 'diary.txt')]).toEqual(['dig deeper\n', 'mine\n'])
+  }
+  await workflow.rollback(id, first!.id, { force: true })
+  expect([await read(folder, 'plan.txt'), await read(folder, 'diary.txt')]).toEqual(['sow\n', 'mine\n'])
+})

@@ -27,6 +27,7 @@ describe('sub-agents', () => {
     expect((await workflow.listAgents()).map((one) => one.id)).toEqual([id])
     const [child] = (await workflow.listAgents({ subAgents: true })).filter((one) => one.id !== id)
     expect(child).toMatchObject({ isSubAgent: true, parentAgentId: id, definitionId: 'reader', name: 'Reader' })
+    expect(short(await workflow.getMessages(child!.id)).at(-1)).toBe('assistant: Page 3 is empty.')
     await expect(workflow.sendMsgToAgent(child!.id, 'Hi')).rejects.toThrow(`is a sub-agent of "${id}"`)
     expect((await workflow.getMessages(id)).find(({ role }) => role === 'tool')).toMatchObject({ duration: 2 })
   })

@@ -40,14 +40,15 @@ export async function summaryOf(
 }
 
 async function stateOf(
-  { id, isSubAgent }: AgentInstance,
+  instance: AgentInstance,
   { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
 ): Promise<AgentSummary['state']> {
+  const { id, isSubAgent } = instance
   const { state } = isSubAgent ? await loggedStatus(store, id) : await workflow.getStatus(id)
-  if (isSubAgent && state === 'submitted') return 'new'
-  if (state === 'submitted' && (await workflow.getMessages(id)).length === 0) return 'new'
-  if (state === 'working' && !(await isBeingWritten(store, id))) return 'interrupted'
-  return state
+  if (state === 'submitted' && (isSubAgent || (await workflow.getMessages(id)).length === 0)) return 'new'
+  if (state !== 'working') return state
+  const holder = await holderOf(instance, workflow)
+  return holder && (await isBeingWritten(store, holder.id)) ? 'working' : 'interrupted'
 }
 
 /** A sub-agent is nobody's to open: how it stands is read from what it wrote. */
@@ -55,6 +56,16 @@ async function loggedStatus(store: SessionStore, id: string): Promise<AgentInsta
   const told = new MessageProjection({ agentId: id, resultDuration: null })
   for (const entry of await new Directory(store).entries(id)) told.apply(entry)
   return told.status
+}
+
+const mostParents = 50
+
+/** Whose right to write it works under: that of the agent at the top. `undefined` where that one is gone. */
+async function holderOf(instance: AgentInstance, workflow: Workflow): Promise<AgentInstance | undefined> {
+  let holder: AgentInstance | undefined = instance
+  for (let i = 0; i < mostParents && holder?.isSubAgent; i++)
+    holder = holder.parentAgentId === undefined ? undefined : await workflow.getAgent(holder.parentAgentId)
+  return holder
 }
 
 /** A state in words, for people. */

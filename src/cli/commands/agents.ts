@@ -57,7 +57,7 @@ const send = defineCommand({
   summary: 'Say something to an agent, and see it work',
   words: '<agent> [message]',
   about: [
-    'The answer goes to stdout, everything else to stderr; what is piped in is added to the message. Where it asks you something, or needs a permission, you are asked at the terminal. Without one it ends with exit code 3 and waits: libero agents answer goes on. What is said while it waits takes the place of an answer. Ctrl-C stops it, and it ends with 130.',
+    'The answer goes to stdout, everything else to stderr; what is piped in is added to the message. Where it asks you something, or needs a permission, you are asked at the terminal. Without one it ends with exit code 3 and waits: libero agents answer goes on. What is said while it waits takes the place of an answer. Ctrl-C stops it, and it ends with 130; at a question, it only leaves, and the question stays.',
   ],
   flags: { ...attachments, ...workFlags, json: outcome },
   examples: [
@@ -74,7 +74,7 @@ const answer = defineCommand({
   summary: 'Say what an agent waits for, or answer it, and let it go on',
   words: '<agent> [call] [answer]',
   about: [
-    'A question is answered in words, or by the label of an option; a permission by --allow or --deny, for this once. Where several things wait, the call says which is meant. Without an answer you are asked at the terminal; where there is none, this shows what waits.',
+    'A question is answered in words, or by the label of an option; a permission by --allow or --deny, for this once. Where several things wait, the call says which is meant. An answer of several words stands in quotes. Without an answer you are asked at the terminal; where there is none, this shows what waits.',
   ],
   flags: {
     allow: { type: 'boolean', says: 'Let it do what it wants to do' },
@@ -92,7 +92,7 @@ const answer = defineCommand({
 
 const show = defineCommand({
   name: 'show',
-  summary: 'Show what was said to and by an agent',
+  summary: 'Show what was said to and by an agent or a sub-agent',
   words: '<agent>',
   mostWords: 1,
   flags: { full, json },
