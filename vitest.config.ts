@@ -18,8 +18,8 @@ const long = [
   'src/testing/execution-contract.slow.test.ts',
 ]
 
-const fast = ['src/**/*.test.ts', 'test/stories/**/*.test.ts']
-const slow = ['{src,test}/**/*.slow.test.ts', 'test/*.test.ts', 'test/!(stories)/**/*.test.ts']
+const fast = ['src/**/*.test.ts', 'test/{stories,workflow}/**/*.test.ts']
+const slow = ['{src,test}/**/*.slow.test.ts', 'test/*.test.ts', 'test/!(stories|workflow)/**/*.test.ts']
 
 export default defineConfig({
   resolve: { conditions: ['libero-source'] },

@@ -46,7 +46,7 @@ async function perRound(): Promise<Result[]> {
     { label: 'workflow', run: () => ours(shape) },
   ]
   const [least, mine] = await measure(contenders, shape.turns)
-  return [compare('round: 50 rounds of one call, against the engine alone', mine!, least!, 2, 'round')]
+  return [compare('round: 50 rounds of one call, against the engine alone', mine!, least!, 3, 'round')]
 }
 
 async function overTime(): Promise<Result[]> {

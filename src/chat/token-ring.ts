@@ -1,16 +1,7 @@
-import { type TokenLevel, tokenLevel } from '../plugins/tokens/token-breakdown.ts'
+import { type TokenBreakdown, type TokenLevel, tokenLevel } from '../plugins/tokens/token-breakdown.ts'
 
 /** How many tokens a request has of each kind, and how many fit; a `TokenBreakdown` is one. */
-export interface TokenCounts {
-  readonly system: number
-  readonly tools: number
-  readonly user: number
-  readonly assistant: number
-  readonly toolResults: number
-  readonly total: number
-  /** Absent or 0 where nobody knows it. */
-  readonly limit?: number
-}
+export type TokenCounts = Pick<TokenBreakdown, TokenKind | 'total' | 'limit'>
 
 export type TokenKind = 'system' | 'tools' | 'user' | 'assistant' | 'toolResults'
 

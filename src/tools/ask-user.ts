@@ -5,18 +5,21 @@ import { answerText, createInteractionTool } from './interaction.ts'
 const description = `Asks the user a question and waits for the answer. For decisions that only the user can make; never for what you can find out yourself.
 Offer options where there are clear choices; the user may also answer in his own words.`
 
+/** What can be chosen from, as a model writes it. */
+export const optionsSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    properties: { label: { type: 'string' }, description: { type: 'string' } },
+    required: ['label'],
+  },
+}
+
 const schema = {
   type: 'object',
   properties: {
     question: { type: 'string' },
-    options: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: { label: { type: 'string' }, description: { type: 'string' } },
-        required: ['label'],
-      },
-    },
+    options: optionsSchema,
     multiSelect: { type: 'boolean', description: 'Several options may be chosen.' },
     allowFreeform: { type: 'boolean', description: 'Default true.' },
   },

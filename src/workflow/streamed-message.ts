@@ -9,8 +9,8 @@ export class StreamedMessage {
   readonly #agentId: string
   readonly #clock: Clock
   readonly #show: (message: AgentInstanceMessage) => void
-  #shown: AgentInstanceMessage | undefined
-  #latest: AgentInstanceMessage | undefined
+  /** The answer that is coming in; pieces only change it, and it becomes a message when it is shown. */
+  #coming: { readonly id: string; readonly round: number; readonly created: number; text: string } | undefined
   #callOff: (() => void) | undefined
 
   constructor(options: { agentId: string; clock: Clock; show: (message: AgentInstanceMessage) => void }) {
@@ -21,33 +21,33 @@ export class StreamedMessage {
 
   /** `text` is all of it so far. */
   update(id: string, text: string, round: number): void {
-    const now = this.#clock.now()
-    const created = this.#latest?.id === id ? this.#latest.created! : now
-    this.#latest = {
-      id,
-      agentId: this.#agentId,
-      role: 'assistant',
-      content: text,
-      created,
-      modified: now,
-      metadata: { round, isComplete: false, isPersisted: false },
+    if (this.#coming?.id === id) {
+      this.#coming.text = text
+      this.#callOff ??= this.#clock.timer(debounceMs, () => this.#flush())
+      return
     }
-    if (this.#shown?.id !== id) this.#flush()
-    else this.#callOff ??= this.#clock.timer(debounceMs, () => this.#flush())
+    this.#coming = { id, round, created: this.#clock.now(), text }
+    this.#flush()
   }
 
   /** Nothing more comes. What was said until then, where it did not become part of the log. */
   end(): AgentInstanceMessage | undefined {
-    const last = this.#latest
+    const last = this.#message()
     this.#callOff?.()
-    this.#callOff = this.#latest = this.#shown = undefined
+    this.#callOff = this.#coming = undefined
     return last
   }
 
   #flush(): void {
     this.#callOff = undefined
-    if (!this.#latest) return
-    this.#shown = this.#latest
-    this.#show(this.#latest)
+    const message = this.#message()
+    if (message) this.#show(message)
+  }
+
+  #message(): AgentInstanceMessage | undefined {
+    if (!this.#coming) return undefined
+    const { id, round, created, text: content } = this.#coming
+    const metadata = { round, isComplete: false, isPersisted: false }
+    return { id, agentId: this.#agentId, role: 'assistant', content, created, modified: this.#clock.now(), metadata }
   }
 }

@@ -31,11 +31,11 @@ test('nor at any of one half of them, today this one, on jsonl; npm run crash ta
   expect(kills).toBeGreaterThanOrEqual(points)
 })
 
-test('no promise is broken by 100 random kills', { timeout: limit }, async () => {
+test('no promise is broken by 50 random kills', { timeout: limit }, async () => {
   const seed = Math.floor(Math.random() * 1_000_000)
-  const { kills, found } = await randomKills({ kinds: storeKinds, kills: 100, seed, cache, lanes })
+  const { kills, found } = await randomKills({ kinds: storeKinds, kills: 50, seed, cache, lanes })
   expect({ seed, found }).toEqual({ seed, found: [] })
-  expect(kills).toBeGreaterThanOrEqual(100)
+  expect(kills).toBeGreaterThanOrEqual(50)
 })
 
 test('no promise is broken by a writer that was stopped, a reader that comes late, or clocks that differ', {

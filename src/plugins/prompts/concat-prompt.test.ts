@@ -15,7 +15,7 @@ const result = (callId: string): Message =>
 
 const conversation = [user('one'), assistant('two'), user('three')]
 const system: PromptNode = { id: 'system', text: 'You are kind.' }
-const place: PromptNode = { id: 'history', text: 'placeholder' }
+const place: PromptNode = { id: 'history', text: 'here it stands' }
 const end: PromptNode = { id: 'end', role: 'user', text: 'Be brief.' }
 
 describe('the steps', () => {

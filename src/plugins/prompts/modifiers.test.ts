@@ -13,7 +13,7 @@ const assistant = (text: string): Message => ({ role: 'assistant', content: [{ t
 const conversation = [user('one'), assistant('two'), user('three')]
 const tree: readonly PromptNode[] = [
   { id: 'system', text: 'You are kind.', children: [{ id: 'tools', text: 'Tools:' }] },
-  { id: 'history', role: 'user', text: 'placeholder', children: [{ id: 'old', text: 'old' }] },
+  { id: 'history', role: 'user', text: 'here it stands', children: [{ id: 'old', text: 'old' }] },
   { id: 'end', role: 'user', text: 'Be brief.' },
 ]
 
@@ -38,7 +38,7 @@ describe('fullReplacement', () => {
     expect(errors).toEqual([
       'fullReplacement: no prompt has the id "histroy"; there are system, tools, history, old, end. Change targetId, or add the prompt.',
     ])
-    expect(said).toEqual(['You are kind.\nTools:', 'placeholder\nold', 'Be brief.', 'one', 'two', 'three'])
+    expect(said).toEqual(['You are kind.\nTools:', 'here it stands\nold', 'Be brief.', 'one', 'two', 'three'])
   })
 
   test('D040 the conversation has one place', async () => {
@@ -63,7 +63,7 @@ describe('fullReplacement with the answer of the model', () => {
   test('D040 leaves the prompt alone', async () => {
     const { said, errors } = await put([replace({ targetId: 'history', sourceType: 'llmResponse' })])
     expect(errors).toEqual([])
-    expect(said).toContain('placeholder\nold')
+    expect(said).toContain('here it stands\nold')
   })
 
   test('D040 puts it in place of a part of the response', async () => {

@@ -1,5 +1,5 @@
 import type { ToolCheck, ToolDef } from '../../core/tool.ts'
-import { type AskUserOption, askUser } from '../../tools/ask-user.ts'
+import { type AskUserOption, askUser, optionsSchema } from '../../tools/ask-user.ts'
 import { answerText } from '../../tools/interaction.ts'
 import { definePlugin, type PluginDefinition } from '../plugin.ts'
 import { withMarks } from '../tool-marks.ts'
@@ -17,14 +17,7 @@ const inputSchema = {
       enum: inputTypes,
       description: 'Default single-select; text where there are no options.',
     },
-    options: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: { label: { type: 'string' }, description: { type: 'string' } },
-        required: ['label'],
-      },
-    },
+    options: optionsSchema,
     allowFreeform: { type: 'boolean', description: 'Default true.' },
   },
   required: ['question'],
