@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, open, readlink, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, readlink, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Clock } from '../core/clock.ts'
 import { AgentError, messageOf } from '../core/errors.ts'
@@ -21,22 +21,44 @@ export interface LockMark {
   readonly since: string
 }
 
-/** Makes the file, if there is none yet. The handle is for signs of life. */
+/**
+ * Makes the file, if there is none yet. The handle is for signs of life. The file appears with its mark in it: one that is still empty when
+ * its maker is killed would tell nobody that its holder is dead.
+ */
 export async function createLockFile(path: string, text: string, clock: Clock): Promise<FileHandle | undefined> {
+  if (await lookAtLock(path)) return undefined
+  const draft = `${path}.${randomUUID()}`
   try {
-    const file = await open(path, 'wx', 0o600)
+    const file = await writeNew(draft, text, clock)
     try {
-      await file.writeFile(text)
-      await touch(file, clock)
+      await link(draft, path)
       return file
     } catch (error) {
       await file.close()
-      await unlink(path)
-      throw error
+      if (!noLinks.has(codeOf(error) ?? '')) throw error
+      return await writeNew(path, text, clock)
+    } finally {
+      await unlink(draft).catch(() => {})
     }
   } catch (cause) {
     if (codeOf(cause) === 'EEXIST') return undefined
     return failToLock(path, cause)
+  }
+}
+
+/** What file systems without hard links say: there the file is empty for a moment. */
+const noLinks = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EMLINK', 'EACCES'])
+
+async function writeNew(path: string, text: string, clock: Clock): Promise<FileHandle> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await touch(file, clock)
+    return file
+  } catch (error) {
+    await file.close()
+    await unlink(path)
+    throw error
   }
 }
 

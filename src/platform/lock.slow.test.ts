@@ -66,6 +66,24 @@ describe('among processes', { timeout: 60_000 }, () => {
     }
   })
 
+  test('nobody ever sees a lock without the name of its holder, so one killed at any moment blocks nobody', async () => {
+    const endless = `for (;;) await withLock(path, async () => {}, { waitMs: 50_000 })`
+    const holders = [1, 2, 3].map(() => start(endless))
+    let seen = 0
+    for (let i = 0; i < 1e6 && seen < 500; i++) {
+      const text = await readFile(path, 'utf8').catch(() => undefined)
+      if (text === undefined) continue
+      seen++
+      expect(text).toMatch(/^{"pid":\d+,.*}$/)
+    }
+    expect(seen).toBe(500)
+    for (const holder of holders) {
+      holder.kill('SIGKILL')
+      await once(holder, 'exit')
+    }
+    expect(await exclusively(3)).toBe(3)
+  })
+
   /** Leaves the lock of a process that is no more. */
   async function killHolder(): Promise<void> {
     const holder = start(
