@@ -115,10 +115,13 @@ describe('the public surface', () => {
     expect([...others].filter((specifier) => !isBuiltin(specifier))).toEqual([])
   })
 
-  test('the root entry loads no part of Node, so that it can be bundled for anywhere', async () => {
-    const { urls } = await loadAlone('libero')
-    expect(urls.filter((url) => isBuiltin(url))).toEqual([])
-  })
+  test.each(['libero', 'libero/chat/view-models'])(
+    '%s loads no part of Node, so that it can be bundled for anywhere',
+    async (entry) => {
+      const { urls } = await loadAlone(entry)
+      expect(urls.filter((url) => isBuiltin(url))).toEqual([])
+    },
+  )
 })
 
 test('core loads and runs where there is nothing of Node', async () => {

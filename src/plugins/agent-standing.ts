@@ -74,10 +74,10 @@ export class AgentStanding {
     return true
   }
 
-  /** What was retold of earlier runs counts; how it stands is a matter of the last one, and stays. */
-  stay({ state }: AgentStanding, at: number): void {
+  /** What was retold counts. Whoever takes words back wants nothing of what followed from them: nothing is under way. */
+  goBack({ isEmpty, at }: { readonly isEmpty: boolean; readonly at: number }): void {
     this.#stood = undefined
-    this.set(state, at)
+    this.set(isEmpty ? 'submitted' : 'completed', at)
   }
 
   #stateAfter(status: EntryOf<'run_ended'>['status']): AgentState {

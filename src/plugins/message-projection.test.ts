@@ -18,7 +18,7 @@ const turn = (role: 'user' | 'assistant', text: string): EntryBody => ({
   turn: { id: text, runId: 'r', role, content: [{ type: 'text', text }], createdAt: 0 },
 })
 
-test('words go back with a rewind, and how the agent stands does not', () => {
+test('words go back with a rewind, and nothing is under way after it', () => {
   const conversation = [started('r1'), turn('user', 'Hi'), turn('assistant', 'Hello.'), ended('r1', 'completed')]
   const { messages, status } = projected(
     ...conversation,
@@ -26,7 +26,7 @@ test('words go back with a rewind, and how the agent stands does not', () => {
     { type: 'rewind', toSeq: 2 },
   )
   expect(messages.map(({ id }) => id)).toEqual(['Hi'])
-  expect(status).toEqual({ state: 'canceled', modified: 8 })
+  expect(status).toEqual({ state: 'completed', modified: 8 })
 })
 
 test('a run that found nothing to do leaves the agent as it stood', () => {

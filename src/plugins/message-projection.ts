@@ -5,7 +5,7 @@ import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf,
 import { AgentStanding } from './agent-standing.ts'
 import { readAttachments } from './attachments.ts'
 import { KeptMessages } from './kept-messages.ts'
-import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall } from './message.ts'
+import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
 import { partialOf } from './partial-note.ts'
 import { snapshotOf, type TurnSnapshots } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
@@ -54,6 +54,16 @@ export class MessageProjection {
 
   get(id: string): AgentInstanceMessage | undefined {
     return this.#messages.get(id)
+  }
+
+  /** What a person said, and where a rewind goes to so that it is taken back, with the run that it began. */
+  saidBefore(messageId: string): { readonly content: UserContent; readonly toSeq: number } | undefined {
+    const message = this.#messages.get(messageId)
+    if (message?.role !== 'user' || message.hidden) return undefined
+    const at = this.#entries.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === messageId)
+    const [before, said] = [this.#entries[at - 1], this.#entries[at] as EntryOf<'turn'>]
+    const first = before?.type === 'run_started' ? before : said
+    return { content: readAttachments(said.turn.content), toSeq: first.seq - 1 }
   }
 
   /** What is known of the files around the work on a message, and on all that came after it, oldest first. */
@@ -236,7 +246,6 @@ export class MessageProjection {
 
   /** All that is left is told again. Files do not go back with words. */
   #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
-    const stood = this.#standing
     for (const kept of [this.#messages, this.#calls]) kept.clear()
     this.#standing = new AgentStanding()
     this.rounds = this.#roundsBefore = 0
@@ -244,7 +253,7 @@ export class MessageProjection {
     this.#isBeginning = false
     this.#entries = leftAfter(this.#entries, toSeq)
     for (const entry of this.#entries) this.#take(entry)
-    this.#standing.stay(stood, at)
+    this.#standing.goBack({ isEmpty: this.messages.length === 0, at })
   }
 
   #put(

@@ -9,7 +9,7 @@ export function hasWork({ log, pending }: Session, messages: MessageProjection):
     return pending.every(({ callId, decision }) => decision ?? transcript.answers.has(callId))
   if (transcript.inbox.length > 0) return true
   const last = transcript.runs.at(-1)
-  if (last === undefined || transcript.isAnswered) return false
+  if (last === undefined || transcript.turns.length === 0 || transcript.isAnswered) return false
   const { state } = messages.status
   if (state === 'submitted') return true
   return last.stop === 'max_turns' && isSpokenTo(messages, transcript.turns.at(-1)?.id)

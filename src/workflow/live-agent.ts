@@ -5,7 +5,7 @@ import type { Session, SessionStore } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { agentView } from '../plugins/agent-view.ts'
 import { LogViews } from '../plugins/log-views.ts'
-import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
+import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
 import { yieldOwner } from '../plugins/yield-note.ts'
 import { type AgentMakings, type Engine, makeAgent, resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
@@ -87,7 +87,11 @@ export class LiveAgent {
 
   #apply(entry: LogEntry): void {
     this.#unheard.apply(entry)
+    const { messages } = this.views
+    const before = entry.type === 'rewind' ? messages.messages : []
     for (const message of this.views.apply(entry)) this.#runs.show(message)
+    const messageIds = before.map(({ id }) => id).filter((id) => !messages.get(id))
+    if (messageIds.length > 0) this.#options.updates.emit({ type: 'removed', agentId: this.id, messageIds })
   }
 
   get isRunning(): boolean {
@@ -170,6 +174,17 @@ export class LiveAgent {
     return this.#writer.note(...entries)
   }
 
+  /** Takes a message of a person back, with all that came after it. */
+  rewind(messageId: string): Promise<UserContent> {
+    return this.#whileAtRest(async () => {
+      const said = this.views.messages.saidBefore(messageId)
+      if (!said)
+        throw new Error(`agent ${this.id} has no message of a person "${messageId}"; getMessages lists what was said`)
+      await this.session.rewind(said.toSeq)
+      return said.content
+    })
+  }
+
   /** Puts the files back to what they were before a message. What somebody changed since is kept, and reported. */
   rollback(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackResult> {
     const note = (entry: EntryBody): Promise<void> => this.#writer.add(entry)
@@ -182,8 +197,7 @@ export class LiveAgent {
   }
 
   async #whileAtRest<Result>(goBack: () => Promise<Result>): Promise<Result> {
-    if (this.#running && this.#options.files)
-      throw new Error(`agent ${this.id} is at work; cancel it before you go back`)
+    if (this.#running) throw new Error(`agent ${this.id} is at work; cancel it before you go back`)
     return this.#writer.inTurn(async () => {
       await this.#catchUp()
       return goBack()

@@ -5,6 +5,8 @@ import type { AgentInstance } from './definition.ts'
 /** What screens hear. A message comes again whenever it changes, under the same id. */
 export type WorkflowUpdate =
   | { readonly type: 'message'; readonly agentId: string; readonly message: AgentInstanceMessage }
+  /** They were taken back. */
+  | { readonly type: 'removed'; readonly agentId: string; readonly messageIds: readonly string[] }
   | { readonly type: 'status'; readonly agentId: string; readonly status: AgentInstanceLatestStatus }
   /** It was made, renamed or closed. */
   | { readonly type: 'agent'; readonly agentId: string; readonly agent: AgentInstance }

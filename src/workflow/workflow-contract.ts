@@ -81,6 +81,11 @@ export interface Workflow {
   ): Promise<AgentInstanceLatestStatus>
   answerQuestion(agentId: string, questionId: string, answer: string): Promise<AgentInstanceLatestStatus>
   /**
+   * Takes a message of a person back, with all that came after it, and resolves with what it was: to be changed and sent
+   * again. Files stay as they are; `rollback` puts those back.
+   */
+  rewind(agentId: string, messageId: string): Promise<UserContent>
+  /**
    * Puts files back to what they were before a message, where `snapshots` are kept. What somebody changed since is kept
    * and reported; with `force` it goes back too.
    */

@@ -152,6 +152,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       const agent = await agents.openForWork(agentId)
       return settle(agent, await agent.answer(questionId, answer))
     },
+    rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).rewind(messageId),
     rollback: async (agentId, messageId, { force = false } = {}) =>
       (await agents.open(agentId)).rollback(messageId, { force }),
     planRollback: async (agentId, messageId) => (await agents.open(agentId)).planRollback(messageId),
