@@ -7,7 +7,7 @@ import { readAttachments } from './attachments.ts'
 import { KeptMessages } from './kept-messages.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
 import { partialOf } from './partial-note.ts'
-import { snapshotOf, type TurnSnapshots } from './snapshot-note.ts'
+import { type SnapshotNote, snapshotOf, type TurnSnapshots } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 import { yieldOwner } from './yield-note.ts'
 
@@ -30,6 +30,7 @@ export class MessageProjection {
   rounds = 0
   #roundsBefore = 0
   readonly #files = new Map<string, TurnSnapshots>()
+  readonly #undos = new Map<string, SnapshotNote['undo']>()
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
@@ -70,6 +71,11 @@ export class MessageProjection {
   filesSince(messageId: string): readonly TurnSnapshots[] {
     const ids = [...this.#files.keys()]
     return ids.includes(messageId) ? [...this.#files.values()].slice(ids.indexOf(messageId)) : []
+  }
+
+  /** What the files were before they were put back to before a message, and after. */
+  undoOf(messageId: string): SnapshotNote['undo'] {
+    return this.#undos.get(messageId)
   }
 
   /** The last message with which files were kept. */
@@ -204,7 +210,8 @@ export class MessageProjection {
     }
     const snapshot = snapshotOf(owner, value)
     if (!snapshot) return []
-    const { messageId, folder, before, after, isRolledBack } = snapshot
+    const { messageId, folder, before, after, isRolledBack, undo } = snapshot
+    if (isRolledBack !== undefined) this.#undos.set(messageId, undo)
     if (before || after)
       this.#files.set(messageId, { ...this.#files.get(messageId), ...(before && { before }), ...(after && { after }) })
     const changed = this.#messages.change(messageId, () => ({

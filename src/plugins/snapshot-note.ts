@@ -11,6 +11,8 @@ export interface SnapshotNote {
   readonly before?: NotedSnapshot
   readonly after?: NotedSnapshot
   readonly isRolledBack?: boolean
+  /** With `isRolledBack`: what the files were before they were put back, and after. */
+  readonly undo?: { readonly before: NotedSnapshot; readonly after: NotedSnapshot }
 }
 
 /** Plain data; what is in it is up to who takes snapshots. */

@@ -191,6 +191,12 @@ export class LiveAgent {
     return this.#whileAtRest(() => this.#files.rollback(messageId, { force, note }))
   }
 
+  /** Takes that back. */
+  undoRollback(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackResult> {
+    const note = (entry: EntryBody): Promise<void> => this.#writer.add(entry)
+    return this.#whileAtRest(() => this.#files.undo(messageId, { force, note }))
+  }
+
   /** What `rollback` would do. */
   planRollback(messageId: string): Promise<RollbackPlan> {
     return this.#whileAtRest(() => this.#files.plan(messageId))

@@ -70,16 +70,38 @@ export class TurnFiles {
     const { files, turns } = await this.#wayBack(messageId, { force })
     const results: RollbackResult[] = []
     for (const turn of turns.toReversed()) results.push(await files.rollback({ ...turn, force }))
-    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true }))
-    return allTogether(results)
+    const result = allTogether(results)
+    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, undo: result.undo }))
+    return result
+  }
+
+  /** Takes a rollback back: what it put back is as it was before, also what it was forced to overwrite. */
+  async undo(
+    messageId: string,
+    { force, note }: { readonly force: boolean; readonly note: Note },
+  ): Promise<RollbackResult> {
+    const { messages } = this.#options
+    const files = this.#kept()
+    const undo = messages.undoOf(messageId)
+    if (!undo)
+      throw new Error(`the files were not put back to before the message "${messageId}"; nothing is to be undone`)
+    const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
+    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: false }))
+    return result
+  }
+
+  #kept(): FileHistory {
+    const { files } = this.#options
+    if (!files) throw new Error('files are not kept here; pass createWorkflow({ snapshots: {} })')
+    return files
   }
 
   async #wayBack(
     messageId: string,
     { force }: { readonly force: boolean },
   ): Promise<{ readonly files: FileHistory; readonly turns: readonly WholeTurn[] }> {
-    const { files, messages } = this.#options
-    if (!files) throw new Error('files are not kept here; pass createWorkflow({ snapshots: {} })')
+    const { messages } = this.#options
+    const files = this.#kept()
     const noWay = `there is no way back to before the message "${messageId}"`
     const known = messages.filesSince(messageId)
     if (known.length === 0) throw new Error(`${noWay}: ${files.unavailable ?? 'its files were not kept'}`)

@@ -90,6 +90,8 @@ export interface Workflow {
    * and reported; with `force` it goes back too.
    */
   rollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
+  /** Takes the last `rollback` to before this message back, with all that it overwrote. */
+  undoRollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
   /** What `rollback` would do. */
   planRollback(agentId: string, messageId: string): Promise<RollbackPlan>
   /** Stops what it does in this process, and denies what it waits for. What was said to it until then stays. */

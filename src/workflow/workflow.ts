@@ -155,6 +155,8 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).rewind(messageId),
     rollback: async (agentId, messageId, { force = false } = {}) =>
       (await agents.open(agentId)).rollback(messageId, { force }),
+    undoRollback: async (agentId, messageId, { force = false } = {}) =>
+      (await agents.open(agentId)).undoRollback(messageId, { force }),
     planRollback: async (agentId, messageId) => (await agents.open(agentId)).planRollback(messageId),
     cancelAgent: async (agentId) => (await agents.open(agentId)).cancel(),
     closeAgent: (agentId) => agents.close(agentId),

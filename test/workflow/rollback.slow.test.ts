@@ -66,6 +66,14 @@ test('D047 the files go back to before a turn, also in another process; what som
   expect(await read(folder, 'plan.txt')).toBe('my own words\n')
   await workflow.rollback(id, said[0]!.id, { force: true })
   expect(await read(folder, 'plan.txt')).toBe('sow\n')
+
+  // What force overwrote comes back, and what was written since stays.
+  await writeFile(join(folder, 'new.txt'), 'new\n')
+  const undone = await workflow.undoRollback(id, said[0]!.id)
+  expect([undone.restored, undone.conflicts]).toEqual([['plan.txt'], []])
+  expect([await read(folder, 'plan.txt'), await read(folder, 'new.txt')]).toEqual(['my own words\n', 'new\n'])
+  expect((await workflow.getMessages(id))[0]?.metadata?.rolledBack).toBe(false)
+  await expect(workflow.undoRollback(id, said[0]!.id)).rejects.toThrow('nothing is to be undone')
 })
 
 test('D047 without git it says that there is no way back', async () => {
