@@ -12,7 +12,7 @@ import { createAgent, type LiberoAgent } from '../create-agent.ts'
 import { pluginExtension } from '../plugins/extension.ts'
 import type { LogViews } from '../plugins/log-views.ts'
 import type { PluginDefinition, PluginEntry, PluginServices, SubAgentPreset } from '../plugins/plugin.ts'
-import { approvalsOf, joinApprovals, setUpPlugins } from '../plugins/plugin-set.ts'
+import { approvalsOf, joinApprovals, type SetUpPlugin, setUpPlugins } from '../plugins/plugin-set.ts'
 import { withTextTools } from '../plugins/text-tools/with-text-tools.ts'
 import { defaultResultDuration } from '../plugins/tool-marks.ts'
 import { withRetry } from '../providers/retry.ts'
@@ -134,17 +134,8 @@ function pluginParts(
   views?: LogViews,
 ): PluginParts {
   const { onError, batchTimeoutMs } = makings
-  const { plugins: entries = [], prompts = [], contextWindowSize } = configOf(definition, instance)
-  const { schedules, ...common } = makings.services(instance.id)
-  // What ends with a run or a process is never woken.
-  const mayBeWoken = !instance.volatile && !instance.isSubAgent
-  const services: PluginServices = {
-    ...common,
-    ...(schedules && mayBeWoken && { schedules }),
-    definitionIds: makings.definitionIds(),
-    childOf: (id = definition.id) => childPreset(makings, makings.definition(id), instance.id),
-  }
-  const plugins = setUpPlugins(entries, makings.plugins, services)
+  const { prompts = [], contextWindowSize } = configOf(definition, instance)
+  const plugins = pluginsOf(makings, definition, instance)
   const { id, definitionId, name } = instance
   const { extension, tools } = pluginExtension({
     plugins,
@@ -158,6 +149,25 @@ function pluginParts(
     ...(batchTimeoutMs !== undefined && { batchTimeoutMs }),
   })
   return { extension, tools, approvals: approvalsOf(plugins) }
+}
+
+/** The plugins of an agent, set up as its configuration says. */
+export function pluginsOf(
+  makings: AgentMakings,
+  definition: AgentDefinition,
+  instance: AgentInstance,
+): readonly SetUpPlugin[] {
+  const { plugins: entries = [] } = configOf(definition, instance)
+  const { schedules, ...common } = makings.services(instance.id)
+  // What ends with a run or a process is never woken.
+  const mayBeWoken = !instance.volatile && !instance.isSubAgent
+  const services: PluginServices = {
+    ...common,
+    ...(schedules && mayBeWoken && { schedules }),
+    definitionIds: makings.definitionIds(),
+    childOf: (id = definition.id) => childPreset(makings, makings.definition(id), instance.id),
+  }
+  return setUpPlugins(entries, makings.plugins, services)
 }
 
 /** A sub-agent: its definition's tools, prompts and rules, under the rules of its parent. */

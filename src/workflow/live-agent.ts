@@ -6,6 +6,7 @@ import type { PromptPart } from '../core/turn.ts'
 import { agentView } from '../plugins/agent-view.ts'
 import { LogViews } from '../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
+import type { PromptState } from '../plugins/prompts/prompt.ts'
 import { yieldOwner } from '../plugins/yield-note.ts'
 import { type AgentMakings, type Engine, makeAgent, resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
@@ -17,6 +18,7 @@ import { HandlerRun } from './handler-run.ts'
 import { hasWork } from './has-work.ts'
 import { hasMail } from './mail.ts'
 import { OneWriter } from './one-writer.ts'
+import { promptSteps } from './prompt-steps.ts'
 import { RequestTokens } from './request-tokens.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 import { TurnFiles } from './turn-files.ts'
@@ -115,6 +117,12 @@ export class LiveAgent {
     // Where the run ends meanwhile, it waits in the store, and whoever settles the agent finds it there.
     await this.session.send({ mode: 'steer', clientKey, content: prompt })
     return (await this.#running?.catch(() => undefined)) ?? this.status
+  }
+
+  /** How its next prompt would be put together, if this were said. */
+  async *prompt(said: readonly PromptPart[] | undefined): AsyncGenerator<PromptState> {
+    const { instance, views } = this
+    yield* promptSteps({ makings: this.#options.makings, instance, views, session: await this.#current(), said })
   }
 
   /** Goes on with whatever there is to do. */

@@ -5,6 +5,7 @@ import type { Provider } from '../core/provider.ts'
 import type { SessionStore } from '../core/store.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../plugins/message.ts'
 import type { PluginDefinition } from '../plugins/plugin.ts'
+import type { PromptState } from '../plugins/prompts/prompt.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
@@ -68,6 +69,11 @@ export interface Workflow {
   listAgents(options?: { readonly subAgents?: boolean; readonly closed?: boolean }): Promise<readonly AgentInstance[]>
   getStatus(agentId: string): Promise<AgentInstanceLatestStatus>
   getMessages(agentId: string): Promise<readonly AgentInstanceMessage[]>
+  /**
+   * How its plugins would put the next prompt together, step by step, with what somebody is about to say: for screens
+   * that show prompts. No model is asked, and nothing is written.
+   */
+  concatPrompt(agentId: string, content?: string | UserContent): AsyncIterable<PromptState>
   /** What the tokens of its last request went to; `undefined` before the first one in this process. */
   getTokens(agentId: string): Promise<TokenBreakdown | undefined>
   /** Permissions and questions that wait for a person, of one agent or of all. */

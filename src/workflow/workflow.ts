@@ -1,11 +1,13 @@
 import { show } from '../core/behavior.ts'
 import { createIds, systemClock } from '../core/clock.ts'
 import { didYouMean } from '../core/nearest.ts'
+import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { contentOf } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
 import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
 import { definePlugin } from '../plugins/plugin.ts'
+import type { PromptState } from '../plugins/prompts/prompt.ts'
 import { attachedPages } from '../plugins/wiki/tools/attached-pages.ts'
 import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
@@ -104,13 +106,26 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     given: string | UserContent,
     { clientKey = newId() } = {},
   ): Promise<AgentInstanceLatestStatus> {
-    const content: UserContent = typeof given === 'string' ? { text: given } : given
-    if (typeof content?.text !== 'string')
-      throw new TypeError(`sendMsgToAgent takes a text or { text, file?, wikiTiddlers? }, got ${show(given)}`)
+    const content = readContent('sendMsgToAgent', given)
     const agent = await agents.openForWork(agentId)
+    return settle(agent, await agent.say(await withPages(content), clientKey))
+  }
+
+  function readContent(method: string, given: string | UserContent): UserContent {
+    const content: UserContent = typeof given === 'string' ? { text: given } : given
+    if (typeof content?.text === 'string') return content
+    throw new TypeError(`${method} takes a text or { text, file?, wikiTiddlers? }, got ${show(given)}`)
+  }
+
+  async function withPages(content: UserContent): Promise<readonly PromptPart[]> {
     const { wikiTiddlers = [] } = content
-    const pages = await attachedPages(knowledge, wikiTiddlers)
-    return settle(agent, await agent.say(contentOf(content, pages), clientKey))
+    return contentOf(content, await attachedPages(knowledge, wikiTiddlers))
+  }
+
+  async function* prompts(agentId: string, given?: string | UserContent): AsyncGenerator<PromptState> {
+    const content = given === undefined ? undefined : readContent('concatPrompt', given)
+    const agent = await agents.openForWork(agentId)
+    yield* agent.prompt(content && (await withPages(content)))
   }
 
   async function shutDown(): Promise<void> {
@@ -133,6 +148,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       return agent.status
     },
     getMessages: async (agentId) => (await agents.read(agentId)).messages.messages,
+    concatPrompt: prompts,
     getTokens: async (agentId) => (await agents.open(agentId)).tokens.latest,
     async pending(agentId) {
       const ids = agentId === undefined ? (await agents.list()).map(({ id }) => id) : [agentId]
