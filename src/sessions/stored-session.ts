@@ -111,6 +111,7 @@ class StoredSession extends LeasedLog implements Session {
   }
 
   async pendingInTree(): Promise<readonly (PendingCall & { readonly sessionId: string })[]> {
+    if (this.log.transcript.openCalls.length === 0) return [] // a child waits only while a call of ours waits for it
     const children = await Promise.all((await descendantsOf(this.store, this.id)).map((id) => this.#read(id)))
     const waiting = [this, ...children].flatMap(({ id, pending }) =>
       pending.map((call) => ({ ...call, sessionId: id })),
