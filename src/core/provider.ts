@@ -75,6 +75,8 @@ export interface ModelRequest {
   /** Whether prompt-cache breakpoints are wanted. */
   readonly cache: boolean
   readonly sessionId?: string
+  /** Whoever sent it sends it again where it fails: nobody further in does, too. */
+  readonly isRetried?: true
 }
 
 /** `other` stands for whatever a service says that we do not know. The content decides what happens next, not this. */

@@ -42,6 +42,23 @@ describe('options given by a function', () => {
     expect(inner.requests).toHaveLength(9)
   })
 
+  test('D048 the outermost counts, whatever a provider does by itself; without options that is its own affair', async () => {
+    let options: RetryOptions | undefined = { maxAttempts: 1, initialDelayMs: 0 }
+    const inner = scripted(...Array<Step>(20).fill(http(503)))
+    const own = withRetry(inner, { maxAttempts: 3, initialDelayMs: 0 })
+    const provider = withRetry(own, () => options)
+    const requestsOf = async (): Promise<number> => {
+      const before = inner.requests.length
+      await drain(provider)
+      return inner.requests.length - before
+    }
+    expect(await requestsOf()).toBe(2)
+    options = { maxAttempts: 0 }
+    expect(await requestsOf()).toBe(1)
+    options = undefined
+    expect(await requestsOf()).toBe(4)
+  })
+
   test('wrong ones fail the request with the same words as before, and nothing is sent; the next may be right', async () => {
     let options: unknown = { maxAttempts: -1 }
     const inner = scripted('Here.')
@@ -52,7 +69,7 @@ describe('options given by a function', () => {
     expect(atOnce).toThrow((error as Error).message)
     expect([events, inner.requests]).toEqual([[], []])
 
-    for (const wrong of [{ maxAttempt: 1 }, null, undefined, Promise.resolve({ maxAttempts: 1 })]) {
+    for (const wrong of [{ maxAttempt: 1 }, null, Promise.resolve({ maxAttempts: 1 })]) {
       options = wrong
       expect(String((await drain(provider)).error)).toMatch(/^TypeError: withRetry (has no option|takes its options)/)
     }

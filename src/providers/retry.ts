@@ -31,17 +31,22 @@ export interface RetryOptions {
 
 /**
  * Sends a request again that failed for a passing reason, until the first piece of an answer has come. Options given by a
- * function are read at each request; wrong ones fail it.
+ * function are read at each request; wrong ones fail it, and without any it is left to a provider that does so itself.
+ * Of several around each other the outermost counts: they would multiply.
  */
-export function withRetry(provider: Provider, options: RetryOptions | (() => RetryOptions) = {}): Provider {
-  const readPolicy = typeof options === 'function' ? () => policyOf(options()) : always(policyOf(options))
+export function withRetry(provider: Provider, options: RetryOptions | (() => RetryOptions | undefined) = {}): Provider {
+  const readPolicy = typeof options === 'function' ? () => policyIf(options()) : always(policyOf(options))
   return {
     ...plainProvider(provider),
-    stream: (request, signal) => new RetryingStream(provider, readPolicy, request, signal),
+    stream: (request, signal) =>
+      request.isRetried ? provider.stream(request, signal) : new RetryingStream(provider, readPolicy, request, signal),
   }
 }
 
 const always = (policy: Policy) => () => policy
+
+const policyIf = (options: RetryOptions | undefined): Policy | undefined =>
+  options === undefined ? undefined : policyOf(options)
 
 function policyOf(options: RetryOptions): Policy {
   if (isThenable(options))
@@ -94,6 +99,8 @@ const defaults: Policy = {
   random: Math.random,
 }
 
+const noRetries: Policy = { ...defaults, maxAttempts: 0, maxRetryAfterMs: Number.POSITIVE_INFINITY }
+
 const isStatus = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 400
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0
 const time = [isTime, 'a number of milliseconds, 0 or more'] as const
@@ -119,9 +126,9 @@ const over: IteratorResult<ModelEvent> = { done: true, value: undefined }
 /** Written by hand: a generator would cost promises for each delta, and deltas are what streams are made of. */
 class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   readonly #provider: Provider
-  readonly #readPolicy: () => Policy
+  readonly #readPolicy: () => Policy | undefined
   #policy: Policy = defaults
-  readonly #request: ModelRequest
+  #request: ModelRequest
   readonly #signal: AbortSignal
   #inner: EventIterator | undefined
   #hasBegun = false
@@ -133,7 +140,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   #waitedMs = 0
   #stopWaiting: (() => void) | undefined
 
-  constructor(provider: Provider, readPolicy: () => Policy, request: ModelRequest, signal: AbortSignal) {
+  constructor(provider: Provider, readPolicy: () => Policy | undefined, request: ModelRequest, signal: AbortSignal) {
     this.#provider = provider
     this.#readPolicy = readPolicy
     this.#request = request
@@ -186,7 +193,9 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   /** Once for a request, so that its tries go by the same options. */
   #begin(): void {
     this.#isOver = this.#hasBegun = true
-    this.#policy = this.#readPolicy()
+    const policy = this.#readPolicy()
+    this.#policy = policy ?? noRetries
+    if (policy) this.#request = { ...this.#request, isRetried: true }
     this.#isOver = false
   }
 
