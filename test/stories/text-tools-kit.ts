@@ -179,6 +179,55 @@ export const replies: readonly ReplyFixture[] = [
     calls: [['a', {}]],
   },
   {
+    title: 'the end of a thought that is only spoken of',
+    text: '<tool_use name="a">{}</tool_use>\nBetween <think> and </think> one thinks, `</think>` ends it:\n> </think>\n',
+    calls: [['a', {}]],
+  },
+  {
+    title: 'a template in a fence, behind a call',
+    text: '<tool_use name="a">{}</tool_use>\n```\n<think>\n</think>\n```\n',
+    calls: [['a', {}]],
+  },
+  {
+    title: 'the end of a thought inside parameters',
+    text: '<tool_use name="a">{"x":"1\\n</think>\\n"}</tool_use><tool_use name="b"><think>1</think></tool_use>',
+    calls: [
+      ['a', { x: '1\n</think>\n' }],
+      ['b', { input: '<think>1</think>' }],
+    ],
+  },
+  {
+    title: 'reasoning that is opened and closed',
+    text: '<reasoning>\n<tool_use name="a">{}</tool_use>\n</reasoning>\n<tool_use name="b">{}</tool_use>',
+    calls: [['b', {}]],
+  },
+  {
+    title: 'a page that is quoted as a result, as code, and behind a >',
+    text: '<functions_result>\n<tool_use name="a"/>\n</functions_result>\n```html\n<p>\n<tool_use name="a"/>\n```\n> <tool_use name="a"/>\n',
+    calls: [],
+  },
+  {
+    title: 'wrappers in wrappers',
+    text: '<parallel_tool_calls>\n<parallel_tool_calls>\n<tool_use name="a"/>\n</parallel_tool_calls>\n</parallel_tool_calls>\n<tool_use name="b"/>',
+    calls: [
+      ['a', {}],
+      ['b', {}],
+    ],
+    isParallel: true,
+  },
+  {
+    title: 'separators of lines and of paragraphs, carriage returns',
+    text: 'So:\u2028<tool_use name="a">{"x":"\u2029"}</tool_use>\u2029\r\n```xml\r\n<tool_use name="b">{}\r\n</tool_use>\r\n```\r\n',
+    calls: [
+      ['a', { x: '\u2029' }],
+      ['b', {}],
+    ],
+  },
+  { title: 'an attribute without a value', text: '<tool_use async id=7 name=a x>{}</tool_use>', calls: [['a', {}]] },
+  { title: 'an empty tag without quotes and space', text: '<TOOL_USE NAME=a/>', calls: [['a', {}]] },
+  { title: 'cut in the name of the tag', text: 'Now <tool_u', calls: [] },
+  { title: 'cut behind a wrapper', text: 'Now:\n<parallel_tool_calls>\n', calls: [] },
+  {
     title: 'a call behind a >',
     text: 'You wrote:\n> <tool_use name="a">{}</tool_use>\n\n<tool_use name="b">{}</tool_use>',
     calls: [['b', {}]],
@@ -216,6 +265,101 @@ export const replies: readonly ReplyFixture[] = [
   },
 ]
 
+/** Answers of models whose template opens the thought: only its end is said. */
+export interface ThoughtFixture extends ReplyFixture {
+  readonly thought: string
+  /** What is said beside calls. */
+  readonly said: string
+}
+
+export const thoughtReplies: readonly ThoughtFixture[] = [
+  {
+    title: 'a thought, then an answer',
+    text: 'Hm, 1 < 2.\n</think>\n\nYes.',
+    ...{ thought: 'Hm, 1 < 2.', said: 'Yes.', calls: [] },
+  },
+  {
+    title: 'a call that is only thought of, and one that is made',
+    text: 'I could <tool_use name="a">{"x":1}</tool_use> first.\n</think>\n\n<tool_use name="b">{}</tool_use>',
+    ...{ thought: 'I could <tool_use name="a">{"x":1}</tool_use> first.', said: '', calls: [['b', {}]] },
+  },
+  {
+    title: 'nothing but calls before the end, and nothing behind it',
+    text: '<tool_use name="a">{}</tool_use>\n<tool_use name="b">{}</tool_use></think>',
+    ...{ thought: '<tool_use name="a">{}</tool_use>\n<tool_use name="b">{}</tool_use>', said: '', calls: [] },
+  },
+  {
+    title: 'an empty thought',
+    text: '</think>\n\nSo: <tool_use name="a">{}</tool_use>',
+    ...{ thought: '', said: 'So:', calls: [['a', {}]] },
+  },
+  {
+    title: 'a call that was begun in the thought and never ended',
+    text: 'Perhaps <tool_use name="a">{"x": </think> No: <tool_use name="b">{}</tool_use>',
+    ...{ thought: 'Perhaps <tool_use name="a">{"x":', said: 'No:', calls: [['b', {}]] },
+  },
+  {
+    title: 'a call that was begun in the thought, in the middle of a string',
+    text: 'Perhaps <tool_use name="a">{"x": "ha </think> No: <tool_use name="b">{"y":"z"}</tool_use>',
+    ...{ thought: 'Perhaps <tool_use name="a">{"x": "ha', said: 'No:', calls: [['b', { y: 'z' }]] },
+  },
+  {
+    title: 'a call without JSON that was begun in the thought',
+    text: 'Perhaps <tool_use name="a"> look </think><tool_use name="b">look</tool_use>',
+    ...{ thought: 'Perhaps <tool_use name="a"> look', said: '', calls: [['b', { input: 'look' }]] },
+  },
+  {
+    title: 'a wrapper that was begun in the thought',
+    text: '<parallel_tool_calls>\n<tool_use name="a">{}</tool_use>\n</think>\n<tool_use name="b">{}</tool_use>',
+    ...{ thought: '<parallel_tool_calls>\n<tool_use name="a">{}</tool_use>', said: '', calls: [['b', {}]] },
+  },
+  {
+    title: 'a wrapper behind the thought',
+    text: 'Hm.</think>\n<parallel_tool_calls>\n<tool_use name="b">{}</tool_use>\n</parallel_tool_calls>',
+    ...{ thought: 'Hm.', said: '', calls: [['b', {}]], isParallel: true },
+  },
+  {
+    title: 'a fence that was begun in the thought, behind a call',
+    text: '<tool_use name="a">{}</tool_use>\n```js\nlet x\n</think>\n\n```xml\n<tool_use name="b">{}</tool_use>\n```',
+    ...{ thought: '<tool_use name="a">{}</tool_use>\n```js\nlet x', said: '', calls: [['b', {}]] },
+  },
+  {
+    title: 'a fence with a call that was begun in the thought',
+    text: '```\n<tool_use name="a">{}</tool_use>\n  </think>  \n<tool_use name="b">{}</tool_use>',
+    ...{ thought: '```\n<tool_use name="a">{}</tool_use>', said: '', calls: [['b', {}]] },
+  },
+  {
+    title: 'a backtick in the thought that never closes',
+    text: '<tool_use name="a">{}</tool_use> or ` not</think>\n<tool_use name="b">{}</tool_use>',
+    ...{ thought: '<tool_use name="a">{}</tool_use> or ` not', said: '', calls: [['b', {}]] },
+  },
+  {
+    title: 'several ends: the last one counts',
+    text: 'Hm.</think> Or <tool_use name="a">{}</tool_use></think> So.',
+    ...{ thought: 'Hm.</think> Or <tool_use name="a">{}</tool_use>', said: 'So.', calls: [] },
+  },
+  {
+    title: 'a whole thought within the thought',
+    text: 'Hm.\n<think>\nWell.\n</think>\n<tool_use name="a">{}</tool_use>\n</think>\nSo.',
+    ...{ thought: 'Hm.\n<think>\nWell.\n</think>\n<tool_use name="a">{}</tool_use>', said: 'So.', calls: [] },
+  },
+  {
+    title: 'a thought that begins in the middle of a line',
+    text: 'Well. <think> I could\n<tool_use name="a">{}</tool_use>\n</think> So.',
+    ...{ thought: 'Well. <think> I could\n<tool_use name="a">{}</tool_use>', said: 'So.', calls: [] },
+  },
+  {
+    title: 'a call within a thought of one line',
+    text: 'Well, <think> I could <tool_use name="a">{}</tool_use></think> So.',
+    ...{ thought: 'Well, <think> I could <tool_use name="a">{}</tool_use>', said: 'So.', calls: [] },
+  },
+  ...['thinking', 'thought', 'Reasoning'].map((name) => ({
+    title: `an end called ${name}`,
+    text: `<tool_use name="a">{}</tool_use>\n</${name}>\nSo.`,
+    ...{ thought: '<tool_use name="a">{}</tool_use>', said: 'So.', calls: [] },
+  })),
+]
+
 /** What answers are made of, to be put together at random. */
 export const fragments = [
   '<tool_use name="a">',
@@ -250,6 +394,9 @@ export const fragments = [
   '\n> ',
   '\n<!-',
   '-->',
+  '\n</think>\n',
+  'x <think>',
+  '</reasoning>',
   '-',
   '<functions_result>',
   '</functions_result>',

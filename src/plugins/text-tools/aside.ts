@@ -1,4 +1,5 @@
 import type { TagPlace } from './read-tag.ts'
+import { thoughtNames } from './thought-tag.ts'
 
 /** What a model says to itself, or repeats. Whatever stands in it is text. */
 export interface Aside {
@@ -20,8 +21,11 @@ export function asideAt({ text, at, isEnd }: TagPlace): Aside | 'more' | undefin
 }
 
 const asides: readonly Aside[] = [
-  { open: '<think>', close: /<\/think>/gi, most: 7 },
-  { open: '<thinking>', close: /<\/thinking>/gi, most: 10 },
+  ...thoughtNames.map((name) => ({
+    open: `<${name}>`,
+    close: new RegExp(`</${name}>`, 'gi'),
+    most: name.length + 2,
+  })),
   // Results are ours to give; a model that writes them makes them up, or quotes.
   { open: '<functions_result>', close: /<\/functions_result>/gi, most: 18 },
   { open: '<!--', close: /-->/g, most: 2 },

@@ -1,6 +1,7 @@
 import { isObjectText, parametersText, readNamedCall } from './read-parameters.ts'
 import { isCutClose, readTag } from './read-tag.ts'
 import type { TextCallPattern } from './text-call-pattern.ts'
+import { type ThoughtTag, thoughtTagAt } from './thought-tag.ts'
 
 /** What is there of a text, and whether that is all. */
 export interface Piece {
@@ -8,8 +9,11 @@ export interface Piece {
   readonly isEnd: boolean
 }
 
-/** How a body ends: as a call; as text after all; or as a call that ended earlier than its quotes seemed to say. */
-export type BodyEnding = 'call' | 'text' | 'again'
+/**
+ * How a body ends: as a call; as text after all; as a call that ended earlier than its quotes seemed to say; or as text
+ * because a thought ended within those quotes.
+ */
+export type BodyEnding = 'call' | 'text' | 'again' | 'thought'
 
 export interface BodyStep {
   /** So many characters were used up. */
@@ -40,6 +44,9 @@ export class CallBody {
   #isWhole = false
   /** The first closing tag inside quotes. */
   #quoted: { readonly from: number; readonly to: number } | undefined
+  /** Where a thought ends, inside quotes, that did not begin in here. */
+  #thought: number | undefined
+  #isThinking = false
   #args = ''
   #space = ''
   #held = ''
@@ -97,12 +104,12 @@ export class CallBody {
   /** How it ends where the text does: only what is complete without its closing tag is a call. */
   ending(): BodyEnding {
     if (this.#isWhole && isObjectText(this.#text)) return 'call'
-    return this.#quoted ? 'again' : 'text'
+    return this.#untrusted() ?? 'text'
   }
 
-  /** Ends it at its first closing tag; gives back what stood behind that. */
-  rewind(): string {
-    const { from, to } = this.#quoted!
+  /** Ends it at its first closing tag, or before the end of a thought; gives back what stood behind that. */
+  rewind(ending: 'again' | 'thought'): string {
+    const { from, to } = ending === 'again' ? this.#quoted! : { from: this.#thought!, to: this.#thought! }
     const whole = this.#text
     this.#text = whole.slice(0, from)
     this.#tail = whole.slice(from, to)
@@ -149,6 +156,9 @@ export class CallBody {
   #stepRaw(piece: Piece, at: number): number | { ending: BodyEnding; tail: number } {
     const before = lengthOf(untilTag, piece.text, at)
     if (before > 0) return before
+    const thought = this.#thoughtTag(piece, at)
+    if (thought === 'more') return 0
+    if (thought) return thought === 'ends' ? { ending: 'text', tail: 0 } : 1
     const tag = readTag({ ...piece, at }, this.#patterns)
     if (tag === 'more') return 0
     if (tag?.kind === 'close') return { ending: 'call', tail: tag.end - at }
@@ -163,6 +173,9 @@ export class CallBody {
     const space = lengthOf(spaces, text, at)
     if (space > 0) return space
     if (char === '<') {
+      const thought = this.#thoughtTag(piece, at)
+      if (thought === 'more') return 0
+      if (thought === 'ends') return { ending: 'text', tail: 0 }
       const tag = readTag({ ...piece, at }, this.#patterns)
       if (tag === 'more') return 0
       if (tag?.kind === 'close') return this.#closed(tag.end - at)
@@ -178,7 +191,25 @@ export class CallBody {
   }
 
   #closed(tail: number): { ending: BodyEnding; tail: number } {
-    return this.#quoted && !isObjectText(this.#text) ? { ending: 'again', tail: 0 } : { ending: 'call', tail }
+    const untrusted = this.#untrusted()
+    return untrusted && !isObjectText(this.#text) ? { ending: untrusted, tail: 0 } : { ending: 'call', tail }
+  }
+
+  /** What ends it instead, where its quotes do not make sense. */
+  #untrusted(): 'again' | 'thought' | undefined {
+    const quoted = this.#quoted?.from ?? Number.POSITIVE_INFINITY
+    if (this.#thought !== undefined && this.#thought < quoted) return 'thought'
+    return this.#quoted && 'again'
+  }
+
+  /** A thought that begins and ends in here is part of the parameters. */
+  #thoughtTag(piece: Piece, at: number): 'opens' | 'ends' | 'closes' | 'more' | undefined {
+    const tag: ThoughtTag | 'more' | undefined = thoughtTagAt({ ...piece, at })
+    if (!tag || tag === 'more') return tag
+    const wasThinking = this.#isThinking
+    this.#isThinking = tag.kind === 'thought opens'
+    if (this.#isThinking) return 'opens'
+    return wasThinking ? 'closes' : 'ends'
   }
 
   #stepQuoted(piece: Piece, at: number): number {
@@ -187,6 +218,11 @@ export class CallBody {
     if (char === '\\') {
       if (at + 1 === text.length && !isEnd) return 0
       return Math.min(2, text.length - at)
+    }
+    if (char === '<' && this.#thought === undefined) {
+      const thought = this.#thoughtTag(piece, at)
+      if (thought === 'more') return 0
+      if (thought === 'ends') this.#thought = this.#text.length
     }
     if (char === '<' && !this.#quoted) {
       const tag = readTag({ ...piece, at }, this.#patterns)

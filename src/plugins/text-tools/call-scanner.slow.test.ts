@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CallScanner, scan } from './call-scanner.ts'
 import type { Scanned, ScanOptions } from './scanned.ts'
+import { spokenBlocks } from './spoken-blocks.ts'
 import { allPatterns } from './text-call-pattern.ts'
 
 const options: ScanOptions = { patterns: allPatterns() }
@@ -27,6 +28,14 @@ describe('D014 hostile lengths take linear work', () => {
     ['less-than signs', '<'],
     ['thoughts', '\n<think>'],
     ['thoughts that end', '\n<think></think>'],
+    ['thoughts that only end', '</think>'],
+    ['thoughts that end in a line', 'x<think></think>'],
+    ['thoughts that end behind a backtick', '`</think>'],
+    ['thoughts that end in fences', '```\n</think>\n'],
+    ['thoughts that end in fences with calls', '```\n<tool_use name="a">\n</think>\n'],
+    ['thoughts that end in calls', '<tool_use name="a"></think>'],
+    ['thoughts that end in strings', '<tool_use name="a">{"</think>'],
+    ['thoughts that end in strings, and closings', '<tool_use name="a">{"x":"</think></tool_use>"'],
     ['comments', '\n<!-- --'],
     ['quoted lines', '\n> `'],
   ])('%s', (_, unit) => {
@@ -35,6 +44,30 @@ describe('D014 hostile lengths take linear work', () => {
     expect(inPieces(text, 7).map(words).join('') === text).toBe(true)
     const inside = `<tool_use name="a">{"x": "${text}`
     expect(inPieces(inside, 7).map(words).join('') === inside).toBe(true)
+  })
+})
+
+describe('D013 large answers', () => {
+  const nameOf = (name: string): string => name
+  const read = (text: string) => spokenBlocks([{ type: 'text', text }], { ...options, nameOf, idOf: nameOf })
+
+  test('ten thousand calls in one answer', () => {
+    const text = Array.from({ length: 10_000 }, (_, i) => `<tool_use name="a">{"x":${i}}</tool_use>`).join('\n')
+    const calls = read(text)
+    expect(calls).toHaveLength(10_000)
+    expect(calls[9999]).toEqual({ type: 'tool_call', id: 'a', name: 'a', input: { x: 9999 } })
+    expect(inPieces(text, 5).filter(({ type }) => type === 'call')).toHaveLength(10_000)
+  })
+
+  test.each([
+    ['JSON', JSON.stringify],
+    ['JSON5', (x: string) => `'${x.replaceAll('\n', '\\n')}'`],
+    ['JSON with line breaks', (x: string) => `"${x}"`],
+  ] as const)('a million characters of parameters, as %s', (_, quoted) => {
+    const x = 'words, <b>words</b> </tool_use>\n'.repeat(32_000)
+    const text = `<tool_use name="a">{"x":${quoted(x)}}</tool_use>`
+    expect(read(text)).toMatchObject([{ type: 'tool_call', input: { x } }])
+    expect(inPieces(text, 11).filter(({ type }) => type === 'call')).toHaveLength(1)
   })
 })
 

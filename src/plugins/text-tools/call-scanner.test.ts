@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fragments, replies } from '../../../test/stories/text-tools-kit.ts'
+import { fragments, replies, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import { CallScanner, scan } from './call-scanner.ts'
 import type { Scanned, ScanOptions } from './scanned.ts'
 import { allPatterns } from './text-call-pattern.ts'
@@ -8,7 +8,7 @@ import { allPatterns } from './text-call-pattern.ts'
 const options: ScanOptions = { patterns: allPatterns() }
 
 describe('any split of a text', () => {
-  test.each(replies)('gives what the whole gives: $title', ({ text }) => {
+  test.each([...replies, ...thoughtReplies])('gives what the whole gives: $title', ({ text }) => {
     const whole = joined(scan(text, options))
     for (let size = 1; size <= Math.min(text.length, 40); size++) expect(joined(inPieces(text, size))).toEqual(whole)
   })

@@ -1,10 +1,11 @@
 import { type Aside, asideAt, endOfAside } from './aside.ts'
-import { CallBody } from './call-body.ts'
-import { Fence } from './fence.ts'
+import { type BodyEnding, CallBody } from './call-body.ts'
+import { Fence, type FenceEnding } from './fence.ts'
 import { InlineCode } from './inline-code.ts'
 import { parametersText } from './read-parameters.ts'
 import { readTag, type Tag } from './read-tag.ts'
 import type { Scanned, ScannedCall, ScanOptions } from './scanned.ts'
+import { type ThoughtTag, thoughtTagAt } from './thought-tag.ts'
 
 /** Everything in a text that is complete. */
 export function scan(text: string, options: ScanOptions): Scanned[] {
@@ -15,7 +16,8 @@ export function scan(text: string, options: ScanOptions): Scanned[] {
 /**
  * Finds calls in a text that comes in pieces, however it is cut. Each character is looked at a bounded number of times,
  * and what cannot be part of a call is given out at once. Quoted calls are text: those in inline code, behind a `>`, in
- * what a model says to itself (`<think>`), and those in a fence, unless it holds calls and nothing else.
+ * what a model says to itself (`<think>`), and those in a fence, unless it holds calls and nothing else. The template of
+ * many a model opens its thought, so that only the end of it is said (`</think>`): then all before it was thought.
  */
 export class CallScanner {
   readonly #options: ScanOptions
@@ -42,6 +44,9 @@ export class CallScanner {
   #body: CallBody | undefined
   /** Quotes in parameters turned out not to be trusted: from here on the first closing tag closes. */
   #isLiteral = false
+  /** The tag of a thought that stands in the middle of this line, and is perhaps only spoken of. */
+  #mentioned: string | undefined
+  #isThoughtOver = false
 
   constructor(options: ScanOptions) {
     this.#options = options
@@ -98,11 +103,15 @@ export class CallScanner {
       return true
     }
     this.#gap += space
-    if (space.includes('\n')) {
-      this.#isLineStart = true
-      this.#code.end()
-    }
+    if (space.includes('\n')) this.#endLine()
     return true
+  }
+
+  #endLine(): void {
+    if (this.#code.wasThoughtEnd && !this.#isThoughtOver) this.#endThought()
+    this.#isLineStart = true
+    this.#mentioned = undefined
+    this.#code.end()
   }
 
   #match(pattern: RegExp): string {
@@ -117,7 +126,7 @@ export class CallScanner {
     this.#ticks = ''
     const mayFence = this.#options.fences !== false && this.#isLineStart && !this.#code.isQuoted
     if (mayFence && ticks.length >= 3) {
-      this.#fence = new Fence(ticks, this.#options.patterns)
+      this.#fence = new Fence(ticks, { patterns: this.#options.patterns, isThoughtOver: this.#isThoughtOver })
       return
     }
     if (ticks[0] === '`') this.#code.toggle(ticks.length)
@@ -127,8 +136,13 @@ export class CallScanner {
   #stepTag(): boolean {
     const place = { text: this.#input, at: this.#at, isEnd: this.#isEnd }
     const aside = this.#isLineStart ? asideAt(place) : undefined
+    const thought = aside ? undefined : thoughtTagAt(place)
     const tag = aside ?? readTag(place, this.#options.patterns)
-    if (tag === 'more') return false
+    if (tag === 'more' || thought === 'more') return false
+    if (thought) {
+      this.#stepThought(thought)
+      return true
+    }
     if (!tag || this.#code.isQuoted || ('kind' in tag && tag.kind === 'close')) {
       this.#at++
       this.#plain('<')
@@ -143,6 +157,27 @@ export class CallScanner {
     if (tag.kind === 'open') this.#open(tag, source)
     else this.#wrap(tag.kind === 'wrap', source)
     return true
+  }
+
+  #stepThought({ kind, name, end }: ThoughtTag): void {
+    const isMention = this.#mentioned === name
+    this.#plain(this.#input.slice(this.#at, end))
+    this.#at = end
+    if (kind === 'thought ends' && this.#code.isQuoted) this.#code.holdThoughtEnd()
+    else if (kind === 'thought ends' && !isMention) this.#endThought()
+    else if (!this.#code.isQuoted) this.#mentioned = isMention ? undefined : name
+  }
+
+  /** All that was said so far was thought: the answer begins here, as if nothing had been said. */
+  #endThought(): void {
+    this.#emit({ type: 'thought' })
+    this.#wasCall = this.#isParallel = false
+    this.#isLineStart = true
+    this.#mentioned = undefined
+    this.#code.end()
+    // Once only, for it may cost a second look at all that follows.
+    if (!this.#isThoughtOver) this.#isLiteral = false
+    this.#isThoughtOver = true
   }
 
   #stepAside(aside: Aside): boolean {
@@ -164,6 +199,7 @@ export class CallScanner {
   }
 
   #open({ name, isEmpty }: Tag & { kind: 'open' }, source: string): void {
+    this.#mentioned = undefined
     if (isEmpty && name !== undefined) this.#called({ name, words: [source, '', ''] }, '')
     else this.#body = new CallBody({ name, head: source, isLiteral: this.#isLiteral }, this.#options.patterns)
   }
@@ -179,14 +215,14 @@ export class CallScanner {
     return true
   }
 
-  #endBody(body: CallBody, ending: 'call' | 'text' | 'again'): void {
+  #endBody(body: CallBody, ending: BodyEnding): void {
     this.#body = undefined
-    if (ending === 'again') {
+    if (ending === 'again' || ending === 'thought') {
       this.#isLiteral = true
-      this.#input = body.rewind() + this.#input.slice(this.#at)
+      this.#input = body.rewind(ending) + this.#input.slice(this.#at)
       this.#at = 0
     }
-    const name = ending === 'text' ? undefined : body.name
+    const name = ending === 'text' || ending === 'thought' ? undefined : body.name
     if (name !== undefined) {
       const { words, nameIn } = body
       this.#called({ name, words, ...(nameIn && { nameIn }) }, body.unsent)
@@ -215,8 +251,12 @@ export class CallScanner {
     return true
   }
 
-  #endFence(fence: Fence, ending: 'done' | 'held' | 'inline'): void {
+  #endFence(fence: Fence, ending: FenceEnding): void {
     this.#fence = undefined
+    if (ending === 'thought') {
+      if (fence.isHeld) this.#plain(fence.head + fence.inner)
+      this.#endThought()
+    }
     if (ending === 'inline') {
       if (fence.ticks[0] === '`') this.#code.toggle(fence.ticks.length)
       this.#plain(fence.ticks)
@@ -231,7 +271,10 @@ export class CallScanner {
     const { isKnown = () => true } = this.#options
     const found = scan(inner, { ...this.#options, fences: false })
     const isOther = (one: Scanned): boolean =>
-      one.type === 'text' || one.type === 'void' || (one.type === 'call' && !isKnown(one.call.name))
+      one.type === 'text' ||
+      one.type === 'void' ||
+      one.type === 'thought' ||
+      (one.type === 'call' && !isKnown(one.call.name))
     if (found.some(isOther) || !found.some(({ type }) => type === 'call')) {
       this.#plain(head + inner + tail)
       return
@@ -290,6 +333,7 @@ export class CallScanner {
       this.#settleTicks()
       return false
     }
+    if (this.#code.wasThoughtEnd) this.#endLine()
     this.#flushGap(this.#wasCall ? 'gap' : 'text')
     return true
   }

@@ -1,9 +1,13 @@
 import type { Piece } from './call-body.ts'
 import { readTag } from './read-tag.ts'
 import type { TextCallPattern } from './text-call-pattern.ts'
+import { longestThoughtTag, type ThoughtTag, thoughtTagAt } from './thought-tag.ts'
 
-/** How a fence ends: as the text it was given out as; held back, to be judged; or it was inline code all along. */
-export type FenceEnding = 'done' | 'held' | 'inline'
+/**
+ * How a fence ends: as the text it was given out as; held back, to be judged; it was inline code all along; or a thought
+ * ended before the fence did.
+ */
+export type FenceEnding = 'done' | 'held' | 'inline' | 'thought'
 
 export interface FenceStep {
   readonly read: number
@@ -24,14 +28,22 @@ export class Fence {
   #lineAt = 0
   #line: 'indent' | 'ticks' | 'space' | 'other' = 'indent'
   #count = 0
+  #lineBegins = ''
+  /** Whether a thought began in here; where all thoughts are over already, none can end here. */
+  #isThinking: boolean
 
-  constructor(ticks: string, patterns: readonly TextCallPattern[]) {
+  constructor(ticks: string, options: { patterns: readonly TextCallPattern[]; isThoughtOver: boolean }) {
     this.ticks = ticks
-    this.#patterns = patterns
+    this.#patterns = options.patterns
+    this.#isThinking = options.isThoughtOver
   }
 
   get head(): string {
     return this.ticks + this.info + this.#lead
+  }
+
+  get isHeld(): boolean {
+    return this.#state === 'held'
   }
 
   get inner(): string {
@@ -50,6 +62,7 @@ export class Fence {
 
   ending(): FenceEnding {
     if (this.#state === 'info') return 'inline'
+    if (this.#isThoughtEnd()) return 'thought'
     return this.#state === 'open' ? 'done' : 'held'
   }
 
@@ -80,10 +93,13 @@ export class Fence {
     const isWhole = line.endsWith('\n')
     const said = isWhole ? line.slice(0, -1) : line
     this.#follow(said)
+    this.#lineBegins = (this.#lineBegins + said).trimStart().slice(0, longestThoughtTag + 1)
     if (isHeld) this.#body += said
     const shown = isHeld ? '' : said
     if (!isWhole) return { read: said.length, text: shown }
-    if (this.#isClosed()) return { read: said.length, text: shown, ending: this.ending() }
+    if (this.#isClosed() || this.#isThoughtEnd()) return { read: said.length, text: shown, ending: this.ending() }
+    if (this.#thoughtTag()?.kind === 'thought opens') this.#isThinking = true
+    this.#lineBegins = ''
     this.#line = 'indent'
     this.#count = 0
     if (isHeld) this.#lineAt = (this.#body += '\n').length
@@ -102,6 +118,17 @@ export class Fence {
     }
     if (char !== ' ' && char !== '\t' && char !== '\r') return 'other'
     return this.#line === 'indent' ? 'indent' : 'space'
+  }
+
+  #thoughtTag(): ThoughtTag | undefined {
+    const tag = thoughtTagAt({ text: this.#lineBegins, at: 0, isEnd: true })
+    return tag === 'more' ? undefined : tag
+  }
+
+  /** Nothing else stands in the line, and the thought did not begin in here. */
+  #isThoughtEnd(): boolean {
+    const tag = this.#isThinking ? undefined : this.#thoughtTag()
+    return tag?.kind === 'thought ends' && this.#lineBegins.trimEnd().length === tag.end
   }
 
   #isClosed(): boolean {

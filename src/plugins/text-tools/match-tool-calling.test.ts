@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { replies } from '../../../test/stories/text-tools-kit.ts'
+import { replies, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import { matchAllToolCallings, matchToolCalling } from './match-tool-calling.ts'
 
 const use = (body: string): string => `<tool_use name="t">${body}</tool_use>`
@@ -11,6 +11,11 @@ describe('D013 parameters', () => {
     ['JSON over lines', '\n{\n "a": "x\\ny"\n}\n', { a: 'x\ny' }],
     ['JSON5', "{a: 'x', b: +.5, /* why */ c: [1,],}", { a: 'x', b: 0.5, c: [1] }],
     ['JSON5 with a line separator in a string', "{a: 'x\u2028y'}", { a: 'x\u2028y' }],
+    ['JSON with line breaks in a string', '{"a":"x\r\n\ty", "b": [1,],}', { a: 'x\r\n\ty', b: [1] }],
+    ['JSON5 with line breaks in a string', "{a: 'it\\'s\nso'}", { a: "it's\nso" }],
+    ['a string that a break was the end of', '{"a":"x\n}', { input: '{"a":"x\n}' }],
+    ['JSON as HTML writes it', '{&quot;a&quot;: &quot;1 &lt; 2 &amp;amp; &#39;&quot;}', { a: "1 < 2 &amp; '" }],
+    ['entities in JSON', '{"a": "&lt;b&gt; &quot;"}', { a: '&lt;b&gt; &quot;' }],
     ['nothing', '', {}],
     ['spaces', ' \n ', {}],
     ['plain text', ' look for cats ', { input: 'look for cats' }],
@@ -37,7 +42,7 @@ describe('D013 parameters', () => {
 })
 
 describe('D013 forms', () => {
-  test.each(replies)('$title', ({ text, calls, isParallel = false }) => {
+  test.each([...replies, ...thoughtReplies])('$title', ({ text, calls, isParallel = false }) => {
     const found = matchAllToolCallings(text)
     expect(found.calls.map(({ toolId, parameters }) => [toolId, parameters])).toEqual(calls)
     expect(found.parallel).toBe(isParallel)

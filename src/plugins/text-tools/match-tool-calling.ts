@@ -27,9 +27,9 @@ export function matchAllToolCallings(
   { patterns }: MatchOptions = {},
 ): { calls: TextToolCall[]; parallel: boolean } {
   if (typeof text !== 'string') throw new TypeError(`calls are looked for in a text, got ${typeof text}`)
-  const found = scan(text, { patterns: allPatterns(patterns) }).flatMap((one) =>
-    one.type === 'call' ? [one.call] : [],
-  )
+  const scanned = scan(text, { patterns: allPatterns(patterns) })
+  const answer = scanned.slice(scanned.findLastIndex(({ type }) => type === 'thought') + 1)
+  const found = answer.flatMap((one) => (one.type === 'call' ? [one.call] : []))
   return { calls: found.map(callOf), parallel: found.some(({ isParallel }) => isParallel) }
 }
 

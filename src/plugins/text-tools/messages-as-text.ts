@@ -2,7 +2,7 @@ import { isRecord } from '../../core/is-record.ts'
 import { keep } from '../../core/keep.ts'
 import type { Message, SessionContentBlock, TextBlock, ToolCallBlock, ToolResultBlock } from '../../core/turn.ts'
 import { partsBeyondText, resultText } from './result-text.ts'
-import { between, type Neighbour, spokenCall, spokenData } from './spoken-call.ts'
+import { between, isSpoken, type Neighbour, type SpokenBlock, spokenData, spokenWords } from './spoken-call.ts'
 
 /**
  * Conversations without calls and results: both become text. What a message becomes depends on itself and on the calls
@@ -52,15 +52,15 @@ function answerBlocks(
 /** A text of the model's, as it grows. */
 interface Speech {
   text: string
-  last: TextBlock | ToolCallBlock
+  last: SpokenBlock
   readonly providerData: TextBlock['providerData']
 }
 
-/** Texts and calls that follow each other were one text, and become one again. */
+/** Thoughts, texts and calls that follow each other were one text, and become one again. */
 function spokenMessage(message: Message): Message {
-  const isSpoken = (block: SessionContentBlock): boolean =>
-    isCall(block) || (block?.type === 'text' && block.providerData?.textTools !== undefined)
-  if (!message.content.some(isSpoken)) return message
+  const isOurs = (block: SessionContentBlock): boolean =>
+    isSpoken(block) && (block.type !== 'text' || block.providerData?.textTools !== undefined)
+  if (!message.content.some(isOurs)) return message
   const content: SessionContentBlock[] = []
   let speech: Speech | undefined
   const finish = (): void => {
@@ -68,14 +68,13 @@ function spokenMessage(message: Message): Message {
     speech = undefined
   }
   for (const block of message.content) {
-    if (block?.type !== 'text' && block?.type !== 'tool_call') {
+    if (!isSpoken(block)) {
       finish()
       content.push(block)
       continue
     }
     if (speech && startsAnew(speech.last, block)) finish()
-    const words = block.type === 'text' ? block.text : spokenCall(block)
-    const text = (speech?.text ?? '') + spaceBetween(speech?.last, block) + words
+    const text = (speech?.text ?? '') + spaceBetween(speech?.last, block) + spokenWords(block)
     speech = { text, last: block, providerData: speech ? speech.providerData : ownData(block) }
   }
   finish()
@@ -86,29 +85,27 @@ function blockOf({ text, last, providerData }: Speech): TextBlock {
   return { type: 'text', text: text + spaceBetween(last, undefined), ...(providerData && { providerData }) }
 }
 
-function startsAnew(last: TextBlock | ToolCallBlock, block: TextBlock | ToolCallBlock): boolean {
+function startsAnew(last: SpokenBlock, block: SpokenBlock): boolean {
   if (last.type === 'text' && block.type === 'text') return true
   return spokenData(block).starts === true || ownData(block) !== undefined
 }
 
-function spaceBetween(
-  last: TextBlock | ToolCallBlock | undefined,
-  next: TextBlock | ToolCallBlock | undefined,
-): string {
+function spaceBetween(last: SpokenBlock | undefined, next: SpokenBlock | undefined): string {
   const { after } = last?.type === 'tool_call' ? spokenData(last) : {}
   const { before } = next?.type === 'tool_call' ? spokenData(next) : {}
   const said = next?.type === 'tool_call' ? before : after
   return typeof said === 'string' ? said : between(kindOf(last), kindOf(next))
 }
 
-function kindOf(block: TextBlock | ToolCallBlock | undefined): Neighbour {
+function kindOf(block: SpokenBlock | undefined): Neighbour {
+  if (block?.type === 'thinking') return undefined
   if (block?.type !== 'tool_call') return block?.type
   return block.providerData?.parallel === true ? 'parallel call' : 'call'
 }
 
 /** What the provider itself said of the text that begins with this block. */
-function ownData(block: TextBlock | ToolCallBlock): TextBlock['providerData'] {
-  if (block.type === 'tool_call') return isRecord(spokenData(block).block) ? spokenData(block).block : undefined
+function ownData(block: SpokenBlock): TextBlock['providerData'] {
+  if (block.type !== 'text') return isRecord(spokenData(block).block) ? spokenData(block).block : undefined
   const { textTools: _, ...own } = block.providerData ?? {}
   return Object.keys(own).length > 0 ? own : undefined
 }

@@ -5,7 +5,7 @@ import { flawOf } from '../../core/plain-json.ts'
 /** So much is kept of parameters that nobody can read. */
 const mostUnread = 1000
 
-/** What stands between the tags of a call, as parameters: JSON, else JSON5, else text. It is only ever read, never run. */
+/** What stands between the tags of a call, as parameters: JSON, else JSON5, be it with slips, else text. It is only ever read, never run. */
 export function readParameters(body: string): Record<string, unknown> {
   const text = unwrapped(body.trim())
   if (text === '') return {}
@@ -48,12 +48,47 @@ function unwrapped(text: string): string {
 
 /** Undefined also for what could not be written down again: nesting without end, numbers beyond all bounds. */
 function parsed(text: string): unknown {
-  const value = orUndefined(() => JSON.parse(text) as unknown) ?? orUndefined(() => JSON5.parse<unknown>(quiet(text)))
+  const read = orUndefined(() => JSON.parse(text) as unknown) ?? orUndefined(() => JSON5.parse<unknown>(quiet(text)))
+  const value = read === undefined ? orUndefined(() => readSlips(text)) : read
   if (typeof value === 'number' && !Number.isFinite(value)) return undefined
   if (typeof value !== 'object' || value === null) return value
   const flaw = flawOf(value)
   return flaw === 'too deep' || flaw === 'no number' ? undefined : value
 }
+
+/** Objects with the slips that models make most: line breaks in strings, and all of it written as HTML wants it. */
+function readSlips(text: string): unknown {
+  const plain = /^[{[]\s*&(?:quot|#34|#x22);/i.test(text) ? withoutEntities(text) : text
+  if (plain[0] !== '{' && plain[0] !== '[') return undefined
+  return JSON5.parse<unknown>(quiet(withEscapedBreaks(plain)))
+}
+
+const entities: Readonly<Record<string, string>> = {
+  ...{ quot: '"', '#34': '"', '#x22': '"', apos: "'", '#39': "'", '#x27': "'" },
+  ...{ lt: '<', gt: '>', amp: '&' },
+}
+
+const withoutEntities = (text: string): string =>
+  text.replace(/&(quot|apos|lt|gt|amp|#34|#39|#x22|#x27);/gi, (_, name: string) => entities[name.toLowerCase()]!)
+
+function withEscapedBreaks(text: string): string {
+  const parts: string[] = []
+  let quote = ''
+  let from = 0
+  for (let i = 0; i < text.length; i++) {
+    const char = text[i]!
+    if (quote === '' && (char === '"' || char === "'")) quote = char
+    else if (char === quote) quote = ''
+    else if (quote !== '' && char === '\\') i++
+    else if (quote !== '' && breaks[char] !== undefined) {
+      parts.push(text.slice(from, i), breaks[char])
+      from = i + 1
+    }
+  }
+  return parts.join('') + text.slice(from)
+}
+
+const breaks: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r' }
 
 function orUndefined<T>(read: () => T): T | undefined {
   try {

@@ -1,6 +1,7 @@
 import type { ModelEvent, ModelReply } from '../../core/provider.ts'
 import { CallScanner } from './call-scanner.ts'
 import type { Scanned, ScanOptions } from './scanned.ts'
+import { Seam } from './seam.ts'
 import { spokenBlocks } from './spoken-blocks.ts'
 
 export interface ReplyReaderOptions extends ScanOptions {
@@ -12,6 +13,7 @@ export interface ReplyReaderOptions extends ScanOptions {
 export class ReplyReader {
   readonly #options: ReplyReaderOptions
   #scanner: CallScanner | undefined
+  readonly #seam = new Seam()
   /** Calls that were streamed; the reply gives them the same ids. */
   #streamed: { readonly id: string; readonly name: string }[] = []
 
@@ -31,6 +33,7 @@ export class ReplyReader {
       case 'retry':
         this.#scanner = undefined
         this.#streamed = []
+        this.#seam.startOver()
         return [event]
       case 'reply':
         return [...this.#rest(), this.#reply(event)]
@@ -43,7 +46,9 @@ export class ReplyReader {
   #rest(): ModelEvent[] {
     const scanned = this.#scanner?.end() ?? []
     this.#scanner = undefined
-    return this.#events(scanned)
+    const events = this.#events(scanned)
+    this.#seam.breakOff()
+    return events
   }
 
   #events(scanned: readonly Scanned[]): ModelEvent[] {
@@ -58,8 +63,14 @@ export class ReplyReader {
   #event(one: Scanned): ModelEvent | undefined {
     switch (one.type) {
       case 'text':
-        return { type: 'text', delta: one.text }
+        return { type: 'text', delta: this.#seam.words(one.text) + one.text }
       case 'gap':
+        this.#seam.gap(one.text)
+        return undefined
+      case 'thought':
+        // They were shown and are over; the reply has none of them.
+        this.#streamed = []
+        this.#seam.startOver()
         return undefined
       case 'start': {
         const begun = { id: this.#options.newId(), name: this.#options.nameOf(one.name) }
@@ -69,6 +80,7 @@ export class ReplyReader {
       case 'args':
         return { type: 'tool_args', id: this.#streamed.at(-1)!.id, delta: one.text }
       case 'call':
+        this.#seam.call()
         return { type: 'tool_end', id: this.#streamed.at(-1)!.id }
       case 'void':
         return { type: 'tool_end', id: this.#streamed.pop()!.id }
@@ -84,6 +96,9 @@ export class ReplyReader {
       return streamed?.name === name ? streamed.id : newId()
     }
     const content = spokenBlocks(reply.content, { ...this.#options, idOf })
-    return content === reply.content ? reply : { ...reply, content, stop: 'tool_use' }
+    if (content === reply.content) return reply
+    const native = new Set<unknown>(reply.content)
+    const isCalling = content.some((block) => block.type === 'tool_call' && !native.has(block))
+    return { ...reply, content, ...(isCalling && { stop: 'tool_use' }) }
   }
 }

@@ -49,4 +49,4 @@ function cut(text: string, most: number): string {
 }
 
 /** A result cannot pretend to be over, or to be another one. */
-const harmless = (text: string): string => text.replace(/<(?=\/?functions_result)/gi, '&lt;')
+const harmless = (text: string): string => text.replace(/<(?=[\s/]{0,20}functions_result)/gi, '&lt;')

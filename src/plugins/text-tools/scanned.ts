@@ -13,13 +13,14 @@ export interface ScannedCall {
 /**
  * What a text is made of, in order. A `gap` stands beside a call and is neither: spaces, the parallel wrapper, a fence
  * around calls. After a `start` comes its `call`, or `void` where it never was complete; then it follows as text.
- * The gap before a call is told just before the `call`.
+ * The gap before a call is told just before the `call`. With a `thought` all that came before it, calls too, turns out
+ * to have been one.
  */
 export type Scanned =
   | { readonly type: 'text' | 'gap' | 'args'; readonly text: string }
   | { readonly type: 'start'; readonly name: string }
   | { readonly type: 'call'; readonly call: ScannedCall }
-  | { readonly type: 'void' }
+  | { readonly type: 'void' | 'thought' }
 
 export interface ScanOptions {
   readonly patterns: readonly TextCallPattern[]

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fragments } from '../../../test/stories/text-tools-kit.ts'
+import { fragments, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import type { SessionContentBlock, TextBlock } from '../../core/turn.ts'
 import { messagesAsText } from './messages-as-text.ts'
+import { ReplyReader } from './reply-reader.ts'
 import { spokenBlocks } from './spoken-blocks.ts'
 import { allPatterns } from './text-call-pattern.ts'
 
@@ -17,6 +18,34 @@ function sentBack(content: readonly TextBlock[]): readonly SessionContentBlock[]
   return messagesAsText()([{ role: 'assistant', content: stored }])[0]!.content
 }
 
+describe('a thought of which only the end is marked', () => {
+  test.each(thoughtReplies)('is thinking: $title', ({ text, thought, said: words, calls }) => {
+    const [first, ...rest] = spokenBlocks([said(text)], options)
+    expect(first).toMatchObject({ type: 'thinking', text: thought })
+    const spoken = rest.flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    expect(spoken.join('').trim()).toBe(words)
+    expect(rest.flatMap((block) => (block.type === 'tool_call' ? [[block.name, block.input]] : []))).toEqual(calls)
+    expect(sentBack([said(text)])).toEqual([said(text)])
+  })
+
+  test('takes the texts before it along, but neither native calls nor what a provider said of its texts', () => {
+    const native = { type: 'tool_call', id: 'n', name: 'b', input: {} } as const
+    const own = { ...said('Hm. <tool_use name="a">{}</tool_use>'), providerData: { wire: { id: 7 } } }
+    const content = [own, said('So'), said('or</think>Yes.'), said('<tool_use name="b"/>')]
+    expect(
+      spokenBlocks([...content, native], options).map((block) => [block.type, 'text' in block && block.text]),
+    ).toEqual([
+      ['thinking', own.text],
+      ['thinking', 'So'],
+      ['thinking', 'or'],
+      ['text', 'Yes.'],
+      ['tool_call', false],
+      ['tool_call', false],
+    ])
+    expect(sentBack(content)).toEqual(content)
+  })
+})
+
 describe('an answer put together at random', () => {
   const text = fc.array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 14 }).map((parts) => parts.join(''))
 
@@ -25,6 +54,22 @@ describe('an answer put together at random', () => {
       expect(sentBack([said(one)])).toEqual([said(one)])
     })
     fc.assert(property, { numRuns: 2000, seed: 9 })
+  })
+
+  test('is streamed as it is read in the end, but for what turns out to be thought', () => {
+    const property = fc.property(text, fc.integer({ min: 1, max: 9 }), (one, size) => {
+      const read = spokenBlocks([said(one)], options)
+      if (read.some(({ type }) => type === 'thinking')) return
+      const reader = new ReplyReader({ ...options, newId: () => 'id' })
+      const deltas = one.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+      const reply = { type: 'reply', content: [said(one)], usage: { input: 1, output: 1 }, stop: 'end' } as const
+      const events = [...deltas.map((delta) => ({ type: 'text', delta }) as const), reply]
+      const streamed = events.flatMap((event) => reader.read(event))
+      expect(streamed.map((event) => (event.type === 'text' ? event.delta : '')).join('')).toBe(
+        read.map((block) => (block.type === 'text' ? block.text : '')).join(''),
+      )
+    })
+    fc.assert(property, { numRuns: 2000, seed: 11 })
   })
 
   test('is sent back in the same blocks', () => {

@@ -1,8 +1,9 @@
 import type { ModelReply, ReplyToolCall } from '../../core/provider.ts'
-import type { ProviderData, TextBlock } from '../../core/turn.ts'
+import type { ProviderData, TextBlock, ThinkingBlock } from '../../core/turn.ts'
 import { scan } from './call-scanner.ts'
 import { readInput } from './read-parameters.ts'
-import type { ScannedCall, ScanOptions } from './scanned.ts'
+import type { Scanned, ScannedCall, ScanOptions } from './scanned.ts'
+import { Seam } from './seam.ts'
 import { between, callText, jsonOf, type Neighbour, type SpokenData } from './spoken-call.ts'
 
 export interface ReadOptions extends ScanOptions {
@@ -13,16 +14,26 @@ export interface ReadOptions extends ScanOptions {
 
 type ReplyBlock = ModelReply['content'][number]
 
-/** The blocks of a reply with the calls in its texts as calls. Where there is none, the very same list. */
+/**
+ * The blocks of a reply with the calls in its texts as calls, and thoughts of which only the end was marked as thinking.
+ * Where there is neither, the very same list.
+ */
 export function spokenBlocks(content: readonly ReplyBlock[], options: ReadOptions): readonly ReplyBlock[] {
-  const parts = content.map((block) => (isText(block) ? itemsOf(block.text, options) : []))
-  const hasCall = (i: number): boolean => parts[i]?.some((item) => item.call) ?? false
-  if (!parts.some((_, i) => hasCall(i))) return content
+  const read = content.map((block) => (isText(block) ? speechOf(block.text, options) : undefined))
+  const lastThought = read.findLastIndex((speech) => speech?.thought)
+  const parts = read.map((speech, i) => (speech && i < lastThought ? allThought(content[i] as TextBlock) : speech))
+  const isOther = (i: number): boolean =>
+    parts[i]?.thought !== undefined || (parts[i]?.items.some((item) => item.call) ?? false)
+  if (!parts.some((_, i) => isOther(i))) return content
+  const seam = new Seam()
   return content.flatMap((block, i) => {
     const before = content[i - 1]
-    const starts = before !== undefined && isText(before) && (hasCall(i) || hasCall(i - 1))
-    if (!isText(block) || (!hasCall(i) && !starts)) return [block]
-    return blocksOf(parts[i]!, { ...options, starts, block: block.providerData })
+    if (!isText(block)) seam.breakOff()
+    const starts = before !== undefined && isText(before) && (isOther(i) || isOther(i - 1))
+    if (!isText(block)) return [block]
+    if (isOther(i) || starts) return blocksOf(parts[i]!, { ...options, starts, block: block.providerData, seam })
+    seam.words(block.text)
+    return [block]
   })
 }
 
@@ -36,10 +47,47 @@ interface Item {
   after: string
 }
 
-function itemsOf(text: string, options: ScanOptions): Item[] {
+/** A text as it was meant. */
+interface Speech {
+  readonly thought?: Thought
+  readonly items: readonly Item[]
+}
+
+/** What a model thought before it answered, and the tag and the space behind that. */
+interface Thought {
+  readonly text: string
+  readonly after: string
+}
+
+const allThought = ({ text }: TextBlock): Speech => ({ thought: { text, after: '' }, items: [] })
+
+function speechOf(text: string, options: ScanOptions): Speech {
+  const found = scan(text, options)
+  const last = found.findLastIndex(({ type }) => type === 'thought')
+  if (last < 0) return { items: itemsOf(found) }
+  const end = found.slice(0, last).reduce((length, one) => length + wordsOf(one).length, 0)
+  const answer = found.slice(last + 1)
+  const tag = /<\/[a-z]+>\s*$/i.exec(text.slice(Math.max(0, end - 100), end))?.[0] ?? ''
+  const thought = text.slice(0, end - tag.length).trimEnd()
+  const space = text.length - end - text.slice(end).trimStart().length
+  return { thought: { text: thought, after: text.slice(thought.length, end + space) }, items: itemsOf(answer, space) }
+}
+
+function wordsOf(one: Scanned): string {
+  if (one.type === 'text' || one.type === 'gap') return one.text
+  return one.type === 'call' ? one.call.words.join('') : ''
+}
+
+/** Without so many characters at the beginning, which are spaces. */
+function itemsOf(found: readonly Scanned[], spaces = 0): Item[] {
   const items: Item[] = []
   let gap = ''
-  for (const one of scan(text, options)) {
+  let left = spaces
+  for (const given of found) {
+    const one =
+      left > 0 && (given.type === 'gap' || given.type === 'text') ? { ...given, text: given.text.slice(left) } : given
+    left -= wordsOf(given).length - wordsOf(one).length
+    if (one.type === 'text' && one.text === '') continue
     if (one.type === 'gap') gap += one.text
     const last = items.at(-1)
     if (one.type === 'text' && last && !last.call) last.text += one.text
@@ -58,17 +106,39 @@ function itemsOf(text: string, options: ScanOptions): Item[] {
 interface BlockOptions extends ReadOptions {
   readonly starts: boolean
   readonly block: ProviderData | undefined
+  readonly seam: Seam
 }
 
-function blocksOf(items: readonly Item[], options: BlockOptions): ReplyBlock[] {
+function blocksOf({ thought, items }: Speech, options: BlockOptions): ReplyBlock[] {
+  if (thought) {
+    const { starts, block, ...rest } = options
+    options.seam.startOver()
+    return [
+      thoughtBlock(thought, { ...(starts && { starts }), ...(block && { block }) }),
+      ...blocksOf({ items }, { ...rest, starts: false, block: undefined }),
+    ]
+  }
   return items.map((item, i) => {
     const first = i === 0 && {
       ...(options.starts && { starts: true as const }),
       ...(item.call && options.block && { block: options.block }),
     }
-    if (!item.call) return textBlock(item.text, { ...first }, i === 0 ? options.block : undefined)
+    const { seam } = options
+    if (!item.call) {
+      const lead = seam.words(item.text)
+      const data = { ...first, ...(lead !== '' && { lead }) }
+      return textBlock(lead + item.text, data, i === 0 ? options.block : undefined)
+    }
+    seam.gap(item.before)
+    seam.call()
+    seam.gap(item.after)
     return callBlock(item.call, { ...first, ...spacing(items, i) }, options)
   })
+}
+
+function thoughtBlock({ text, after }: Thought, data: SpokenData): ThinkingBlock {
+  const textTools: SpokenData = { ...data, after: after.toWellFormed() }
+  return { type: 'thinking', text, providerData: { textTools } }
 }
 
 function textBlock(text: string, data: SpokenData, block: ProviderData | undefined): TextBlock {

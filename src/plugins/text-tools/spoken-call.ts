@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/is-record.ts'
-import type { ProviderData, TextBlock, ToolCallBlock } from '../../core/turn.ts'
+import type { ProviderData, SessionContentBlock, TextBlock, ThinkingBlock, ToolCallBlock } from '../../core/turn.ts'
 import { readInput } from './read-parameters.ts'
 import { parallelTag } from './text-call-pattern.ts'
 
@@ -11,9 +11,11 @@ export interface SpokenData {
   readonly words?: readonly [head: string, body: string, tail: string]
   /** The name stood between the tags. */
   readonly nameIn?: 'json'
-  /** What stood before it, and behind it. */
+  /** What stood before it, and behind it; a thought of a text always has the latter. */
   readonly before?: string
   readonly after?: string
+  /** Of a text: space at its beginning that is ours, and keeps it apart from the words before a call. */
+  readonly lead?: string
   /** With it a block of the model's own began. */
   readonly starts?: true
   /** What the provider said of that block. */
@@ -26,7 +28,7 @@ export function callText(name: string, body: string): string {
 }
 
 /** A call of the history as text: in the model's own words, as long as they still say what the block says. */
-export function spokenCall(block: ToolCallBlock): string {
+function spokenCall(block: ToolCallBlock): string {
   const { name, words, nameIn } = spokenData(block)
   const { input, raw } = block
   // Hooks and compaction may have changed what is in the block since it was said.
@@ -35,8 +37,25 @@ export function spokenCall(block: ToolCallBlock): string {
   return callText(block.name, raw ?? jsonOf(input))
 }
 
+/** A call, a text, or a thought that was part of a text. */
+export type SpokenBlock = ToolCallBlock | TextBlock | ThinkingBlock
+
+/** Whether a block was part of a text, or is one. */
+export function isSpoken(block: SessionContentBlock): block is SpokenBlock {
+  if (block?.type === 'thinking') return typeof spokenData(block).after === 'string'
+  return block?.type === 'text' || block?.type === 'tool_call'
+}
+
+/** What a block was in the text of the model. */
+export function spokenWords(block: SpokenBlock): string {
+  if (block.type === 'tool_call') return spokenCall(block)
+  const { after, lead } = spokenData(block)
+  if (block.type === 'thinking') return block.text + after
+  return typeof lead === 'string' && block.text.startsWith(lead) ? block.text.slice(lead.length) : block.text
+}
+
 /** What we wrote into a block, if it is still there. */
-export function spokenData(block: ToolCallBlock | TextBlock): SpokenData {
+export function spokenData(block: SpokenBlock): SpokenData {
   const data = block.providerData?.textTools
   return isRecord(data) ? data : {}
 }

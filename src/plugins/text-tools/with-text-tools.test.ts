@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { replies } from '../../../test/stories/text-tools-kit.ts'
+import { replies, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import type { ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, ToolCallBlock } from '../../core/turn.ts'
 import { call, type ScriptedOptions, type Step, scripted } from '../../testing/index.ts'
@@ -167,9 +167,56 @@ describe('the reply', () => {
     expect(provider.requests[1]!.messages[1]).toEqual(assistant(text(said)))
   })
 
+  test.each(thoughtReplies)(
+    'has no call that was only thought of, in any chunks: $title',
+    async ({ text: said, calls }) => {
+      const whole = await ask(said, {}, { chunk: 10_000 })
+      const made = whole.reply.content.filter(({ type }) => type === 'tool_call')
+      expect(made.map((block) => 'input' in block && [block.name, block.input])).toEqual(calls)
+      expect(whole.reply.stop).toBe(calls.length > 0 ? 'tool_use' : 'end')
+      for (let chunk = 1; chunk <= 25; chunk++) {
+        const { reply, events } = await ask(said, {}, { chunk })
+        expect(reply).toEqual(whole.reply)
+        expect(joined(events)).toEqual(joined(whole.events))
+        const ended = events.flatMap((event) => (event.type === 'tool_end' ? [event.id] : []))
+        for (const block of made) expect(ended).toContain('id' in block && block.id)
+      }
+    },
+  )
+
+  test('a thought does not make whole what was cut off', async () => {
+    const cut = { ...call('n', 'b'), input: '{"x": "ha' as never }
+    const content = [text('Hm.</think>So.'), cut] as never
+    const { reply } = await ask([{ type: 'reply', content, usage: { input: 1, output: 1 }, stop: 'length' }])
+    expect(reply).toMatchObject({ stop: 'length', content: [{ type: 'thinking' }, { type: 'text' }, cut] })
+  })
+
   test('carries nothing extra where the model wrote as it was asked to', async () => {
     const { reply } = await ask('So.\n\n<tool_use name="a">{"x":1}</tool_use>\n\nAnd.')
-    expect(reply.content.some((block) => 'providerData' in block)).toBe(false)
+    const [words, made, more] = reply.content
+    expect([words, made].some((block) => 'providerData' in block!)).toBe(false)
+    expect(more).toEqual({ ...text('\n\nAnd.'), providerData: { textTools: { lead: '\n\n' } } })
+  })
+
+  const one = '<tool_use name="a"/>'
+  test.each([
+    ['an empty line', `I look.\n\n${one}\n\nThen I tell.`, 'I look.\n\nThen I tell.'],
+    ['a space', `I look. ${one} Then I tell.`, 'I look. Then I tell.'],
+    ['a space before it alone', `I look. ${one}Then I tell.`, 'I look. Then I tell.'],
+    ['nothing', `I look.${one}Then I tell.`, 'I look.\n\nThen I tell.'],
+    ['several', `One.\n${one}\n${one}\nTwo. ${one} Three.`, 'One.\nTwo. Three.'],
+    ['a wrapper', `So.\n<parallel_tool_calls>\n${one}\n</parallel_tool_calls>\n\nAnd.`, 'So.\n\nAnd.'],
+    ['no words before it', `${one}\n\nThen I tell.`, 'Then I tell.'],
+    ['no words behind it', `I look.\n\n${one}\n\n`, 'I look.'],
+  ])('keeps the words around a call apart, in pieces too, and is sent back as it was: %s', async (_, said, words) => {
+    for (const chunk of [1, 3, 10_000]) {
+      const { reply, events, wrapped, provider } = await ask(said, {}, { chunk })
+      expect(reply.content.map((block) => (block.type === 'text' ? block.text : '')).join('')).toBe(words)
+      expect(events.map((event) => (event.type === 'text' ? event.delta : '')).join('')).toBe(words)
+      provider.push('ok')
+      await collect(wrapped, { messages: [assistant(...(reply.content as SessionContentBlock[]))] })
+      expect(provider.requests[1]!.messages[0]).toEqual(assistant(text(said)))
+    }
   })
 
   test('D015 calls in the wrapper are marked, and only they', async () => {
