@@ -1,5 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { cp, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import {
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -126,6 +138,23 @@ test('a tiddler of 5 MB is kept whole, shown in part', async () => {
   expect(rendered.text.length).toBeLessThan(1_000_100)
   expect(rendered.text).toMatch(/cut after 1000000 of \d+ characters\)$/)
   await expect(wiki.put({ title: 'bigger', text: text.repeat(4) })).rejects.toThrow('use at most')
+})
+
+test('a file that is too large to be read is told of, and neither changed nor taken away', async () => {
+  const { wiki, at } = await sceneOf({
+    'tiddlers/film.mp4': '',
+    'tiddlers/film.mp4.meta': 'title: Film\ntype: video/mp4',
+  })
+  await truncate(at('tiddlers/film.mp4'), 33 * 1024 * 1024)
+  const film = (await wiki.get('Film'))!
+  expect(film).toMatchObject({
+    type: 'video/mp4',
+    text: expect.stringMatching(/is not shown: it is larger than 32 MiB$/),
+  })
+  await expect(wiki.put({ ...film, tags: ['seen'] })).rejects.toThrow('too large to be read and is not changed')
+  await expect(wiki.delete('Film')).rejects.toThrow('too large to be read and is not changed')
+  expect((await readdir(at('tiddlers'))).sort()).toEqual(['film.mp4', 'film.mp4.meta'])
+  expect((await lstat(at('tiddlers/film.mp4'))).size).toBe(33 * 1024 * 1024)
 })
 
 describe('nothing is written outside of the folder of tiddlers', () => {

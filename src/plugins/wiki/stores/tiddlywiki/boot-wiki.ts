@@ -28,7 +28,6 @@ export function bootWiki({
   $tw.utils.error = (problem) => {
     throw new AgentError(`TiddlyWiki cannot start with the wiki ${folder}: ${String(problem).slice(0, 500)}`)
   }
-  $tw.config.maxEditFileSize = largestFile
   const info = readInfo(folder)
   const loadIncluded = $tw.loadWikiTiddlers
   let reader: FolderReader | undefined
@@ -55,9 +54,6 @@ export function bootWiki({
   $tw.boot.wikiTiddlersPath = join(folder, 'tiddlers')
   return { $tw, reader }
 }
-
-/** TiddlyWiki gives a note in place of a file that is larger. */
-const largestFile = 32 * 1024 * 1024
 
 const ofProgram = [
   '$:/boot/boot.css',
@@ -87,13 +83,24 @@ const notStarted = [
 const notLoaded = ['tiddlywiki/filesystem', 'tiddlywiki/tiddlyweb']
 
 function loadTiddlyWiki(): TiddlyWikiCore {
+  const require = createRequire(import.meta.url)
   try {
-    const { TiddlyWiki } = createRequire(import.meta.url)('tiddlywiki') as { TiddlyWiki: () => TiddlyWikiCore }
+    const { TiddlyWiki } = require('tiddlywiki') as { TiddlyWiki: () => TiddlyWikiCore }
+    checkVersion((require('tiddlywiki/package.json') as { version: string }).version)
     return TiddlyWiki()
   } catch (cause) {
     if (codeOf(cause) !== 'MODULE_NOT_FOUND') throw cause
     throw new AgentError('createTiddlyWikiStore needs the package "tiddlywiki": npm install tiddlywiki', { cause })
   }
+}
+
+/** Earlier ones render to nodes that do not say what they are, and follow circles of pages without end. */
+export function checkVersion(version: string): void {
+  const isOld = version.localeCompare('5.3.5', 'en', { numeric: true }) < 0
+  if (isOld)
+    throw new AgentError(
+      `createTiddlyWikiStore needs "tiddlywiki" 5.3.5 or later, found ${version}: npm install tiddlywiki@latest`,
+    )
 }
 
 function readInfo(folder: string): Record<string, unknown> {

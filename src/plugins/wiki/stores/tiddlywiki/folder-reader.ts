@@ -1,4 +1,4 @@
-import { type Dirent, existsSync, lstatSync, readdirSync } from 'node:fs'
+import { type Dirent, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { AgentError } from '../../../../core/errors.ts'
 import { codeOf } from '../../../../platform/files.ts'
@@ -26,6 +26,8 @@ export interface WikiFile {
   readonly tiddlers: readonly Fields[]
   /** It names other files, and is nothing to write to. */
   readonly isSpecification: boolean
+  /** It was not read, and what it is said to hold is only a note of that. */
+  readonly isTooLarge: boolean
 }
 
 export interface FolderReaderOptions {
@@ -44,12 +46,14 @@ export function folderReader({ $tw, folder, deserializers, isTrusted }: FolderRe
 
   const load = (path: string, stamp: string, metaStamp: string | undefined): WikiFile => {
     const isSpecification = path.endsWith(specification)
+    const isTooLarge = statSync(path).size > largestFile
+    if (isTooLarge) return { path, stamp, metaStamp, tiddlers: [noteOf($tw, path)], isSpecification, isTooLarge }
     const loaded = asAtBoot($tw, deserializers, () =>
       isSpecification
         ? $tw.loadTiddlersFromSpecification(path.slice(0, -specification.length - 1)).flatMap((one) => one.tiddlers)
         : $tw.loadTiddlersFromFile(path, { title: path }).tiddlers,
     )
-    return { path, stamp, metaStamp, tiddlers: loaded.filter(({ title }) => title), isSpecification }
+    return { path, stamp, metaStamp, tiddlers: loaded.filter(({ title }) => title), isSpecification, isTooLarge }
   }
 
   return {
@@ -99,6 +103,13 @@ export function folderReader({ $tw, folder, deserializers, isTrusted }: FolderRe
   }
 }
 
+/** TiddlyWiki does the same, from a version on, with files of 100 MiB. */
+function noteOf($tw: TiddlyWikiCore, path: string): Fields {
+  const text = `The file ${path} is not shown: it is larger than ${largestFile / 1024 / 1024} MiB`
+  return { title: path, type: 'text/plain', text, ...$tw.loadMetadataForFile(path) }
+}
+
+const largestFile = 32 * 1024 * 1024
 const specification = 'tiddlywiki.files'
 const mostFiles = 100_000
 const deepest = 30

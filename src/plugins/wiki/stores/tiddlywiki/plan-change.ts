@@ -40,6 +40,7 @@ export function planPut({ $tw, reader }: BootedWiki, tiddler: Tiddler, now: stri
     modified: now,
   })
   const holder = reader.filesOf(title).at(-1)
+  if (holder) refuseUnread(holder, title)
   const plan = (holder && inPlace({ $tw, reader }, next, holder)) ?? inNewFile({ $tw, reader }, next, holder)
   return { ...plan, tiddler: toTiddler(next), ...(before && { before }) }
 }
@@ -48,6 +49,7 @@ export function planPut({ $tw, reader }: BootedWiki, tiddler: Tiddler, now: stri
 export function planDelete({ $tw, reader }: BootedWiki, title: string): ChangePlan {
   const holders = reader.filesOf(title)
   const before = presentOf($tw, title)
+  for (const holder of holders) refuseUnread(holder, title)
   const parts = holders.map((holder): ChangePlan => {
     if (holder.tiddlers.length === 1 && !holder.isSpecification) return { writes: [], removals: removalsOf(holder) }
     const others = entriesOf(holder, title).filter((entry) => entry.title !== title)
@@ -58,6 +60,14 @@ export function planDelete({ $tw, reader }: BootedWiki, title: string): ChangePl
     removals: parts.flatMap(({ removals }) => removals),
     ...(before && { before }),
   }
+}
+
+/** Whoever changes it has seen a note in its place, and would write that, or delete after having copied that. */
+function refuseUnread({ path, isTooLarge }: WikiFile, title: string): void {
+  if (!isTooLarge) return
+  throw new AgentError(
+    `The tiddler ${JSON.stringify(title)} lies in ${path}, which is too large to be read and is not changed; change it by hand`,
+  )
 }
 
 function presentOf($tw: BootedWiki['$tw'], title: string): Tiddler | undefined {

@@ -9,7 +9,6 @@ export interface TiddlyWikiCore {
     boot(callback: () => void): void
   }
   readonly config: {
-    maxEditFileSize: number
     readonly contentTypeInfo: Readonly<
       Record<string, { readonly encoding: string; readonly extension: string | string[] } | undefined>
     >
@@ -35,6 +34,7 @@ export interface TiddlyWikiCore {
   readonly wiki: TwWiki
   loadWikiTiddlers(path: string, options?: object): unknown
   loadTiddlersFromFile(path: string, fields: Fields): TwFile
+  loadMetadataForFile(path: string): Fields | null
   loadTiddlersFromSpecification(path: string): readonly { readonly tiddlers: readonly Fields[] }[]
   loadPlugins(names: unknown, libraryPath: string): void
   loadPluginFolder(path: string): Fields | null
