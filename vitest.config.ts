@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer } from 'vitest/node'
 
@@ -18,6 +19,11 @@ const long = [
   'src/testing/execution-contract.slow.test.ts',
 ]
 
+// Workers and the hundreds of processes that tests start find compiled what an earlier one compiled already. A folder for
+// each day: `builtCli` removes old ones.
+const today = new Date().toISOString().slice(0, 10)
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, `node_modules/.cache/libero-test/compiled-${today}`)
+
 const fast = ['src/**/*.test.ts', 'test/{stories,workflow}/**/*.test.ts']
 const slow = ['{src,test}/**/*.slow.test.ts', 'test/*.test.ts', 'test/!(stories|workflow)/**/*.test.ts']
 
@@ -33,7 +39,8 @@ export default defineConfig({
     projects: [
       // Quick ones share a worker and its modules: starting one for each would take longer than they do.
       { extends: true, test: { name: 'fast', isolate: false, include: fast, exclude: ['**/*.slow.test.ts'] } },
-      { extends: true, test: { name: 'slow', include: slow } },
+      // A machine may have much else to do: what takes long is given time.
+      { extends: true, test: { name: 'slow', include: slow, testTimeout: 60_000 } },
     ],
   },
 })

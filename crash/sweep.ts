@@ -8,8 +8,8 @@ export interface SweepOptions {
   readonly kind: StoreKind
   readonly cache: string
   readonly lanes: number
-  /** Only every second failpoint, from the first or from the second on. */
-  readonly half?: 0 | 1
+  /** Only every so many failpoints, from the one with this index on. */
+  readonly every?: { readonly step: number; readonly from: number }
   readonly progress?: (line: string) => void
 }
 
@@ -29,8 +29,8 @@ export interface Point {
 
 /** Kills a process at every failpoint in turn, the first time it is passed and a later time, and goes on from there. */
 export async function sweep(options: SweepOptions): Promise<SweepResult> {
-  const { lanes, progress, half } = options
-  const points = (await discover(options)).filter((_, i) => half === undefined || i % 2 === half)
+  const { lanes, progress, every = { step: 1, from: 0 } } = options
+  const points = (await discover(options)).filter((_, i) => i % every.step === every.from)
   const found: Found[] = []
   let kills = 0
   await inLanes(points, lanes, async (point, i) => {

@@ -5,9 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultBehavior } from '../src/core/behavior.ts'
 import { hookNames } from '../src/core/hook-map.ts'
+import { compileCache } from './compile-cache.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const docs = filesUnder('docs', '.md')
+/** Read once: every hook and every field is looked for. */
+const sources = filesUnder('src', '.ts')
+  .filter((file) => !file.endsWith('.test.ts'))
+  .map((file) => [file, read(file)] as const)
 
 describe('snippets', () => {
   const snippets = ['README.md', ...docs].flatMap(snippetsOf)
@@ -144,7 +149,7 @@ const ran = (stdout: string): Ended => ({ code: 0, stdout, stderr: '' })
 /** In an environment that forces no colours. */
 function node(...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, env: {}, timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, args, { cwd: root, env: compileCache, timeout: 60_000 }, (error, stdout, stderr) =>
       resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }),
     )
   })
@@ -200,7 +205,7 @@ function shown(value: unknown): string {
 
 function isInSource(text: string, except: string): boolean {
   const word = new RegExp(`(?<!\\w)${text}(?!\\w)`)
-  return filesUnder('src', '.ts').some((file) => file !== except && !file.endsWith('.test.ts') && word.test(read(file)))
+  return sources.some(([file, source]) => file !== except && word.test(source))
 }
 
 function filesUnder(folder: string, ending: string): string[] {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { compileCache } from './compile-cache.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -183,7 +184,7 @@ function run(command: string): Promise<{ code: number | string; stdout: string; 
   const [node, ...args] = command.split(' ')
   if (node !== 'node') throw new Error(`expected a node command, got ${command}`)
   return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd: root, env: {}, timeout: 20_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, args, { cwd: root, env: compileCache, timeout: 20_000 }, (error, stdout, stderr) =>
       resolve({ code: error ? (error.code ?? String(error.signal)) : 0, stdout, stderr }),
     )
   })

@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { basePolicy } from '../../scripts/shell-corpus/base-policy.ts'
 import { explainCommand } from '../../src/authority/rules/explain.ts'
 import { createShellReader } from '../../src/authority/shell/shell-reader.ts'
+import { compileCache } from '../compile-cache.ts'
 import { harmlessGitLines, harmlessLines, harmlessLinesOfMore, morePrograms } from './harmless-lines.ts'
 import { type HostileLine, hostileLines } from './hostile-lines.ts'
 
@@ -130,7 +131,7 @@ function run(args: readonly string[]): Promise<Outcome> {
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
   return new Promise((resolve) => {
     const all = ['--conditions=libero-source', 'scripts/shell-corpus.ts', ...args]
-    execFile(process.execPath, all, { cwd, env: {}, timeout: 20_000 }, (error, stdout, stderr) =>
+    execFile(process.execPath, all, { cwd, env: compileCache, timeout: 20_000 }, (error, stdout, stderr) =>
       resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
     )
   })

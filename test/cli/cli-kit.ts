@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { builtCli } from '../built-cli.ts'
+import { compileCache } from '../compile-cache.ts'
 
 const main = await builtCli()
 
@@ -45,7 +46,7 @@ export function openDesk(baseURL?: string): Desk {
       JSON.stringify({ provider: 'mock', providers: { mock: { baseURL, model: 'mock-1' } } }),
       { mode: 0o600 },
     )
-  const env = { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: home, NODE_NO_WARNINGS: '1' }
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: home, NODE_NO_WARNINGS: '1', ...compileCache }
 
   function start(args: readonly string[], more: { env?: Record<string, string> } = {}): Running {
     const child = spawn(process.execPath, [main, ...args], {

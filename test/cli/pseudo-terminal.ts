@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from '@lydell/node-pty'
 import xterm from '@xterm/headless'
 import { onTestFinished } from 'vitest'
+import { compileCache } from '../compile-cache.ts'
 
 /** A program in a pseudo-terminal, with somebody who looks at its screen and types. */
 export interface PseudoTerminal {
@@ -42,7 +43,14 @@ export function startInTerminal(argv: readonly [string, ...string[]], options: P
     rows,
     cwd,
     name: env.TERM ?? 'xterm-256color', // it has the last word on $TERM
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, TERM: 'xterm-256color', NODE_NO_WARNINGS: '1', ...env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: cwd,
+      TERM: 'xterm-256color',
+      NODE_NO_WARNINGS: '1',
+      ...compileCache,
+      ...env,
+    },
   })
   const titles: string[] = []
   screen.onTitleChange((title) => titles.push(title))

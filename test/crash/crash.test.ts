@@ -15,24 +15,24 @@ const limit = 600_000
 afterAll(() => rmSync(cache, { recursive: true, force: true }))
 
 test.each(storeKinds)(
-  'no promise is broken by a crash at any of one half of the failpoints, on %s; npm run crash takes both halves',
+  'no promise is broken by a crash at any of one fifth of the failpoints, on %s; npm run crash takes them all',
   {
     timeout: limit,
   },
   async (kind) => {
-    const half = Math.random() < 0.5 ? 0 : 1
-    const { points, kills, found } = await sweep({ kind, cache, lanes, half })
-    expect({ half, found }).toEqual({ half, found: [] })
+    const every = { step: 5, from: Math.floor(Math.random() * 5) }
+    const { points, kills, found } = await sweep({ kind, cache, lanes, every })
+    expect({ every, found }).toEqual({ every, found: [] })
     expect(points).toBeGreaterThan(15)
     expect(kills).toBeGreaterThanOrEqual(points) // they did die there
   },
 )
 
-test('no promise is broken by 50 random kills', { timeout: limit }, async () => {
+test('no promise is broken by 30 random kills', { timeout: limit }, async () => {
   const seed = Math.floor(Math.random() * 1_000_000)
-  const { kills, found } = await randomKills({ kinds: storeKinds, kills: 50, seed, cache, lanes })
+  const { kills, found } = await randomKills({ kinds: storeKinds, kills: 30, seed, cache, lanes })
   expect({ seed, found }).toEqual({ seed, found: [] })
-  expect(kills).toBeGreaterThanOrEqual(50)
+  expect(kills).toBeGreaterThanOrEqual(30)
 })
 
 test('no promise is broken by a writer that was stopped, a reader that comes late, or clocks that differ', {

@@ -93,7 +93,7 @@ describe.each(families)('$name', (family) => {
       const frames = family.frames({ text: ['A🌍', 'b'] })
       const bytes = Buffer.from(frames.join(''))
       // At every byte for one wire; that the others read the same bytes the same way is proved elsewhere.
-      const step = family === claude ? 1 : 5
+      const step = family === claude ? 1 : 13
       const { provider } = meet(family)
       const whole = stream(family, { text: ['A🌍', 'b'] })
       for (let at = 0; at < bytes.length; at += step) {
@@ -117,7 +117,7 @@ describe.each(families)('$name', (family) => {
     const bytes = Buffer.from(family.frames({ calls: [{ ...noteCall(1), args: ['{"n":1}', ' '] }] }).join(''))
     const { ran, tools } = notebook()
     const { provider } = meet(family)
-    for (let at = 0; at < bytes.length; at += family === claude ? 1 : 3) {
+    for (let at = 0; at < bytes.length; at += family === claude ? 1 : 11) {
       ran.length = 0
       const framing = at % 2 === 0 ? 'chunked' : 'close'
       const end: Part[] = framing === 'close' ? [] : [cut]

@@ -8,6 +8,7 @@ import type { McpServerConfig } from 'libero/mcp'
 import { type Step, scripted, call as toolCall } from 'libero/testing'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { LiberoAgent } from '../../src/create-agent.ts'
+import { compileCache } from '../compile-cache.ts'
 import { temporary } from '../temporary.ts'
 
 const at = (file: string): string =>
@@ -25,6 +26,7 @@ const overStdio: McpServerConfig = {
   transport: 'stdio',
   command: process.execPath,
   args: [everything, 'stdio'],
+  env: compileCache,
 }
 
 describe.each(['stdio', 'streamable-http', 'sse'] as const)('server-everything over %s', (transport) => {
@@ -91,7 +93,7 @@ test('roots are where tools run: server-filesystem lets go of its own folders fo
   await mkdir(join(folder, 'here'))
   await writeFile(join(folder, 'here/note.txt'), 'found it')
   const args = [filesystem, join(folder, 'given')]
-  const config: McpServerConfig = { name: 'fs', transport: 'stdio', command: process.execPath, args }
+  const config: McpServerConfig = { name: 'fs', transport: 'stdio', command: process.execPath, args, env: compileCache }
   // The server asks for the roots after it was greeted, in its own time.
   const untilHere: Extract<Step, (...args: never) => unknown> = ({ messages }) =>
     JSON.stringify(messages).includes(`${folder}/here`)
@@ -139,7 +141,7 @@ async function configFor(transport: McpServerConfig['transport']): Promise<McpSe
   if (transport === 'stdio') return overStdio
   const port = await freePort()
   const child = spawn(process.execPath, [everything, transport === 'sse' ? 'sse' : 'streamableHttp'], {
-    env: { PATH: process.env.PATH, PORT: String(port) },
+    env: { PATH: process.env.PATH, PORT: String(port), ...compileCache },
     stdio: 'ignore',
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))

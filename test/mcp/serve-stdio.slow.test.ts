@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDesk } from '../cli/cli-kit.ts'
+import { compileCache } from '../compile-cache.ts'
 import { liberoArgs } from '../rpc/rpc-kit.ts'
 import { temporary } from '../temporary.ts'
 import { connectHttp, connectStdio, eras, isAlive, textsOf, until } from './serve-kit.ts'
 
 const child = ['--conditions=libero-source', fileURLToPath(new URL('serve-child.ts', import.meta.url))]
-const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1' }
+const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache }
 
 describe.for(eras)('libero mcp-serve over stdio, era %s', (era) => {
   test('A16 lends its tools and itself, and ends with its client', async () => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
+import { compileCache } from '../compile-cache.ts'
 import { liberoArgs, scratch } from './rpc-kit.ts'
 
 const wires = {
@@ -16,7 +17,7 @@ test.skipIf(!existsSync('/dev/full')).for(Object.entries(wires))(
     const full = openSync('/dev/full', 'w')
     const child = spawn(process.execPath, [...liberoArgs, ...args], {
       cwd: folder,
-      env: { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: `${folder}/home` },
+      env: { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: `${folder}/home`, ...compileCache },
       stdio: ['pipe', full, 'pipe'],
     })
     onTestFinished(() => void child.kill('SIGKILL'))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { expect, onTestFinished } from 'vitest'
 import { builtCli } from '../built-cli.ts'
+import { compileCache } from '../compile-cache.ts'
 import { checkGrammar } from './check-grammar.ts'
 import { type MockService, startMockService } from './mock-service.ts'
 
@@ -48,7 +49,13 @@ export function start(command: readonly string[], { env = {}, home, cwd, reads =
   const folder = cwd ?? scratch()
   const child = spawn(process.execPath, [...liberoArgs, ...command], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, LIBERO_HOME: home ?? join(folder, 'home'), ...env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      LIBERO_HOME: home ?? join(folder, 'home'),
+      ...compileCache,
+      ...env,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const frames: Frame[] = []

@@ -53,7 +53,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /** How often at least each race is run; a nightly run sets more. */
-const races = Number(process.env.LIBERO_RACES ?? 1000)
+const races = Number(process.env.LIBERO_RACES ?? 400)
 
 describe.skipIf(!isLinux)(
   'FS-05 while another process swaps real things for links to the outside (skipped unless Linux)',
