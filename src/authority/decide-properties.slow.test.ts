@@ -12,7 +12,17 @@ const looseOf = (call: JudgedCall, context: DecisionContext): number => loosenes
 const targets = ['src/a', 'src/b/c', '.env', '.git/config', '/etc/passwd', 'host.example']
 const facts: fc.Arbitrary<EffectFact> = fc.record(
   {
-    effect: fc.constantFrom<Effect>('fs.read', 'fs.write', 'exec', 'net', 'spawn', 'ask', 'unknown', 'mcp:a.b'),
+    effect: fc.constantFrom<Effect>(
+      'fs.read',
+      'fs.write',
+      'exec',
+      'net',
+      'spawn',
+      'schedule.write',
+      'ask',
+      'unknown',
+      'mcp:a.b',
+    ),
     target: fc.constantFrom(...targets),
     isOutside: fc.boolean(),
   },

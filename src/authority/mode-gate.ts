@@ -15,12 +15,14 @@ export function beyondPlan({ effects, shell }: JudgedCall): string | undefined {
   return `this call ${words[beyond.effect] ?? `uses ${beyond.effect}`}${about}`
 }
 
-const isBeyond = ({ effect }: EffectFact): boolean =>
-  effect === 'fs.write' || effect === 'exec' || effect === 'unknown' || effect.startsWith('mcp:')
+const isBeyond = ({ effect }: EffectFact): boolean => changing.includes(effect) || effect.startsWith('mcp:')
+
+const changing: readonly string[] = ['fs.write', 'exec', 'schedule.write', 'unknown']
 
 const words: Readonly<Record<string, string>> = {
   'fs.write': 'writes',
   exec: 'runs something',
+  'schedule.write': 'changes when an agent is woken',
   unknown: 'does not say what it does',
 }
 

@@ -101,7 +101,7 @@ async function factsOf(
   const facts = [...touched]
   for (const effect of effects) {
     if (effect === 'exec' && shell) facts.push({ effect }, ...(await shellEffects(shell, workspace)))
-    else if (effect === 'spawn') facts.push({ effect, target: key })
+    else if (effect === 'spawn' || effect === 'schedule.write') facts.push({ effect, target: key })
     else if (effect === 'net') facts.push(...netFacts(tool, input))
     // What a tool does not say about its files may be any of them.
     else if (effect === 'fs.read' || effect === 'fs.write') {

@@ -1,5 +1,14 @@
 /** What a call does to the world, as its tool declares it; the authority judges these, not tool names. */
-export type Effect = 'fs.read' | 'fs.write' | 'exec' | 'net' | 'spawn' | 'ask' | 'unknown' | `mcp:${string}`
+export type Effect =
+  | 'fs.read'
+  | 'fs.write'
+  | 'exec'
+  | 'net'
+  | 'spawn'
+  | 'schedule.write'
+  | 'ask'
+  | 'unknown'
+  | `mcp:${string}`
 
 /** Where a tool comes from. Set by whoever loads it: what a tool says of itself does not count. */
 export interface ToolOrigin {

@@ -140,4 +140,4 @@ export function effectsOf(tool: ToolDef | undefined, input: ToolHookContext['inp
 }
 
 const isEffect = (said: unknown): said is Effect =>
-  typeof said === 'string' && /^(?:fs\.read|fs\.write|exec|net|spawn|ask|mcp:.*)$/s.test(said)
+  typeof said === 'string' && /^(?:fs\.read|fs\.write|exec|net|spawn|schedule\.write|ask|mcp:.*)$/s.test(said)

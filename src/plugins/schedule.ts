@@ -15,6 +15,8 @@ export interface Schedule {
   readonly deleteAfterRun?: boolean
   /** Who made it; an alarm and a heartbeat are schedules too. Default `task`. */
   readonly kind?: 'task' | 'alarm' | 'heartbeat'
+  /** Of a heartbeat: what its definition said when it was made, as a digest. When that says something else, so does this. */
+  readonly madeFrom?: string
   /** In ms since the epoch. Intervals count from here. */
   readonly createdAt: number
 }

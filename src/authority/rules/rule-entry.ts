@@ -80,7 +80,7 @@ function fieldsOf(entry: unknown, place: RulePlace): Exclude<RuleEntry, string> 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string')
 
-const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'ask', 'unknown', 'mcp']
+const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']
 
 function aboutOf(name: string, pattern: string | undefined, refuse: (problem: string) => CodedError): Rule['about'] {
   if (name === 'mcp' && pattern === undefined) throw refuse('names no server; write "mcp:*" for all of them')

@@ -200,7 +200,10 @@ function textsOf({ effect, target }: EffectFact, place: PathPlace): string[] {
   return effect === 'exec' ? [text, text.slice(text.lastIndexOf('/') + 1)] : [text]
 }
 
+/** No line asks, spawns, schedules or calls a server. */
+const notOfLines = ['ask', 'spawn', 'schedule.write', 'mcp']
+
 function firstOf(buckets: ReadonlyMap<string, Bucket>): Rule | undefined {
-  for (const [name, { rules }] of buckets) if (name !== 'ask' && name !== 'spawn' && name !== 'mcp') return rules[0]
+  for (const [name, { rules }] of buckets) if (!notOfLines.includes(name)) return rules[0]
   return undefined
 }

@@ -13,4 +13,4 @@ export function ruleTypos(rules: readonly RuleEntry[], tools: readonly string[])
   })
 }
 
-const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'ask', 'unknown', 'mcp']
+const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']

@@ -31,6 +31,7 @@ const words: Readonly<Record<string, string>> = {
   exec: 'runs commands',
   net: 'uses the network',
   spawn: 'starts sub-agents',
+  'schedule.write': 'changes schedules',
   ask: 'asks you',
 }
 

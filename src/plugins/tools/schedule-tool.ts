@@ -31,7 +31,8 @@ export function scheduleTool<Input>(services: PluginServices, options: ScheduleT
     },
     isConcurrencySafe: replay === 'pure',
     replay,
-    effects: [], // what an agent does when it is woken is judged then
+    // Only the waking: what an agent does when it is woken is judged then.
+    effects: replay === 'pure' ? [] : ['schedule.write'],
     deriveApprovalKey: () => name,
     timeoutMs: 30_000,
     execute(input, { idempotencyKey, attempt }) {

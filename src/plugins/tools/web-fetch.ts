@@ -3,6 +3,7 @@ import { definePlugin, type PluginDefinition } from '../plugin.ts'
 
 /** Reads the public web. What it may reach is the host's choice: no definition of an agent can widen it. */
 export function createWebFetchPlugin(options: WebFetchOptions = {}): PluginDefinition {
+  createWebFetchTool(options) // what cannot be meant is said here, and not when an agent is made
   return definePlugin({
     toolId: 'web-fetch',
     displayName: 'Fetch web pages',

@@ -22,6 +22,7 @@ export function checkSchedule(schedule: Schedule, context: CheckContext): void {
   checkText('agentId', agentId, 250)
   checkText('message', message, 20_000)
   if (name !== undefined) checkText('name', name, 200)
+  if (schedule.madeFrom !== undefined) checkText('madeFrom', schedule.madeFrom, 200)
   checkFlag('enabled', schedule.enabled)
   checkFlag('deleteAfterRun', schedule.deleteAfterRun)
   if (maxRuns !== undefined && !isWhole(maxRuns, 1, 1e9))

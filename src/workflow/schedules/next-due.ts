@@ -7,6 +7,8 @@ export interface Progress {
   readonly runs: number
   /** When its last run was due. */
   readonly lastRunAt?: number
+  /** A run that was begun, of a schedule that counts its runs. Its process may have died before it wrote down its end. */
+  readonly firing?: number
   /** When its times were last changed: what lies before that was not meant. Default: when it was made. */
   readonly since?: number
 }
@@ -36,6 +38,8 @@ export function nextDue(
   const { enabled = true, maxRuns = Number.POSITIVE_INFINITY, activeHours } = schedule
   const { runs, lastRunAt = Number.NEGATIVE_INFINITY, since = schedule.createdAt } = progress
   if (!enabled || runs >= maxRuns) return undefined
+  // Sent once more under the same key: that is known, and then the run is counted.
+  if (progress.firing !== undefined) return progress.firing
   const { when } = schedule
   if (when.type === 'at' && when.repeatEveryMinutes === undefined) {
     const at = Date.parse(when.at)
@@ -43,7 +47,8 @@ export function nextDue(
   }
   const next = activeTimes(timesOf(schedule, cron), schedule)
   let late: number | undefined
-  let due = next(Math.max(since, lastRunAt, now - graceMs - 1))
+  const lastRun = lastRunAt > now + wrongClockMs ? Number.NEGATIVE_INFINITY : lastRunAt
+  let due = next(Math.max(since, lastRun, now - graceMs - 1))
   while (due !== undefined && due <= now) {
     late = due
     due = next(due)
@@ -52,6 +57,9 @@ export function nextDue(
 }
 
 export const defaultGraceMs = 60_000
+
+/** A run that lies further ahead was by a clock that was wrong; waiting for that time might take years. */
+const wrongClockMs = 86_400_000
 
 /** Its run is known by the time it was planned for. Missed, it is made up for at once, or when the hours begin again. */
 function onceDue(planned: number, hours: ActiveHours | undefined, now: number): number {

@@ -1,16 +1,22 @@
 import type { Clock } from '../../core/clock.ts'
-import type { Session } from '../../core/store.ts'
+import type { EntryBody } from '../../core/log.ts'
 import { loadCron, type NextCron } from './cron.ts'
 import { nextDue } from './next-due.ts'
 import { stateOwner } from './schedule-change.ts'
+import { checkpointEntry, checkpointEvery, leastCheckpoint } from './schedule-checkpoint.ts'
 import type { KeptSchedule } from './schedule-ledger.ts'
+import type { ScheduleLog } from './schedule-log.ts'
 import type { ScheduleReader } from './schedule-reader.ts'
+import { wakeKey } from './wake-key.ts'
 
 /**
  * Tells an agent its message, and resolves once that cannot be lost. The same `clientKey` again must change nothing.
- * `closed`: there is no such agent any more, and the schedule goes too. A rejection is tried again.
+ * `closed`: there is no such agent any more, and the schedule goes too. `skipped`: it was not told, as it has not heard
+ * an earlier one yet; that is no run, and there is a next time. A rejection is tried again.
  */
-export type Wake = (call: WakeCall) => Promise<'closed' | void> | 'closed' | void
+export type Wake = (call: WakeCall) => Promise<WakeOutcome> | WakeOutcome
+
+type WakeOutcome = 'closed' | 'skipped' | void
 
 export interface WakeCall {
   readonly agentId: string
@@ -19,11 +25,13 @@ export interface WakeCall {
   readonly dueAt: number
   readonly clientKey: string
   readonly message: string
+  /** Whether there are more of it to come. */
+  readonly isRepeating: boolean
 }
 
 export interface ShiftOptions {
   /** Open for writing. */
-  readonly session: Session
+  readonly log: ScheduleLog
   readonly reader: ScheduleReader
   readonly wake: Wake
   readonly clock: Clock
@@ -48,7 +56,7 @@ const patienceMs = 5000
 
 /** The time during which one scheduler owns the schedules: it lets changes in, and fires what falls due. */
 export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
-  const { session, reader, wake, clock, report, pollMs, leaseMs, graceMs, onEnd } = options
+  const { log, reader, wake, clock, report, pollMs, leaseMs, graceMs, onEnd } = options
   const over = new AbortController()
   /** When each schedule is due, as far as that was worked out. */
   const dues = new Map<string, number | undefined>()
@@ -74,9 +82,10 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
     onEnd(error)
   }
 
-  const unsubscribe = session.log.subscribe((entry) => {
+  const unsubscribe = log.subscribe((entry) => {
     if (entry.seq > reader.head + 1) return void readAgain()
     const id = reader.take(entry)
+    void writeCheckpoint()
     if (id === undefined) return
     dues.delete(id)
     if (entry.type === 'input') retries.delete(id) // it is another one now
@@ -110,7 +119,7 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
 
   function dueOf(id: string, kept: KeptSchedule, now: number): number | undefined {
     const retry = retries.get(id)
-    if (retry) return retry.at
+    if (retry) return retry.at - now > longestRetryMs ? now : retry.at // the clock was set back
     const known = dues.get(id)
     if (dues.has(id) && (known === undefined || known > now)) return known
     const due = workOut(id, kept, now)
@@ -129,9 +138,12 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
   }
 
   /** Fires all that is due, and sets the one timer for what will be. */
+  let lastLook = Number.NEGATIVE_INFINITY
   function look(): void {
     if (isClosing) return
     const now = clock.now()
+    if (now < lastLook) dues.clear() // worked out by a clock that has been set back since
+    lastLook = now
     let earliest = Number.POSITIVE_INFINITY
     for (const [id, kept] of reader.ledger.kept) {
       if (firing.has(id)) continue
@@ -155,12 +167,16 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
 
   async function fire(kept: KeptSchedule, dueAt: number): Promise<void> {
     const { id, agentId, message } = kept.schedule
-    const clientKey = `schedule:${id}:${dueAt}`
+    const clientKey = wakeKey(id, dueAt)
     try {
       await null // so that all that is due is known to be firing before the first of them ends
-      const outcome = await wake({ agentId, scheduleId: id, dueAt, clientKey, message })
+      if (countsRuns(kept) && kept.firing !== dueAt) {
+        await write({ type: 'state', owner: stateOwner(id), value: { of: kept.madeBy, firing: dueAt } })
+        if (over.signal.aborted) return
+      }
+      const outcome = await wake({ agentId, scheduleId: id, dueAt, clientKey, message, isRepeating: isRepeating(kept) })
       retries.delete(id)
-      await note(kept, dueAt, outcome === 'closed')
+      await note(kept, dueAt, outcome)
     } catch (error) {
       tryLater(kept, dueAt, error)
     }
@@ -170,18 +186,33 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
   }
 
   /** What it was told is written down after it was told: a crash between the two tells it again, under the same key. */
-  async function note({ schedule, madeBy }: KeptSchedule, lastRunAt: number, isClosed: boolean): Promise<void> {
+  async function note({ schedule, madeBy }: KeptSchedule, lastRunAt: number, outcome: WakeOutcome): Promise<void> {
     const now = reader.ledger.kept.get(schedule.id)
     if (!now || now.madeBy !== madeBy) return // removed or replaced meanwhile
-    const isOver = isClosed || now.schedule.deleteAfterRun === true
-    const value = { of: madeBy, runs: now.runs + 1, lastRunAt, ...(isOver && { isOver }) }
+    const isSkipped = outcome === 'skipped'
+    const isOver = outcome === 'closed' || (now.schedule.deleteAfterRun === true && !isSkipped)
+    const value = { of: madeBy, runs: isSkipped ? now.runs : now.runs + 1, lastRunAt, ...(isOver && { isOver }) }
     await write({ type: 'state', owner: stateOwner(schedule.id), value })
   }
 
-  async function write(entry: Parameters<Session['log']['append']>[0]): Promise<void> {
+  /** So that who starts later need not read all that was ever written. */
+  let isWritingCheckpoint = false
+  let checkpointAfter = leastCheckpoint
+  async function writeCheckpoint(): Promise<void> {
+    const { head, checkpoint, ledger } = reader
+    if (isWritingCheckpoint || isClosing || head - checkpoint < checkpointAfter) return
+    const kept = [...ledger.kept.values()]
+    checkpointAfter = checkpointEvery(kept)
+    if (head - checkpoint < checkpointAfter) return
+    isWritingCheckpoint = true
+    await write(checkpointEntry({ upTo: head, kept }))
+    isWritingCheckpoint = false
+  }
+
+  async function write(entry: EntryBody): Promise<void> {
     if (over.signal.aborted) return
     try {
-      await session.log.append(entry)
+      await log.append(entry)
     } catch (error) {
       end(error)
     }
@@ -200,10 +231,10 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
   async function listen(): Promise<void> {
     if (over.signal.aborted) return
     try {
-      await session.listen(over.signal, end)
+      await log.listen(over.signal, end)
     } catch (error) {
       if (over.signal.aborted) return
-      if (session.log.isBroken) return end(error)
+      if (log.isBroken) return end(error)
       report(error)
       stopListening = clock.timer(pollMs, () => void listen())
     }
@@ -218,6 +249,7 @@ export async function startShift(options: ShiftOptions): Promise<OwnerShift> {
   await getCron()
   void listen()
   look()
+  void writeCheckpoint()
 
   return {
     async stop() {
@@ -235,6 +267,16 @@ interface Retry {
   readonly tries: number
   /** When it is tried again. */
   readonly at: number
+}
+
+/** One run too many would be noticed; and each time that is made sure costs an entry. */
+function countsRuns(kept: KeptSchedule): boolean {
+  const { maxRuns, deleteAfterRun } = kept.schedule
+  return isRepeating(kept) && (maxRuns !== undefined || deleteAfterRun === true)
+}
+
+function isRepeating({ schedule: { when } }: KeptSchedule): boolean {
+  return when.type !== 'at' || when.repeatEveryMinutes !== undefined
 }
 
 function some<T>(map: ReadonlyMap<string, T>, test: (value: T) => boolean): boolean {

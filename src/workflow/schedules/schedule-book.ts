@@ -100,7 +100,7 @@ export async function removeSchedulesOf(book: ScheduleBook, agentId: string): Pr
 }
 
 const fieldsOfChange = ['name', 'when', 'message', 'enabled', 'activeHours', 'maxRuns', 'deleteAfterRun']
-const fieldsOfNew = [...fieldsOfChange, 'id', 'agentId', 'kind']
+const fieldsOfNew = [...fieldsOfChange, 'id', 'agentId', 'kind', 'madeFrom']
 
 /** What is not said, and what is said as `undefined`, is not there. */
 function readNew(given: NewSchedule, made: { readonly id: string; readonly createdAt: number }): Schedule {

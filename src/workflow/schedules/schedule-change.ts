@@ -42,7 +42,8 @@ export function readChange(content: InboxItem['content']): ScheduleChangeMessage
   return op === 'update' && isRecord(fields) && typeof at === 'number' ? { op, id, fields, at } : undefined
 }
 
-function isSchedule(value: unknown): value is Schedule {
+/** Whether it is one as far as reading it goes; whether it can be meant was checked when it was sent. */
+export function isSchedule(value: unknown): value is Schedule {
   if (!isRecord(value) || !isRecord(value.when)) return false
   const { id, agentId, message, createdAt } = value
   return [id, agentId, message].every((one) => typeof one === 'string') && typeof createdAt === 'number'

@@ -2,7 +2,7 @@ import { isRecord } from '../../core/is-record.ts'
 import type { InboxItem, LogEntry } from '../../core/log.ts'
 import type { Schedule } from '../../plugins/schedule.ts'
 import type { Progress } from './next-due.ts'
-import { readChange, stateOwner } from './schedule-change.ts'
+import { readChange, type ScheduleChangeMessage, stateOwner } from './schedule-change.ts'
 
 /** A schedule as the log tells of it. */
 export interface KeptSchedule extends Progress {
@@ -15,12 +15,23 @@ export interface KeptSchedule extends Progress {
 /** All schedules that a log amounts to. Fed entry by entry; what still waits in the inbox may be heard after them. */
 export class ScheduleLedger {
   readonly kept: Map<string, KeptSchedule>
-  /** Messages that were heard, and the schedule each was about. */
+  /** The last messages that were heard, and the schedule each was about. Stores know all keys, and take none twice. */
   readonly heard: Map<string, string>
 
   constructor(from?: ScheduleLedger) {
     this.kept = new Map(from?.kept)
     this.heard = new Map(from?.heard)
+  }
+
+  /** What a checkpoint says. Of the entries before it only their keys are wanted. */
+  static of(kept: readonly KeptSchedule[], before: readonly LogEntry[]): ScheduleLedger {
+    const ledger = new ScheduleLedger()
+    for (const entry of before) {
+      const change = entry.type === 'input' ? readChange(entry.content) : undefined
+      if (change) ledger.#remember((entry as { clientKey: string }).clientKey, idOf(change))
+    }
+    for (const one of kept) ledger.kept.set(one.schedule.id, one)
+    return ledger
   }
 
   /** Says which schedule this changed. Entries of other kinds are passed over. */
@@ -34,23 +45,33 @@ export class ScheduleLedger {
     if (this.heard.has(clientKey)) return undefined
     const change = readChange(content)
     if (!change) return undefined
+    this.#remember(clientKey, idOf(change))
     if (change.op === 'add') {
       const { schedule } = change
-      this.heard.set(clientKey, schedule.id)
       this.kept.set(schedule.id, { schedule, since: schedule.createdAt, madeBy: clientKey, runs: 0 })
       return schedule.id
     }
     const { id } = change
-    this.heard.set(clientKey, id)
     const found = this.kept.get(id)
     if (!found) return undefined
     if (change.op === 'remove') this.kept.delete(id)
     else {
       const schedule = changedBy(found.schedule, change.fields)
       const isRetimed = ['when', 'activeHours', 'enabled'].some((field) => field in change.fields)
-      this.kept.set(id, { ...found, schedule, ...(isRetimed && { since: change.at }) })
+      const { firing, ...rest } = found
+      this.kept.set(id, {
+        ...rest,
+        schedule,
+        ...(isRetimed ? { since: change.at } : firing !== undefined && { firing }),
+      })
     }
     return id
+  }
+
+  #remember(clientKey: string, id: string): void {
+    this.heard.set(clientKey, id)
+    if (this.heard.size < 2 * mostHeard) return
+    for (const key of [...this.heard.keys()].slice(0, mostHeard)) this.heard.delete(key)
   }
 
   #ran(owner: string, value: unknown): string | undefined {
@@ -58,11 +79,19 @@ export class ScheduleLedger {
     const id = owner.slice(stateOwner('').length)
     const found = this.kept.get(id)
     if (!found || value.of !== found.madeBy) return undefined
-    const { runs, lastRunAt, isOver } = value
+    const { runs, lastRunAt, isOver, firing } = value
+    const { firing: _, ...rest } = found
     if (isOver === true) this.kept.delete(id)
-    else if (typeof runs === 'number' && typeof lastRunAt === 'number') this.kept.set(id, { ...found, runs, lastRunAt })
+    else if (typeof firing === 'number') this.kept.set(id, { ...rest, firing })
+    else if (typeof runs === 'number' && typeof lastRunAt === 'number') this.kept.set(id, { ...rest, runs, lastRunAt })
     return id
   }
+}
+
+const mostHeard = 5000
+
+function idOf(change: ScheduleChangeMessage): string {
+  return change.op === 'add' ? change.schedule.id : change.id
 }
 
 /** `null` takes a field away. */

@@ -1,11 +1,10 @@
 import { show } from '../../core/behavior.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { LeaseLostError, SessionBusyError } from '../../core/errors.ts'
-import type { Session, SessionStore } from '../../core/store.ts'
-import { createSession, loadSession } from '../../sessions/session.ts'
+import type { SessionStore } from '../../core/store.ts'
 import { defaultGraceMs } from './next-due.ts'
 import { type OwnerShift, startShift, type Wake } from './owner-shift.ts'
-import { schedulesLogId } from './schedule-change.ts'
+import { openScheduleLog, type ScheduleLog } from './schedule-log.ts'
 import { ScheduleReader } from './schedule-reader.ts'
 
 export interface SchedulerOptions {
@@ -43,7 +42,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, wake, clock = systemClock, onError = complain, onTakeOver } = options
   const { pollMs = 10_000, leaseMs = 30_000, graceMs = defaultGraceMs } = options
   const reader = new ScheduleReader(store)
-  let session: Session | undefined
+  let log: ScheduleLog | undefined
   let shift: OwnerShift | undefined
   let isStarted = false
   let trying: Promise<void> | undefined
@@ -57,24 +56,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  async function openLog(): Promise<Session> {
-    session ??= await makeLog()
-    await session.open()
-    return session
-  }
-
-  async function makeLog(): Promise<Session> {
-    const settings = { clock, leaseMs, owner: 'scheduler' }
-    const isThere = (await store.read(schedulesLogId)).length > 0
-    if (isThere) return loadSession(store, schedulesLogId, settings)
-    return createSession({ store, id: schedulesLogId, ...settings })
-  }
-
   async function tryToOwn(): Promise<void> {
     try {
-      const opened = await openLog()
-      if (!isStarted) return await opened.release()
-      shift = await startShift({ session: opened, reader, wake, clock, report, pollMs, leaseMs, graceMs, onEnd })
+      log = await openScheduleLog({ store, reader, clock, leaseMs })
+      if (!isStarted) return await letGo()
+      shift = await startShift({ log, reader, wake, clock, report, pollMs, leaseMs, graceMs, onEnd })
     } catch (error) {
       // Somebody else is at it: nothing is wrong.
       if (!(error instanceof SessionBusyError)) report(error)
@@ -101,9 +87,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function letGo(): Promise<void> {
-    const held = session
-    // One that was made when there was none yet is of no use once there is.
-    if (held?.log.head === 0) session = undefined
+    const held = log
+    log = undefined
     await held?.release().catch(report)
   }
 
@@ -135,7 +120,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const ending = shift
       shift = undefined
       await ending?.stop()
-      await session?.release().catch(report)
+      await letGo()
     },
   }
 }
