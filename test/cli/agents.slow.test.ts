@@ -1,9 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { builtCli } from '../built-cli.ts'
 import { gate, type MockService, startMockService } from '../rpc/mock-service.ts'
 import { type Desk, openDesk } from './cli-kit.ts'
+import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
 import { startInTerminal } from './pseudo-terminal.ts'
 
 const main = await builtCli()
@@ -304,6 +307,143 @@ describe('libero agents', () => {
     expect(await desk.libero(['agents', 'delete', id])).toMatchObject({ code: 2 })
     expect((await desk.libero(['agents', 'delete', 'helper', '--yes'])).err).toBe(`Deleted ${id}\n`)
     expect((await desk.libero(['agents', '--all'])).out).toBe('')
+  })
+})
+
+describe('the way back', () => {
+  /** `libero …` in this process, on one machine. */
+  function here(desk: Desk = openDesk()) {
+    const { home, cwd, env } = desk
+    return (...args: string[]) => runLibero(['agents', ...args], fakeIo({ home, cwd, env: { PATH: env.PATH } }))
+  }
+
+  /** A person at the terminal, who types this when asked. */
+  function personAt(desk: Desk, typed: string): FakeIo {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
+    const io = fakeIo({ home: desk.home, cwd: desk.cwd, stdin })
+    Object.assign(io.stderr, { isTTY: true })
+    const { write } = io.stderr
+    Object.assign(io.stderr, {
+      write(text: string) {
+        if (text.includes('[y/N]')) setImmediate(() => stdin.write(typed))
+        return write.call(io.stderr, text, 'utf8')
+      },
+    })
+    return io
+  }
+
+  test('a message is taken back by its name, with what came after it, and said for the next time', async () => {
+    const agents = here()
+    const id = (await agents('new', 'assistant', '-n', 'helper')).out.trim()
+    expect((await agents('rewind', 'helper', '--yes')).err).toContain('there is nothing to go back to')
+    const first = await agents('send', 'helper', 'hello', ...offline)
+    expect(first.err).toMatch(/^1 turn · \d+ in · \d+ out · \$0 · \d/m)
+    await agents('send', 'helper', 'hello again', ...offline)
+    const { out } = await agents('show', 'helper')
+    const [name] = [...out.matchAll(/^You, .* UTC, (\w{6}-\d+)$/gm)].map(([, one]) => one!)
+    expect(await agents('rewind', 'helper', name!)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('add --yes'),
+    })
+    const back = await agents('rewind', 'helper', name!, '--yes')
+    expect(back).toMatchObject({ code: 0, out: 'hello\n' })
+    expect(back.err).toMatch(new RegExp(`Taken back, with the 3 messages after it.*libero agents send ${id} "…"`, 's'))
+    expect(JSON.parse((await agents('show', 'helper', '--json')).out).messages).toEqual([])
+  })
+
+  test('whoever is at the terminal is asked first: no and Ctrl-C do nothing, yes does it', async () => {
+    const desk = openDesk()
+    const agents = here(desk)
+    await agents('new', 'assistant', 'hello', '-n', 'helper', ...offline)
+    const rewind = (typed: string) => runLibero(['agents', 'rewind', 'helper'], personAt(desk, typed))
+    expect(await rewind('\r')).toMatchObject({
+      code: 0,
+      out: '',
+      err: expect.stringContaining('Nothing was taken back'),
+    })
+    expect(await rewind('\x03')).toMatchObject({ code: 130, out: '', err: expect.stringContaining('Nothing was done') })
+    const asked = expect.stringMatching(/ {2}hello\n.*Take this back, with the message after it\? \[y\/N\]/s)
+    expect(await rewind('y\r')).toMatchObject({ code: 0, out: 'hello\n', err: asked })
+  })
+
+  test('cancel denies what an agent waits for, and says where there is nothing to stop', async () => {
+    const agents = here()
+    await agents('new', 'assistant', 'ask me: tea or coffee?', '-n', 'asker', ...offline)
+    expect(await agents('cancel', 'asker')).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('what it waited for is denied'),
+    })
+    expect((await agents('list')).out).toContain('stopped')
+    expect((await agents('cancel', 'asker')).err).toContain('There was nothing to stop')
+    expect(await agents('cancel')).toMatchObject({ code: 2 })
+  })
+
+  test('cancel stops an agent that works in another process', async () => {
+    const desk = openDesk(service.url)
+    const agents = here(desk)
+    const id = await make(desk)
+    const closed = gate()
+    service.play([{ say: 'Let me ' }, { hang: closed }])
+    const working = desk.start(['agents', 'send', id, 'think'])
+    working.child.stdin.end()
+    await working.until('Let me')
+    expect((await agents('rewind', id, '--yes')).err).toContain(`stop it first: libero agents cancel ${id}`)
+    expect(await agents('cancel', id)).toMatchObject({ code: 0, err: expect.stringContaining(`Stopped ${id}`) })
+    expect(await working.ended).toMatchObject({ code: 130 })
+    closed.open()
+  })
+
+  test('watch names sub-agents at work, what it all took, and that something was taken back', async () => {
+    const desk = openDesk(service.url)
+    const agents = here(desk)
+    const id = (await agents('new', 'assistant', '-n', 'helper')).out.trim()
+    const io = fakeIo({ home: desk.home, cwd: desk.cwd })
+    const watching = runLibero(['agents', 'watch', 'helper'], io)
+    await expect.poll(() => io.signals.size).toBe(1)
+    const closed = gate()
+    const spawn = { call: 'spawn-agent', args: { task: 'count' } }
+    const look = { call: 'list-schedules', args: {} }
+    service.play([spawn], [look], [{ say: 'three' }, { hang: closed }], [{ say: 'It is three.' }])
+    const working = agents('send', 'helper', 'count for me', '--yolo')
+    await expect.poll(() => io.said.out, { timeout: 5000 }).toContain('list-schedules') // while it is at work
+    closed.open()
+    await working
+    await expect.poll(() => io.said.err, { timeout: 5000 }).toContain('2 turns')
+    await agents('rewind', 'helper', '--yes')
+    await expect.poll(() => io.said.err, { timeout: 5000 }).toContain('What was said last was taken back.')
+    io.signal('SIGINT')
+    const { code, out, err } = await watching
+    expect(code).toBe(0)
+    expect(out).toMatch(new RegExp(`sub-agent ${id}/\\S+ begins\n +• list-schedules .*It is three\\.`, 's'))
+    expect(err).toMatch(/^2 turns · .*\d s$/m)
+  })
+
+  test('files go back to before a message; what somebody changed since is kept without --force', async () => {
+    const desk = openDesk(service.url)
+    const agents = here(desk)
+    const git = (...args: string[]): string => execFileSync('git', args, { cwd: desk.cwd, encoding: 'utf8' })
+    const text = (name: string): string => readFileSync(join(desk.cwd, name), 'utf8')
+    git('init', '--quiet')
+    desk.write('a.txt', 'mine')
+    await agents('new', 'assistant', 'hello', '-n', 'helper')
+    expect(git('for-each-ref', 'refs/libero')).toBe('') // it cannot change files, and nothing is kept
+    expect((await agents('rollback', 'helper', '--plan')).err).toContain('its files were not kept')
+    const plugins = [{ id: 'zx', toolId: 'zx-script' }]
+    mkdirSync(join(desk.home, 'agents'))
+    writeFileSync(join(desk.home, 'agents/scout.json'), JSON.stringify({ id: 'scout', config: { plugins } }))
+    const script = 'for (const name of ["a.txt", "b.txt", "c.txt"]) fs.writeFileSync(name, "its")'
+    service.play([{ call: 'zx-script', args: { script } }], [{ say: 'Written.' }])
+    expect(await agents('new', 'scout', 'write', '-n', 'sc', '--yolo')).toMatchObject({ code: 0, out: 'Written.\n' })
+    desk.write('b.txt', 'mine now')
+    const plan = 'restore  a.txt\ndelete   c.txt\nkeep     b.txt: it was changed since\n'
+    expect((await agents('rollback', 'sc', '--plan')).out).toContain(plan)
+    expect(text('a.txt')).toBe('its')
+    expect(await agents('rollback', 'sc')).toMatchObject({ code: 2, err: expect.stringContaining('add --yes') })
+    const { messages } = JSON.parse((await agents('show', 'sc', '--json')).out)
+    const back = JSON.parse((await agents('rollback', 'sc', messages[0].id.slice(0, 8), '--yes', '--json')).out)
+    expect(back).toMatchObject({ restored: ['a.txt'], deleted: ['c.txt'], conflicts: [{ path: 'b.txt' }], failed: [] })
+    expect([text('a.txt'), text('b.txt'), existsSync(join(desk.cwd, 'c.txt'))]).toEqual(['mine', 'mine now', false])
+    expect((await agents('show', 'sc')).out).toContain('[its files were put back]')
   })
 })
 

@@ -1,5 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
+import { callsNamed } from '../../workflow/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'
@@ -9,7 +10,7 @@ import { jsonText } from '../json-text.ts'
 import type { WorkValues } from './agent-flags.ts'
 import { findToSpeakTo, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { waitingJson, waitingLines } from './waiting-words.ts'
+import { nameOfCall, waitingJson, waitingLines } from './waiting-words.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
 interface Answering {
@@ -38,7 +39,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
       const waiting = await workflow.pending(id)
       if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
       if (given.length === 0 && !allow && !deny) return { agentId: id }
-      const { call, text } = meant(waiting, given, values)
+      const { call, text } = meant({ agentId: id, waiting }, given, values)
       return { agentId: id, work: () => give(workflow, id, call, { text, ...values }) }
     },
   })
@@ -56,21 +57,32 @@ async function showWaiting(asked: string, { json }: { readonly json?: boolean },
     const waiting = await workflow.pending(id)
     if (json) io.out(jsonText(waiting.map(waitingJson)))
     else if (waiting.length === 0) io.err(`Agent ${fullyVisible(id)} waits for nothing`)
-    else for (const call of waiting) for (const line of waitingLines(call, id)) io.out(line)
+    else for (const call of waiting) for (const line of waitingLines(call, id, waiting)) io.out(line)
     return exitCodes.done
   })
 }
 
+/** What an agent waits for. */
+interface Asked {
+  readonly agentId: string
+  readonly waiting: readonly Waiting[]
+}
+
 /** One word is the answer, or with a decision the call that is meant; of two, the first is the call. */
 function meant(
-  waiting: readonly Waiting[],
+  asked: Asked,
   words: readonly string[],
   { allow, deny }: Answering['values'],
 ): { readonly call: Waiting; readonly text: string | undefined } {
-  const named = waiting.find(({ callId }) => callId === words[0])
+  const { waiting } = asked
+  const [named, ...more] = callsNamed(words[0] ?? '', waiting)
+  if (named && more.length > 0)
+    throw new UsageError(
+      `${more.length + 1} calls are named "${fullyVisible(named.callId)}": ${namesOf([named, ...more], asked)}; say which one by its whole name`,
+    )
   const isDecision = allow === true || deny === true
   if (!named && words.length > (isDecision ? 0 : 1))
-    throw notWaiting(words[0]!, waiting, isDecision ? '' : `. ${quoting}`)
+    throw notWaiting(words[0]!, asked, isDecision ? '' : `. ${quoting}`)
   if (isDecision && words.length > 1)
     throw new UsageError('--allow and --deny decide about a call; what the model is told with it goes into --note')
   if (words.length > 2) throw new UsageError(`the answer has ${words.length - 1} words. ${quoting}`)
@@ -78,7 +90,7 @@ function meant(
   const fitting = named ? [named] : waiting.filter(({ isQuestion }) => isQuestion !== isDecision)
   const [call] = fitting
   if (fitting.length > 1)
-    throw new UsageError(`${fitting.length} calls wait: ${namesOf(fitting)}; say which one before the answer`)
+    throw new UsageError(`${fitting.length} calls wait: ${namesOf(fitting, asked)}; say which one before the answer`)
   if (!call || call.isQuestion === isDecision) throw wrongKind(call ?? waiting[0]!)
   if (call.isQuestion && text === '') throw new UsageError('the answer is empty; say it in words')
   return { call, text: isDecision ? undefined : text }
@@ -86,8 +98,9 @@ function meant(
 
 const quoting = 'Put an answer of several words into quotes'
 
-function notWaiting(asked: string, waiting: readonly Waiting[], hint: string): UsageError {
-  return new UsageError(`no call "${fullyVisible(asked.slice(0, 100))}" waits; there is ${namesOf(waiting)}${hint}`)
+function notWaiting(word: string, asked: Asked, hint: string): UsageError {
+  const there = namesOf(asked.waiting, asked)
+  return new UsageError(`no call "${fullyVisible(word.slice(0, 100))}" waits; there is ${there}${hint}`)
 }
 
 function wrongKind({ isQuestion, name }: Waiting): UsageError {
@@ -96,16 +109,16 @@ function wrongKind({ isQuestion, name }: Waiting): UsageError {
     : new UsageError(`${fullyVisible(name)} waits for a permission; say --allow or --deny`)
 }
 
-const namesOf = (waiting: readonly Waiting[]): string =>
-  waiting.map(({ callId, name }) => `${fullyVisible(callId)} (${fullyVisible(name)})`).join(', ')
+const namesOf = (calls: readonly Waiting[], { agentId, waiting }: Asked): string =>
+  calls.map((call) => `${fullyVisible(nameOfCall(call, agentId, waiting))} (${fullyVisible(call.name)})`).join(', ')
 
 function give(
   workflow: Workflow,
   agentId: string,
-  { callId }: Waiting,
+  { approvalId }: Waiting,
   { text, allow, note }: { readonly text: string | undefined; readonly allow?: boolean; readonly note?: string },
 ): Promise<AgentInstanceLatestStatus> {
-  if (text !== undefined) return workflow.answerQuestion(agentId, callId, text)
+  if (text !== undefined) return workflow.answerQuestion(agentId, approvalId, text)
   const said = note === undefined ? {} : { note }
-  return workflow.resolveApproval(agentId, callId, allow ? 'allow' : 'deny', { by: 'user', ...said })
+  return workflow.resolveApproval(agentId, approvalId, allow ? 'allow' : 'deny', { by: 'user', ...said })
 }

@@ -16,13 +16,13 @@ export async function askPerson(person: Interactor, call: Waiting, signal: Abort
   if (call.isQuestion) {
     if (answer.status !== 'accepted') return undefined
     const words = wordsOf(answer.value)
-    return (workflow, agentId) => workflow.answerQuestion(agentId, call.callId, words)
+    return (workflow, agentId) => workflow.answerQuestion(agentId, call.approvalId, words)
   }
   if (answer.status === 'timeout') return undefined
   const isAllowed = answer.status === 'accepted'
   const note = !isAllowed && answer.reason !== undefined && answer.reason !== '' ? { note: answer.reason } : {}
   return (workflow, agentId) =>
-    workflow.resolveApproval(agentId, call.callId, isAllowed ? 'allow' : 'deny', { by: 'user', ...note })
+    workflow.resolveApproval(agentId, call.approvalId, isAllowed ? 'allow' : 'deny', { by: 'user', ...note })
 }
 
 function kindOf({ isQuestion, input }: Waiting): 'Confirm' | 'Select' | 'Ask' {

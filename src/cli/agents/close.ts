@@ -1,10 +1,10 @@
-import { createInterface } from 'node:readline/promises'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstance } from '../../workflow/definition.ts'
-import { CliError, UsageError } from '../cli-error.ts'
+import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { isBeingWritten } from '../sessions/live-state.ts'
+import { confirm, requireTerminal } from './confirm.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 
@@ -28,9 +28,7 @@ export async function close({ words }: Ending, io: Io): Promise<number> {
 /** `libero agents delete`. All are looked up, and the person is asked, before the first one goes. */
 export async function remove({ values, words }: Ending, io: Io): Promise<number> {
   requireAgent(words, 'agents delete')
-  const isThere = io.stdin.isTTY === true && io.stderr.isTTY === true
-  if (!values.yes && !isThere)
-    throw new UsageError('agents delete asks before it deletes, and there is no terminal to ask on; add --yes')
+  if (!values.yes) requireTerminal(io, 'agents delete asks before it deletes')
   return withWorkflow(io, async (opened) => {
     const agents = await meant(opened, words, 'delete')
     if (!values.yes && !(await isWanted(agents, io))) {
@@ -57,20 +55,17 @@ async function meant(
     if (agent.isSubAgent)
       throw new CliError(`${id} is a sub-agent of ${fullyVisible(agent.parentAgentId ?? '')}; ${what} that one`)
     if (await isBeingWritten(store, agent.id))
-      throw new CliError(`Agent ${id} is at work in another program; stop that first. Nothing was done`)
+      throw new CliError(
+        `Agent ${id} is at work in another program; stop it first: libero agents cancel ${id}. Nothing was done`,
+      )
     found.set(agent.id, agent)
   }
   return [...found.values()]
 }
 
-async function isWanted(agents: readonly AgentInstance[], { stdin, stderr, err }: Io): Promise<boolean> {
+function isWanted(agents: readonly AgentInstance[], io: Io): Promise<boolean> {
   for (const { id, definitionId, name = '' } of agents)
-    err(`  ${fullyVisible(id)}  ${fullyVisible(definitionId)}  ${fullyVisible(name)}`.trimEnd())
-  const reader = createInterface({ input: stdin, output: stderr })
-  try {
-    const asked = agents.length === 1 ? 'this agent' : `these ${agents.length} agents`
-    return /^y(?:es)?$/i.test((await reader.question(`Delete ${asked} and all that was said for good? [y/N] `)).trim())
-  } finally {
-    reader.close()
-  }
+    io.err(`  ${fullyVisible(id)}  ${fullyVisible(definitionId)}  ${fullyVisible(name)}`.trimEnd())
+  const asked = agents.length === 1 ? 'this agent' : `these ${agents.length} agents`
+  return confirm(`Delete ${asked} and all that was said for good?`, io)
 }

@@ -1,6 +1,6 @@
 import type { CallOutcome, LogEntry } from '../../core/log.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
-import type { AgentEvent, Provisional } from '../../events/events.ts'
+import type { AgentEvent, ChildEvent, Provisional } from '../../events/events.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 
 interface EventsOptions {
@@ -80,6 +80,20 @@ function durable(body: Body): AgentEvent {
 
 function provisional(body: Provisional): AgentEvent {
   return { durable: false, after: 0, n: 0, ...body }
+}
+
+/** What a sub-agent wrote into its log. */
+export function ofChild(child: ChildEvent['child'], entry: LogEntry): ChildEvent {
+  return { durable: false, type: 'child', child, event: { durable: true, seq: entry.seq, entry } }
+}
+
+/** That a sub-agent does nothing any more. */
+export function childEnded(child: ChildEvent['child']): ChildEvent {
+  const entry: LogEntry = {
+    ...{ seq: 0, id: '', at: Date.now() },
+    ...{ type: 'run_ended', runId: '', status: 'completed', stop: 'end' },
+  }
+  return ofChild(child, entry)
 }
 
 /** That a model is being asked. */

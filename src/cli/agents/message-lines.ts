@@ -4,6 +4,7 @@ import { callTitle } from '../screen/call-title.ts'
 import type { Paint } from '../screen/paint.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { dateOf } from '../sessions/time-words.ts'
+import { isSaid, messageName } from './find-message.ts'
 
 const fewLines = 8
 
@@ -16,9 +17,10 @@ export interface MessageManner {
 
 /** A message for a terminal. None for what is not for people. */
 export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull }: MessageManner): string[] {
-  const { role, content, hidden, created = 0, metadata = {} } = message
+  const { id, role, content, hidden, created = 0, metadata = {} } = message
   if (hidden && !isFull) return []
-  const head = (name: string): string => `${paint.bold(name)}${paint.dim(`, ${dateOf(created)}`)}`
+  const named = isSaid(message) ? `, ${messageName(id)}` : ''
+  const head = (name: string): string => `${paint.bold(name)}${paint.dim(`, ${dateOf(created)}${named}`)}`
   const lines = content === '' ? [] : visibleText(content).trimEnd().split('\n')
   if (role === 'user') return ['', head(paint.green('You')), ...lines, ...attached(message).map(paint.dim)]
   if (role === 'error') return ['', head(paint.red('Failed')), ...lines.map(paint.yellow)]
@@ -34,15 +36,24 @@ export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull
     ]
   }
   const calls = (metadata.calls ?? []).map(
-    ({ toolId, parameters }) =>
-      `  ${paint.cyan('•')} ${paint.bold(fullyVisible(toolId))} ${cutToWidth(fullyVisible(callTitle(parameters, cwd)), isFull ? 1000 : 100)}`,
+    ({ toolId: name, parameters: input }) => `  ${callLine({ name, input }, { paint, cwd, isFull })}`,
   )
   return ['', head(paint.blue('Agent')), ...lines, ...calls]
 }
 
-function attached({ metadata: { file, wikiTiddlers = [] } = {} }: AgentInstanceMessage): string[] {
+/** A call that is made. */
+export function callLine(
+  { name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> },
+  { paint, cwd, isFull }: MessageManner,
+): string {
+  const title = cutToWidth(fullyVisible(callTitle(input, cwd)), isFull ? 1000 : 100)
+  return `${paint.cyan('•')} ${paint.bold(fullyVisible(name))} ${title}`
+}
+
+function attached({ metadata: { file, wikiTiddlers = [], rolledBack } = {} }: AgentInstanceMessage): string[] {
   return [
     ...(file ? [`[${fullyVisible(file.mediaType)}]`] : []),
     ...wikiTiddlers.map((page) => `[${fullyVisible(page.workspaceName)}/${fullyVisible(page.tiddlerTitle)}]`),
+    ...(rolledBack ? ['[its files were put back]'] : []),
   ]
 }

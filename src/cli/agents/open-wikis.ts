@@ -16,7 +16,7 @@ export async function openWikis(
   const { createTiddlyWikiStore } = await import('../../plugins/wiki/stores/tiddlywiki-store.ts')
   try {
     return createTiddlyWikiStore({
-      workspaces: named.map(([name, wiki]) => ({ ...wiki, name, folder: placeOf(wiki.folder, io) })),
+      workspaces: named.map(([name, wiki]) => ({ ...wiki, name, folder: wikiFolder(wiki.folder, io) })),
     })
   } catch (error) {
     throw new CliError(
@@ -27,7 +27,8 @@ export async function openWikis(
   }
 }
 
-function placeOf(folder: string, { home, userHome }: Pick<Io, 'home' | 'userHome'>): string {
+/** Where a wiki of the settings lies: `~` is the user's home, and a relative path begins where the settings are. */
+export function wikiFolder(folder: string, { home, userHome }: Pick<Io, 'home' | 'userHome'>): string {
   if (folder === '~' || folder.startsWith('~/')) return join(userHome, folder.slice(1))
   return isAbsolute(folder) ? folder : join(home, folder)
 }

@@ -16,6 +16,7 @@ import type { Io } from '../io.ts'
 import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import type { WorkValues } from './agent-flags.ts'
+import { mayChangeFiles } from './may-change-files.ts'
 import { openWikis } from './open-wikis.ts'
 import { type FoundDefinitions, readDefinitions } from './read-definitions.ts'
 
@@ -40,12 +41,14 @@ export interface OpenWorkflowOptions {
   readonly person?: Interactor
   /** What failed where nobody was waiting for it. Default: a line on stderr. */
   readonly onError?: (error: Error) => void
+  /** Files can be put back. Default: they are kept where somebody works whose definition lets it change them. */
+  readonly snapshots?: 'kept'
 }
 
 /** Opens the user's agents. They are his own: what holds for them is said by his settings, not by those of a project. */
 export async function openWorkflow(
   io: Io,
-  { work, person, onError = complain(io) }: OpenWorkflowOptions = {},
+  { work, person, onError = complain(io), snapshots }: OpenWorkflowOptions = {},
 ): Promise<OpenedWorkflow> {
   if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   const loaded = await loadConfig({ home: io.home })
@@ -59,11 +62,15 @@ export async function openWorkflow(
   const workflow = createWorkflow({
     store,
     definitions: [...known, ...gone],
-    provider: (definition) => (gone.includes(definition) ? isGone(definition, io) : providerOf(definition, models)),
+    provider: (definition) => {
+      if (!models) return nobody
+      return gone.includes(definition) ? isGone(definition, io) : providerOf(definition, models)
+    },
     authority: authorityOf(work ?? {}, loaded, io, person),
     execution: createProcessContext({ cwd: io.cwd }),
     onError,
     ...(knowledge && { knowledge }),
+    ...((snapshots ?? (work && known.some(mayChangeFiles))) && { snapshots: {} }),
   })
   return {
     workflow,
@@ -144,8 +151,16 @@ async function modelsFor(
   return { usual, definitions, own }
 }
 
-function providerOf({ id }: AgentDefinition, models: Models | undefined): Provider {
-  if (!models) throw new Error('no model was chosen, since nobody was to work')
+/** To stop or close an agent takes its engine, but no model. */
+const nobody: Provider = {
+  meta: { name: 'none', defaultModel: 'none' },
+  // biome-ignore lint/correctness/useYield: it has nothing to say
+  async *stream() {
+    throw new Error('no model was chosen, since nobody was to work')
+  },
+}
+
+function providerOf({ id }: AgentDefinition, models: Models): Provider {
   const own = models.own.get(id)
   if (own instanceof CliError) throw own
   return (own ?? models.usual).provider

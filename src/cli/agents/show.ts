@@ -41,7 +41,7 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
     for (const [key, value] of facts) io.out(paint.dim(`${`${key}:`.padEnd(13)} ${fullyVisible(value!)}`))
     const manner = { paint, cwd: io.cwd, isFull: values.full === true }
     for (const message of messages) for (const line of messageLines(message, manner)) io.out(line)
-    for (const call of waiting) for (const line of waitingLines(call, id)) io.err(line)
+    for (const call of waiting) for (const line of waitingLines(call, id, waiting)) io.err(line)
     return exitCodes.done
   })
 }

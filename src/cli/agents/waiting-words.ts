@@ -1,5 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { callsNamed } from '../../workflow/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { changeIn } from '../sessions/change-in.ts'
@@ -13,21 +14,27 @@ export function waitingTitle(call: Pick<Waiting, 'isQuestion' | 'name' | 'input'
 }
 
 /** What waits for a person, whole, and how to answer it. Drawn from the call itself: what is seen is what is allowed. */
-export function waitingLines(call: Waiting, agentId: string): string[] {
+export function waitingLines(call: Waiting, agentId: string, waiting: readonly Waiting[]): string[] {
   const name = fullyVisible(agentId)
-  const callId = fullyVisible(call.callId)
+  const answered = fullyVisible(nameOfCall(call, agentId, waiting))
   if (call.isQuestion)
     return [
       `The agent asks: ${fullyVisible(questionIn(call.input))}`,
       ...optionsIn(call.input).map((option) => `    - ${option}`),
-      `To answer: libero agents answer ${name} ${callId} "…"`,
+      `To answer: libero agents answer ${name} ${answered} "…"`,
     ]
   const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
   return [
     `The agent needs permission: ${fullyVisible(call.name)}${whyOf(call)}`,
     ...[...changeIn(call.request), ...input].map((line) => `    ${line}`),
-    `To answer: libero agents answer ${name} ${callId} --allow (or --deny)`,
+    `To answer: libero agents answer ${name} ${answered} --allow (or --deny)`,
   ]
+}
+
+/** What a person types: short, unless it might mean another call. Those of sub-agents come and go. */
+export function nameOfCall(call: Waiting, agentId: string, waiting: readonly Waiting[]): string {
+  const isShort = call.sessionId === agentId && callsNamed(call.callId, waiting).length === 1
+  return isShort ? call.callId : call.approvalId
 }
 
 /** A reason that only repeats that it waits is none. */
@@ -35,8 +42,16 @@ export const whyOf = ({ reason }: Pick<Waiting, 'reason'>): string =>
   reason === 'permission-required' ? '' : ` (${fullyVisible(reason)})`
 
 /** The same for programs. */
-export function waitingJson({ callId, name, input, reason, isQuestion, sessionId }: Waiting): object {
-  return { callId, kind: isQuestion ? 'question' : 'permission', tool: name, input, reason, agentId: sessionId }
+export function waitingJson({ callId, approvalId, name, input, reason, isQuestion, sessionId }: Waiting): object {
+  return {
+    callId,
+    approvalId,
+    kind: isQuestion ? 'question' : 'permission',
+    tool: name,
+    input,
+    reason,
+    agentId: sessionId,
+  }
 }
 
 export const questionIn = (input: Readonly<Record<string, unknown>>): string =>

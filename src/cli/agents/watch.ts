@@ -1,13 +1,18 @@
+import { toolCallsOf } from '../../core/turn.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import type { AgentInstance } from '../../workflow/definition.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { costLines } from '../screen/cost-lines.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
-import { messageLines } from './message-lines.ts'
+import { type FollowChildrenOptions, followChildren } from './follow-children.ts'
+import { callLine, messageLines } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
 import { untilUnread } from './until-unread.ts'
+import { usageSince, type WorkSpan } from './usage-since.ts'
 import { waitingLines } from './waiting-words.ts'
 
 interface Watching {
@@ -20,10 +25,19 @@ export async function watchAgent({ values, words }: Watching, io: Io): Promise<n
   const asked = requireAgent(words, 'agents watch')
   return withWorkflow(io, async (opened) => {
     const agent = await findAgent(opened.workflow, asked)
-    const print = printer(values, io)
-    const exitCode = await untilUnread(io, (signal) =>
-      follow(opened, agent, { print, io, signal, isJson: values.json === true }),
-    )
+    const show = printer(values, io)
+    const exitCode = await untilUnread(io, (signal) => {
+      const isJson = values.json === true
+      const children = followChildren({
+        ...{ store: opened.store, agentId: agent.id, signal },
+        onEntry: childPrinter(values, io),
+      })
+      const print = (message: AgentInstanceMessage): void => {
+        show(message)
+        if (!isJson) children(message)
+      }
+      return follow(opened, agent, { print, io, signal, isJson })
+    })
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   })
 }
@@ -44,20 +58,55 @@ async function follow(
   const look = async (): Promise<void> => {
     for (const message of await workflow.getMessages(agentId)) print(message)
     // What a sub-agent waits for is asked by its parent.
-    for (const call of isSubAgent ? [] : await workflow.pending(agentId)) {
-      if (told.has(call.callId)) continue
-      told.add(call.callId)
-      if (!isJson) for (const line of waitingLines(call, agentId)) io.err(line)
+    const waiting = isSubAgent ? [] : await workflow.pending(agentId)
+    for (const call of waiting) {
+      if (told.has(call.approvalId)) continue
+      told.add(call.approvalId)
+      if (!isJson) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
     }
   }
   await look()
+  const after = (await store.list()).find(({ id }) => id === agentId)?.head ?? 0
+  let begun = 0
   try {
-    for await (const _ of store.watch(agentId, { signal })) {
+    for await (const { entries } of store.watch(agentId, { signal })) {
       if (signal.aborted) return
       await look()
+      for (const entry of entries) {
+        if (entry.type === 'run_started') begun = entry.at
+        if (entry.type === 'rewind' && entry.seq > after && !isJson) io.err('What was said last was taken back.')
+        if (entry.type === 'run_ended' && entry.seq > after && !isJson)
+          await sayCost({ store, agentId, io, span: { since: begun, elapsed: entry.at - begun } })
+      }
     }
   } catch (error) {
     if (!signal.aborted) throw error
+  }
+}
+
+interface Costs {
+  readonly store: OpenedWorkflow['store']
+  readonly agentId: string
+  readonly io: Io
+  readonly span: WorkSpan
+}
+
+async function sayCost({ store, agentId, io, span }: Costs): Promise<void> {
+  const stats = await usageSince(store, agentId, span)
+  const paint = createPaint({ colours: hasColours(io.stderr, io.env) })
+  const columns = io.stderr.columns ?? Number.POSITIVE_INFINITY
+  for (const line of costLines({ stats, model: '' }, columns)) io.err(paint.dim(line))
+}
+
+/** A sub-agent is named when it begins, with what it does from then on. */
+function childPrinter({ full }: { readonly full?: boolean }, io: Io): FollowChildrenOptions['onEntry'] {
+  const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
+  return ({ id, depth }, entry) => {
+    const indent = '  '.repeat(Math.min(depth + 1, 5))
+    if (entry.type === 'run_started') io.out(paint.dim(`${indent}sub-agent ${fullyVisible(id)} begins`))
+    if (entry.type !== 'turn') return
+    for (const { name, input } of toolCallsOf(entry.turn))
+      io.out(`${indent}${callLine({ name, input }, { paint, cwd: io.cwd, isFull: full === true })}`)
   }
 }
 

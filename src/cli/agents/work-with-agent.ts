@@ -14,8 +14,10 @@ import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
 import type { WorkValues } from './agent-flags.ts'
 import { askPerson } from './ask-person.ts'
-import { asked, createMessageEvents, spoken } from './message-events.ts'
+import { followChildren } from './follow-children.ts'
+import { asked, childEnded, createMessageEvents, ofChild, spoken } from './message-events.ts'
 import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
+import { usageSince, type WorkSpan } from './usage-since.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
 
 /** An agent, and what it is to be told; without words it is only asked what it waits for. */
@@ -62,8 +64,8 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     task = await begin(opened)
-    const status = await converse(opened, task, { screen, person, watching, asking })
-    const ended = { opened, task, status, values, io, screen, terminal, watching }
+    const { status, span } = await converse(opened, task, { screen, person, watching, asking })
+    const ended = { opened, task, status, span, values, io, screen, terminal, watching }
     return values.json ? await printJson(ended) : await conclude(ended)
   } finally {
     screen.close()
@@ -87,22 +89,38 @@ interface Scene {
 
 /** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
 async function converse(
-  { workflow, modelOf }: OpenedWorkflow,
+  { workflow, store, modelOf }: OpenedWorkflow,
   { agentId, work }: AgentTask,
   { screen, person, watching, asking }: Scene,
-): Promise<AgentInstanceLatestStatus> {
+): Promise<{ readonly status: AgentInstanceLatestStatus; readonly span: WorkSpan }> {
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
   const events = createMessageEvents({ isAttended: person !== undefined })
   for (const message of await workflow.getMessages(agentId)) events(message) // said before
+  const over = new AbortController()
+  const children = followChildren({
+    ...{ store, agentId, signal: over.signal },
+    onEntry: (child, entry) => screen.show(ofChild(child, entry)),
+    onEnd: (child) => screen.show(childEnded(child)),
+  })
   const off = workflow.subscribe(agentId, (update) => {
+    if (update.type === 'message') children(update.message)
     if (update.type === 'message') for (const event of events(update.message)) screen.show(event)
     if (update.type === 'status' && update.status.state === 'working') screen.show(asked)
   })
-  const over = new AbortController()
+  const since = Date.now()
+  let elapsed = 0
+  const working = async <T>(doing: Promise<T>): Promise<T> => {
+    const begun = performance.now()
+    try {
+      return await watching.during(doing)
+    } finally {
+      elapsed += performance.now() - begun // without the time that a person takes to answer
+    }
+  }
   try {
     let status: AgentInstanceLatestStatus = work
-      ? await watching.during(work())
+      ? await working(work())
       : { ...(await workflow.getStatus(agentId)), state: waits }
     while (person && status.state === waits && watching.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
@@ -111,9 +129,9 @@ async function converse(
       const reply = await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined)
       delete asking.stop
       if (!reply || watching.exitCode !== undefined) break // a dialog that was closed is no answer
-      status = await watching.during(reply(workflow, agentId))
+      status = await working(reply(workflow, agentId))
     }
-    return status
+    return { status, span: { since, elapsed } }
   } finally {
     over.abort()
     off()
@@ -126,6 +144,7 @@ interface Ended {
   readonly opened: OpenedWorkflow
   readonly task: AgentTask
   readonly status: AgentInstanceLatestStatus
+  readonly span: WorkSpan
   readonly values: { readonly json?: boolean }
   readonly io: Io
   readonly screen: Screen
@@ -133,11 +152,12 @@ interface Ended {
   readonly watching: Watch
 }
 
-async function conclude({ opened, task, status, io, screen, watching }: Ended): Promise<number> {
+async function conclude({ opened, task, status, span, io, screen, watching }: Ended): Promise<number> {
   const { agentId } = task
   const { state, message } = status
   const waiting = state === 'input-required' ? await opened.workflow.pending(agentId) : []
   if (message?.role === 'tool' && state !== 'failed') screen.show(spoken(message))
+  if (state !== 'submitted') await sayCost(opened, agentId, { span, screen })
   screen.close()
   if (watching.error !== undefined) throw watching.error
   if (state === 'failed') throw await failure(status, io)
@@ -145,9 +165,21 @@ async function conclude({ opened, task, status, io, screen, watching }: Ended): 
     io.err(`Another program works on ${agentId} just now and was told; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
   if (state === 'canceled') io.err(`The agent was stopped; go on with: libero agents send ${fullyVisible(agentId)} "…"`)
-  for (const call of waiting) for (const line of waitingLines(call, agentId)) io.err(line)
+  for (const call of waiting) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
   if (state === 'completed') await sayWaking(opened, agentId, io)
   return watching.exitCode ?? exitCodeOf(status, waiting)
+}
+
+/** As at the end of a run; what somebody else lets it do is not ours to count. */
+async function sayCost(
+  { workflow, store, modelOf }: OpenedWorkflow,
+  agentId: string,
+  { span, screen }: { readonly span: WorkSpan; readonly screen: Screen },
+): Promise<void> {
+  const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
+  // An agent that has done its work has not failed because its log cannot be read again.
+  const stats = await usageSince(store, agentId, span).catch(() => undefined)
+  if (stats && chosen) screen.end({ stats, provider: chosen.name, model: chosen.model })
 }
 
 /** Who set an alarm counts on being woken. */

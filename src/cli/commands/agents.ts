@@ -110,6 +110,56 @@ const watch = defineCommand({
   run: async (given, io) => (await import('../agents/watch.ts')).watchAgent(given, io),
 })
 
+const yes = { type: 'boolean', short: 'y', says: 'Without asking; needed where there is no terminal' } as const
+
+const cancel = defineCommand({
+  name: 'cancel',
+  summary: 'Stop what an agent does, wherever it works, and deny what it waits for',
+  words: '<agent>',
+  mostWords: 1,
+  about: ['What was said stays, and it can be spoken to again. Its schedules go on.'],
+  examples: [{ line: 'libero agents cancel bafitu', says: 'Also where libero schedules run lets it work' }],
+  run: async (given, io) => (await import('../agents/cancel.ts')).cancel(given, io),
+})
+
+const rewind = defineCommand({
+  name: 'rewind',
+  summary: 'Take a message back, with all that came after it, to say it in other words',
+  words: '<agent> [message]',
+  mostWords: 2,
+  about: [
+    'The message is the last one that was said to the agent, or the one you name: libero agents show has the names behind the dates, and the beginning of an id is enough. What it said goes to stdout. Files stay as they are; libero agents rollback puts those back.',
+  ],
+  flags: { yes, json: { type: 'boolean', says: 'One JSON object: { agentId, messageId, content, removed }' } },
+  examples: [
+    { line: 'libero agents rewind bafitu', says: 'Asks, and takes back the last message' },
+    { line: 'libero agents rewind bafitu 3f2a1b-7 --yes > said.txt', says: 'To edit it and send it again' },
+  ],
+  run: async (given, io) => (await import('../agents/rewind.ts')).rewind(given, io),
+})
+
+const rollback = defineCommand({
+  name: 'rollback',
+  summary: 'Put files back to what they were before a message to an agent',
+  words: '<agent> [message]',
+  mostWords: 2,
+  about: [
+    'Undoes what changed in this folder while the agent worked on that message and on those after it; what was said stays. What somebody else changed since is kept, and named. Run it in the folder where the agent worked.',
+    'Files are kept in a git repository, as git objects beside its branches, before and after each message, once one of your definitions can change files: it has the plugin zx-script, or MCP servers. That takes some tenths of a second for each message in a repository of some thousand files. Without such a definition, or outside of a repository, nothing is kept and nothing is slower.',
+  ],
+  flags: {
+    plan: { type: 'boolean', says: 'Only say what would be done' },
+    force: { type: 'boolean', says: 'Also what somebody changed since, and where the work was cut off' },
+    yes,
+    json: { type: 'boolean', says: 'One JSON object: what was restored and deleted, conflicts, what failed' },
+  },
+  examples: [
+    { line: 'libero agents rollback bafitu --plan', says: 'What the last message did to files' },
+    { line: 'libero agents rollback bafitu 3f2a1b-7', says: 'Asks, and goes back to before that message' },
+  ],
+  run: async (given, io) => (await import('../agents/rollback.ts')).rollback(given, io),
+})
+
 const close = defineCommand({
   name: 'close',
   summary: 'Close agents: they are not woken any more, and what they said stays',
@@ -122,7 +172,7 @@ const remove = defineCommand({
   name: 'delete',
   summary: 'Delete agents, with all that was said',
   words: '<agent>…',
-  flags: { yes: { type: 'boolean', short: 'y', says: 'Without asking; needed where there is no terminal' } },
+  flags: { yes },
   examples: [{ line: 'libero agents delete bafitu', says: 'Asks, and deletes it' }],
   run: async (given, io) => (await import('../agents/close.ts')).remove(given, io),
 })
@@ -138,6 +188,6 @@ export const command = defineCommand({
     { line: 'libero agents', says: 'What they do and wait for' },
     { line: 'libero agents send bafitu "thank you"', says: 'Goes on with it' },
   ],
-  commands: [list, definitions, create, send, answer, show, watch, close, remove],
+  commands: [list, definitions, create, send, answer, show, watch, cancel, rewind, rollback, close, remove],
   defaultCommand: 'list',
 })

@@ -1,3 +1,4 @@
+import { croner, tiddlywiki, zx } from './agent-packages.ts'
 import type { Check } from './check.ts'
 import { configFiles } from './config-files.ts'
 import { diskSpace } from './disk-space.ts'
@@ -11,6 +12,7 @@ import { git, ripgrep, shell } from './programs.ts'
 import { sandbox } from './sandbox.ts'
 import { sessionStore } from './session-store.ts'
 import { terminal } from './terminal.ts'
+import { wikis } from './wikis.ts'
 
 /** Everything that is looked at, in the order of the report. */
 export const checks: readonly Check[] = [
@@ -24,10 +26,14 @@ export const checks: readonly Check[] = [
   localServers,
   chosenModel,
   mcpServers,
+  wikis,
   terminal,
   git,
   ripgrep,
   sandbox,
   docker,
   optionalPackages,
+  croner,
+  tiddlywiki,
+  zx,
 ]

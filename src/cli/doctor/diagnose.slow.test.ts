@@ -1,10 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { createCredentialStore } from '../../auth/credentials.ts'
 import type { Io } from '../io.ts'
+import { agentPackage, croner, tiddlywiki, zx } from './agent-packages.ts'
 import { type Check, ok } from './check.ts'
 import { configFiles } from './config-files.ts'
 import { diagnose } from './diagnose.ts'
@@ -16,6 +18,7 @@ import { git, ripgrep } from './programs.ts'
 import { judgeProblem } from './sandbox.ts'
 import { sessionStore } from './session-store.ts'
 import { terminal } from './terminal.ts'
+import { wikis } from './wikis.ts'
 
 describe('all checks', () => {
   test('are made side by side, and told in their order', async () => {
@@ -304,6 +307,46 @@ describe('programs', () => {
       says: expect.stringMatching(/^ripgrep .*ours$/),
     })
   })
+})
+
+describe('packages of agents', () => {
+  test.each([
+    ['croner', croner, '--cron'],
+    ['tiddlywiki', tiddlywiki, 'wikis'],
+    ['zx', zx, 'scripts'],
+  ])('%s is told with its version and what it is for', async (_, check, use) => {
+    const { state, says } = await look(check, fakeIo())
+    expect(state).toBe('ok')
+    expect(says).toMatch(new RegExp(`^\\d+\\.\\d+.*, for .*${use}`))
+  })
+
+  test('one that is not there is missing, with what cannot be done and the command that installs it', async () => {
+    const from = createRequire(join(fakeIo().cwd, 'x.js'))
+    const check = agentPackage({ name: 'libero-no-such-package', for: 'stars', from })
+    expect(await look(check, fakeIo())).toMatchObject({
+      state: 'missing',
+      says: 'not installed; needed for stars',
+      mend: 'npm install libero-no-such-package',
+    })
+  })
+})
+
+test('wikis of the settings: a folder that is not there or is no wiki is broken, and named', async () => {
+  const io = fakeIo()
+  const name = (folders: Record<string, { folder: string }>): void =>
+    writeFileSync(join(io.home, 'config.json'), JSON.stringify({ wikis: folders }))
+  expect(await look(wikis, io)).toMatchObject({ state: 'ok', says: 'none are named' })
+  mkdirSync(join(io.home, 'notes'), { recursive: true })
+  name({ notes: { folder: 'notes' }, gone: { folder: '~/gone' } })
+  const [notes, gone] = [join(io.home, 'notes'), join(io.userHome, 'gone')]
+  const both = await look(wikis, io)
+  expect(both).toMatchObject({ state: 'broken', mend: expect.stringContaining(`npx tiddlywiki "${notes}" --init`) })
+  expect(both.says).toBe(`notes: ${notes} is no wiki: there is no tiddlywiki.info in it; gone: ${gone} is not there`)
+  writeFileSync(join(notes, 'tiddlywiki.info'), 'nonsense')
+  name({ notes: { folder: notes } })
+  expect((await look(wikis, io)).says).toContain('its tiddlywiki.info is no JSON object')
+  writeFileSync(join(notes, 'tiddlywiki.info'), '{}')
+  expect(await look(wikis, io)).toMatchObject({ state: 'ok', says: `notes in ${notes}` })
 })
 
 test.each([

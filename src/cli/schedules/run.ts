@@ -81,7 +81,7 @@ function reporter(workflow: OpenedWorkflow['workflow'], io: Io): (update: Workfl
 
 async function sayWaiting({ pending }: OpenedWorkflow['workflow'], agentId: string, io: Io): Promise<void> {
   const waiting = await pending(agentId).catch(() => [])
-  for (const call of waiting) for (const line of waitingLines(call, agentId)) io.err(line)
+  for (const call of waiting) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
 }
 
 const now = (): string => localTime(Date.now())

@@ -7,7 +7,8 @@ import { textWidth } from './text-width.ts'
 export interface RunEnding {
   readonly stats?: AgentStats
   readonly model: string
-  readonly provider: string
+  /** Absent where nobody knows whose model it was. */
+  readonly provider?: string
   readonly sessionId?: string
   /** How to call it again. Default `libero`. */
   readonly program?: string
@@ -42,7 +43,7 @@ function suspended(reason: string, sessionId: string | undefined, program: strin
 
 function* factsOf(
   { turns, turnUsage, totalIn, totalOut, cost, elapsed }: AgentStats,
-  provider: string,
+  provider: string | undefined,
 ): Generator<string> {
   yield counted(turns, 'turn')
   const cached = turnUsage.reduce((sum, { cacheRead = 0 }) => sum + cacheRead, 0)
@@ -51,7 +52,7 @@ function* factsOf(
   if (cached > 0) yield `${shownCount(cached)} cached`
   if (isUsed) yield `${shownCount(totalOut)} out`
   if (cost !== undefined) yield shownCost(cost)
-  else if (isUsed && !local.includes(provider)) yield 'cost unknown'
+  else if (isUsed && provider !== undefined && !local.includes(provider)) yield 'cost unknown'
   yield shownTime(elapsed)
 }
 

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import type { EntryBody, LogEntry } from '../../core/log.ts'
+import type { SessionContentBlock } from '../../core/turn.ts'
+import { createMemoryStore } from '../../sessions/memory-store.ts'
+import { createChildrenView } from '../screen/children-view.ts'
+import { createPaint } from '../screen/paint.ts'
+import { followChildren } from './follow-children.ts'
+import { mayChangeFiles } from './may-change-files.ts'
+import { childEnded, ofChild } from './message-events.ts'
+import { usageSince } from './usage-since.ts'
+
+const turn = (content: readonly SessionContentBlock[] = [], cost = 0.25): EntryBody => ({
+  type: 'turn',
+  turn: {
+    ...{ id: 't', runId: 'r', role: 'assistant', content, createdAt: 0 },
+    usage: { input: 10, output: 1, cacheRead: 5, cost },
+  },
+})
+const calling = (id: string): SessionContentBlock => ({ type: 'tool_call', id, name: 'spawn-agent', input: {} })
+
+function openLogs() {
+  const store = createMemoryStore()
+  return {
+    store,
+    /** Writes into a log, one entry per moment from `at` on. */
+    async write(id: string, at: number, ...bodies: readonly EntryBody[]): Promise<void> {
+      const { epoch } = await store.lease(id, { owner: 'test', ttlMs: 60_000 })
+      const head = (await store.read(id)).length
+      const entries = bodies.map((body, i) => ({ seq: head + i + 1, id: `${id}${head + i}`, at: at + i, ...body }))
+      await store.append(id, entries as LogEntry[], { epoch, head })
+      await store.lease(id, { owner: 'test', ttlMs: 0, epoch })
+    },
+  }
+}
+
+test('what work took is counted from its beginning on, with what its sub-agents took, and no other agent', async () => {
+  const { store, write } = openLogs()
+  await write('agent-a', 1, turn())
+  await write('agent-a', 100, turn(), { type: 'usage', runId: 'r', cause: 'title', usage: { input: 3, output: 2 } })
+  await write('agent-a/call', 101, turn([], 0.5))
+  await write('agent-ab', 102, turn([], 8))
+  const stats = await usageSince(store, 'agent-a', { since: 50, elapsed: 7 })
+  expect(stats).toMatchObject({ totalIn: 23, totalOut: 4, cost: 0.75, elapsed: 7 })
+  expect(stats.turnUsage).toHaveLength(2)
+})
+
+test('sub-agents are followed with theirs from the call that starts them to its result', async () => {
+  const { store, write } = openLogs()
+  const all = new AbortController()
+  const [seen, ends]: [string[], string[]] = [[], []]
+  const ended = Promise.withResolvers<void>()
+  const follow = followChildren({
+    ...{ store, agentId: 'agent-a', signal: all.signal },
+    onEntry: ({ id, depth }, { type }) => void seen.push(`${depth} ${id} ${type}`),
+    onEnd({ id }) {
+      ends.push(id)
+      if (ends.length === 2) ended.resolve()
+    },
+  })
+  const call = { callId: 'one', toolId: 'spawn-agent', parameters: {} }
+  const message = { id: 'm', agentId: 'agent-a', role: 'assistant', content: '' } as const
+  follow({ ...message, metadata: { calls: [{ ...call, callId: 'zero', outcome: 'done' }, call] } })
+  await write('agent-a/one', 1, turn([calling('two')]))
+  await write('agent-a/one/two', 2, turn())
+  await expect.poll(() => seen).toContain('2 agent-a/one/two turn')
+  await write('agent-a/one', 3, { type: 'call_result', callId: 'two', output: 'x', outcome: 'done' })
+  await expect.poll(() => ends).toEqual(['agent-a/one/two'])
+  follow({ ...message, metadata: { calls: [{ ...call, outcome: 'done' }] } })
+  await ended.promise
+  expect(seen).toEqual(['1 agent-a/one turn', '2 agent-a/one/two turn', '1 agent-a/one call_result'])
+  all.abort()
+})
+
+test('a sub-agent has a live line on the screen as long as it works', () => {
+  const view = createChildrenView(createPaint({ colours: false }), '/')
+  const child = { id: 'agent-a/one', depth: 1 }
+  view.show(ofChild(child, { seq: 1, id: '', at: 0, ...turn([calling('two')]) }))
+  expect(view.live('*')).toEqual([expect.stringContaining('* agent 1 spawn-agent')])
+  view.show(childEnded(child))
+  expect(view.live('*')).toEqual([])
+})
+
+test('files are kept where a definition runs scripts or has servers', () => {
+  const withPlugin = (toolId: string, enabled = true) => ({
+    id: 'a',
+    config: { plugins: [{ id: 'x', toolId, enabled }] },
+  })
+  expect(mayChangeFiles(withPlugin('zx-script'))).toBe(true)
+  expect(mayChangeFiles({ id: 'a', mcpServers: [{ name: 'files', transport: 'stdio', command: 'x' }] })).toBe(true)
+  expect([withPlugin('zx-script', false), withPlugin('web-fetch'), { id: 'a' }].map(mayChangeFiles)).not.toContain(true)
+})

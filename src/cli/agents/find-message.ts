@@ -1,0 +1,41 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
+import type { AgentInstanceMessage } from '../../plugins/message.ts'
+import { CliError } from '../cli-error.ts'
+
+/** What a person, or a schedule, said to an agent: what one can go back to. */
+export const isSaid = ({ role, hidden }: Pick<AgentInstanceMessage, 'role' | 'hidden'>): boolean =>
+  role === 'user' && !hidden
+
+/** Ids made in one process differ only in the number at their end. */
+const madeHere = /^([0-9a-f]{6})[0-9a-f]{14}(-\d+)$/
+
+/** An id to be typed: `3f2a1b-7` for `3f2a1b…-7`. */
+export const messageName = (id: string): string => {
+  const [, begin = id, end = ''] = madeHere.exec(id) ?? []
+  return fullyVisible(begin + end)
+}
+
+/** The message that somebody means by its id, its name, or the beginning of one that no other has; without, the last. */
+export function findMessage(
+  messages: readonly AgentInstanceMessage[],
+  asked: string | undefined,
+  agentId: string,
+): AgentInstanceMessage {
+  const said = messages.filter(isSaid)
+  const last = said.at(-1)
+  const agent = fullyVisible(agentId)
+  if (!last) throw new CliError(`Nothing was said to agent ${agent} yet; there is nothing to go back to`)
+  if (asked === undefined) return last
+  const meant = said.filter(({ id }) => id === asked || messageName(id) === asked)
+  const begun = meant.length > 0 || asked === '' ? meant : said.filter(({ id }) => id.startsWith(asked))
+  const [first, ...more] = begun
+  const shown = fullyVisible(asked.slice(0, 100))
+  if (more.length > 0) {
+    const names = begun.slice(0, 5).map(({ id }) => (meant.length > 0 ? fullyVisible(id) : messageName(id)))
+    throw new CliError(`"${shown}" may be ${names.join(', ')}; type more of it`)
+  }
+  if (first) return first
+  const isOther = messages.some(({ id }) => id === asked)
+  const why = isOther ? `"${shown}" was not said to agent ${agent}` : `Agent ${agent} has no message "${shown}"`
+  throw new CliError(`${why}; libero agents show ${agent} names them behind their dates`)
+}

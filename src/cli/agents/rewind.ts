@@ -1,0 +1,83 @@
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import type { AgentInstanceMessage, UserContent } from '../../plugins/message.ts'
+import { CliError } from '../cli-error.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { jsonText } from '../json-text.ts'
+import { shownCount } from '../screen/numbers.ts'
+import { cutToWidth } from '../screen/text-width.ts'
+import { isBeingWritten } from '../sessions/live-state.ts'
+import { dateOf } from '../sessions/time-words.ts'
+import { confirm, requireTerminal } from './confirm.ts'
+import { findToSpeakTo, requireAgent } from './find-agent.ts'
+import { findMessage, messageName } from './find-message.ts'
+import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
+
+interface Rewinding {
+  readonly values: { readonly yes?: boolean; readonly json?: boolean }
+  readonly words: readonly string[]
+}
+
+/** `libero agents rewind`: what was said goes to stdout, so that it can be sent again. */
+export async function rewind({ values, words }: Rewinding, io: Io): Promise<number> {
+  const asked = requireAgent(words, 'agents rewind')
+  if (!values.yes) requireTerminal(io, 'agents rewind asks before it takes a message back')
+  return withWorkflow(io, async (opened) => {
+    const { workflow } = opened
+    const { id: agentId } = await findToSpeakTo(workflow, asked)
+    await requireRest(opened, agentId)
+    const messages = await workflow.getMessages(agentId)
+    const message = findMessage(messages, words[1], agentId)
+    const after = messages.slice(messages.indexOf(message) + 1).filter(({ hidden }) => !hidden).length
+    if (!values.yes) {
+      io.err(messageLine(message))
+      if (!(await confirm(`Take this back${withRest(after)}?`, io))) {
+        io.err('Nothing was taken back')
+        return exitCodes.done
+      }
+    }
+    const content = await workflow.rewind(agentId, message.id)
+    if (values.json) io.out(jsonText({ agentId, messageId: message.id, content, removed: after + 1 }))
+    else tell({ content, message, after, agentId }, io)
+    return exitCodes.done
+  })
+}
+
+/** What somebody else writes cannot be taken back meanwhile. */
+export async function requireRest({ store }: OpenedWorkflow, agentId: string): Promise<void> {
+  const id = fullyVisible(agentId)
+  if (await isBeingWritten(store, agentId))
+    throw new CliError(`Agent ${id} is at work; stop it first: libero agents cancel ${id}. Nothing was done`)
+}
+
+/** What was said, and when, on one line. */
+export function messageLine({ id, content, created = 0 }: AgentInstanceMessage): string {
+  return `  ${messageName(id)}  ${dateOf(created)}  ${cutToWidth(visibleName(content.replace(/\s+/g, ' ')), 80)}`
+}
+
+function withRest(after: number): string {
+  if (after === 0) return ''
+  return after === 1 ? ', with the message after it' : `, with the ${shownCount(after)} messages after it`
+}
+
+interface TakenBack {
+  readonly content: UserContent
+  readonly message: AgentInstanceMessage
+  readonly after: number
+  readonly agentId: string
+}
+
+function tell({ content, message, after, agentId }: TakenBack, io: Io): void {
+  const { text, file, wikiTiddlers = [] } = content
+  const id = fullyVisible(agentId)
+  if (text !== '') io.out(io.stdout.isTTY ? fullyVisible(text, { lines: 'kept' }) : text)
+  io.err(`Taken back${withRest(after)}.`)
+  const came = [
+    ...(file ? [`--file ${JSON.stringify(file.name ?? file.mediaType)}`] : []),
+    ...wikiTiddlers.map((page) => `--attach ${JSON.stringify(`${page.workspaceName}/${page.tiddlerTitle}`)}`),
+  ]
+  if (came.length > 0) io.err(`It came with ${fullyVisible(came.join(' '))}`)
+  io.err(`Say it again, or something else: libero agents send ${id} "…"`)
+  if (message.metadata?.beforeCommitMap)
+    io.err(`Files stay as they are; to put them back: libero agents rollback ${id} ${fullyVisible(message.id)}`)
+}

@@ -1,0 +1,36 @@
+import type { LogEntry } from '../../core/log.ts'
+import type { SessionStore } from '../../core/store.ts'
+import type { TurnUsage } from '../../core/turn.ts'
+import { type AgentStats, addUsage, noUsage } from '../../core/usage.ts'
+import { withSpill } from '../../sessions/spill.ts'
+
+/** A span of work: from when on, and how long it took. */
+export interface WorkSpan {
+  readonly since: number
+  readonly elapsed: number
+}
+
+/** What the work of an agent took since a moment, as its log and those of its sub-agents say. */
+export async function usageSince(
+  given: SessionStore,
+  agentId: string,
+  { since, elapsed }: WorkSpan,
+): Promise<AgentStats> {
+  const store = withSpill(given)
+  const read = async (id: string): Promise<TurnUsage[]> =>
+    (await store.read(id)).filter(({ at }) => at >= since).flatMap(usageIn)
+  const children = (await store.list()).filter(({ id }) => id.startsWith(`${agentId}/`))
+  const turnUsage = await read(agentId)
+  const below = await Promise.all(children.map(({ id }) => read(id)))
+  const { input, output, cost } = [...turnUsage, ...below.flat()].reduce(addUsage, noUsage)
+  return {
+    ...{ runId: '', status: 'completed', stopReason: 'end', text: '', children: [] },
+    ...{ totalIn: input, totalOut: output, turns: turnUsage.length, turnUsage, elapsed },
+    ...(cost !== undefined && { cost }),
+  }
+}
+
+function usageIn(entry: LogEntry): TurnUsage[] {
+  if (entry.type === 'usage') return [entry.usage]
+  return entry.type === 'turn' && entry.turn.role === 'assistant' ? [entry.turn.usage ?? noUsage] : []
+}

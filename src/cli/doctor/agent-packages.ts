@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { messageOf } from '../../core/errors.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { codeOf } from '../../platform/files.ts'
+import { broken, type Check, missing, ok } from './check.ts'
+
+interface AgentPackage {
+  readonly name: string
+  /** What cannot be done without it. */
+  readonly for: string
+  readonly from?: NodeJS.Require
+}
+
+/** A package that agents and schedules use where it is there. Nothing of it is run. */
+export function agentPackage({ name, for: use, from = createRequire(import.meta.url) }: AgentPackage): Check {
+  return {
+    name,
+    async look() {
+      try {
+        return ok(`${versionIn(from.resolve(name), name) ?? 'of an unknown version'}, for ${use}`)
+      } catch (error) {
+        const mend = `npm install ${name}`
+        return codeOf(error) === 'MODULE_NOT_FOUND'
+          ? missing(`not installed; needed for ${use}`, mend)
+          : broken(`it cannot be loaded, and is needed for ${use}: ${messageOf(error)}`, mend)
+      }
+    },
+  }
+}
+
+export const croner: Check = agentPackage({ name: 'croner', for: 'schedules by cron (libero schedules add --cron)' })
+export const tiddlywiki: Check = agentPackage({ name: 'tiddlywiki', for: 'agents that work in wikis' })
+export const zx: Check = agentPackage({ name: 'zx', for: 'agents that run scripts (the plugin zx-script)' })
+
+/** Some packages keep their package.json to themselves: it is looked for above what is loaded. */
+function versionIn(entry: string, name: string): string | undefined {
+  for (let folder = dirname(entry); dirname(folder) !== folder; folder = dirname(folder)) {
+    const described = readJson(join(folder, 'package.json'))
+    if (described?.name === name) return typeof described.version === 'string' ? described.version : undefined
+  }
+  return undefined
+}
+
+function readJson(path: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, 'utf8'))
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
