@@ -119,6 +119,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   ): Promise<AgentStats> {
     const listening = new Stop()
     let listener: Promise<void> | undefined
+    let unheed: (() => void) | undefined
     try {
       return await conductRun(makeRun(options, stop), {
         prompt,
@@ -126,6 +127,8 @@ export function assembleAgent(parts: AgentParts): Agent {
         ...(lineage && { parent: lineage.parent }),
         async prepare() {
           await readiness.before(stop)
+          // What waited until the session was open was for an earlier run, or for none.
+          unheed = session && inbox.onStop(() => stop.stop(new Error('a message in the inbox said stop')))
           // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
           listener = session
             ?.listen(listening.signal, (lost) => stop.stop(lost))
@@ -135,6 +138,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     } finally {
       listening.stop()
       await listener
+      unheed?.()
       if (listener) await session?.release()
     }
   }

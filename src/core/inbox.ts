@@ -20,6 +20,13 @@ export class Inbox {
     await (this.#session ? this.#session.send(item) : this.#log.admit(item))
   }
 
+  /** Calls `listener` when somebody, here or elsewhere, wants the run to stop. Returns how to take it back. */
+  onStop(listener: () => void): () => void {
+    return this.#log.subscribe((entry) => {
+      if (entry.type === 'input' && entry.mode === 'stop') listener()
+    })
+  }
+
   get hasSteering(): boolean {
     const waiting = this.#log.transcript.inbox
     return (waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')) || this.#log.isAdmitting('steer')

@@ -11,7 +11,7 @@ export type LogEntry = { readonly seq: number; readonly id: string; readonly at:
 /** Entries of unknown types are kept and passed over. */
 export type EntryBody =
   | { readonly type: 'run_started'; readonly runId: string; readonly model: string; readonly parent?: ParentCall }
-  /** A message taken out of the inbox; a later `turn` says when it was delivered. */
+  /** A message taken out of the inbox; a later `turn` says when it was delivered. A `stop` is none: it ends the run. */
   | {
       readonly type: 'input'
       readonly mode: InputMode
@@ -106,7 +106,8 @@ export interface RunFailure {
   readonly retryable?: boolean
 }
 
-export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer'
+/** `stop` says nothing to the model: it aborts the run that is under way, wherever that is, and is void without one. */
+export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer' | 'stop'
 
 /** A message on its way into the log. The same `clientKey` again is the same message. */
 export interface InboxItem {
@@ -158,6 +159,8 @@ export interface LogOptions {
   readonly id?: string
   readonly commit?: Commit
   readonly history?: readonly LogEntry[]
+  /** Where the log stands already, for who keeps track himself of what came before. Default 0. */
+  readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
 }
@@ -185,8 +188,10 @@ export class Log {
   readonly #clock: Clock
   readonly #newId: () => string
 
-  constructor({ commit, history = [], clock = systemClock, newId = createIds(), id = newId() }: LogOptions = {}) {
+  constructor(options: LogOptions = {}) {
+    const { commit, history = [], after = 0, clock = systemClock, newId = createIds(), id = newId() } = options
     this.id = id
+    this.#head = after
     this.#commit = commit
     this.#clock = clock
     this.#newId = newId

@@ -155,7 +155,8 @@ export class Transcript {
         break
       case 'input':
         this.#clientKeys.add(entry.clientKey)
-        if (entry.mode !== 'answer') this.inbox = [...this.inbox, entry]
+        if (entry.mode === 'stop') this.#noteStop(entry)
+        else if (entry.mode !== 'answer') this.inbox = [...this.inbox, entry]
         else if (entry.callId !== undefined) this.answers.set(entry.callId, entry.content)
         break
       case 'turn':
@@ -277,6 +278,12 @@ export class Transcript {
     this.#push(deepFreeze({ id: `${id}.results`, runId, role: 'user', content, createdAt: at }), seq)
   }
 
+  /** It is for the run under way; whatever runs later has not been told. */
+  #noteStop({ seq }: EntryOf<'input'>): void {
+    const run = this.activeRun
+    if (run) run.stopSeq ??= seq
+  }
+
   #endRun(entry: EntryOf<'run_ended'>): void {
     const run = this.runs.findLast((one) => one.id === entry.runId)
     if (run) Object.assign(run, { status: entry.status, stop: entry.stop, endedAt: entry.at, turns: this.turns.length })
@@ -342,6 +349,8 @@ export interface RunRecord {
   stop?: string
   /** Number of turns when it ended. */
   turns?: number
+  /** The entry that told it to stop, where one came through the inbox. */
+  stopSeq?: number
 }
 
 /** A turn as a model is shown it. */

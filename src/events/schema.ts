@@ -188,7 +188,7 @@ export const eventSchema: JsonSchema = {
     ),
     failure: object<RunFailure>({ name: text, message: text }, { providerCode: text, retryable: { type: 'boolean' } }),
     parent: object<ParentCall>({ runId: text, callId: text }, { session: text }),
-    mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true }),
+    mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true, stop: true }),
     stop: oneOf<StopReason>({ end: true, tool_use: true, length: true, refusal: true, other: true }),
     status: oneOf<RunStatus>({ completed: true, aborted: true, error: true, suspended: true }),
     outcome: oneOf<CallOutcome>({

@@ -1,4 +1,5 @@
 import type { EntryOf } from '../core/log.ts'
+import { isAgentState } from './handler-note.ts'
 import type { AgentState } from './message.ts'
 import type { ToolMarks } from './tool-marks.ts'
 
@@ -54,7 +55,7 @@ export class AgentStanding {
   /** What was written down under `yieldOwner`. */
   yieldTo(value: unknown, at: number): void {
     this.#yielded = String(value)
-    if (value === 'canceled') this.set('canceled', at)
+    if (isAgentState(value)) this.set(value, at)
     if (value === 'interrupted') this.set('submitted', at)
   }
 

@@ -1,5 +1,7 @@
+import { show } from '../core/behavior.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { PromptPart, SessionContentBlock } from '../core/turn.ts'
-import type { AttachedFile, AttachedTiddler, UserContent } from './message.ts'
+import type { AgentInstanceMessage, AttachedFile, AttachedTiddler, UserContent } from './message.ts'
 
 /** A message with what comes with it, as a model gets it: the words first, then pages, then the file. */
 export function contentOf({ text, file }: UserContent, pages: readonly AttachedPage[] = []): PromptPart[] {
@@ -12,6 +14,21 @@ export function contentOf({ text, file }: UserContent, pages: readonly AttachedP
     ...(file ? [filePart(file)] : []),
   ]
 }
+
+/** Throws on a file that no service would take. It is said here, before the message is written down. */
+export function checkFile(file: unknown, where: string): void {
+  if (!isRecord(file))
+    throw new TypeError(`${where}: a file is { mediaType, data, name? }, data in base64, got ${show(file)}`)
+  const { mediaType, data, name } = file
+  if (typeof mediaType !== 'string' || !/^[\w.+-]+\/[\w.+-]+$/.test(mediaType))
+    throw new TypeError(`${where}: file.mediaType must be a media type such as "image/png", got ${show(mediaType)}`)
+  if (typeof data !== 'string' || !isBase64(data))
+    throw new TypeError(`${where}: file.data must be base64, without "data:…," before it, got ${show(data)}`)
+  if (name !== undefined && typeof name !== 'string')
+    throw new TypeError(`${where}: file.name must be a text, got ${show(name)}`)
+}
+
+const isBase64 = (data: string): boolean => data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
 
 /** A page with what it says. */
 export interface AttachedPage extends AttachedTiddler {
@@ -34,6 +51,12 @@ export function readAttachments(content: readonly SessionContentBlock[]): UserCo
     }
   }
   return { text: texts.join('\n'), ...(file && { file }), ...(wikiTiddlers.length > 0 && { wikiTiddlers }) }
+}
+
+/** What a person said, out of the message that shows it. */
+export function contentOfMessage({ content: text, metadata = {} }: AgentInstanceMessage): UserContent {
+  const { file, wikiTiddlers } = metadata
+  return { text, ...(file && { file }), ...(wikiTiddlers && { wikiTiddlers }) }
 }
 
 const mark = 'Attached wiki page '

@@ -1,10 +1,12 @@
+import { AgentError, messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
+import { type Provider, plainProvider } from '../core/provider.ts'
 import type { Run } from '../core/run.ts'
 import { orStopped } from '../core/stop.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { type AgentName, agentView } from './agent-view.ts'
-import { readAttachments } from './attachments.ts'
+import { contentOfMessage } from './attachments.ts'
 import { createHooksWithPlugins } from './create-hooks.ts'
 import type { LogViews } from './log-views.ts'
 import type { AgentInstanceLatestStatus, AgentState } from './message.ts'
@@ -17,10 +19,11 @@ import type {
   ResponseContext,
   Shared,
 } from './plugin-hooks.ts'
-import type { SetUpPlugin } from './plugin-set.ts'
+import { pluginProblem, type SetUpPlugin } from './plugin-set.ts'
 import { concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
 import type { PromptNode } from './prompts/prompt.ts'
 import { answerCall } from './response-helpers.ts'
+import { takeBackYield } from './take-back-yield.ts'
 import { marksOf, type ToolMarks } from './tool-marks.ts'
 
 export interface ExecutionOptions {
@@ -62,6 +65,8 @@ export class Execution {
   /** Results that plugins have been told of. */
   readonly #told = new Set<string>()
   #system = ''
+  /** Why there is no prompt for the next request. */
+  #noPrompt: AgentError | undefined
   /** What the results of this round say of themselves. */
   readonly #results: ToolMarks[] = []
   readonly #unlisten: () => void
@@ -81,12 +86,12 @@ export class Execution {
   }
 
   async hear(turns: readonly SessionTurn[]): Promise<void> {
-    for (const { role, content, id, createdAt } of turns) {
-      if (role !== 'user' || content.some(({ type }) => type === 'tool_result')) continue
-      if (this.#views.messages.get(id)?.hidden) continue
-      const heard = { content: readAttachments(content), messageId: id, timestamp: createdAt }
-      await this.#hooks.series('userMessageReceived', { ...this.#shared(), ...heard })
-      await this.enter('working')
+    for (const { id: turnId, createdAt } of turns) {
+      for (const message of this.#views.messages.saidIn(turnId)) {
+        const heard = { content: contentOfMessage(message), messageId: message.id, timestamp: createdAt }
+        await this.#hooks.series('userMessageReceived', { ...this.#shared(), ...heard })
+        await this.enter('working')
+      }
     }
   }
 
@@ -101,6 +106,18 @@ export class Execution {
   /** What the model is shown, out of the tree and what is still sent of the conversation. */
   async prompt(messages: readonly Message[]): Promise<readonly Message[]> {
     await this.enter('working')
+    this.#noPrompt = undefined
+    try {
+      return await this.#concat(messages)
+    } catch (cause) {
+      const place = `config.prompts of definition "${this.#options.agentDef.id}", or the plugin that changes them`
+      const words = `the prompt could not be put together: ${messageOf(cause)}; correct ${place}`
+      this.#noPrompt = new AgentError(words, { cause })
+      return messages
+    }
+  }
+
+  async #concat(messages: readonly Message[]): Promise<readonly Message[]> {
     const { prompts, contextWindowSize } = this.#options
     const states = concatPrompt({
       ...this.#shared(),
@@ -112,6 +129,17 @@ export class Execution {
     const result = await getFinalPromptResult(states)
     this.#system = result.system
     return result.messages
+  }
+
+  /** A hook that fails does not hold a request up, but without its prompt a model must not be asked. */
+  onlyWithPrompt(provider: Provider): Provider {
+    return {
+      ...plainProvider(provider),
+      stream: (request, signal) => {
+        if (this.#noPrompt) throw this.#noPrompt
+        return provider.stream(request, signal)
+      },
+    }
   }
 
   /** The tree's own system text, before what others have to say. */
@@ -203,14 +231,19 @@ export class Execution {
     const index = this.#options.plugins.findIndex((one) => one.plugin === plugin)
     const owner = { toolConfig: this.#options.plugins[index]!.setup.entry, pluginIndex: index }
     const shared = { ...about, toolCalls: this.#calls.length > 0 ? this.#calls : [call] }
-    return answerCall(call, ctx, shared, (helpers) =>
+    const result = await answerCall(call, ctx, shared, (helpers) =>
       plugin.onResponseComplete?.({ ...shared, ...owner, ...helpers, config }),
     )
+    const problem = takeBackYield(shared.actions)
+    if (problem) this.#options.onError(pluginProblem(plugin.toolId, 'responseComplete', problem))
+    return result
   }
 
   /** Who is next: asked at the end of each round. A result that leaves the loop has the first word. */
   next(): { readonly to: 'self' | 'human' | 'end' | undefined; readonly say?: string } {
     const left = this.#results.splice(0).map(({ leavesTo }) => leavesTo)
+    const problem = takeBackYield(this.#actions)
+    if (problem) this.#options.onError(problem) // somebody kept the actions, and set them later
     const { yieldNextRoundTo: to, newUserMessage: say } = this.#actions
     this.#actions = {}
     if (left.includes('human')) return { to: 'human' }

@@ -9,7 +9,10 @@ import { olderTool } from './older-tool.ts'
 import { yieldOwner } from './yield-note.ts'
 
 export interface PluginExtensionOptions extends ExecutionOptions {
-  /** What is known of the agent's log already, kept up to date by whoever gives it. */
+  /**
+   * What is known of the agent's log already, kept up to date by whoever gives it. Absent for sub-agents: there are
+   * several of one kind, each with a log of its own, and the id of the log is theirs in place of that of `agent`.
+   */
   readonly views?: LogViews
   /** How long results are sent that say nothing of it themselves; `null` means for ever. Default 1. */
   readonly resultDuration: number | null
@@ -38,8 +41,10 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
       async start(run, hooks) {
         const views = await viewsOf(run)
         if (run.isOver) return // nobody would take its hooks back
-        const execution = new Execution(run, views, options)
+        const agent = options.views ? options.agent : { ...options.agent, id: run.log.id }
+        const execution = new Execution(run, views, { ...options, agent })
         executions.set(run.id, execution)
+        run.provider = execution.onlyWithPrompt(run.provider)
         hooks.hook('session:turns', ({ turns }) => execution.hear(turns))
         hooks.hook('request:prepare', async (ctx) => {
           ctx.messages = await execution.prompt(ctx.messages)
@@ -84,13 +89,13 @@ function inOrder(tool: ToolDef, current: () => Execution | undefined): ToolDef {
 const goOn = 'Go on.'
 
 /** What is known of each log, from its first entry on; an agent and its children have one each. */
-function rememberedViews({ views, agent, resultDuration }: PluginExtensionOptions): (run: Run) => Promise<LogViews> {
+function rememberedViews({ views, resultDuration }: PluginExtensionOptions): (run: Run) => Promise<LogViews> {
   const known = new Map<string, LogViews>()
   return async ({ log, session }) => {
     if (views) return views
     const before = known.get(log.id)
     if (before) return before
-    const made = new LogViews(agent.id, resultDuration)
+    const made = new LogViews(log.id, resultDuration)
     known.set(log.id, made)
     const meanwhile: LogEntry[] = []
     let hear = (entry: LogEntry): unknown => meanwhile.push(entry)

@@ -19,6 +19,7 @@ export {
   type ExecutorResult,
   type InjectOptions,
   type PluginApproval,
+  type PluginChange,
   type PluginDefinition,
   type PluginEntry,
   type PluginServices,

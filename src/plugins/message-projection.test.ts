@@ -29,6 +29,34 @@ test('words go back with a rewind, and nothing is under way after it', () => {
   expect(status).toEqual({ state: 'completed', modified: 8 })
 })
 
+const letter = (text: string): EntryBody => ({
+  ...{ type: 'input', mode: 'steer', clientKey: text },
+  content: [{ type: 'text', text }],
+})
+const delivered = (consumed: readonly string[], ...said: readonly string[]): EntryBody => ({
+  ...{ type: 'turn', consumed },
+  turn: { id: 't', runId: 'r', role: 'user', content: said.map((text) => ({ type: 'text', text })), createdAt: 0 },
+})
+const shown = ({ messages }: MessageProjection): unknown =>
+  messages.map(({ id, content, hidden = false }) => [id, content, hidden])
+
+test('what a plugin says in the turn of a message is not put into the mouth of whoever sent it', () => {
+  const conversation = [started('r1'), turn('user', 'Hi'), turn('assistant', 'Hello.')]
+  const told = projected(...conversation, letter('And?'), delivered(['e4'], 'And?', 'Be brief.'))
+  expect(shown(told)).toEqual([
+    ['Hi', 'Hi', false],
+    ['Hello.', 'Hello.', false],
+    ['t', 'And?', false],
+    ['t.note', 'Be brief.', true],
+  ])
+})
+
+test('a turn whose messages are not in the log is one message', () => {
+  expect(shown(projected(started('r1'), letter('One'), delivered(['e2', 'e9'], 'One', 'Two')))).toEqual([
+    ['t', 'One\nTwo', false],
+  ])
+})
+
 test('a run that found nothing to do leaves the agent as it stood', () => {
   const asked = [started('r1'), turn('user', 'Hi'), ended('r1', 'aborted')]
   expect(projected(...asked, started('r2'), ended('r2', 'completed')).status).toEqual({

@@ -3,7 +3,8 @@ import type { EntryOf, LogEntry } from '../core/log.ts'
 import { toolResultToText } from '../core/tool-output.ts'
 import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { AgentStanding } from './agent-standing.ts'
-import { readAttachments } from './attachments.ts'
+import { contentOfMessage, readAttachments } from './attachments.ts'
+import { type HandlerMessage, handlerMessageOf, yieldedTo } from './handler-note.ts'
 import { KeptMessages } from './kept-messages.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
 import { partialOf } from './partial-note.ts'
@@ -25,6 +26,10 @@ export class MessageProjection {
   readonly #options: ProjectionOptions
   readonly #messages: KeptMessages
   readonly #calls = new Map<string, { readonly call: ToolCallBlock; readonly messageId: string }>()
+  /** What waits to be said to the model. */
+  readonly #letters = new Map<string, Letter>()
+  /** The turns of which people see several messages, by the ids of those after the first. */
+  readonly #turns = new Map<string, string>()
   #standing = new AgentStanding()
   /** Model calls so far. */
   rounds = 0
@@ -57,14 +62,28 @@ export class MessageProjection {
     return this.#messages.get(id)
   }
 
-  /** What a person said, and where a rewind goes to so that it is taken back, with the run that it began. */
+  /** What people said with a turn: one message, or several that waited together. */
+  saidIn(turnId: string): readonly AgentInstanceMessage[] {
+    const said: AgentInstanceMessage[] = []
+    for (;;) {
+      const message = this.get(idInTurn(turnId, said.length))
+      if (message?.role !== 'user' || message.hidden) return said
+      said.push(message)
+    }
+  }
+
+  /**
+   * What a person said, and where a rewind goes to so that it is taken back, with the run that it began. What reached
+   * the model in one turn goes as one.
+   */
   saidBefore(messageId: string): { readonly content: UserContent; readonly toSeq: number } | undefined {
     const message = this.#messages.get(messageId)
     if (message?.role !== 'user' || message.hidden) return undefined
-    const at = this.#entries.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === messageId)
-    const [before, said] = [this.#entries[at - 1], this.#entries[at] as EntryOf<'turn'>]
-    const first = before?.type === 'run_started' ? before : said
-    return { content: readAttachments(said.turn.content), toSeq: first.seq - 1 }
+    const turnId = this.#turns.get(messageId) ?? messageId
+    const at = this.#entries.findLastIndex((entry) => entry.type === 'turn' && entry.turn.id === turnId)
+    const before = this.#entries.slice(0, at).findLast(({ type }) => type !== 'input')
+    const first = before?.type === 'run_started' ? before : this.#entries[at]!
+    return { content: contentOfMessage(message), toSeq: first.seq - 1 }
   }
 
   /** What is known of the files around the work on a message, and on all that came after it, oldest first. */
@@ -97,6 +116,9 @@ export class MessageProjection {
         this.#roundsBefore = this.rounds
         this.#standing.begin(entry.at)
         return []
+      case 'input':
+        this.#letters.set(entry.id, entry)
+        return []
       case 'turn':
         return entry.turn.role === 'user' ? this.#hear(entry) : this.#say(entry.turn)
       case 'approval_requested':
@@ -112,15 +134,39 @@ export class MessageProjection {
     }
   }
 
-  #hear({ turn, consumed, clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
+  #hear({ turn, consumed = [], clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
     const results = turn.content.filter((block) => block.type === 'tool_result')
     if (results.length > 0 && results.length === turn.content.length) return []
-    const isNote = !this.#isBeginning && consumed === undefined && clientKey === undefined
+    const isNote = !this.#isBeginning && consumed.length === 0 && clientKey === undefined
     this.#isBeginning = false
     this.#standing.hear()
-    const { text, file, wikiTiddlers } = readAttachments(turn.content)
-    const metadata = { ...(file && { file }), ...(wikiTiddlers && { wikiTiddlers }) }
-    return [this.#put(turn, { role: 'user', content: text, metadata, ...(isNote && { hidden: true }) })]
+    const letters = this.#takeLetters(consumed)
+    if (letters.length === 0) return [this.#putSaid(turn, turn.content, { isHidden: isNote })]
+    const said = letters.map(({ content }, at) => {
+      const id = idInTurn(turn.id, at)
+      if (at > 0) this.#turns.set(id, turn.id)
+      return this.#putSaid({ ...turn, id }, content, { isHidden: false })
+    })
+    // Plugins may have had something to say in the same turn.
+    const notes = turn.content.slice(letters.flatMap(({ content }) => content).length)
+    if (notes.length === 0) return said
+    return [...said, this.#putSaid({ ...turn, id: `${turn.id}.note` }, notes, { isHidden: true })]
+  }
+
+  /** None where the log does not have them all, as where it was brought in from elsewhere. */
+  #takeLetters(consumed: readonly string[]): readonly Letter[] {
+    const letters = consumed.flatMap((id) => this.#letters.get(id) ?? [])
+    for (const id of consumed) this.#letters.delete(id)
+    return letters.length === consumed.length ? letters : []
+  }
+
+  #putSaid(
+    of: Pick<SessionTurn, 'id' | 'createdAt'>,
+    content: readonly SessionContentBlock[],
+    { isHidden }: { readonly isHidden: boolean },
+  ): AgentInstanceMessage {
+    const { text, ...metadata } = readAttachments(content)
+    return this.#put(of, { role: 'user', content: text, metadata, ...(isHidden && { hidden: true }) })
   }
 
   #say(turn: SessionTurn): readonly AgentInstanceMessage[] {
@@ -205,8 +251,9 @@ export class MessageProjection {
       return [this.#put({ id, createdAt: at }, { role: 'assistant', content, duration: 0 })]
     }
     if (owner === yieldOwner) {
-      this.#standing.yieldTo(value, at)
-      return []
+      this.#standing.yieldTo(yieldedTo(value), at)
+      const message = handlerMessageOf(value)
+      return message ? [this.#ending(this.#putOwn(message, at))] : []
     }
     const snapshot = snapshotOf(owner, value)
     if (!snapshot) return []
@@ -246,6 +293,11 @@ export class MessageProjection {
     return stop === 'budget' ? 'a limit of what it may use up is reached' : undefined
   }
 
+  #putOwn({ id, role, content, errorDetail }: HandlerMessage, at: number): AgentInstanceMessage {
+    const failed = errorDetail && { metadata: { isError: true, errorDetail } }
+    return this.#put({ id, createdAt: at }, { role, content, ...failed, duration: role === 'error' ? 1 : 0 })
+  }
+
   #ending(message: AgentInstanceMessage): AgentInstanceMessage {
     this.#lastAnswer = message.id
     return message
@@ -253,7 +305,7 @@ export class MessageProjection {
 
   /** All that is left is told again. Files do not go back with words. */
   #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
-    for (const kept of [this.#messages, this.#calls]) kept.clear()
+    for (const kept of [this.#messages, this.#calls, this.#letters, this.#turns]) kept.clear()
     this.#standing = new AgentStanding()
     this.rounds = this.#roundsBefore = 0
     this.#lastAnswer = undefined
@@ -272,9 +324,15 @@ export class MessageProjection {
   }
 }
 
+type Letter = EntryOf<'input'>
+
+/** The first has the name of its turn. */
+const idInTurn = (turnId: string, at: number): string => (at === 0 ? turnId : `${turnId}.${at + 1}`)
+
 /** What the messages come from. */
 const toldTypes: ReadonlySet<string> = new Set([
   'run_started',
+  'input',
   'turn',
   'approval_requested',
   'call_result',

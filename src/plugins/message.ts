@@ -54,7 +54,7 @@ export interface MessageCall {
   readonly waitsFor?: 'permission' | 'answer'
 }
 
-/** An image or a document that comes with a message: base64, or a path that the host reads. */
+/** An image or a document that comes with a message, in base64. */
 export interface AttachedFile {
   readonly name?: string
   readonly mediaType: string

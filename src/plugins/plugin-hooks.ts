@@ -4,6 +4,7 @@ import type { Message } from '../core/turn.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from './message.ts'
 import type { PluginEntry } from './plugin.ts'
 import type { PromptNode } from './prompts/prompt.ts'
+import { takeBackYield } from './take-back-yield.ts'
 
 /** The agent that is at work, as plugins see it. All state is in here or in the log; a plugin keeps none. */
 export interface AgentFrameworkContext {
@@ -168,13 +169,25 @@ export class PluginHooks {
 
   /** One handler after the other. One that fails is reported, and the rest go on. */
   async series<Name extends SeriesName>(name: Name, shared: Shared<Name>): Promise<void> {
-    for (const { owner, handler } of this.#taps.get(name) ?? []) {
-      try {
-        await handler({ ...shared, ...owner })
-      } catch (error) {
-        this.#onError(error, { hook: name, plugin: owner.toolConfig.toolId })
-      }
+    for (const { owner, handler } of this.#taps.get(name) ?? [])
+      await this.#call(name, owner, shared.actions, async () => handler({ ...shared, ...owner }))
+  }
+
+  async #call(
+    hook: PluginHookName,
+    { toolConfig: { toolId: plugin } }: OfPlugin,
+    actions: PluginActions,
+    handle: () => Promise<unknown>,
+  ): Promise<void> {
+    const { yieldNextRoundTo: before } = actions
+    try {
+      await handle()
+    } catch (error) {
+      this.#onError(error, { hook, plugin })
     }
+    const isOurs = actions.yieldNextRoundTo !== before
+    const problem = isOurs ? takeBackYield(actions, before) : undefined
+    if (problem) this.#onError(problem, { hook, plugin })
   }
 
   /** The same, each with what the one before it left; yields after each. What a failing handler changed does not count. */
@@ -192,10 +205,10 @@ export class PluginHooks {
     for (const [i, { owner, handler }] of taps.entries()) {
       // A tree of its own: what it changed before it failed must not stay.
       const own = { ...value, prompts: copyTree(value.prompts), ...owner }
-      try {
+      const { agentFrameworkContext, metadata, actions } = shared
+      await this.#call(name, owner, actions, async () => {
         const { prompts, messages, ...rest } = { ...own, ...(await handler(own)) }
         if (!Array.isArray(messages)) throw new TypeError(`it left no list of messages, but ${show(messages)}`)
-        const { agentFrameworkContext, metadata, actions } = shared
         value = {
           ...rest,
           agentFrameworkContext,
@@ -204,9 +217,7 @@ export class PluginHooks {
           messages,
           prompts: copyTree(prompts),
         } as Shared<Name>
-      } catch (error) {
-        this.#onError(error, { hook: name, plugin: owner.toolConfig.toolId })
-      }
+      })
       yield { value, plugin: owner.toolConfig.toolId, done: i + 1, of: taps.length }
     }
   }
@@ -223,6 +234,8 @@ export function copyTree(nodes: readonly PromptNode[], depth = 1): PromptNode[] 
   return nodes.map((node) => {
     const isNode: boolean = isRecord(node)
     if (!isNode) throw new TypeError(`a prompt must be an object such as { id, text }, got ${show(node)}`)
+    if (node.history !== undefined && !Array.isArray(node.history))
+      throw new TypeError(`prompt ${show(node.id)}: history must be a list of messages, got ${show(node.history)}`)
     return { ...node, ...(node.children && { children: copyTree(node.children, depth + 1) }) }
   })
 }

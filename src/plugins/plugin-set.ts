@@ -28,8 +28,20 @@ export function setUpPlugins(
       throw new TypeError(`plugins[${index}]: there is no plugin "${toolId}"${didYouMean(toolId, [...known.keys()])}`)
     if (!enabled) return []
     const setup = { config: configOf(plugin, entry), entry, services }
-    return [{ plugin, setup, tools: (plugin.tools?.(setup) ?? []).map((tool) => adjusted(tool, entry)) }]
+    return [{ plugin, setup, tools: toolsOf(plugin, setup).map((tool) => adjusted(tool, entry)) }]
   })
+}
+
+/** What it fails with may say nothing of the plugin. */
+function toolsOf({ toolId, tools }: PluginDefinition, setup: PluginSetup): readonly ToolDef[] {
+  let given: unknown
+  try {
+    given = tools?.(setup) ?? []
+  } catch (error) {
+    throw pluginProblem(toolId, `tools() for entry "${setup.entry.id}"`, error)
+  }
+  if (Array.isArray(given)) return given
+  throw new TypeError(`plugin "${toolId}": tools() must give a list of tools at once, got ${show(given)}`)
 }
 
 /** What the authority is told about the tools of these plugins: what a plugin ships with, and what its entry says. */
@@ -55,13 +67,14 @@ export function joinApprovals(...rules: readonly (PluginApproval | undefined)[])
 /** The settings of a plugin stand under its name, spelled as it is or in camel case. */
 function configOf(plugin: PluginDefinition, entry: PluginEntry): Record<string, unknown> {
   const { toolId, configSchema } = plugin
-  const names = [`${toolId}Param`, `${toolId.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())}Param`]
+  const inCamelCase = toolId.replace(/[-_]+(\w)/g, (_, letter) => letter.toUpperCase())
+  const names = [...new Set([toolId, inCamelCase])].map((one) => `${one}Param`)
   const unknown = Object.keys(entry).find((one) => !Object.hasOwn(entryFields, one) && !names.includes(one))
   if (unknown !== undefined)
     throw new TypeError(
       `plugin entry "${entry.id}" has no field "${unknown}"${didYouMean(unknown, [...Object.keys(entryFields), ...names])}`,
     )
-  const name = names.find((one) => entry[one] !== undefined) ?? names[1]!
+  const name = names.find((one) => entry[one] !== undefined) ?? names.at(-1)!
   const given = entry[name] ?? {}
   const wrong = (why: string): TypeError => new TypeError(`plugin entry "${entry.id}": ${name}: ${why}`)
   if (!isRecord(given)) throw wrong(`it must be an object, got ${show(given)}`)

@@ -28,6 +28,9 @@ export interface PluginEntry {
   readonly [param: string]: unknown
 }
 
+/** What an instance changes of an entry of its definition, by its `id`; or, with a `toolId`, an entry of its own. */
+export type PluginChange = Partial<PluginEntry> & Pick<PluginEntry, 'id'>
+
 /** What the authority calls a tool rule. */
 export interface PluginApproval {
   readonly mode?: 'auto' | 'confirm'
@@ -38,6 +41,7 @@ export interface PluginApproval {
 
 /** What plugins may use of their host. A plugin whose service is not there says so to the model, by name. */
 export interface PluginServices {
+  /** In a sub-agent, that of the agent above it: plugins are set up before it is there. Contexts of hooks have its own. */
   readonly agentId: string
   readonly clock: Clock
   readonly knowledge?: KnowledgeStore
@@ -151,6 +155,11 @@ export function definePlugin<Config = Record<string, unknown>>(plugin: PluginDef
   const unknown = Object.keys(plugin).find((name) => !Object.hasOwn(pluginFields, name))
   if (unknown !== undefined)
     throw new TypeError(`plugin "${toolId}" has no field "${unknown}"${didYouMean(unknown, Object.keys(pluginFields))}`)
+  for (const name of ['displayName', 'description'] as const)
+    if (typeof plugin[name] !== 'string')
+      throw new TypeError(
+        `plugin "${toolId}" needs a ${name}, a text that tells people of it, got ${JSON.stringify(plugin[name])}`,
+      )
   if (plugin.llmToolSchemas && !plugin.onResponseComplete)
     throw new TypeError(
       `plugin "${toolId}" has llmToolSchemas but no onResponseComplete that would run them; add one, or give tools`,

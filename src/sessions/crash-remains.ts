@@ -1,6 +1,7 @@
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import { syntheticResult } from '../core/synthetic-result.ts'
 import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
+import type { ToolCallBlock } from '../core/turn.ts'
 
 /** Crashes in a row after which a session that got nowhere is not tried any more. */
 const mostCrashes = 3
@@ -8,7 +9,7 @@ const mostCrashes = 3
 /**
  * What the log has to say about a process that died over it. Of an opaque call that had begun we cannot know what it
  * did, and say so; pure and keyed calls stay open and run again, as do those that never began. A run that was cut off
- * by its store, in a process that lives, is no crash.
+ * by its store, in a process that lives, is no crash; one that was told to stop is not gone on with.
  */
 export function leftBehind(transcript: Transcript, wasCutOff = false): EntryBody[] {
   const run = transcript.activeRun
@@ -17,12 +18,24 @@ export function leftBehind(transcript: Transcript, wasCutOff = false): EntryBody
     ({ id }) => transcript.wasInterrupted(id) && transcript.startOf(id)?.replay === 'opaque',
   )
   const results = lost.map((call) => syntheticResult(call.id, 'unknown'))
+  if (run.stopSeq !== undefined) return [...results, ...stoppedOver(transcript, run.id, run.stopSeq, lost)]
   const stop = wasCutOff ? 'error' : 'crashed'
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop }
   const crashes = transcript.crashes + 1
   if (wasCutOff || crashes < mostCrashes) return [...results, ended]
   const reason = `its process ended ${crashes} times in a row without getting anywhere`
   return [...results, ended, { type: 'parked', reason }]
+}
+
+/** As the run would have ended by itself, had its process lived a moment longer. */
+function stoppedOver(
+  { openCalls }: Transcript,
+  runId: string,
+  dropsTo: number,
+  lost: readonly ToolCallBlock[],
+): EntryBody[] {
+  const others = openCalls.filter((call) => !lost.includes(call)).map(({ id }) => syntheticResult(id, 'aborted'))
+  return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', dropsTo }]
 }
 
 /** Whether something was achieved in one of these logs while a run was under way. */

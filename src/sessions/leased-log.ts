@@ -102,6 +102,8 @@ export abstract class LeasedLog {
     if (this.log.isBroken) this.#reload(await this.store.read(this.id))
     else this.#absorb(await this.#readOn())
     this.#isReady = true
+    // Sent to a run whose process died before it heard it, it counts all the same; to one that has ended, no more.
+    if (!this.#guard) for (const item of inbox) if (item.mode === 'stop') await this.log.admit(item)
     await this.settle()
     if (this.#guard) await this.collect()
     else for (const item of inbox) await this.log.admit(item)

@@ -1,4 +1,5 @@
 import { LeaseLostError } from '../core/errors.ts'
+import type { InboxItem, LogEntry } from '../core/log.ts'
 import { checkEqual, checkRejects, within } from './contract.ts'
 import { entry, input, item, lease, type Prove, patience, until, Watcher, write } from './store-contract-kit.ts'
 
@@ -23,6 +24,17 @@ export const inboxCases: Record<string, Prove> = {
     const { epoch } = await lease(store)
     await store.append('s', [input(1, 'k1', 'first')], { epoch, head: 0 })
     checkEqual((await lease(store)).inbox, [item('k2', 'second')], 'the inbox')
+  },
+
+  async 'a message that only says stop comes and goes like any other'(store) {
+    const stop: InboxItem = { clientKey: 'k1', mode: 'stop', content: [] }
+    await store.send('s', stop)
+    const { epoch, inbox } = await lease(store)
+    checkEqual(inbox, [stop], 'the inbox')
+    const noted: LogEntry = { ...stop, seq: 1, id: 'input-1', at: 1, type: 'input' }
+    await store.append('s', [noted], { epoch, head: 0 })
+    checkEqual(await store.read('s'), [noted], 'the log')
+    checkEqual((await lease(store)).inbox, [], 'the inbox afterwards')
   },
 
   async 'an append that is refused leaves the inbox as it was'(store) {

@@ -1,4 +1,6 @@
+import { show } from '../core/behavior.ts'
 import { messageOf } from '../core/errors.ts'
+import { didYouMean } from '../core/nearest.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
 import type { PublicAnswer, PublicWeb, PublicWebOptions } from '../platform/public-web.ts'
@@ -37,6 +39,7 @@ export interface WebFetchInput {
 
 /** A tool that reads the public web. See `PublicWebOptions` for what it may reach. */
 export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFetchInput> {
+  checkOptions(options)
   const { maxBytes = 5 * 1024 * 1024, maxCharacters = 50_000, timeoutMs = 30_000, userAgent = 'libero' } = options
   let web: Promise<PublicWeb> | undefined
   const connect = (): Promise<PublicWeb> => {
@@ -64,6 +67,34 @@ export function createWebFetchTool(options: WebFetchOptions = {}): ToolDef<WebFe
       return render(answer, body, { extractText, offset: Math.max(0, offset), maxCharacters, signal: ctx.signal })
     },
   }
+}
+
+/** Here, and not with the first page: the model could do nothing about it. */
+function checkOptions(options: WebFetchOptions): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(rules, name))
+      throw new TypeError(`web fetch has no option "${name}"${didYouMean(name, Object.keys(rules))}`)
+    const [isRight, wanted] = rules[name as keyof WebFetchOptions]
+    if (value !== undefined && !isRight(value))
+      throw new TypeError(`web fetch option "${name}" must be ${wanted}, got ${show(value)}`)
+  }
+}
+
+type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
+const aNumber: Rule = [(value) => typeof value === 'number' && value >= 0, 'a number of at least 0']
+const hosts: Rule = [
+  (value) => Array.isArray(value) && value.every((host) => typeof host === 'string'),
+  'a list of hosts such as ["docs.example.com", "*.example.com"]',
+]
+const rules: Record<keyof WebFetchOptions, Rule> = {
+  allow: hosts,
+  allowPrivate: hosts,
+  maxRedirects: aNumber,
+  resolve: [(value) => typeof value === 'function', 'a function'],
+  maxBytes: aNumber,
+  maxCharacters: aNumber,
+  timeoutMs: aNumber,
+  userAgent: [(value) => typeof value === 'string', 'a text'],
 }
 
 export const webFetch: ToolDef<WebFetchInput> = createWebFetchTool()

@@ -8,15 +8,17 @@ import { type Provider, plainProvider } from '../core/provider.ts'
 import type { Extension } from '../core/run.ts'
 import type { Session, SessionStore } from '../core/store.ts'
 import type { ToolDef } from '../core/tool.ts'
+import { toolResultToText } from '../core/tool-output.ts'
 import { createAgent, type LiberoAgent } from '../create-agent.ts'
 import { pluginExtension } from '../plugins/extension.ts'
 import type { LogViews } from '../plugins/log-views.ts'
 import type { PluginDefinition, PluginEntry, PluginServices, SubAgentPreset } from '../plugins/plugin.ts'
 import { approvalsOf, joinApprovals, type SetUpPlugin, setUpPlugins } from '../plugins/plugin-set.ts'
 import { withTextTools } from '../plugins/text-tools/with-text-tools.ts'
-import { defaultResultDuration } from '../plugins/tool-marks.ts'
+import { defaultResultDuration, marksOf } from '../plugins/tool-marks.ts'
 import { withRetry } from '../providers/retry.ts'
 import type { AgentConfig, AgentDefinition, AgentInstance } from './definition.ts'
+import { engineReports } from './engine-reports.ts'
 import { instanceEntry } from './instance-note.ts'
 import { checkRules, type WorkflowSettings } from './settings.ts'
 
@@ -73,7 +75,7 @@ export async function makeAgent(
     behavior: { ...definition.behavior, ...(maxIterations > 0 && { maxTurns: maxIterations }) },
     clock,
     newId,
-    hooks: { 'hook:error': ({ hook, error }) => onError(new Error(`a handler of "${hook}" failed`, { cause: error })) },
+    hooks: engineReports(`agent ${instance.id}`, onError),
     ...(execution && { execution }),
     ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
   })
@@ -118,7 +120,9 @@ export function configOf({ config = {} }: AgentDefinition, instance: Pick<AgentI
     changed.delete(entry.id)
     return change && !entry.forbidOverrides ? { ...entry, ...change } : entry
   })
-  return { ...config, ...own, plugins: [...plugins, ...changed.values()] }
+  // What changes an entry that its definition has no more changes nothing.
+  const added = [...changed.values()].filter((entry): entry is PluginEntry => entry.toolId !== undefined)
+  return { ...config, ...own, plugins: [...plugins, ...added] }
 }
 
 interface PluginParts {
@@ -177,10 +181,14 @@ function childPreset(makings: AgentMakings, definition: AgentDefinition, parentA
   const { extension, tools, approvals } = pluginParts(makings, definition, instance)
   const marks: Extension = {
     name: 'sub-agent',
-    async start(run) {
+    async start(run, hooks) {
       const note = { definitionId, ...(name !== undefined && { name }), isSubAgent: true, parentAgentId }
       const isKnown = run.log.transcript.runs.length > 1
       if (!isKnown) await run.log.append(instanceEntry({ ...note, created: run.clock.now(), closed: false }))
+      // What a run ends with is what its parent is told: an answer may be the result of a call.
+      hooks.hook('tool:after', ({ result, details, isError }) => {
+        if (!isError && marksOf(details).leavesTo === 'end') run.lastWords = toolResultToText(result) || run.lastWords
+      })
     },
   }
   return {
@@ -191,6 +199,7 @@ function childPreset(makings: AgentMakings, definition: AgentDefinition, parentA
     extensions: [marks, extension],
     provider: providerFor(makings, definition),
     authority: { mode: 'yolo', tools: rulesFor(approvals, definition, makings) },
+    hooks: engineReports(`a sub-agent "${definitionId}" of agent ${parentAgentId}`, makings.onError),
     ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
   }
 }
@@ -211,7 +220,10 @@ function providerFor({ providerOf, settings, clock }: AgentMakings, definition: 
   const { model, textTools } = definition
   const given = providerOf(definition)
   const meta = { ...given.meta, ...(model !== undefined && { defaultModel: model }) }
-  const provider = withRetry({ ...plainProvider(given), meta }, () => ({ clock, maxAttempts: 0, ...settings().retry }))
+  const provider = withRetry({ ...plainProvider(given), meta }, () => {
+    const { retry } = settings()
+    return retry && { clock, ...retry }
+  })
   return textTools ? withTextTools(provider) : provider
 }
 

@@ -1,7 +1,9 @@
 import type { Clock } from '../core/clock.ts'
+import { whyNeverWoken } from './agent-schedules.ts'
 import type { LiveAgent } from './live-agent.ts'
 import type { OpenAgents } from './open-agents.ts'
 import type { Wake } from './schedules/owner-shift.ts'
+import { isOtherWake } from './schedules/wake-key.ts'
 import { settle } from './settle.ts'
 
 export interface BackgroundWorkOptions {
@@ -22,13 +24,21 @@ export class BackgroundWork {
     this.#options = options
   }
 
-  readonly wake: Wake = async ({ agentId, clientKey, message }) => {
-    const { agents } = this.#options
+  readonly wake: Wake = async (call) => {
+    const { agentId, scheduleId, clientKey, message, isRepeating } = call
+    const { agents, onError } = this.#options
     const agent = await agents.openForWork(agentId).catch(async (error) => {
       const known = await agents.find(agentId)
       if (known && !known.closed) throw error
     })
-    if (!agent || agent.instance.volatile) return 'closed'
+    if (!agent || agent.instance.volatile) {
+      const known = await agents.find(agentId)
+      const why = whyNeverWoken(agentId, known)
+      // Those of a closed agent go with it.
+      if (!known?.closed) onError(new Error(`schedule "${scheduleId}" wakes nobody, and is removed: ${why}`))
+      return 'closed'
+    }
+    if (isRepeating && (await agent.hasUnheard((key) => isOtherWake(key, call)))) return 'skipped'
     await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
     void this.#goOn(agent)
     return undefined
@@ -48,7 +58,7 @@ export class BackgroundWork {
       const agent = await agents.open(agentId)
       if (agent.over !== undefined) return
       if (!(await agent.lookAround())) this.#lookLater(agentId)
-      else if (agent.hasWork) void this.#goOn(agent)
+      else if (agent.over === undefined && agent.hasWork) void this.#goOn(agent)
     } catch (error) {
       if (agents.isShut) return
       onError(new Error(`agent ${agentId} could not be looked at; the others go on`, { cause: error }))

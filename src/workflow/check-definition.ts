@@ -4,7 +4,7 @@ import { didYouMean } from '../core/nearest.ts'
 import { checkMcpServers } from '../mcp/config.ts'
 import { deepestPrompt } from '../plugins/plugin-hooks.ts'
 import type { ActiveHours } from '../plugins/schedule.ts'
-import type { AgentConfig, AgentDefinition } from './definition.ts'
+import type { AgentDefinition, InstanceConfig } from './definition.ts'
 import { checkHours } from './schedules/check-schedule.ts'
 
 /** Throws on what is no definition, naming the field and what would be right. It may come from a file. */
@@ -36,8 +36,16 @@ export function readDefinitions(definitions: readonly unknown[]): Map<string, Ag
   return read
 }
 
-/** As `checkDefinition`, for what an instance changes of its definition. */
-export function checkConfig(config: unknown, where: string): asserts config is AgentConfig {
+/** As `checkDefinition`, for what an instance changes of its definition, whose entries need not be named as a whole. */
+export function checkInstanceConfig(
+  config: unknown,
+  where: string,
+  { id, config: { plugins = [] } = {} }: AgentDefinition,
+): asserts config is InstanceConfig {
+  checkConfig(config, where, { of: id, ids: plugins.map((entry) => entry.id) })
+}
+
+function checkConfig(config: unknown, where: string, known?: KnownEntries): void {
   const {
     prompts = [],
     plugins = [],
@@ -51,8 +59,7 @@ export function checkConfig(config: unknown, where: string): asserts config is A
     const { id, toolId } = record(entry, `${where}.plugins[${i}]`)
     if (typeof id !== 'string' || id === '')
       throw new TypeError(`${where}.plugins[${i}].id must be a text, got ${show(id)}`)
-    if (typeof toolId !== 'string' || toolId === '')
-      throw new TypeError(`${where}.plugins[${i}].toolId must name a plugin, got ${show(toolId)}`)
+    checkToolId(toolId, id, `${where}.plugins[${i}]`, known)
     if (entryIds.has(id))
       throw new TypeError(`${where}.plugins[${i}].id "${id}" stands twice; instances find entries by it`)
     entryIds.add(id)
@@ -62,17 +69,39 @@ export function checkConfig(config: unknown, where: string): asserts config is A
   if (toolResultDuration !== null) whole(toolResultDuration, `${where}.toolResultDuration`, 0)
 }
 
+/** The entries of a definition that an instance changes. */
+interface KnownEntries {
+  readonly of: string
+  readonly ids: readonly string[]
+}
+
+function checkToolId(toolId: unknown, id: string, where: string, known: KnownEntries | undefined): void {
+  if (typeof toolId === 'string' && toolId !== '') return
+  if (toolId !== undefined || !known) throw new TypeError(`${where}.toolId must name a plugin, got ${show(toolId)}`)
+  if (!known.ids.includes(id))
+    throw new TypeError(
+      `${where}: definition "${known.of}" has no entry "${id}" to be changed, and a new one needs a toolId${didYouMean(id, known.ids)}`,
+    )
+}
+
 function checkPrompts(prompts: unknown, where: string, ids = new Set<string>(), depth = 1): void {
   if (depth > deepestPrompt)
     throw new TypeError(`${where.slice(0, 100)}… is more than ${deepestPrompt} levels deep; flatten it`)
   for (const [i, node] of list(prompts, where).entries()) {
-    const { id, role, children } = record(node, `${where}[${i}]`, promptFields)
+    const { id, role, children, enabled, tags, source, history } = record(node, `${where}[${i}]`, promptFields)
     if (typeof id !== 'string' || id === '') throw new TypeError(`${where}[${i}].id must be a text, got ${show(id)}`)
     if (ids.has(id)) throw new TypeError(`${where}[${i}].id "${id}" is used twice; plugins find pieces by it`)
     ids.add(id)
     text((node as { text?: unknown }).text, `${where}[${i}].text`)
     if (role !== undefined && !['system', 'user', 'assistant'].includes(role as string))
       throw new TypeError(`${where}[${i}].role must be "system", "user" or "assistant", got ${show(role)}`)
+    bool(enabled, `${where}[${i}].enabled`)
+    texts(tags, `${where}[${i}].tags`)
+    texts(source, `${where}[${i}].source`)
+    if (history !== undefined)
+      throw new TypeError(
+        `${where}[${i}].history is not for definitions, got ${show(history)}; to put the conversation there, name the piece in an entry of the plugin fullReplacement: { targetId: ${show(id)}, sourceType: "historyOfSession" }`,
+      )
     if (ids.size > 10_000) throw new TypeError(`${where} has more than 10,000 pieces`)
     if (children !== undefined) checkPrompts(children, `${where}[${i}].children`, ids, depth + 1)
   }
@@ -123,6 +152,17 @@ function list(value: unknown, where: string): readonly unknown[] {
 function text(value: unknown, where: string): void {
   if (value !== undefined && typeof value !== 'string')
     throw new TypeError(`${where} must be a text, got ${show(value)}`)
+}
+
+function texts(value: unknown, where: string): void {
+  if (value === undefined) return
+  for (const [i, one] of list(value, where).entries())
+    if (typeof one !== 'string') throw new TypeError(`${where}[${i}] must be a text, got ${show(one)}`)
+}
+
+function bool(value: unknown, where: string): void {
+  if (value !== undefined && typeof value !== 'boolean')
+    throw new TypeError(`${where} must be true or false, got ${show(value)}`)
 }
 
 function whole(value: unknown, where: string, least: number): void {

@@ -7,13 +7,16 @@ import type { NewAgent, WorkflowOptions } from './workflow-contract.ts'
 /** Throws on options of a workflow that do not exist or cannot be meant. Definitions are read one by one, later. */
 export function checkWorkflowOptions(options: WorkflowOptions): void {
   checkOptions('createWorkflow', options, workflowRules)
-  const { provider, definitions, settings = {}, snapshots = {} } = options
+  const { provider, definitions, handlers = {}, settings = {}, snapshots = {} } = options
   if (typeof provider !== 'function' && typeof provider?.stream !== 'function')
     throw new TypeError(
       `createWorkflow needs a provider, or a function of a definition that gives one, got ${show(provider)}`,
     )
   if (!Array.isArray(definitions))
     throw new TypeError(`createWorkflow needs a list of definitions, got ${show(definitions)}`)
+  for (const [id, handler] of Object.entries(handlers))
+    if (typeof handler !== 'function')
+      throw new TypeError(`createWorkflow option "handlers": "${id}" must be a function, got ${show(handler)}`)
   checkSettingNames(settings)
   checkOptions('createWorkflow option "snapshots"', snapshots, { folder: aText })
 }

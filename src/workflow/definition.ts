@@ -1,6 +1,6 @@
 import type { Behavior } from '../core/behavior.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
-import type { PluginApproval, PluginEntry } from '../plugins/plugin.ts'
+import type { PluginApproval, PluginChange, PluginEntry } from '../plugins/plugin.ts'
 import type { PromptNode } from '../plugins/prompts/prompt.ts'
 
 /** What an agent is: data, so that it can be kept, edited and sent. */
@@ -33,6 +33,11 @@ export interface AgentConfig {
   readonly toolResultDuration?: number | null
 }
 
+/** What an instance changes of its definition's; of its plugins too. */
+export interface InstanceConfig extends Omit<AgentConfig, 'plugins'> {
+  readonly plugins?: readonly PluginChange[]
+}
+
 export interface Heartbeat {
   readonly enabled?: boolean
   /** At least 60. */
@@ -54,7 +59,7 @@ export interface AgentInstance {
   /** Wins over the definition's. */
   readonly handlerId?: string
   /** Changes the definition's; its plugins by their `id`, except those that forbid it. */
-  readonly config?: AgentConfig
+  readonly config?: InstanceConfig
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
 }

@@ -39,9 +39,13 @@ export class Directory {
   async #read(id: string, head: number): Promise<AgentInstance | undefined> {
     const known = this.#known.get(id)
     if (known && known.head >= head) return known.instance
-    const entries = await this.#store.read(id, known?.head ?? 0)
-    const instance = readInstance(id, entries, known?.instance)
-    this.#known.set(id, { head: entries.at(-1)?.seq ?? known?.head ?? 0, instance })
+    const entries = await this.#store.read(id, Math.max(0, (known?.head ?? 0) - 1))
+    const last = entries.at(-1)
+    if (!last) this.forget(id) // another process has deleted it
+    if (!last) return undefined
+    const added = entries.filter(({ seq }) => seq > (known?.head ?? 0))
+    const instance = readInstance(id, added, known?.instance)
+    this.#known.set(id, { head: last.seq, instance })
     return instance
   }
 

@@ -1,3 +1,4 @@
+import { didYouMean } from '../core/nearest.ts'
 import type { PromptPart } from '../core/turn.ts'
 import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { AgentFrameworkContext } from '../plugins/plugin-hooks.ts'
@@ -26,9 +27,27 @@ export function handlerOf(
   registered: Readonly<Record<string, AgentHandler>>,
 ): AgentHandler {
   const wanted = own ?? handlerId
-  if (Object.hasOwn(registered, wanted)) return registered[wanted]!
-  if (wanted === defaultHandlerId) return basicPromptConcatHandler
-  throw new Error(
-    `agent ${id} wants the handler "${wanted}", which nobody registered; pass it to createWorkflow({ handlers })`,
-  )
+  const handler = find(wanted, registered)
+  if (handler) return handler
+  throw new Error(`agent ${id} wants ${lostWords(wanted, registered)}`)
+}
+
+/** Throws where a definition names a handler that there is not. */
+export function checkHandlers(
+  definitions: Iterable<AgentDefinition>,
+  registered: Readonly<Record<string, AgentHandler>>,
+): void {
+  for (const { id, handlerId = defaultHandlerId } of definitions)
+    if (!find(handlerId, registered))
+      throw new TypeError(`definition "${id}" wants ${lostWords(handlerId, registered)}`)
+}
+
+function find(id: string, registered: Readonly<Record<string, AgentHandler>>): AgentHandler | undefined {
+  if (Object.hasOwn(registered, id)) return registered[id]
+  return id === defaultHandlerId ? basicPromptConcatHandler : undefined
+}
+
+function lostWords(wanted: string, registered: object): string {
+  const meant = didYouMean(wanted, [...Object.keys(registered), defaultHandlerId])
+  return `the handler "${wanted}", which nobody registered with createWorkflow({ handlers })${meant}`
 }

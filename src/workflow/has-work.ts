@@ -5,14 +5,16 @@ import type { MessageProjection } from '../plugins/message-projection.ts'
 export function hasWork({ log, pending }: Session, messages: MessageProjection): boolean {
   const { transcript } = log
   if (transcript.inbox.some(({ mode }) => mode === 'steer')) return true
+  const { state } = messages.status
+  if (state === 'canceled' && transcript.inbox.length === 0) return false // what was denied with it is not gone on with
   if (transcript.openCalls.length > 0)
     return pending.every(({ callId, decision }) => decision ?? transcript.answers.has(callId))
   if (transcript.inbox.length > 0) return true
   const last = transcript.runs.at(-1)
-  if (last === undefined || transcript.turns.length === 0 || transcript.isAnswered) return false
-  const { state } = messages.status
+  if (transcript.turns.length === 0 || transcript.isAnswered) return false
   if (state === 'submitted') return true
-  return last.stop === 'max_turns' && isSpokenTo(messages, transcript.turns.at(-1)?.id)
+  // What was said after that run is a handler's affair, who has done what he wanted about it.
+  return last?.stop === 'max_turns' && last.turns === transcript.turns.length && isSpokenTo(messages, transcript.turns.at(-1)?.id)
 }
 
 /** The last word is a person's, and no result and no note of a plugin. */

@@ -1,7 +1,7 @@
 /** `libero/workflow`: agents made of plugins, kept in a store, woken by schedules. */
 export { builtInDefinitions } from './built-in-definitions.ts'
 export { checkDefinition } from './check-definition.ts'
-export type { AgentConfig, AgentDefinition, AgentInstance, Heartbeat } from './definition.ts'
+export type { AgentConfig, AgentDefinition, AgentInstance, Heartbeat, InstanceConfig } from './definition.ts'
 export { type AgentHandler, basicPromptConcatHandler, defaultHandlerId, type HandlerContext } from './handler.ts'
 export { createScheduleBook } from './schedules/schedule-book.ts'
 export { createScheduler, type Scheduler, type SchedulerOptions } from './schedules/scheduler.ts'

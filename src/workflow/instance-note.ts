@@ -20,12 +20,28 @@ export function readInstance(
 ): AgentInstance | undefined {
   let instance = before
   for (const entry of entries) {
-    if (entry.type === 'state' && entry.owner === owner && isNote(entry.value))
-      instance = { id, modified: entry.at, ...entry.value }
+    const note = noteIn(entry)
+    if (note) instance = { id, modified: entry.at, ...note }
     else if (instance) instance = { ...instance, modified: entry.at }
   }
   return instance
 }
+
+/** What an entry says about the agent, if it does. */
+export function noteIn(entry: LogEntry): InstanceNote | undefined {
+  return entry.type === 'state' && entry.owner === owner && isNote(entry.value) ? entry.value : undefined
+}
+
+/** Why a closed one is not spoken to. */
+export const closedWords = (agentId: string): string => `agent "${agentId}" is closed; create another one`
+
+/** Why one is not that is gone. */
+export const unknownWords = (agentId: string): string =>
+  `there is no agent "${agentId}"; listAgents() names those there are`
+
+/** Why an id cannot be had. */
+export const takenWords = (agentId: string): string =>
+  `there is an agent "${agentId}" already, open or closed; speak to that one, or choose another id`
 
 /** Without what is known by other ways. */
 export function noteOf({ id: _, modified: __, ...note }: AgentInstance): InstanceNote {

@@ -5,7 +5,7 @@ import type { Session, SessionStore } from '../core/store.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { agentView } from '../plugins/agent-view.ts'
 import { LogViews } from '../plugins/log-views.ts'
-import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
+import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { PromptState } from '../plugins/prompts/prompt.ts'
 import { yieldOwner } from '../plugins/yield-note.ts'
 import { type AgentMakings, type Engine, makeAgent, resultDurationOf } from './agent-parts.ts'
@@ -13,14 +13,16 @@ import type { AgentInstance } from './definition.ts'
 import { EngineRuns, type Said } from './engine-runs.ts'
 import { EngineSlot } from './engine-slot.ts'
 import type { FileHistory } from './file-history.ts'
+import { GoingBack } from './going-back.ts'
 import { type AgentHandler, type HandlerContext, handlerOf } from './handler.ts'
 import { HandlerRun } from './handler-run.ts'
 import { hasWork } from './has-work.ts'
+import { closedWords, noteIn, unknownWords } from './instance-note.ts'
 import { hasMail } from './mail.ts'
 import { OneWriter } from './one-writer.ts'
 import { promptSteps } from './prompt-steps.ts'
 import { RequestTokens } from './request-tokens.ts'
-import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
+import { stopElsewhere } from './stop-elsewhere.ts'
 import { TurnFiles } from './turn-files.ts'
 import { Unheard } from './unheard.ts'
 import type { Updates } from './updates.ts'
@@ -44,10 +46,13 @@ export class LiveAgent {
   readonly session: Session
   readonly views: LogViews
   readonly waiting: WaitingCalls
+  readonly back: GoingBack
   instance: AgentInstance
   readonly tokens = new RequestTokens()
   /** Why it cannot be spoken to any more. */
   over: string | undefined
+  /** Another process has deleted it. */
+  isGone = false
   readonly #options: LiveOptions
   readonly #runs: EngineRuns
   readonly #files: TurnFiles
@@ -56,6 +61,10 @@ export class LiveAgent {
   readonly #writer: OneWriter
   #running: Promise<AgentInstanceLatestStatus> | undefined
   #stop = new AbortController()
+  /** Somebody stopped a run through the log, and not through us. */
+  #isStoppedByOthers = false
+  /** By the log: of this process, of another one, or of one that died. */
+  #activeRun: string | undefined
 
   constructor(options: LiveOptions) {
     const { instance, session, makings, updates, files, store } = options
@@ -63,7 +72,7 @@ export class LiveAgent {
     this.id = instance.id
     this.session = session
     this.instance = instance
-    this.#writer = new OneWriter(session)
+    this.#writer = new OneWriter(session, clock)
     this.#options = options
     this.views = new LogViews(instance.id, resultDurationOf(makings, instance))
     this.#files = new TurnFiles({ files, messages: this.views.messages, onError })
@@ -75,25 +84,47 @@ export class LiveAgent {
       session: () => this.#current(),
       engine: () => this.#engine.load(),
     })
+    this.back = new GoingBack({
+      ...{ agentId: instance.id, session, writer, messages: views.messages, files: this.#files },
+      isRunning: () => this.isRunning,
+      catchUp: () => this.#catchUp(),
+    })
     this.#runs = new EngineRuns({
       ...{ agentId: instance.id, session, views, makings, writer, updates },
       engine: () => this.#engine.load(),
     })
-    session.log.subscribe((entry) => {
-      const before = this.views.messages.status.state
-      this.#apply(entry)
-      const { status } = this.views.messages
-      if (status.state !== before) updates.emit({ type: 'status', agentId: this.id, status })
-    })
+    session.log.subscribe((entry) => this.#tellingStatus(() => this.#apply(entry)))
+  }
+
+  #tellingStatus(work: () => void): void {
+    const before = this.views.messages.status.state
+    work()
+    const { status } = this.views.messages
+    if (status.state !== before) this.#options.updates.emit({ type: 'status', agentId: this.id, status })
   }
 
   #apply(entry: LogEntry): void {
     this.#unheard.apply(entry)
+    if (entry.seq > this.views.head) this.#applyOwn(entry)
     const { messages } = this.views
     const before = entry.type === 'rewind' ? messages.messages : []
     for (const message of this.views.apply(entry)) this.#runs.show(message)
     const messageIds = before.map(({ id }) => id).filter((id) => !messages.get(id))
     if (messageIds.length > 0) this.#options.updates.emit({ type: 'removed', agentId: this.id, messageIds })
+  }
+
+  /** What the log says of the agent itself, and of who works on it. */
+  #applyOwn(entry: LogEntry): void {
+    if (entry.type === 'run_started') this.#activeRun = entry.runId
+    if (entry.type === 'run_ended') this.#activeRun = undefined
+    const note = noteIn(entry)
+    if (!note) return
+    const before = this.instance
+    this.instance = { id: this.id, modified: entry.at, ...note }
+    if (note.closed) this.over ??= closedWords(this.id)
+    if (note.closed) this.#stop.abort(new Error(closedWords(this.id))) // another process was faster than a run of ours
+    if (before.closed === note.closed && before.name === note.name) return
+    this.#options.updates.emit({ type: 'agent', agentId: this.id, agent: this.instance })
   }
 
   get isRunning(): boolean {
@@ -138,6 +169,7 @@ export class LiveAgent {
 
   #work(start: Said): Promise<AgentInstanceLatestStatus> {
     this.#stop = new AbortController()
+    this.#isStoppedByOthers = false
     this.#runs.forget()
     this.#running = this.#workOn(start).finally(() => {
       this.#running = undefined
@@ -159,6 +191,7 @@ export class LiveAgent {
       await this.#runs.cancelUnheard(start)
     }
     await this.#files.keepAfter((entry) => this.note(entry))
+    if (this.#isStoppedByOthers && !this.#unheard.isEmpty) await this.#takeUp()
     return run.isGivenUp ? this.status : (last ?? this.status)
   }
 
@@ -182,52 +215,53 @@ export class LiveAgent {
     return this.#writer.note(...entries)
   }
 
-  /** Takes a message of a person back, with all that came after it. */
-  rewind(messageId: string): Promise<UserContent> {
-    return this.#whileAtRest(async () => {
-      const said = this.views.messages.saidBefore(messageId)
-      if (!said)
-        throw new Error(`agent ${this.id} has no message of a person "${messageId}"; getMessages lists what was said`)
-      await this.session.rewind(said.toSeq)
-      return said.content
-    })
-  }
-
-  /** Puts the files back to what they were before a message. What somebody changed since is kept, and reported. */
-  rollback(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackResult> {
-    const note = (entry: EntryBody): Promise<void> => this.#writer.add(entry)
-    return this.#whileAtRest(() => this.#files.rollback(messageId, { force, note }))
-  }
-
-  /** Takes that back. */
-  undoRollback(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackResult> {
-    const note = (entry: EntryBody): Promise<void> => this.#writer.add(entry)
-    return this.#whileAtRest(() => this.#files.undo(messageId, { force, note }))
-  }
-
-  /** What `rollback` would do. */
-  planRollback(messageId: string): Promise<RollbackPlan> {
-    return this.#whileAtRest(() => this.#files.plan(messageId))
-  }
-
-  async #whileAtRest<Result>(goBack: () => Promise<Result>): Promise<Result> {
-    if (this.#running) throw new Error(`agent ${this.id} is at work; cancel it before you go back`)
-    return this.#writer.inTurn(async () => {
-      await this.#catchUp()
-      return goBack()
-    })
-  }
-
+  /** Stops what it does, here or in another process. */
   async cancel(): Promise<void> {
     if (this.#running) {
       this.#stop.abort(new Error('the agent was cancelled'))
       await this.#running.catch(() => {})
-      return this.#keepUnheard()
+      if (!this.isElsewhere) return this.#keepUnheard()
     }
+    await this.#cancelElsewhere()
     const waiting = await this.waiting.list()
     if (waiting.length > 0) await this.waiting.denyAll(waiting)
     if (this.#running) return this.cancel() // somebody answered or spoke meanwhile
-    if (waiting.length > 0) await this.note({ type: 'state', owner: yieldOwner, value: 'canceled' })
+    if (waiting.length > 0 || this.#isLeft) await this.note({ type: 'state', owner: yieldOwner, value: 'canceled' })
+  }
+
+  /** Its process ended in the middle, and the next one that starts would go on. */
+  get #isLeft(): boolean {
+    const { status, messages } = this.views.messages
+    return status.state === 'submitted' && messages.length > 0
+  }
+
+  async #cancelElsewhere(): Promise<void> {
+    const { store, makings } = this.#options
+    const beginning = `beginning/${makings.newId()}`
+    await stopElsewhere({
+      ...{ agentId: this.id, session: this.session, store, clock: makings.clock },
+      findRun: async () => {
+        await this.refresh()
+        if (this.isGone) throw new Error(unknownWords(this.id))
+        if (this.#running) return undefined
+        return this.#activeRun ?? (this.isElsewhere ? beginning : undefined)
+      },
+      head: () => this.views.head,
+      settle: () => this.#takeUp(),
+    })
+    this.#runs.forget()
+    if (!this.#unheard.isEmpty && !this.#running) await this.#takeUp()
+  }
+
+  /** An addition to be made whatever others do: who began to work on it meanwhile is stopped, too. */
+  async noteOverRuns(entry: () => EntryBody, tries = 3): Promise<void> {
+    try {
+      await this.note(entry())
+    } catch (error) {
+      if (!(error instanceof SessionBusyError) || tries === 0) throw error
+      await this.cancel()
+      await this.noteOverRuns(entry, tries - 1)
+    }
   }
 
   /** What was said to a run that was cancelled before it heard it stays to be seen. */
@@ -261,9 +295,19 @@ export class LiveAgent {
     return this.hasWork || hasMail(this.#options.store, this.session)
   }
 
+  /** Whether a message waits that no run has heard, here or in another process. */
+  async hasUnheard(isMeant: (clientKey: string) => boolean): Promise<boolean> {
+    const session = await this.#current()
+    const isTaken = session.log.transcript.inbox.some(({ clientKey }) => isMeant(clientKey))
+    return isTaken || hasMail(this.#options.store, session, isMeant)
+  }
+
   /** Takes what waits in the store into the log. False where another process is at work. */
   async lookAround(): Promise<boolean> {
-    if (this.#running) return true
+    return this.#running ? true : this.#takeUp()
+  }
+
+  async #takeUp(): Promise<boolean> {
     try {
       await this.#unheard.takeUp()
       return true
@@ -279,8 +323,16 @@ export class LiveAgent {
   }
 
   async #catchUp(): Promise<void> {
-    const entries = await this.#options.makings.entries(this.id, this.views.head)
-    for (const entry of entries) this.#apply(entry)
+    const { head } = this.views
+    const read = await this.#options.makings.entries(this.id, Math.max(0, head - 1))
+    this.isGone = read.length === 0 && head > 0 && !this.instance.volatile
+    if (this.isGone) this.over ??= unknownWords(this.id)
+    const entries = read.filter(({ seq }) => seq > head)
+    const apply = (): void => {
+      for (const entry of entries) this.#apply(entry)
+    }
+    if (head > 0) this.#tellingStatus(apply)
+    else apply()
     if (entries.length > 0 && this.isElsewhere) this.#runs.forget() // the log says now what became of it
   }
 
@@ -322,6 +374,11 @@ export class LiveAgent {
     const engine = await makeAgent(this.#options.makings, this.instance, this.session, this.views)
     this.#runs.attach(engine)
     this.tokens.attach(engine)
+    // A handler must not go on where somebody stopped its run from outside.
+    engine.agent.hooks.hook('agent:abort', () => {
+      this.#isStoppedByOthers = !this.#stop.signal.aborted
+      this.#stop.abort(new Error('the agent was cancelled'))
+    })
     engine.agent.hooks.hook('session:turns', ({ turns }) =>
       this.#files.keepBefore(turns, (entry) => this.session.log.append(entry)),
     )

@@ -1,6 +1,6 @@
 import { show } from '../core/behavior.ts'
 import type { AgentMakings } from './agent-parts.ts'
-import { checkConfig } from './check-definition.ts'
+import { checkInstanceConfig } from './check-definition.ts'
 import type { AgentInstance } from './definition.ts'
 import { agentPrefix } from './directory.ts'
 import type { NewAgent } from './workflow-contract.ts'
@@ -9,14 +9,14 @@ import type { NewAgent } from './workflow-contract.ts'
 export function newInstance(
   definitionId: string,
   given: NewAgent,
-  { clock, newId }: Pick<AgentMakings, 'clock' | 'newId'>,
+  { clock, newId, definition }: Pick<AgentMakings, 'clock' | 'newId' | 'definition'>,
 ): AgentInstance {
   const { id = `${agentPrefix}${newId()}`, name, handlerId, config, volatile } = given
   if (typeof id !== 'string' || !/^agent-[\w.-]{1,100}$/.test(id))
     throw new TypeError(
       `an agent's id must be "agent-" and up to 100 letters, digits, "-", "_" or ".", got ${show(id)}`,
     )
-  if (config !== undefined) checkConfig(config, 'config')
+  if (config !== undefined) checkInstanceConfig(config, 'config', definition(definitionId))
   const now = clock.now()
   return {
     ...{ id, definitionId, created: now, modified: now, isSubAgent: false, closed: false },

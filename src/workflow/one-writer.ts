@@ -1,13 +1,21 @@
+import type { Clock } from '../core/clock.ts'
+import { SessionBusyError } from '../core/errors.ts'
 import type { EntryBody } from '../core/log.ts'
 import type { Session } from '../core/store.ts'
+
+/** How long, and how often, one is tried where another process writes: it may only be adding something, too. */
+const patienceMs = 2000
+const pauseMs = 100
 
 /** Additions to a log outside of runs: one after the other, for there is one writer at a time, in this process too. */
 export class OneWriter {
   readonly #session: Session
+  readonly #clock: Clock
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(session: Session) {
+  constructor(session: Session, clock: Clock) {
     this.#session = session
+    this.#clock = clock
   }
 
   /** Resolves when all that was asked for is done; a run waits for that before it begins. */
@@ -16,7 +24,19 @@ export class OneWriter {
   }
 
   note(...entries: readonly EntryBody[]): Promise<void> {
-    return this.inTurn(() => this.add(...entries))
+    return this.inTurn(() => this.#patiently(() => this.add(...entries)))
+  }
+
+  async #patiently(work: () => Promise<void>): Promise<void> {
+    const until = this.#clock.now() + patienceMs
+    for (;;) {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof SessionBusyError) || this.#clock.now() >= until) throw error
+        await new Promise<void>((resolve) => this.#clock.timer(pauseMs, resolve))
+      }
+    }
   }
 
   /** Work that nothing else may come between. */
@@ -32,10 +52,10 @@ export class OneWriter {
   }
 
   /** The same with the right to write, which takes what waits in the store into the log. */
-  async whileOpen(work: () => Promise<void> | void): Promise<void> {
+  async whileOpen<Result>(work: () => Promise<Result> | Result): Promise<Result> {
     await this.#session.open()
     try {
-      await work()
+      return await work()
     } finally {
       await this.#session.release()
     }

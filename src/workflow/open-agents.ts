@@ -1,12 +1,14 @@
 import type { Session, SessionStore } from '../core/store.ts'
 import { LogViews } from '../plugins/log-views.ts'
+import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
+import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
 import { resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
 import type { Directory } from './directory.ts'
-import { instanceEntry, noteOf } from './instance-note.ts'
+import { closedWords, instanceEntry, noteOf, unknownWords } from './instance-note.ts'
 import { LiveAgent, type LiveOptions } from './live-agent.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
 
@@ -62,23 +64,41 @@ export class OpenAgents {
 
   /** What an agent said and how it stands; of a sub-agent too, which can only be read. */
   async read(agentId: string): Promise<LogViews> {
-    const { directory, makings } = this.#options
-    const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
-    if (instance?.isSubAgent) {
-      const views = new LogViews(agentId, resultDurationOf(makings, instance))
-      for (const entry of await directory.entries(agentId)) views.apply(entry)
-      return views
-    }
+    const ofSubAgent = await this.#readSubAgent(agentId)
+    if (ofSubAgent) return ofSubAgent
     const agent = await this.open(agentId)
     await agent.refresh()
     return agent.views
+  }
+
+  async #readSubAgent(agentId: string): Promise<LogViews | undefined> {
+    const { directory, makings } = this.#options
+    const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
+    if (!instance?.isSubAgent) return undefined
+    const views = new LogViews(agentId, resultDurationOf(makings, instance))
+    for (const entry of await directory.entries(agentId)) views.apply(entry)
+    return views
+  }
+
+  async status(agentId: string): Promise<AgentInstanceLatestStatus> {
+    const ofSubAgent = await this.#readSubAgent(agentId)
+    if (ofSubAgent) return ofSubAgent.messages.status
+    const agent = await this.open(agentId)
+    await agent.refresh()
+    return agent.status
+  }
+
+  /** Of the last request in this process; a sub-agent's are not kept. */
+  async tokens(agentId: string): Promise<TokenBreakdown | undefined> {
+    const agent = (await this.find(agentId))?.isSubAgent ? undefined : await this.open(agentId)
+    return agent?.tokens.latest
   }
 
   async #load(agentId: string): Promise<LiveAgent> {
     const { directory, makings } = this.#options
     const { store, clock, newId } = makings
     const instance = await directory.get(agentId)
-    if (!instance) throw new Error(`there is no agent "${agentId}"; listAgents() names those there are`)
+    if (!instance) throw new Error(unknownWords(agentId))
     if (instance.isSubAgent)
       throw new Error(`"${agentId}" is a sub-agent of "${instance.parentAgentId}"; speak to that one`)
     const session = await loadSession(store, agentId, { clock, newId, owner: 'workflow' })
@@ -98,21 +118,45 @@ export class OpenAgents {
 
   /** The same for who wants it to do something: one that is closed does nothing. */
   async openForWork(agentId: string): Promise<LiveAgent> {
-    const agent = await this.open(agentId)
+    const agent = await this.#openAsItIs(agentId)
     if (agent.instance.closed) throw new Error(closedWords(agentId))
     return agent
+  }
+
+  /** With what other processes made of it meanwhile; throws where one has deleted it. */
+  async #openAsItIs(agentId: string): Promise<LiveAgent> {
+    const agent = await this.open(agentId)
+    await agent.refresh()
+    if (!agent.isGone) return agent
+    this.#forget(agentId)
+    throw new Error(unknownWords(agentId))
+  }
+
+  #forget(agentId: string): void {
+    this.#live.delete(agentId)
+    this.#options.directory.forget(agentId)
   }
 
   /** What is known of an agent, loaded or not, sub-agents and closed ones too. */
   async find(agentId: string): Promise<AgentInstance | undefined> {
     const agent = await this.#live.get(agentId)?.catch(() => undefined)
-    return agent?.instance ?? this.#options.directory.get(agentId)
+    await agent?.refresh()
+    if (agent?.isGone) return undefined
+    const found = agent?.instance ?? (await this.#options.directory.get(agentId))
+    const { isSubAgent, parentAgentId } = found ?? {}
+    if (!found || !isSubAgent || parentAgentId === undefined) return found
+    return { ...found, closed: (await this.#options.directory.get(parentAgentId))?.closed ?? found.closed }
   }
 
   async list({ subAgents = false, closed = false } = {}): Promise<readonly AgentInstance[]> {
     const kept = await this.#options.directory.list()
     const passing = (await this.loaded()).map(({ instance }) => instance).filter((one) => one.volatile)
-    return [...kept, ...passing].filter((one) => (subAgents || !one.isSubAgent) && (closed || !one.closed))
+    const closedIds = new Set(kept.filter((one) => one.closed).map(({ id }) => id))
+    const endsWith = ({ isSubAgent, parentAgentId = '' }: AgentInstance): boolean =>
+      isSubAgent && closedIds.has(parentAgentId)
+    return [...kept, ...passing]
+      .map((one) => (endsWith(one) ? { ...one, closed: true } : one))
+      .filter((one) => (subAgents || !one.isSubAgent) && (closed || !one.closed))
   }
 
   /** Those that are loaded or about to be. */
@@ -131,29 +175,25 @@ export class OpenAgents {
   }
 
   async #closeNow(agentId: string): Promise<void> {
-    const { schedules, updates } = this.#options
-    const agent = await this.open(agentId)
+    const { schedules } = this.#options
+    const agent = await this.#openAsItIs(agentId)
     if (agent.instance.closed) return
     agent.over = closedWords(agentId) // from here on nobody is listened to: what was said before is written down
     try {
       await agent.cancel()
       await agent.rest()
-      const closed = { ...agent.instance, closed: true }
-      await agent.note(instanceEntry(noteOf(closed)))
-      agent.instance = closed
+      await agent.noteOverRuns(() => instanceEntry(noteOf({ ...agent.instance, closed: true })))
     } catch (error) {
       agent.over = undefined
       throw error
     }
     await removeSchedulesOf(schedules, agentId)
-    updates.emit({ type: 'agent', agentId, agent: agent.instance })
   }
 
   async delete(agentId: string): Promise<void> {
     const { instance } = await this.open(agentId)
     await this.close(agentId)
-    this.#live.delete(agentId)
-    this.#options.directory.forget(agentId)
+    this.#forget(agentId)
     await this.#storeOf(instance).delete(agentId)
   }
 
@@ -174,4 +214,3 @@ export class OpenAgents {
 }
 
 const shutWords = 'this workflow is closed; create another one'
-const closedWords = (agentId: string): string => `agent "${agentId}" is closed; create another one`

@@ -36,7 +36,7 @@ export class Unheard {
     this.#head = entry.seq
     switch (entry.type) {
       case 'input':
-        if (entry.mode !== 'answer') this.#waiting.set(entry.id, entry)
+        if (entry.mode !== 'answer' && entry.mode !== 'stop') this.#waiting.set(entry.id, entry)
         this.#dropped.delete(entry.clientKey)
         break
       case 'turn':

@@ -1,9 +1,14 @@
 import type { Clock } from '../core/clock.ts'
 import type { PendingCall, Session, SessionStore } from '../core/store.ts'
 import type { Engine } from './agent-parts.ts'
+import { callsNamed } from './calls-named.ts'
+import { answerFirst } from './first-answer.ts'
 
 /** A call that waits for a person. */
 export interface Waiting extends PendingCall {
+  /** What it is answered by: no other call has this name. Models of several agents may use the same `callId`. */
+  readonly approvalId: string
+  /** The agent's, or that of one of its sub-agents. */
   readonly sessionId: string
   readonly isQuestion: boolean
 }
@@ -34,44 +39,51 @@ export class WaitingCalls {
     const all = await session.pendingInTree()
     return all
       .filter(({ decision }) => decision === undefined)
-      .map((call) => ({ ...call, isQuestion: isQuestion(call) }))
+      .map((call) => ({ ...call, approvalId: `${call.sessionId}/${call.callId}`, isQuestion: isQuestion(call) }))
   }
 
   /** Writes down what was decided about a call. The first answer counts. */
   async decide(
-    callId: string,
+    name: string,
     answer: { readonly decision: 'allow' | 'deny'; readonly by?: string; readonly note?: string },
   ): Promise<void> {
-    const { sessionId } = await this.#find(callId, 'permission')
+    const call = await this.#find(name, 'permission')
     const { authority } = await this.#options.engine()
-    await authority.answer(await this.#sessionOf(sessionId), callId, answer)
+    const session = await this.#sessionOf(call.sessionId)
+    const { store } = this.#options
+    await answerFirst({ store, session, call }, answer, () => authority.answer(session, call.callId, answer))
   }
 
   /** The same for an answer to a question: it is the result of the call that asked. */
-  async answer(callId: string, content: string): Promise<void> {
-    const { sessionId } = await this.#find(callId, 'an answer')
-    const session = await this.#sessionOf(sessionId)
-    await session.answer(callId, { content })
+  async answer(name: string, content: string): Promise<void> {
+    const call = await this.#find(name, 'an answer')
+    const session = await this.#sessionOf(call.sessionId)
+    const { store } = this.#options
+    await answerFirst({ store, session, call }, { content }, () => session.answer(call.callId, { content }))
   }
 
+  /** Needs no engine: an agent can be cancelled and closed whose definition or plugins are gone. */
   async denyAll(waiting: readonly Waiting[]): Promise<void> {
-    const { session: current, engine } = this.#options
-    const session = await current()
-    const { authority } = await engine()
+    const session = await this.#options.session()
     for (const call of waiting) {
       if (call.isQuestion || call.sessionId !== session.id) continue
-      await authority.answer(session, call.callId, { decision: 'deny', note: 'it was cancelled' }).catch(() => {})
+      await session.answer(call.callId, { decision: 'deny', by: 'user', content: 'it was cancelled' }).catch(() => {})
     }
   }
 
-  async #find(callId: string, what: string): Promise<Waiting> {
+  async #find(name: string, what: string): Promise<Waiting> {
+    const { agentId } = this.#options
     const all = await this.list()
-    const found = all.find((call) => call.callId === callId)
-    if (found) return found
-    const others = all.map((call) => `"${call.callId}" (${call.name})`).join(', ')
-    throw new Error(
-      `agent ${this.#options.agentId} has no call "${callId}" that waits for ${what}; ${others === '' ? 'none waits' : `there is ${others}`}`,
-    )
+    const [found, ...more] = callsNamed(name, all)
+    if (!found)
+      throw new Error(
+        `agent ${agentId} has no call "${name}" that waits for ${what}; ${all.length === 0 ? 'none waits' : `there is ${names(all)}`}`,
+      )
+    if (more.length > 0)
+      throw new Error(
+        `${more.length + 1} calls of agent ${agentId} and its sub-agents are named "${name}"; say which one by its approvalId: ${names([found, ...more])}`,
+      )
+    return found
   }
 
   async #sessionOf(sessionId: string): Promise<Session> {
@@ -81,6 +93,9 @@ export class WaitingCalls {
     return loadSession(store, sessionId, { clock })
   }
 }
+
+const names = (calls: readonly Waiting[]): string =>
+  calls.map(({ approvalId, name }) => `"${approvalId}" (${name})`).join(', ')
 
 /** Permissions are asked for by the authority, and carry its request; a question is put by the tool itself. */
 const isQuestion = ({ request }: PendingCall): boolean => request === undefined

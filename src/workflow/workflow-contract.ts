@@ -10,7 +10,7 @@ import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import type { Embed } from '../plugins/wiki/vector-search.ts'
-import type { AgentConfig, AgentDefinition, AgentInstance } from './definition.ts'
+import type { AgentDefinition, AgentInstance, InstanceConfig } from './definition.ts'
 import type { AgentHandler } from './handler.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 import type { WorkflowSettings } from './settings.ts'
@@ -50,7 +50,7 @@ export interface NewAgent {
   readonly name?: string
   readonly handlerId?: string
   /** Changes the definition's. */
-  readonly config?: AgentConfig
+  readonly config?: InstanceConfig
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
 }
@@ -78,7 +78,10 @@ export interface Workflow {
   getTokens(agentId: string): Promise<TokenBreakdown | undefined>
   /** Permissions and questions that wait for a person, of one agent or of all. */
   pending(agentId?: string): Promise<readonly (Waiting & { readonly agentId: string })[]>
-  /** The name of the approval is that of the call. Resolves when the agent has come to its next end. */
+  /**
+   * By the `approvalId` of what `pending` lists; a `callId` will do where only one call that waits has it. Resolves when
+   * the agent has come to its next end.
+   */
   resolveApproval(
     agentId: string,
     approvalId: string,
@@ -100,7 +103,7 @@ export interface Workflow {
   undoRollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
   /** What `rollback` would do. */
   planRollback(agentId: string, messageId: string): Promise<RollbackPlan>
-  /** Stops what it does in this process, and denies what it waits for. What was said to it until then stays. */
+  /** Stops what it does, here or in another process, and denies what it waits for. What was said until then stays. */
   cancelAgent(agentId: string): Promise<void>
   /** The same for good: it is not woken and cannot be spoken to any more. What it said stays. */
   closeAgent(agentId: string): Promise<void>

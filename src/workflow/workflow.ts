@@ -3,7 +3,7 @@ import { createIds, systemClock } from '../core/clock.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
-import { contentOf } from '../plugins/attachments.ts'
+import { checkFile, contentOf } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
 import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
 import { definePlugin } from '../plugins/plugin.ts'
@@ -12,12 +12,16 @@ import { attachedPages } from '../plugins/wiki/tools/attached-pages.ts'
 import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { type AgentMakings, checkParts } from './agent-parts.ts'
+import { agentSchedules } from './agent-schedules.ts'
 import { BackgroundWork } from './background-work.ts'
 import { readDefinitions } from './check-definition.ts'
 import { checkNewAgent, checkWorkflowOptions } from './check-options.ts'
-import type { AgentDefinition, AgentInstance, Heartbeat } from './definition.ts'
+import type { AgentDefinition, AgentInstance } from './definition.ts'
 import { Directory } from './directory.ts'
 import { FileHistory } from './file-history.ts'
+import { checkHandlers, handlerOf } from './handler.ts'
+import { followDefinitions, giveHeartbeat } from './heartbeats.ts'
+import { takenWords } from './instance-note.ts'
 import { newInstance } from './new-instance.ts'
 import { OpenAgents } from './open-agents.ts'
 import { reportSafely } from './report-safely.ts'
@@ -37,6 +41,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   const { execution, snapshots, handlers = {} } = options
   const onError = reportSafely(options.onError)
   const definitions = readDefinitions(options.definitions)
+  checkHandlers(definitions.values(), handlers)
   const plugins = new Map(builtInPlugins.map((plugin) => [plugin.toolId, plugin]))
   for (const plugin of options.plugins ?? []) plugins.set(plugin.toolId, definePlugin(plugin))
   let settings = options.settings ?? {}
@@ -84,21 +89,14 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   async function create(definitionId: string, given: NewAgent = {}): Promise<AgentInstance> {
     agents.refuseWhenShut()
     checkNewAgent(given)
-    const { heartbeat } = definitionOf(definitionId)
+    const definition = definitionOf(definitionId)
     const instance = newInstance(definitionId, given, makings)
+    handlerOf(instance, definition, handlers) // throws where there is none
+    if (given.id !== undefined && (await agents.find(given.id))) throw new Error(takenWords(given.id))
     await checkParts(makings, instance)
     await agents.add(instance)
-    if (heartbeat && heartbeat.enabled !== false && !instance.volatile) await beat(instance.id, heartbeat)
+    await giveHeartbeat(schedules, instance, definition.heartbeat)
     return instance
-  }
-
-  async function beat(agentId: string, { intervalSeconds, message, activeHours }: Heartbeat): Promise<void> {
-    await schedules.add({
-      id: `heartbeat:${agentId}`,
-      ...{ agentId, message, kind: 'heartbeat' },
-      when: { type: 'interval', everySeconds: intervalSeconds },
-      ...(activeHours && { activeHours }),
-    })
   }
 
   async function send(
@@ -113,8 +111,10 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
 
   function readContent(method: string, given: string | UserContent): UserContent {
     const content: UserContent = typeof given === 'string' ? { text: given } : given
-    if (typeof content?.text === 'string') return content
-    throw new TypeError(`${method} takes a text or { text, file?, wikiTiddlers? }, got ${show(given)}`)
+    if (typeof content?.text !== 'string')
+      throw new TypeError(`${method} takes a text or { text, file?, wikiTiddlers? }, got ${show(given)}`)
+    if (content.file !== undefined) checkFile(content.file, method)
+    return content
   }
 
   async function withPages(content: UserContent): Promise<readonly PromptPart[]> {
@@ -142,14 +142,10 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     sendMsgToAgent: send,
     getAgent: (agentId) => agents.find(agentId),
     listAgents: (wanted) => agents.list(wanted),
-    async getStatus(agentId) {
-      const agent = await agents.open(agentId)
-      await agent.refresh()
-      return agent.status
-    },
+    getStatus: (agentId) => agents.status(agentId),
     getMessages: async (agentId) => (await agents.read(agentId)).messages.messages,
     concatPrompt: prompts,
-    getTokens: async (agentId) => (await agents.open(agentId)).tokens.latest,
+    getTokens: (agentId) => agents.tokens(agentId),
     async pending(agentId) {
       const ids = agentId === undefined ? (await agents.list()).map(({ id }) => id) : [agentId]
       const all = await Promise.all(
@@ -168,17 +164,17 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       const agent = await agents.openForWork(agentId)
       return settle(agent, await agent.answer(questionId, answer))
     },
-    rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).rewind(messageId),
+    rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).back.rewind(messageId),
     rollback: async (agentId, messageId, { force = false } = {}) =>
-      (await agents.open(agentId)).rollback(messageId, { force }),
+      (await agents.open(agentId)).back.rollback(messageId, { force }),
     undoRollback: async (agentId, messageId, { force = false } = {}) =>
-      (await agents.open(agentId)).undoRollback(messageId, { force }),
-    planRollback: async (agentId, messageId) => (await agents.open(agentId)).planRollback(messageId),
+      (await agents.open(agentId)).back.undoRollback(messageId, { force }),
+    planRollback: async (agentId, messageId) => (await agents.open(agentId)).back.planRollback(messageId),
     cancelAgent: async (agentId) => (await agents.open(agentId)).cancel(),
     closeAgent: (agentId) => agents.close(agentId),
     deleteAgent: (agentId) => agents.delete(agentId),
     subscribe: (agentId, listener) => updates.subscribe(agentId, listener),
-    schedules,
+    schedules: agentSchedules(schedules, (agentId) => agents.find(agentId)),
     get definitions() {
       return [...definitions.values()]
     },
@@ -195,8 +191,13 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       agents.refuseWhenShut()
       await background.pickUpAll()
       if (agents.isShut) return
-      const failed = (error: unknown): void => onError(new Error('a schedule failed', { cause: error }))
-      const onTakeOver = (): void => void background.pickUpAll().catch(failed)
+      await followDefinitions(await agents.list(), { schedules, definitions, onError })
+      if (agents.isShut) return
+      const failed = (error: unknown, { scheduleId }: { readonly scheduleId?: string } = {}): void => {
+        const which = scheduleId === undefined ? 'a schedule' : `schedule "${scheduleId}"`
+        onError(new Error(`${which} failed`, { cause: error }))
+      }
+      const onTakeOver = (): void => void background.pickUpAll().catch((error) => failed(error))
       scheduler ??= createScheduler({ store, wake: background.wake, clock, onError: failed, onTakeOver })
       await scheduler.start()
     },

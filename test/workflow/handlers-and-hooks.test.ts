@@ -21,10 +21,24 @@ describe('which handler', () => {
     expect((await workflow.sendMsgToAgent(id, 'Hi')).message?.content).toBe(answer)
   })
 
-  test('D001 a handler that nobody registered is named', async () => {
-    const { workflow } = world([], { definitions: [{ ...definition(), handlerId: 'lost' }] })
-    const { id } = await workflow.createAgent('helper')
-    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('handler "lost", which nobody registered')
+  test('D001 a handler that nobody registered is named when the workflow or the agent is made', async () => {
+    const lost = 'wants the handler "ofDefinitoin", which nobody registered with createWorkflow({ handlers })'
+    const definitions = [{ ...definition(), handlerId: 'ofDefinitoin' }]
+    expect(() => world([], { definitions, handlers })).toThrow(
+      `definition "helper" ${lost}, did you mean "ofDefinition"?`,
+    )
+    const { workflow } = world([], { handlers })
+    await expect(workflow.createAgent('helper', { handlerId: 'lost' })).rejects.toThrow(
+      'wants the handler "lost", which nobody registered with createWorkflow({ handlers })',
+    )
+    expect(await workflow.listAgents()).toEqual([])
+  })
+
+  test('D001 a handler that is gone after a restart is named with the next message', async () => {
+    const first = world([], { handlers })
+    const { id } = await first.workflow.createAgent('helper', { handlerId: 'ofInstance' })
+    const { workflow } = first.again({ handlers: {} })
+    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('handler "ofInstance", which nobody registered')
   })
 
   test('a handler of one’s own lets the engine work, before and after its own work', async () => {
@@ -133,6 +147,34 @@ describe('hooks', () => {
     expect(short(await workflow.getMessages(two.id))[0]).toBe('user: pear')
   })
 
+  test('D003 a sub-agent has an id of its own, so what is kept by it does not mix with what its parent keeps', async () => {
+    const said = new Map<string, string[]>()
+    const keeping = definePlugin({
+      toolId: 'keeping',
+      displayName: '',
+      description: '',
+      register(taps) {
+        taps.tap('responseComplete', ({ agentFrameworkContext: { agent }, response }) => {
+          said.set(agent.id, [...(said.get(agent.id) ?? []), response.content])
+          for (const { agentId } of agent.messages) expect(agentId).toBe(agent.id)
+        })
+      },
+    })
+    const steps = [[call('1', 'spawn-agent', { task: 'Help' })], 'Helped.', 'Done.']
+    const { workflow, errors } = world(steps, {
+      definitions: [{ ...definition('spawn-agent', 'keeping'), approval: { 'spawn-agent': { mode: 'auto' } } }],
+      plugins: [keeping],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'Go')
+    const [child] = (await workflow.listAgents({ subAgents: true })).filter(({ isSubAgent }) => isSubAgent)
+    expect([...said]).toEqual([
+      [id, ['', 'Done.']],
+      [child!.id, ['Helped.']],
+    ])
+    expect(errors).toEqual([])
+  })
+
   test('a plugin that throws is reported, and the rest go on', async () => {
     const heard: string[] = []
     const broken = definePlugin({
@@ -233,6 +275,56 @@ describe('who is next', () => {
     expect((await first.workflow.sendMsgToAgent(id, 'Take it')).state).toBe('input-required')
     const { workflow } = first.again()
     expect((await workflow.getStatus(id)).state).toBe('input-required')
+  })
+
+  test.each<[string, unknown, string]>([
+    ['another agent', 'agent:b', 'got "agent:b", which does not count; agent:<id> is reserved for later'],
+    ['a word that is none', 'Self', 'got "Self", which does not count'],
+    ['nothing of the kind', 7, 'got 7, which does not count'],
+  ])('D005 %s cannot be next: who said so is reported, and what was said before counts', async (_, to, words) => {
+    const slip = definePlugin({
+      toolId: 'slip',
+      displayName: '',
+      description: '',
+      register: (taps) =>
+        taps.tap('responseComplete', ({ actions }) => void Object.assign(actions, { yieldNextRoundTo: to })),
+    })
+    const { workflow, errors } = world(['Which one?'], {
+      definitions: [definition('yielding', 'slip')],
+      plugins: [yielding(1, 'human'), slip],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Take it')).state).toBe('input-required')
+    const problem = 'plugin "slip" failed at responseComplete: actions.yieldNextRoundTo must be "self" or "human", '
+    expect(errors.map(({ message }) => message)).toEqual([problem + words])
+  })
+
+  test('D005 so it is with a plugin of the older form, and with actions that somebody kept', async () => {
+    let kept: object = {}
+    const older = definePlugin({
+      toolId: 'older',
+      displayName: '',
+      description: '',
+      llmToolSchemas: { roll: { type: 'object', properties: {} } },
+      async onResponseComplete({ executeToolCall, actions, toolCall }) {
+        if (!toolCall) return
+        kept = actions
+        Object.assign(actions, { yieldNextRoundTo: 'nobody' })
+        await executeToolCall('roll', () => 'a four')
+      },
+    })
+    const later = withTool('later', () => JSON.stringify(Object.assign(kept, { yieldNextRoundTo: 'later' })))
+    const { workflow, errors } = world([[call('1', 'roll'), call('2', 'later')], 'Four.'], {
+      definitions: [definition('older', 'later')],
+      plugins: [older, later],
+    })
+    const { id } = await workflow.createAgent('helper')
+    expect((await workflow.sendMsgToAgent(id, 'Roll')).state).toBe('completed')
+    const problem = 'actions.yieldNextRoundTo must be "self" or "human", got'
+    expect(errors.map(({ message }) => message)).toEqual([
+      `plugin "older" failed at responseComplete: ${problem} "nobody", which does not count`,
+      `${problem} "later", which does not count`,
+    ])
   })
 
   test('D005 what a plugin says goes to the model with the next round', async () => {

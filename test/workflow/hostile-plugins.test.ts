@@ -73,6 +73,7 @@ describe('plugins that leave nonsense', () => {
     ['children that are none', { prompts: [{ id: 'a', children: 'abc' }] }],
     ['a piece inside itself', { prompts: [cyclic()] }],
     ['a tree of 20,000 levels', { prompts: [deep(20_000)] }],
+    ['a history that is none', { prompts: [{ id: 'a', history: true }] }],
     ['no messages', { messages: null }],
   ])('%s: it is reported, and the prompt is that of the definition', async (_, left) => {
     const heard: string[] = []
@@ -193,6 +194,38 @@ describe('many and large', () => {
     const many = Array.from({ length: 10_002 }, (_, i) => ({ id: `p${i}` }))
     expect(() => checkDefinition({ id: 'helper', config: { prompts: many } })).toThrow('more than 10,000 pieces')
     expect(({} as { prompts?: unknown }).prompts).toBeUndefined()
+  })
+
+  test.each<[string, object, string]>([
+    ['a history', { history: true }, 'history is not for definitions, got true; to put the conversation there, name'],
+    ['an empty one', { history: [] }, 'name the piece in an entry of the plugin fullReplacement: { targetId: "a"'],
+    ['a word for a switch', { enabled: 'no' }, 'enabled must be true or false, got "no"'],
+    ['a word for tags', { tags: 'x' }, 'tags must be a list, got "x"'],
+    ['a number in a list of texts', { source: ['a', 7] }, 'source[1] must be a text, got 7'],
+  ])('%s in a piece of a prompt is refused when it is loaded', (_, own, words) => {
+    const prompts = [{ id: 'system', children: [{ id: 'a', ...own }] }]
+    expect(() => checkDefinition({ id: 'helper', config: { prompts } })).toThrow(
+      `definition "helper".config.prompts[0].children[0].${words.startsWith('name') ? '' : words}`,
+    )
+    expect(() => checkDefinition({ id: 'helper', config: { prompts } })).toThrow(words)
+  })
+
+  test('where the prompt cannot be put together the run fails, says why, and asks no model', async () => {
+    const prompts: PromptNode[] = [{ id: 'system', text: 'Never tell the password.' }]
+    const { workflow, provider } = world(['The password is…', 'Never.'], {
+      definitions: [{ id: 'helper', config: { prompts } }],
+    })
+    const { id } = await workflow.createAgent('helper')
+    prompts.push({ id: 'more', children: 'nonsense' as never }) // after it was checked
+    const { state, message } = await workflow.sendMsgToAgent(id, 'Hi')
+    expect([state, message?.content]).toEqual([
+      'failed',
+      'the prompt could not be put together: prompts must be a list, got "nonsense"; correct config.prompts of definition "helper", or the plugin that changes them',
+    ])
+    expect(provider.requests).toEqual([])
+    prompts.pop()
+    expect((await workflow.sendMsgToAgent(id, 'And now?')).state).toBe('completed')
+    expect(provider.requests[0]!.system).toBe('Never tell the password.')
   })
 
   test('a text of 10 MB is sent as it is', async () => {

@@ -293,7 +293,12 @@ describe('who is asked, by mode', () => {
     allowlist: { script: 'asked', child: 'asked', add: 'asked', delete: 'asked', edit: 'asked', look: 'ran' },
     yolo: { script: 'asked', child: 'asked', add: 'ran', delete: 'ran', edit: 'ran', look: 'ran' },
   }
-  const same = { alarm: 'ran', task: 'ran' }
+  const schedules = {
+    plan: { alarm: 'refused', task: 'refused' },
+    ask: { alarm: 'ran', task: 'asked' },
+    allowlist: { alarm: 'ran', task: 'asked' },
+    yolo: { alarm: 'ran', task: 'ran' },
+  }
   const outside = {
     plan: { log: 'asked', web: 'asked' },
     ask: { log: 'asked', web: 'asked' },
@@ -304,7 +309,7 @@ describe('who is asked, by mode', () => {
   test.each(['plan', 'ask', 'allowlist', 'yolo'] as const)('%s', async (mode) => {
     const found: Record<string, string> = {}
     for (const use of Object.keys(uses)) found[use] = await judged(use, { mode })
-    expect(found).toEqual({ ...table[mode], ...same, ...outside[mode] })
+    expect(found).toEqual({ ...table[mode], ...schedules[mode], ...outside[mode] })
   })
 
   test('a script runs unasked only where somebody allowed it, and never in the mode plan', async () => {

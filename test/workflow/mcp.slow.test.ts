@@ -57,3 +57,21 @@ test('D037 in text mode a server’s tool is known by its name with hyphens too'
   expect(texts(provider.requests[1]!.messages).at(-1)).toContain('Echo: spoken')
   await workflow.close()
 })
+
+test('a server that cannot be started is reported with its agent, for sub-agents too, and the work goes on', async () => {
+  const mcpServers = [{ name: 'gone', transport: 'stdio', command: '/nonexistent/server' }] as const
+  const spawning = call('s1', 'spawn-agent', { task: 'Read it', agentDefinitionId: 'reader' })
+  const { workflow, errors } = world([[spawning], 'Read.', 'Done.'], {
+    definitions: [
+      { ...definition({ toolId: 'spawn-agent', approval: { mode: 'auto' } }), mcpServers },
+      { id: 'reader', mcpServers },
+    ],
+    execution: createProcessContext(),
+  })
+  const { id } = await workflow.createAgent('helper')
+  expect((await workflow.sendMsgToAgent(id, 'Go')).message?.content).toBe('Done.')
+  expect(errors.map(({ message }) => message)).toEqual([
+    expect.stringContaining(`agent ${id}: its MCP server "gone" failed: `),
+    expect.stringContaining(`a sub-agent "reader" of agent ${id}: its MCP server "gone" failed: `),
+  ])
+})

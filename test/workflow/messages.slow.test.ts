@@ -52,11 +52,14 @@ async function randomConversation(seed: number): Promise<{ made: World; id: stri
     provider.push(...Array.from({ length: 4 }, () => randomStep(random)), 'The end.')
     const file = random(3) === 0 && { file: { mediaType: 'image/png', data: 'AAAA' } }
     const sending = workflow.sendMsgToAgent(id, { text: `m${i}`, ...file })
+    const steering = Array.from({ length: random(2) * random(4) }, (_, n) =>
+      workflow.sendMsgToAgent(id, { text: `m${i}.${n}`, ...file }),
+    )
     if (random(4) === 0) {
       await new Promise((resolve) => setTimeout(resolve, random(4)))
       await workflow.cancelAgent(id)
     }
-    await sending
+    await Promise.all([sending, ...steering])
     for (const { callId, isQuestion } of await workflow.pending(id))
       if (isQuestion && random(2)) await workflow.answerQuestion(id, callId, 'red')
     if (random(4) === 0) {
@@ -74,6 +77,13 @@ const readAnew = (id: string, entries: readonly LogEntry[]): LogViews => {
   return views
 }
 
+/** The names of the messages that a turn brought. */
+function lettersIn(entries: readonly LogEntry[], turnId: string): string[] {
+  const turn = entries.find((entry) => entry.type === 'turn' && entry.turn.id === turnId)
+  const consumed = turn?.type === 'turn' ? (turn.consumed ?? []) : []
+  return consumed.map((_, i) => `${turnId}.${i + 1}`)
+}
+
 describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation %i', (seed) => {
   test('is the same live and read anew, has each message once, and fades what is not sent', async () => {
     const { made, id } = await randomConversation(seed)
@@ -88,7 +98,8 @@ describe.each(Array.from({ length: 40 }, (_, i) => i + 1))('random conversation 
     for (const entry of entries) transcript.apply(entry)
     const said = transcript.turns.filter(({ content }) => content.some(({ type }) => type !== 'tool_result'))
     const shown = live.filter(({ role, duration }) => role === 'user' || (role === 'assistant' && duration !== 0))
-    expect(shown.map((message) => message.id)).toEqual(said.map((turn) => turn.id))
+    const idsIn = (turnId: string): string[] => [turnId, ...lettersIn(entries, turnId).slice(1)]
+    expect(shown.map((message) => message.id)).toEqual(said.flatMap((turn) => idsIn(turn.id)))
     expect(
       live
         .filter(({ role }) => role === 'assistant' || role === 'user')

@@ -23,6 +23,39 @@ describe('what was said', () => {
     expect(saved).toHaveLength(1)
   })
 
+  test('D008 messages that are sent while it works reach the model in one turn, and are one each for people', async () => {
+    const heard: string[] = []
+    const held = Promise.withResolvers<string>()
+    const made = world([() => held.promise, 'Done.'], {
+      definitions: [definition('listening')],
+      plugins: [listening(heard, 'userMessageReceived')],
+    })
+    const { workflow, provider, updates } = made
+    const { id } = await workflow.createAgent('helper')
+    const working = workflow.sendMsgToAgent(id, 'start')
+    await expect.poll(() => provider.requests.length).toBe(1)
+    const file = (name: string) => ({ mediaType: 'text/plain', data: 'aGk=', name })
+    const steering = [
+      workflow.sendMsgToAgent(id, 'first'),
+      workflow.sendMsgToAgent(id, { text: 'second', file: file('a.txt') }),
+      workflow.sendMsgToAgent(id, { text: 'third', file: file('b.txt') }),
+    ]
+    await expect.poll(async () => (await made.log(id)).filter(({ type }) => type === 'input').length).toBe(3)
+    held.resolve('Working.')
+    await Promise.all([working, ...steering])
+
+    expect(provider.requests).toHaveLength(2)
+    expect(heard).toEqual(['user start', 'user first', 'user second', 'user third'])
+    const messages = await workflow.getMessages(id)
+    expect(short(messages)).toEqual([
+      ...['user: start', 'assistant: Working.', 'user: first', 'user: second', 'user: third', 'assistant: Done.'],
+    ])
+    expect(messages.slice(2, 5).map(({ metadata }) => metadata?.file?.name)).toEqual([undefined, 'a.txt', 'b.txt'])
+    const shown = updates.flatMap((one) => (one.type === 'message' && one.message.role === 'user' ? [one.message] : []))
+    expect(shown).toEqual(messages.filter(({ role }) => role === 'user'))
+    expect(await made.again().workflow.getMessages(id)).toEqual(messages)
+  })
+
   test('D009 an answer is shown with its first piece, then every 300 ms, and is complete at the end', async () => {
     const clock = fakeClock(1000)
     const { workflow, updates } = world(

@@ -15,6 +15,12 @@ describe('createWorkflow refuses', () => {
     [{ store: Promise.resolve(createMemoryStore()) }, 'option "store" must be a store'],
     [{ plugins: {} }, 'option "plugins" must be a list, got an object with no keys'],
     [{ handlers: [] }, 'option "handlers" must be an object, got an array of 0'],
+    [{ handlers: { x: 1 } }, 'createWorkflow option "handlers": "x" must be a function, got 1'],
+    [
+      { plugins: [{ toolId: 'x', displayName: 'X' }] },
+      'plugin "x" needs a description, a text that tells people of it',
+    ],
+    [{ plugins: [{ toolId: 'x', description: 'X' }] }, 'plugin "x" needs a displayName'],
     [{ knowledge: { open() {} } }, 'option "knowledge" must be a store of wikis with workspaces() and open()'],
     [{ embed: 'model' }, 'option "embed" must be a function, got "model"'],
     [{ execution: 'docker' }, 'option "execution" must be an execution context with spawn() and exec()'],
@@ -58,6 +64,83 @@ test.each([
   expect(await workflow.listAgents()).toEqual([])
 })
 
+test('an id that is taken is said to be, by an open agent and by a closed one', async () => {
+  const { workflow } = world([])
+  await workflow.createAgent('helper', { id: 'agent-1' })
+  const again = () => workflow.createAgent('helper', { id: 'agent-1' })
+  await expect(again()).rejects.toThrow('there is an agent "agent-1" already, open or closed; speak to that one, or')
+  await workflow.closeAgent('agent-1')
+  await expect(again()).rejects.toThrow('there is an agent "agent-1" already')
+})
+
+describe('an instance changes entries of its definition by their id', () => {
+  const helper = definition('ask-question', 'summary')
+
+  test('without naming the plugin again', async () => {
+    const { workflow, provider } = world(['Hi.'], { definitions: [helper] })
+    const { id } = await workflow.createAgent('helper', { config: { plugins: [{ id: 'summary', enabled: false }] } })
+    await workflow.sendMsgToAgent(id, 'Hello')
+    expect(provider.requests[0]!.tools.map(({ name }) => name)).toEqual(['ask-question'])
+  })
+
+  test.each([
+    [
+      { id: 'sumary', enabled: false },
+      'config.plugins[0]: definition "helper" has no entry "sumary" to be changed, and a new one needs a toolId, did you mean "summary"?',
+    ],
+    [{ id: 'summary', toolId: 7 }, 'config.plugins[0].toolId must name a plugin, got 7'],
+  ])('and %j is refused', async (entry, words) => {
+    const { workflow } = world([], { definitions: [helper] })
+    await expect(workflow.createAgent('helper', { config: { plugins: [entry as never] } })).rejects.toThrow(words)
+  })
+
+  test('and a change to one that is gone after a restart changes nothing', async () => {
+    const first = world([], { definitions: [helper] })
+    const { id } = await first.workflow.createAgent('helper', {
+      config: { plugins: [{ id: 'summary', enabled: false }] },
+    })
+    const { workflow, provider } = first.again({ definitions: [definition('ask-question')] })
+    provider.push('Hi.')
+    expect((await workflow.sendMsgToAgent(id, 'Hello')).message?.content).toBe('Hi.')
+  })
+})
+
+describe('a file that cannot be one is refused, and the message is not written down', () => {
+  test.each([
+    ['x.png', 'a file is { mediaType, data, name? }, data in base64, got "x.png"'],
+    [{ path: '/tmp/x' }, 'file.mediaType must be a media type such as "image/png", got undefined'],
+    [{ mediaType: 'png', data: 'AAAA' }, 'file.mediaType must be a media type such as "image/png", got "png"'],
+    [{ mediaType: 'image/png' }, 'file.data must be base64, without "data:…," before it, got undefined'],
+    [{ mediaType: 'image/png', data: '!!!notbase64' }, 'file.data must be base64'],
+    [{ mediaType: 'image/png', data: 'data:image/png;base64,AAAA' }, 'file.data must be base64'],
+    [{ mediaType: 'image/png', data: 'AAA' }, 'file.data must be base64'],
+    [{ mediaType: 'image/png', data: '' }, 'file.data must be base64'],
+    [{ mediaType: 'text/plain', data: 'AAAA', name: 7 }, 'file.name must be a text, got 7'],
+  ])('%j', async (file, words) => {
+    const { workflow, provider } = world([])
+    const { id } = await workflow.createAgent('helper')
+    await expect(workflow.sendMsgToAgent(id, { text: 'Look', file: file as never })).rejects.toThrow(
+      `sendMsgToAgent: ${words}`,
+    )
+    expect(await workflow.getMessages(id)).toEqual([])
+    expect(provider.requests).toEqual([])
+  })
+})
+
+test.each([
+  [
+    () => {
+      throw new Error('the file is gone')
+    },
+    'plugin "broken" failed at tools() for entry "b": the file is gone',
+  ],
+  [async () => [], 'plugin "broken": tools() must give a list of tools at once'],
+])('a plugin whose tools cannot be had is named', async (tools, words) => {
+  const broken = { toolId: 'broken', displayName: 'Broken', description: 'Broken.', tools } as never
+  const { workflow } = world([], { plugins: [broken], definitions: [definition({ id: 'b', toolId: 'broken' })] })
+  await expect(workflow.createAgent('helper')).rejects.toThrow(words)
+})
+
 test('settings that do not exist are refused, and those that hold stay', async () => {
   const settings = { approval: { look: { mode: 'confirm' } } } as const
   const { workflow } = world([], { settings })
@@ -78,6 +161,10 @@ describe('a slip in a definition is named, before anything runs unprotected', ()
     [
       entry({ askQuestonParam: {} }),
       'plugin entry "q" has no field "askQuestonParam", did you mean "askQuestionParam"',
+    ],
+    [
+      { ...definition(), config: { plugins: [{ id: 's', toolId: 'summary', sumaryParam: {} }] } },
+      'plugin entry "s" has no field "sumaryParam", did you mean "summaryParam"?',
     ],
     [
       { ...definition(), approval: { 'wiki-operatoin': { mode: 'confirm' } } },

@@ -44,6 +44,25 @@ describe('questions', () => {
     expect((await second.workflow.answerQuestion(id, 'q1', 'red')).message?.content).toBe('Red then.')
   })
 
+  test('D032 of two processes that answer at once, the one that is second is told so', async () => {
+    const one = world([[ask()], 'Thanks.'], { definitions: [definition('ask-question')] })
+    const two = one.again()
+    two.provider.push('Thanks.')
+    const { id } = await one.workflow.createAgent('helper')
+    await one.workflow.sendMsgToAgent(id, 'Paint')
+    expect(await two.workflow.pending(id)).toHaveLength(1)
+    const both = await Promise.allSettled([
+      one.workflow.answerQuestion(id, 'q1', 'red'),
+      two.workflow.answerQuestion(id, 'q1', 'blue'),
+    ])
+    const [lost, ...more] = both.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+    expect(more).toEqual([])
+    const taken = (await one.workflow.getMessages(id)).find(({ role }) => role === 'tool')!.content
+    expect(lost).toContain(
+      `call "q1" (ask-question) was answered by somebody else first, with "${taken.includes('red') ? 'red' : 'blue'}"`,
+    )
+  })
+
   test('a question of an agent that was cancelled is void', async () => {
     const { workflow } = world([[ask()], 'Hello again.'], { definitions: [definition('ask-question')] })
     const { id } = await workflow.createAgent('helper')
@@ -92,6 +111,23 @@ describe('permissions', () => {
     expect(done).toEqual([{ wall: 'north' }])
   })
 
+  test('D020 of two that decide at once, the one that is overruled is told so', async () => {
+    const first = world([[call('1', 'paint')], 'Fine.'], {
+      definitions: [definition({ toolId: 'paint', approval: { mode: 'confirm' } })],
+      plugins: [withTool('paint', () => 'painted')],
+    })
+    const second = first.again()
+    const { id } = await first.workflow.createAgent('helper')
+    await first.workflow.sendMsgToAgent(id, 'Paint')
+    await second.workflow.pending(id)
+    const both = await Promise.allSettled([
+      first.workflow.resolveApproval(id, '1', 'deny'),
+      second.workflow.resolveApproval(id, '1', 'allow'),
+    ])
+    const lost = both.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []))
+    expect(lost).toEqual([expect.stringContaining('was answered by somebody else first')])
+  })
+
   test('D020 denied it does not run, and the model reads why', async () => {
     const { done, ...options } = tools()
     const { workflow, provider } = world([[call('1', 'paint')], 'Then not.'], options)
@@ -110,6 +146,8 @@ describe('permissions', () => {
     await workflow.cancelAgent(id)
     expect((await workflow.getStatus(id)).state).toBe('canceled')
     expect(await workflow.pending(id)).toEqual([])
+    await workflow.start()
+    expect((await workflow.getStatus(id)).state).toBe('canceled')
     expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('completed')
     expect(done).toEqual([])
   })
@@ -260,6 +298,20 @@ describe('stopping', () => {
     const { workflow } = first.again({ definitions: [] })
     expect(short(await workflow.getMessages(id))).toEqual(['user: Hi', 'assistant: Bye.'])
     await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('there is no definition "helper"')
+  })
+
+  test('an agent that waits for a permission can be closed after its definition is gone', async () => {
+    const first = world([[call('1', 'paint')]], {
+      definitions: [definition({ toolId: 'paint', approval: { mode: 'confirm' } })],
+      plugins: [withTool('paint', () => 'painted')],
+    })
+    const { id } = await first.workflow.createAgent('helper')
+    expect((await first.workflow.sendMsgToAgent(id, 'Paint')).state).toBe('input-required')
+    await first.workflow.close()
+    const { workflow } = first.again({ definitions: [] })
+    await workflow.closeAgent(id)
+    expect(await workflow.getAgent(id)).toMatchObject({ closed: true })
+    expect(await workflow.listAgents()).toEqual([])
   })
 
   test('a closed agent cannot be spoken to, is not listed, and what it said is still there', async () => {

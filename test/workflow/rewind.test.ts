@@ -71,6 +71,29 @@ describe('taking a message back', () => {
     expect((await workflow.getMessages(id)).map(({ content }) => content)).toEqual(['first', 'One.'])
   })
 
+  test('of messages that waited together one comes back, and all of them are gone', async () => {
+    const held = Promise.withResolvers<string>()
+    const { workflow, provider, updates, log } = world([() => held.promise, 'Both.', 'Again.'])
+    const { id } = await workflow.createAgent('helper')
+    const working = workflow.sendMsgToAgent(id, 'first')
+    await expect.poll(() => provider.requests.length).toBe(1)
+    const file = { mediaType: 'text/plain', data: 'aGk=', name: 'hi.txt' }
+    const steering = [workflow.sendMsgToAgent(id, 'this'), workflow.sendMsgToAgent(id, { text: 'and that', file })]
+    await expect.poll(async () => (await log(id)).filter(({ type }) => type === 'input').length).toBe(2)
+    held.resolve('One.')
+    await Promise.all([working, ...steering])
+    const gone = (await workflow.getMessages(id)).slice(2)
+    expect(gone.map(({ content }) => content)).toEqual(['this', 'and that', 'Both.'])
+
+    expect(await workflow.rewind(id, gone[1]!.id)).toEqual({ text: 'and that', file })
+    expect((await workflow.getMessages(id)).map(({ content }) => content)).toEqual(['first', 'One.'])
+    expect(updates.flatMap((update) => (update.type === 'removed' ? update.messageIds : []))).toEqual(
+      gone.map((message) => message.id),
+    )
+    await workflow.sendMsgToAgent(id, 'again')
+    expect(texts(provider.requests[2]!.messages)).toEqual(['user: first', 'assistant: One.', 'user: again'])
+  })
+
   test.each([
     ['an answer', 1],
     ['nothing of the kind', 7],

@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createMemoryKnowledgeStore } from '../../src/plugins/wiki/stores/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { call, texts } from '../../src/testing/scripted.ts'
+import { call, type Step, texts } from '../../src/testing/scripted.ts'
 import type { AgentDefinition } from '../../src/workflow/definition.ts'
+import type { WorkflowOptions } from '../../src/workflow/workflow.ts'
 import { definition, short, withTool, world } from './kit.ts'
 
 describe('sub-agents', () => {
@@ -30,6 +31,41 @@ describe('sub-agents', () => {
     expect(short(await workflow.getMessages(child!.id)).at(-1)).toBe('assistant: Page 3 is empty.')
     await expect(workflow.sendMsgToAgent(child!.id, 'Hi')).rejects.toThrow(`is a sub-agent of "${id}"`)
     expect((await workflow.getMessages(id)).find(({ role }) => role === 'tool')).toMatchObject({ duration: 2 })
+  })
+
+  test.each([
+    ['alone', [call('1', 'summary', { text: 'Page 3 is empty.' })]],
+    ['beside words', { text: 'I have it.', calls: [call('1', 'summary', { text: 'Page 3 is empty.' })] }],
+    ['in text', '<tool_use name="summary">{"text": "Page 3 is empty."}</tool_use>'],
+  ])('D029 D030 a sub-agent that ends with a summary (%s) has said that', async (_, step) => {
+    const config = { plugins: [{ id: 's', toolId: 'summary' }] }
+    const { workflow, provider } = world([[spawning], step as Step, 'It is empty.'], {
+      definitions: [parent, { id: 'reader', textTools: typeof step === 'string', config }],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'What is on it?')
+    expect(texts(provider.requests[2]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
+  })
+
+  test('how a sub-agent stands can be read, and it is closed with its parent', async () => {
+    const { workflow } = world([[spawning], 'Page 3 is empty.', 'It is empty.'], {
+      definitions: [parent, reader],
+      plugins: [withTool('look', () => 'nothing')],
+    })
+    const { id } = await workflow.createAgent('helper')
+    await workflow.sendMsgToAgent(id, 'What is on it?')
+    const child = `${id}/s1`
+    expect(await workflow.getStatus(child)).toMatchObject({
+      state: 'completed',
+      message: { content: 'Page 3 is empty.' },
+    })
+    expect(await workflow.getTokens(child)).toBeUndefined()
+    expect(await workflow.getAgent(child)).toMatchObject({ closed: false })
+    expect(await workflow.listAgents({ subAgents: true })).toHaveLength(2)
+    await workflow.closeAgent(id)
+    expect(await workflow.getAgent(child)).toMatchObject({ closed: true })
+    expect(await workflow.listAgents({ subAgents: true })).toEqual([])
+    expect(await workflow.listAgents({ subAgents: true, closed: true })).toHaveLength(2)
   })
 
   test('D029 a sub-agent runs on the model of its own definition, with tools in text where that says so', async () => {
@@ -87,6 +123,48 @@ describe('sub-agents', () => {
     const [question] = await workflow.pending(id)
     expect(question).toMatchObject({ callId: 'q', isQuestion: true, sessionId: `${id}/s1` })
     expect((await workflow.answerQuestion(id, 'q', '7')).message?.content).toBe('Seven.')
+  })
+
+  describe('whose models use the same call id', () => {
+    const worker = (toolId: string): AgentDefinition => ({ id: 'worker', config: { plugins: [{ id: 't', toolId }] } })
+    const working = (task: string) => call(task, 'spawn-agent', { task, agentDefinitionId: 'worker' })
+
+    async function waiting(step: Step, toolId: string, more: Partial<WorkflowOptions> = {}) {
+      const definitions = [parent, worker(toolId)]
+      const steps = [[working('dig'), working('sow')], step, step, 'Done.', 'Done.', 'All done.']
+      const { workflow } = world(steps, { definitions, ...more })
+      const { id } = await workflow.createAgent('helper')
+      await workflow.sendMsgToAgent(id, 'Go')
+      return { workflow, id, pending: await workflow.pending(id) }
+    }
+
+    test('D020 D029 each call has a name of its own, and only the one that is named runs', async () => {
+      const done: unknown[] = []
+      const plugin = withTool('risky', (input) => `did ${done.push(input.task)}`, { effects: ['exec'] })
+      const plugins = [{ ...plugin, defaultApproval: { risky: { mode: 'confirm' as const } } }]
+      const step: Step = ({ messages }) => [
+        call('call_0', 'risky', { task: texts(messages).some((text) => text.includes('sow')) ? 'sow' : 'dig' }),
+      ]
+      const { workflow, id, pending } = await waiting(step, 'risky', { plugins })
+      expect(pending.map(({ callId }) => callId)).toEqual(['call_0', 'call_0'])
+      expect(pending.map(({ approvalId }) => approvalId).sort()).toEqual([`${id}/dig/call_0`, `${id}/sow/call_0`])
+      await expect(workflow.resolveApproval(id, 'call_0', 'allow')).rejects.toThrow(
+        /2 calls of agent .* are named "call_0"; say which one by its approvalId: .*(dig.*sow|sow.*dig)\/call_0" \(risky\)/,
+      )
+      expect(done).toEqual([])
+      await workflow.resolveApproval(id, `${id}/sow/call_0`, 'allow')
+      expect(done).toEqual(['sow'])
+      expect((await workflow.resolveApproval(id, 'call_0', 'deny')).message?.content).toBe('All done.') // the only one left
+      expect(done).toEqual(['sow'])
+    })
+
+    test('D029 D032 an answer goes to the question that is named', async () => {
+      const step = [call('call_0', 'ask-question', { question: 'How deep?' })]
+      const { workflow, id } = await waiting(step, 'ask-question')
+      await expect(workflow.answerQuestion(id, 'call_0', 'a foot')).rejects.toThrow('2 calls of agent')
+      await workflow.answerQuestion(id, `${id}/sow/call_0`, 'an inch')
+      expect((await workflow.pending(id)).map(({ approvalId }) => approvalId)).toEqual([`${id}/dig/call_0`])
+    })
   })
 })
 

@@ -423,6 +423,17 @@ describe('where a folder is', () => {
     expect(await files.take()).toHaveProperty('tree') // nothing but ignored files is something too
   })
 
+  test('what was taken in another folder of the repository is refused, and nothing is written', async () => {
+    const repo = repository({ a: '1', 'sub/b': '2' })
+    const { files } = await open(repo.root)
+    const before = await taken(files)
+    rmSync(join(repo.root, 'a'))
+    const after = await taken(files)
+    const other = (await open(join(repo.root, 'sub'))).files
+    await expect(other.rollback({ before, after })).rejects.toThrow('is of another folder of this repository')
+    expect(existsSync(join(repo.root, 'sub/a'))).toBe(false)
+  })
+
   test('a repository without a commit, and a worktree', async () => {
     const empty = repository({}, { commit: false })
     const { files } = await open(empty.root)

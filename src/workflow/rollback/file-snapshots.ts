@@ -108,6 +108,9 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
       throw new NoSnapshots(
         `the snapshot ${gone} is not in this repository (any more): it keeps the newest ${limits.keep}; choose a later one`,
       )
+    const elsewhere = lines.find((line) => line.startsWith('//elsewhere '))?.slice('//elsewhere '.length)
+    if (elsewhere !== undefined)
+      throw new NoSnapshots(`the snapshot ${elsewhere} is of another folder of this repository; go back in that one`)
     const ends = ['//journal', '//meta'].map((mark) => lines.indexOf(mark))
     return {
       changes: lines.slice(0, ends[0]).map(readChange),
@@ -201,6 +204,8 @@ index=$private/none
 for one in ${before.id}=${before.tree} ${after.id}=${after.tree}; do
   tree=$(ours rev-parse --verify --quiet "\${one%=*}:files" || :)
   [ "$tree" = "\${one#*=}" ] || { echo "//gone \${one%=*}"; exit 0; }
+  at=$(ours cat-file commit "\${one%=*}" | sed -n 's/^folder //p')
+  [ -z "$at" ] || [ "$at" = "/$prefix" ] || { echo "//elsewhere \${one%=*}"; exit 0; }
 done
 ours diff-tree -r --no-renames --raw --full-index ${before.tree} ${after.tree}
 echo //journal

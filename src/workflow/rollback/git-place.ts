@@ -67,12 +67,12 @@ cd -P . 2>/dev/null || unavailable 'the folder cannot be entered'
 command -v git >/dev/null 2>&1 || unavailable 'git is not installed; install it to be able to go back'
 user() { git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.quotePath=true "$@"; }
 facts=$(user rev-parse --is-inside-work-tree --show-toplevel --git-path objects --git-path libero \
-  --git-path info/exclude --is-inside-work-tree 2>&1) || {
+  --git-path info/exclude --show-prefix --is-inside-work-tree 2>&1) || {
   [ "$(user rev-parse --is-inside-work-tree 2>/dev/null)" != false ] ||
     unavailable 'this folder is in a git repository without files (bare, or inside .git)'
   unavailable "this folder is in no git repository that can be used; run git init to be able to go back. git said: $facts"
 }
-{ read -r inside; read -r top; read -r objects; read -r base; read -r excludes; read -r again; } <<end
+{ read -r inside; read -r top; read -r objects; read -r base; read -r excludes; read -r prefix; read -r again; } <<end
 $facts
 end
 [ "$inside $again" = 'true true' ] || unavailable 'the path of the repository has a line break; rename its folder'

@@ -165,7 +165,7 @@ tree=$(ours write-tree)
 both=$(printf '040000 tree %s\\tfiles\\n100644 blob %s\\tmeta\\n' "$tree" "$meta" | ours mktree)
 export GIT_AUTHOR_NAME=libero GIT_AUTHOR_EMAIL=libero@localhost GIT_AUTHOR_DATE='@${Math.floor(now / 1000)} +0000'
 export GIT_COMMITTER_NAME=libero GIT_COMMITTER_EMAIL=libero@localhost GIT_COMMITTER_DATE="$GIT_AUTHOR_DATE"
-commit=$(printf 'files of a folder, to be able to go back to them\\n' | ours commit-tree "$both")
+commit=$(printf 'files of a folder, to be able to go back to them\\n\\nfolder /%s\\n' "$prefix" | ours commit-tree "$both")
 user update-ref 'refs/libero/snapshots/${String(Math.floor(now)).padStart(14, '0')}-${token}' "$commit"
 user for-each-ref --format='delete %(refname)' --sort=-refname refs/libero/snapshots/ | tail -n +${keep + 1} |
   user update-ref --stdin
