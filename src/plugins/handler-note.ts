@@ -33,7 +33,7 @@ export function handlerMessageOf(value: unknown): HandlerMessage | undefined {
   return { id, content, role: role === 'assistant' ? role : 'agent' }
 }
 
-const states: ReadonlySet<unknown> = new Set<AgentState>([
+export const agentStates: readonly AgentState[] = [
   'submitted',
   'working',
   'input-required',
@@ -41,7 +41,7 @@ const states: ReadonlySet<unknown> = new Set<AgentState>([
   'canceled',
   'failed',
   'unknown',
-])
+]
 
-/** Handlers may come from anywhere. */
-export const isAgentState = (value: unknown): value is AgentState => states.has(value)
+/** Handlers and logs may say anything. */
+export const isAgentState = (value: unknown): value is AgentState => agentStates.includes(value as AgentState)

@@ -1,6 +1,7 @@
 /** `libero/plugins`: what agents are made of. `libero/workflow` runs them. */
 export { batchLimitMs } from './batch-clock.ts'
 export { builtInPlugins } from './built-in-plugins.ts'
+export { concatPrompt } from './checked-concat-prompt.ts'
 export { createHooksWithPlugins } from './create-hooks.ts'
 export { type PluginExtensionOptions, pluginExtension } from './extension.ts'
 export type {
@@ -41,7 +42,7 @@ export {
   type ResponseContext,
 } from './plugin-hooks.ts'
 export { type SetUpPlugin, setUpPlugins } from './plugin-set.ts'
-export { type ConcatPromptInput, concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
+export { type ConcatPromptInput, getFinalPromptResult } from './prompts/concat-prompt.ts'
 export { flattenPrompts } from './prompts/flatten.ts'
 export { fitHistory } from './prompts/history-window.ts'
 export { findPrompt, injectContent } from './prompts/inject.ts'

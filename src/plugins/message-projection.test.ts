@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EntryBody } from '../core/log.ts'
 import { MessageProjection } from './message-projection.ts'
+import { snapshotEntry } from './snapshot-note.ts'
 
 function projected(...bodies: readonly EntryBody[]): MessageProjection {
   const projection = new MessageProjection({ agentId: 'agent-a', resultDuration: 1 })
@@ -63,4 +64,30 @@ test('a run that found nothing to do leaves the agent as it stood', () => {
     state: 'canceled',
     modified: 5,
   })
+})
+
+test('D047 files that went back with those of an earlier message are known by it, until more was done to them', () => {
+  const kept = (messageId: string, note: object): EntryBody => snapshotEntry({ messageId, folder: '.', ...note })
+  const said = ['Dig', 'Water'].flatMap((text) => [
+    turn('user', text),
+    kept(text, { before: { id: `before ${text}` } }),
+  ])
+  const back = kept('Dig', { isRolledBack: true, withIt: ['Water'] })
+  const known = (...more: readonly EntryBody[]): unknown => {
+    const projection = projected(...said, ...more)
+    const marks = projection.messages.map(({ metadata }) => metadata?.rolledBack)
+    return [marks, projection.filesSince('Dig').map(({ wentBack }) => wentBack?.to)]
+  }
+  expect(known(back)).toEqual([
+    [true, true],
+    ['Dig', 'Dig'],
+  ])
+  expect(known(back, kept('Dig', { isRolledBack: false, withIt: ['Water'] }))).toEqual([
+    [false, false],
+    [undefined, undefined],
+  ])
+  expect(known(back, kept('Water', { after: { id: 'after it was woken' } }))).toEqual([
+    [true, true],
+    [undefined, undefined],
+  ])
 })

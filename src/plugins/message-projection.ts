@@ -8,7 +8,7 @@ import { type HandlerMessage, handlerMessageOf, yieldedTo } from './handler-note
 import { KeptMessages } from './kept-messages.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
 import { partialOf } from './partial-note.ts'
-import { type SnapshotNote, snapshotOf, type TurnSnapshots } from './snapshot-note.ts'
+import { type SnapshotNote, snapshotOf, type TurnSnapshots, type WentBack } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
 import { yieldOwner } from './yield-note.ts'
 
@@ -36,6 +36,7 @@ export class MessageProjection {
   #roundsBefore = 0
   readonly #files = new Map<string, TurnSnapshots>()
   readonly #undos = new Map<string, SnapshotNote['undo']>()
+  readonly #wentBack = new Map<string, WentBack>()
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
@@ -87,9 +88,10 @@ export class MessageProjection {
   }
 
   /** What is known of the files around the work on a message, and on all that came after it, oldest first. */
-  filesSince(messageId: string): readonly TurnSnapshots[] {
+  filesSince(messageId: string): readonly KeptFiles[] {
     const ids = [...this.#files.keys()]
-    return ids.includes(messageId) ? [...this.#files.values()].slice(ids.indexOf(messageId)) : []
+    const since = ids.includes(messageId) ? ids.slice(ids.indexOf(messageId)) : []
+    return since.map((id) => ({ ...this.#files.get(id), messageId: id, wentBack: this.#wentBack.get(id) }))
   }
 
   /** What the files were before they were put back to before a message, and after. */
@@ -257,15 +259,29 @@ export class MessageProjection {
     }
     const snapshot = snapshotOf(owner, value)
     if (!snapshot) return []
-    const { messageId, folder, before, after, isRolledBack, undo } = snapshot
+    const { messageId, folder, before, after, isRolledBack, undo, withIt = [], isPartial = false } = snapshot
     if (isRolledBack !== undefined) this.#undos.set(messageId, undo)
     if (before || after)
       this.#files.set(messageId, { ...this.#files.get(messageId), ...(before && { before }), ...(after && { after }) })
-    const changed = this.#messages.change(messageId, () => ({
-      ...(before && { beforeCommitMap: { [folder]: before.id } }),
-      ...(isRolledBack !== undefined && { rolledBack: isRolledBack }),
-    }))
-    return changed ? [changed] : []
+    if (after) this.#goOnAfter(messageId)
+    if (isRolledBack !== undefined)
+      for (const id of [messageId, ...withIt]) {
+        if (isRolledBack) this.#wentBack.set(id, { to: messageId, isPartial })
+        else this.#wentBack.delete(id)
+      }
+    return [messageId, ...withIt].flatMap((id) => {
+      const changed = this.#messages.change(id, () => ({
+        ...(before && { beforeCommitMap: { [folder]: before.id } }),
+        ...(isRolledBack !== undefined && { rolledBack: isRolledBack }),
+      }))
+      return changed ?? []
+    })
+  }
+
+  /** Work without a new message, as when it was woken: files that went back may have been changed again. */
+  #goOnAfter(messageId: string): void {
+    const to = this.#wentBack.get(messageId)?.to
+    for (const [id, back] of this.#wentBack) if (back.to === to) this.#wentBack.delete(id)
   }
 
   #end(entry: EntryOf<'run_ended'>): readonly AgentInstanceMessage[] {
@@ -322,6 +338,13 @@ export class MessageProjection {
     const { id, createdAt } = of
     return this.#messages.put({ id, createdAt, round: this.rounds }, own)
   }
+}
+
+/** The files around the work on one message. */
+export interface KeptFiles extends TurnSnapshots {
+  readonly messageId: string
+  /** Where they were put back. */
+  readonly wentBack: WentBack | undefined
 }
 
 type Letter = EntryOf<'input'>

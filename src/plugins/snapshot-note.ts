@@ -11,6 +11,10 @@ export interface SnapshotNote {
   readonly before?: NotedSnapshot
   readonly after?: NotedSnapshot
   readonly isRolledBack?: boolean
+  /** With `isRolledBack`: later messages, of which the same is true with it. */
+  readonly withIt?: readonly string[]
+  /** Something could not be put back, or was not to be: it may be tried again. */
+  readonly isPartial?: boolean
   /** With `isRolledBack`: what the files were before they were put back, and after. */
   readonly undo?: { readonly before: NotedSnapshot; readonly after: NotedSnapshot }
 }
@@ -22,6 +26,12 @@ export interface NotedSnapshot {
 
 /** What the files were around the work on one message. */
 export type TurnSnapshots = Pick<SnapshotNote, 'before' | 'after'>
+
+/** By the rollback to before which message files went back, and whether all of them did. */
+export interface WentBack {
+  readonly to: string
+  readonly isPartial: boolean
+}
 
 /** As it is written into the log. */
 export function snapshotEntry(note: SnapshotNote): EntryBody {

@@ -1,4 +1,5 @@
 import type { ChildPreset } from '../core/fork.ts'
+import type { Session } from '../core/store.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import type { AgentStats } from '../core/usage.ts'
@@ -57,6 +58,8 @@ export interface ChildTask {
   readonly preset: ChildPreset | undefined
   /** Default: what all children run on, else the parent's. */
   readonly model?: string | undefined
+  /** What a child that was begun before had ended with; it is not run again. Default: whether it is done is the run's to find. */
+  readonly endedWith?: (session: Session) => Promise<string | undefined>
 }
 
 export interface ChildReport {
@@ -71,10 +74,12 @@ export function childRunner(
 ): (work: ChildTask, ctx: ToolContext) => Promise<ChildReport> {
   const { maxConcurrent = 5, thinking, shareReadState = false } = options
   const seat = seats(maxConcurrent)
-  return async ({ task, context, preset, model = options.model }, ctx) => {
+  return async ({ task, context, preset, model = options.model, endedWith }, ctx) => {
     const leave = await seat(ctx.runId, ctx.signal)
     try {
       const child = await ctx.fork({ task, shareReadState, ...(preset && { preset }) })
+      const before = child.hasBegun && child.session ? await endedWith?.(child.session) : undefined
+      if (before !== undefined) return { output: before, details: { childId: child.id } }
       const prompt = context ? `${task}\n\n${context}` : task
       const stats = await child.run({
         ...(!child.hasBegun && { prompt }),

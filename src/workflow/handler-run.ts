@@ -1,5 +1,7 @@
+import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
-import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
+import { agentStates, isAgentState } from '../plugins/handler-note.ts'
+import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../plugins/message.ts'
 
 export interface HandlerRunOptions {
   readonly agentId: string
@@ -15,6 +17,10 @@ export class HandlerRun {
   readonly #options: HandlerRunOptions
   #executing = 0
   isGivenUp = false
+  /** The engine got words, which stand for what was said. */
+  hasSpoken = false
+  /** What the engine said last, which is in the log. */
+  #heard: AgentInstanceMessage | undefined
 
   constructor(options: HandlerRunOptions) {
     this.#options = options
@@ -57,6 +63,7 @@ export class HandlerRun {
   async #lastOf(statuses: AsyncIterable<AgentInstanceLatestStatus>): Promise<AgentInstanceLatestStatus | undefined> {
     let last: AgentInstanceLatestStatus | undefined
     for await (const status of statuses) {
+      if (!isAgentState(status?.state)) throw new TypeError(wrongState(this.#options.agentId, status?.state))
       last = status
       if (this.isGivenUp) break
     }
@@ -64,16 +71,27 @@ export class HandlerRun {
   }
 
   /** The engine's part: it ends by itself, and is waited for. */
-  async *during(statuses: AsyncIterable<AgentInstanceLatestStatus>): AsyncGenerator<AgentInstanceLatestStatus> {
+  async *during(
+    statuses: AsyncIterable<AgentInstanceLatestStatus>,
+    { isSpeaking }: { readonly isSpeaking: boolean },
+  ): AsyncGenerator<AgentInstanceLatestStatus> {
     if (this.isGivenUp)
       throw new Error(`agent ${this.#options.agentId} was cancelled, and its handler did not end; it cannot go on now`)
     const steps = statuses[Symbol.asyncIterator]()
     try {
-      for (let step = await this.#count(steps.next()); !step.done; step = await this.#count(steps.next()))
+      for (let step = await this.#count(steps.next()); !step.done; step = await this.#count(steps.next())) {
+        this.#heard = step.value.message
+        this.hasSpoken ||= isSpeaking
         yield step.value
+      }
     } finally {
       await this.#count(Promise.resolve(steps.return?.()))
     }
+  }
+
+  /** Whether a handler says so by itself, and does not only pass on what the engine said. */
+  isOwn({ id, content }: AgentInstanceMessage): boolean {
+    return this.#heard?.id !== id || this.#heard.content !== content
   }
 
   /** Only while somebody waits for the engine: a handler may ask for a status and then do something else for ever. */
@@ -86,3 +104,6 @@ export class HandlerRun {
     }
   }
 }
+
+const wrongState = (agentId: string, state: unknown): string =>
+  `the handler of agent ${agentId} yielded the state ${show(state)}; yield { state, modified, message? } with one of ${agentStates.join(', ')}`

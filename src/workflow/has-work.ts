@@ -14,7 +14,11 @@ export function hasWork({ log, pending }: Session, messages: MessageProjection):
   if (transcript.turns.length === 0 || transcript.isAnswered) return false
   if (state === 'submitted') return true
   // What was said after that run is a handler's affair, who has done what he wanted about it.
-  return last?.stop === 'max_turns' && last.turns === transcript.turns.length && isSpokenTo(messages, transcript.turns.at(-1)?.id)
+  return (
+    last?.stop === 'max_turns' &&
+    last.turns === transcript.turns.length &&
+    isSpokenTo(messages, transcript.turns.at(-1)?.id)
+  )
 }
 
 /** The last word is a person's, and no result and no note of a plugin. */

@@ -9,7 +9,8 @@ import { resultDurationOf } from './agent-parts.ts'
 import type { AgentInstance } from './definition.ts'
 import type { Directory } from './directory.ts'
 import { closedWords, instanceEntry, noteOf, unknownWords } from './instance-note.ts'
-import { LiveAgent, type LiveOptions } from './live-agent.ts'
+import { LiveAgent } from './live-agent.ts'
+import type { LiveOptions } from './live-parts.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
 
 export interface OpenAgentsOptions extends Pick<LiveOptions, 'makings' | 'handlers' | 'updates' | 'files'> {

@@ -1,7 +1,7 @@
 import { messageOf } from '../core/errors.ts'
 import type { EntryBody } from '../core/log.ts'
 import type { SessionTurn } from '../core/turn.ts'
-import type { MessageProjection } from '../plugins/message-projection.ts'
+import type { KeptFiles, MessageProjection } from '../plugins/message-projection.ts'
 import { snapshotEntry } from '../plugins/snapshot-note.ts'
 import type { FileHistory } from './file-history.ts'
 import { planTurns, type WholeTurn } from './plan-turns.ts'
@@ -67,11 +67,12 @@ export class TurnFiles {
     messageId: string,
     { force, note }: { readonly force: boolean; readonly note: Note },
   ): Promise<RollbackResult> {
-    const { files, turns } = await this.#wayBack(messageId, { force })
+    const { files, turns, withIt } = await this.#wayBack(messageId, { force })
     const results: RollbackResult[] = []
     for (const turn of turns.toReversed()) results.push(await files.rollback({ ...turn, force }))
     const result = allTogether(results)
-    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, undo: result.undo }))
+    const isPartial = result.conflicts.length + result.failed.length > 0
+    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: true, withIt, isPartial, undo: result.undo }))
     return result
   }
 
@@ -83,10 +84,15 @@ export class TurnFiles {
     const { messages } = this.#options
     const files = this.#kept()
     const undo = messages.undoOf(messageId)
+    const since = messages.filesSince(messageId)
+    if (!undo) refuseOfOther(messageId, since)
     if (!undo)
       throw new Error(`the files were not put back to before the message "${messageId}"; nothing is to be undone`)
     const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
-    await note(snapshotEntry({ messageId, folder: '.', isRolledBack: false }))
+    const withIt = since.slice(1).filter(({ wentBack }) => wentBack?.to === messageId)
+    await note(
+      snapshotEntry({ messageId, folder: '.', isRolledBack: false, withIt: withIt.map((one) => one.messageId) }),
+    )
     return result
   }
 
@@ -96,24 +102,45 @@ export class TurnFiles {
     return files
   }
 
-  async #wayBack(
-    messageId: string,
-    { force }: { readonly force: boolean },
-  ): Promise<{ readonly files: FileHistory; readonly turns: readonly WholeTurn[] }> {
+  async #wayBack(messageId: string, { force }: { readonly force: boolean }): Promise<WayBack> {
     const { messages } = this.#options
     const files = this.#kept()
     const noWay = `there is no way back to before the message "${messageId}"`
     const known = messages.filesSince(messageId)
     if (known.length === 0) throw new Error(`${noWay}: ${files.unavailable ?? 'its files were not kept'}`)
+    const isBack = known.every(({ wentBack }) => wentBack)
+    if (isBack) refuseOfOther(messageId, known)
+    if (isBack && !force && !known[0]!.wentBack!.isPartial)
+      throw new Error(`the files went back to before the message "${messageId}" already; to do it once more, use force`)
+    const isDone = ({ wentBack }: KeptFiles): boolean => !force && wentBack?.isPartial === false
     const turns: WholeTurn[] = []
-    for (const [i, { before, after = known[i + 1]?.before }] of known.entries()) {
+    for (const [i, one] of known.entries()) {
+      const { before, after = known[i + 1]?.before } = one
+      if (isDone(one)) continue
       const end = after ?? (force ? await files.take() : undefined)
       if (!before || !end)
         throw new Error(`${noWay}: nobody knows what the work on the last message changed, it was cut off; use force`)
       turns.push({ before: before as Snapshot, after: end as Snapshot })
     }
-    return { files, turns }
+    const later = known.slice(1).filter(({ wentBack }) => !wentBack || wentBack.to === messageId)
+    return { files, turns, withIt: later.map((one) => one.messageId) }
   }
+}
+
+interface WayBack {
+  readonly files: FileHistory
+  /** Oldest first. */
+  readonly turns: readonly WholeTurn[]
+  /** Later messages whose files go back with those of the one that is meant. */
+  readonly withIt: readonly string[]
+}
+
+function refuseOfOther(messageId: string, [own]: readonly KeptFiles[]): void {
+  const to = own?.wentBack?.to ?? messageId
+  if (to === messageId) return
+  throw new Error(
+    `the files went back to before the message "${to}" already, and what the message "${messageId}" changed went with it; undoRollback with "${to}" takes that back`,
+  )
 }
 
 /** The results of several rollbacks, one after the other, as one. */

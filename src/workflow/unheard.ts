@@ -1,3 +1,4 @@
+import { SessionBusyError } from '../core/errors.ts'
 import type { EntryBody, EntryOf, LogEntry } from '../core/log.ts'
 import type { Session } from '../core/store.ts'
 import type { SessionTurn } from '../core/turn.ts'
@@ -78,6 +79,17 @@ export class Unheard {
         if (kept.length > 0) await session.log.append(...kept)
       }),
     )
+  }
+
+  /** False where another process is at work, who takes what waits. */
+  async takeUpUnlessBusy(): Promise<boolean> {
+    try {
+      await this.takeUp()
+      return true
+    } catch (error) {
+      if (error instanceof SessionBusyError) return false
+      throw error
+    }
   }
 
   /** As something that was said, and that nobody answers for now. */

@@ -1,8 +1,8 @@
-import { messageOf } from '../core/errors.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { readAttachments } from '../plugins/attachments.ts'
 import type { AgentInstanceMessage } from '../plugins/message.ts'
 import type { AgentMakings } from './agent-parts.ts'
+import { errorDetailOf } from './error-detail.ts'
 
 /** What people are shown where the log could not be written: what they said, and why it came to nothing. */
 export function unsavedMessages(
@@ -19,7 +19,7 @@ export function unsavedMessages(
   const now = clock.now()
   const unsaved = { agentId, created: now, modified: now }
   const metadata = { isComplete: true, isPersisted: false, round }
-  const errorDetail = { name: error instanceof Error ? error.name : 'Error', message: messageOf(error) }
+  const errorDetail = errorDetailOf(error)
   return {
     ...(prompt && {
       user: { id: clientKey, role: 'user', content: readAttachments(prompt).text, ...unsaved, metadata },

@@ -39,7 +39,7 @@ export class WaitingCalls {
     const all = await session.pendingInTree()
     return all
       .filter(({ decision }) => decision === undefined)
-      .map((call) => ({ ...call, approvalId: `${call.sessionId}/${call.callId}`, isQuestion: isQuestion(call) }))
+      .map((call) => ({ ...call, approvalId: approvalIdOf(call), isQuestion: isQuestion(call) }))
   }
 
   /** Writes down what was decided about a call. The first answer counts. */
@@ -93,6 +93,10 @@ export class WaitingCalls {
     return loadSession(store, sessionId, { clock })
   }
 }
+
+/** Ids of calls come from models: none may look like a call of another session. */
+const approvalIdOf = ({ sessionId, callId }: { readonly sessionId: string; readonly callId: string }): string =>
+  `${sessionId}/${callId.replace(/[%/]/g, encodeURIComponent)}`
 
 const names = (calls: readonly Waiting[]): string =>
   calls.map(({ approvalId, name }) => `"${approvalId}" (${name})`).join(', ')

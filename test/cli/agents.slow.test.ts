@@ -444,6 +444,9 @@ describe('the way back', () => {
     expect(back).toMatchObject({ restored: ['a.txt'], deleted: ['c.txt'], conflicts: [{ path: 'b.txt' }], failed: [] })
     expect([text('a.txt'), text('b.txt'), existsSync(join(desk.cwd, 'c.txt'))]).toEqual(['mine', 'mine now', false])
     expect((await agents('show', 'sc')).out).toContain('[its files were put back]')
+    expect((await agents('rollback', 'sc', '--undo', '--yes')).out).toBe('restored  a.txt\nrestored  c.txt\n')
+    expect([text('a.txt'), text('b.txt'), text('c.txt')]).toEqual(['its', 'mine now', 'its'])
+    expect((await agents('rollback', 'sc', '--undo', '--yes')).err).toContain('nothing is to be undone')
   })
 })
 

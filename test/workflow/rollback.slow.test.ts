@@ -76,6 +76,48 @@ test('D047 the files go back to before a turn, also in another process; what som
   await expect(workflow.undoRollback(id, said[0]!.id)).rejects.toThrow('nothing is to be undone')
 })
 
+test('D047 messages whose files went back with those of an earlier one are marked with it, and only then', async () => {
+  const folder = await garden()
+  const { workflow } = world(
+    [
+      ...[write('1', 'plan.txt', 'dig\n'), 'Dug.', write('2', 'plan.txt', 'water\n'), 'Watered.'],
+      ...[write('3', 'plan.txt', 'reap\n'), 'Reaped.'],
+    ],
+    {
+      ...{ definitions: [definition('writing')], plugins: [writing], snapshots: {} },
+      execution: createProcessContext({ cwd: folder }),
+    },
+  )
+  const { id } = await workflow.createAgent('helper')
+  const people = async () => (await workflow.getMessages(id)).filter(({ role }) => role === 'user')
+  const marks = async () => (await people()).map(({ metadata }) => metadata?.rolledBack)
+  await workflow.sendMsgToAgent(id, 'Dig')
+  await workflow.sendMsgToAgent(id, 'Water')
+  const [dig, water] = (await people()).map((one) => one.id) as [string, string]
+
+  expect(await workflow.rollback(id, dig)).toMatchObject({ restored: ['plan.txt'], conflicts: [] })
+  expect(await marks()).toEqual([true, true])
+  const withIt = `the files went back to before the message "${dig}" already, and what the message "${water}" changed`
+  await expect(workflow.rollback(id, water)).rejects.toThrow(withIt)
+  await expect(workflow.planRollback(id, water)).rejects.toThrow(withIt)
+  await expect(workflow.undoRollback(id, water)).rejects.toThrow(`undoRollback with "${dig}" takes that back`)
+  await expect(workflow.rollback(id, dig)).rejects.toThrow(`went back to before the message "${dig}" already`)
+  expect(await read(folder, 'plan.txt')).toBe('sow\n')
+
+  await workflow.undoRollback(id, dig)
+  expect([await marks(), await read(folder, 'plan.txt')]).toEqual([[false, false], 'water\n'])
+
+  // One that went back by itself stays so when the other is undone, and new work goes back again.
+  await workflow.rollback(id, water)
+  await workflow.rollback(id, dig)
+  await workflow.undoRollback(id, dig)
+  expect([await marks(), await read(folder, 'plan.txt')]).toEqual([[false, true], 'dig\n'])
+  await workflow.rollback(id, dig)
+  await workflow.sendMsgToAgent(id, 'Reap')
+  expect(await workflow.rollback(id, dig)).toMatchObject({ restored: ['plan.txt'], conflicts: [] })
+  expect([await marks(), await read(folder, 'plan.txt')]).toEqual([[true, true, true], 'sow\n'])
+})
+
 test('D047 without git it says that there is no way back', async () => {
   const folder = await garden(false)
   const execution = createProcessContext({ cwd: folder })

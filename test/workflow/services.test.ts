@@ -1,5 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
+import type { LogEntry } from '../../src/core/log.ts'
+import type { SessionStore } from '../../src/core/store.ts'
 import { createMemoryKnowledgeStore } from '../../src/plugins/wiki/stores/memory-store.ts'
+import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, type Step, texts } from '../../src/testing/scripted.ts'
 import type { AgentDefinition } from '../../src/workflow/definition.ts'
@@ -45,6 +48,31 @@ describe('sub-agents', () => {
     const { id } = await workflow.createAgent('helper')
     await workflow.sendMsgToAgent(id, 'What is on it?')
     expect(texts(provider.requests[2]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
+  })
+
+  test('D029 D030 a sub-agent that ended with a summary before a crash is not asked again', async () => {
+    const store = createMemoryStore()
+    const isDead = (id: string, entries: readonly LogEntry[]) =>
+      !id.includes('/') && entries.some(({ type }) => type === 'call_result')
+    const dying: SessionStore = {
+      ...store,
+      append: (id, entries, fence) =>
+        isDead(id, entries) ? Promise.reject(new Error('dead')) : store.append(id, entries, fence),
+    }
+    const definitions = [parent, { id: 'reader', config: { plugins: [{ id: 's', toolId: 'summary' }] } }]
+    const first = world([[spawning], [call('1', 'summary', { text: 'Page 3 is empty.' })]], {
+      store: dying,
+      definitions,
+    })
+    const { id } = await first.workflow.createAgent('helper')
+    expect((await first.workflow.sendMsgToAgent(id, 'What is on it?')).state).toBe('failed')
+    await first.workflow.close()
+    const { workflow, provider } = first.again({ store })
+    provider.push('It is empty.')
+    await workflow.start()
+    await vi.waitFor(async () => expect((await workflow.getStatus(id)).state).toBe('completed'))
+    expect(provider.requests).toHaveLength(1)
+    expect(texts(provider.requests[0]!.messages).at(-1)).toBe('user: ←Page 3 is empty.')
   })
 
   test('how a sub-agent stands can be read, and it is closed with its parent', async () => {
@@ -156,6 +184,16 @@ describe('sub-agents', () => {
       expect(done).toEqual(['sow'])
       expect((await workflow.resolveApproval(id, 'call_0', 'deny')).message?.content).toBe('All done.') // the only one left
       expect(done).toEqual(['sow'])
+    })
+
+    test('D020 D029 no call of an agent has the name of one of a sub-agent, whatever its id', async () => {
+      const asking = call('sow/q', 'ask-question', { question: 'Deep?' })
+      const { workflow } = world([[asking], 'Deep it is.'], { definitions: [definition('ask-question')] })
+      const { id } = await workflow.createAgent('helper')
+      await workflow.sendMsgToAgent(id, 'Go')
+      expect(await workflow.pending(id)).toMatchObject([{ callId: 'sow/q', approvalId: `${id}/sow%2Fq` }])
+      await expect(workflow.answerQuestion(id, `${id}/sow/q`, 'yes')).rejects.toThrow('has no call')
+      expect((await workflow.answerQuestion(id, `${id}/sow%2Fq`, 'yes')).message?.content).toBe('Deep it is.')
     })
 
     test('D029 D032 an answer goes to the question that is named', async () => {

@@ -15,6 +15,7 @@ interface RollingBack {
   readonly values: {
     readonly plan?: boolean
     readonly force?: boolean
+    readonly undo?: boolean
     readonly yes?: boolean
     readonly json?: boolean
   }
@@ -24,7 +25,8 @@ interface RollingBack {
 /** `libero agents rollback`: files as they were before a message; all else stays. */
 export async function rollback({ values, words }: RollingBack, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents rollback')
-  const { plan: isPlan = false, force = false, yes = false, json } = values
+  const { plan: isPlan = false, force = false, undo: isUndo = false, yes = false, json } = values
+  if (isPlan && isUndo) throw new CliError('--undo cannot be planned; leave --plan out', exitCodes.usage)
   if (!isPlan && !yes) requireTerminal(io, 'agents rollback asks before it changes files')
   return withWorkflow(
     io,
@@ -35,7 +37,10 @@ export async function rollback({ values, words }: RollingBack, io: Io): Promise<
       const messageId = await meant(opened, agentId, words[1], { io, isQuiet: json === true })
       const going = { ...values, messageId, agentId }
       if ((isPlan || !yes) && !(await isToGo(opened, going, io))) return exitCodes.done
-      const { undo: _, ...result } = await workflow.rollback(agentId, messageId, { force }).catch((error: unknown) => {
+      const work = isUndo
+        ? workflow.undoRollback(agentId, messageId, { force })
+        : workflow.rollback(agentId, messageId, { force })
+      const { undo: _, ...result } = await work.catch((error: unknown) => {
         throw noWayBack(error)
       })
       if (json) io.out(jsonText({ agentId, messageId, ...result }))
@@ -51,12 +56,14 @@ interface Going {
   readonly messageId: string
   readonly plan?: boolean
   readonly force?: boolean
+  readonly undo?: boolean
   readonly json?: boolean
 }
 
 /** Says what would be done, and asks whether it should, unless only that was wanted to be known. */
 async function isToGo({ workflow }: OpenedWorkflow, going: Going, io: Io): Promise<boolean> {
-  const { agentId, messageId, plan: isPlan = false, force = false, json } = going
+  const { agentId, messageId, plan: isPlan = false, force = false, undo: isUndo = false, json } = going
+  if (isUndo) return isWanted('Take back that files were put back?', io)
   const plan = await workflow.planRollback(agentId, messageId).catch((error: unknown) => {
     // What the last work changed is found out by force, and cannot be planned.
     if (force && !isPlan && messageOf(error).includes('use force')) return undefined
@@ -67,9 +74,13 @@ async function isToGo({ workflow }: OpenedWorkflow, going: Going, io: Io): Promi
   else if (plan) for (const line of planLines(plan, { force })) say(line)
   if (isPlan || (plan && isNothing(plan, { force }))) return false
   const question = force ? 'Put them back, whoever changed them since?' : 'Put them back?'
-  const isWanted = await confirm(`In ${fullyVisible(io.cwd)}: ${question}`, io)
-  if (!isWanted) io.err('Nothing was changed')
-  return isWanted
+  return isWanted(question, io)
+}
+
+async function isWanted(question: string, io: Io): Promise<boolean> {
+  const isSure = await confirm(`In ${fullyVisible(io.cwd)}: ${question}`, io)
+  if (!isSure) io.err('Nothing was changed')
+  return isSure
 }
 
 /** A message that was taken back is named by its whole id: what it did to files is known all the same. */
@@ -133,6 +144,8 @@ function noWayBack(error: unknown): CliError {
     return new CliError(said.replace('use force', '--force goes back all the same, and cannot be planned'), undefined, {
       cause: error,
     })
+  if (said.includes('nothing is to be undone')) return new CliError(said, undefined, { cause: error })
+  if (said.includes(' already')) return new CliError(fullyVisible(said.slice(0, 600)), undefined, { cause: error })
   const hint = said.includes('its files were not kept')
     ? 'files are kept where an agent can change them, in a git repository (libero agents rollback --help)'
     : 'go to the folder where the agent worked, and do it there'

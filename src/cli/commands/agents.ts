@@ -150,6 +150,7 @@ const rollback = defineCommand({
   flags: {
     plan: { type: 'boolean', says: 'Only say what would be done' },
     force: { type: 'boolean', says: 'Also what somebody changed since, and where the work was cut off' },
+    undo: { type: 'boolean', says: 'Take a rollback back, with what --force overwrote' },
     yes,
     json: { type: 'boolean', says: 'One JSON object: what was restored and deleted, conflicts, what failed' },
   },

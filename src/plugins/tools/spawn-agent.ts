@@ -1,6 +1,7 @@
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { childRunner } from '../../tools/spawn.ts'
+import { endedWith } from '../ended-with.ts'
 import {
   definePlugin,
   type PluginDefinition,
@@ -45,7 +46,7 @@ function spawnAgentTool({ services, entry }: PluginSetup): ToolDef<SpawnAgentInp
     async execute({ task, context, agentDefinitionId }, ctx) {
       if (task.trim() === '') throw new Error('"task" is empty; say what the sub-agent has to do')
       const preset = presetOf(services, agentDefinitionId)
-      return runChild({ task, context, preset, model: preset.provider?.meta.defaultModel }, ctx)
+      return runChild({ task, context, preset, model: preset.provider?.meta.defaultModel, endedWith }, ctx)
     },
   }
 }

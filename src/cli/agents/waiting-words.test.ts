@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import type { Waiting } from '../../workflow/index.ts'
+import { waitingJson, waitingLines } from './waiting-words.ts'
+
+const waits = (sessionId: string, callId: string): Waiting => ({
+  ...{ sessionId, callId, approvalId: `${sessionId}/${callId}`, name: 'shell', input: {} },
+  ...{ reason: 'permission-required', digest: 'd', isQuestion: false },
+})
+const command = (call: Waiting, ...others: readonly Waiting[]): string | undefined =>
+  waitingLines(call, 'agent-a', [call, ...others]).at(-1)
+
+test('a call is answered by its short name, unless that might mean one of a sub-agent', () => {
+  const own = waits('agent-a', 'call_0')
+  const child = waits('agent-a/dig', 'call_0')
+  expect(command(own)).toBe('To answer: libero agents answer agent-a call_0 --allow (or --deny)')
+  expect(command(own, child)).toContain('answer agent-a agent-a/call_0 --allow')
+  expect(command(child)).toContain('answer agent-a agent-a/dig/call_0 --allow')
+  expect(waitingJson(child)).toMatchObject({ callId: 'call_0', approvalId: 'agent-a/dig/call_0' })
+})

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import type { SessionStore } from '../../src/core/store.ts'
+import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
+import { createMemoryStore } from '../../src/sessions/memory-store.ts'
+import { call } from '../../src/testing/scripted.ts'
+import type { AgentHandler } from '../../src/workflow/handler.ts'
+import type { WorkflowUpdate } from '../../src/workflow/updates.ts'
+import { definition, withTool, world } from './kit.ts'
+
+test('D050 D008 a store that fails in a call shows what was said once, and the result all the same', async () => {
+  const broken = { is: false }
+  const plugins = [
+    withTool('look', () => {
+      broken.is = true
+      return 'a ball'
+    }),
+  ]
+  const { workflow, updates } = world([[call('1', 'look')]], {
+    ...{ store: failing(broken), plugins, definitions: [definition('look')] },
+  })
+  const { id } = await workflow.createAgent('helper')
+  expect((await workflow.sendMsgToAgent(id, 'Look')).state).toBe('failed')
+  expect(bubbles(updates)).toEqual([
+    ['user', 'Look', true],
+    ['assistant', '', true],
+    ['tool', 'a ball', false],
+    ['error', expect.stringContaining('the disk is full'), false],
+  ])
+  broken.is = false
+})
+
+test('D050 D008 what was shown unsaved makes room for the same message once it is saved', async () => {
+  const broken = { is: false }
+  const { workflow, updates } = world(['Hello.'], { store: failing(broken) })
+  const { id } = await workflow.createAgent('helper')
+  broken.is = true
+  expect((await workflow.sendMsgToAgent(id, 'Hi', { clientKey: 'k' })).state).toBe('failed')
+  expect(bubbles(updates)[0]).toEqual(['user', 'Hi', false])
+  broken.is = false
+  expect((await workflow.sendMsgToAgent(id, 'Hi', { clientKey: 'k' })).state).toBe('completed')
+  expect(bubbles(updates).filter(([role]) => role === 'user')).toEqual([['user', 'Hi', true]])
+})
+
+test('D050 what a handler says by itself is shown where it cannot be saved', async () => {
+  const broken = { is: false }
+  const throwing: AgentHandler = async function* () {
+    broken.is = true
+    yield* []
+    throw new Error('handler broke')
+  }
+  const { workflow, updates } = world([], { store: failing(broken), handlers: { throwing } })
+  const { id } = await workflow.createAgent('helper', { handlerId: 'throwing' })
+  expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('failed')
+  expect(bubbles(updates)).toEqual([
+    ['user', 'Hi', false],
+    ['error', expect.stringContaining('the disk is full'), false],
+  ])
+  broken.is = false
+})
+
+/** What a screen shows after these updates. */
+function bubbles(updates: readonly WorkflowUpdate[]): unknown[][] {
+  const messages = new Map<string, AgentInstanceMessage>()
+  for (const update of updates) {
+    if (update.type === 'message') messages.set(update.message.id, update.message)
+    if (update.type === 'removed') for (const id of update.messageIds) messages.delete(id)
+  }
+  return [...messages.values()].map(({ role, content, metadata }) => [role, content, metadata?.isPersisted])
+}
+
+function failing(broken: { readonly is: boolean }): SessionStore {
+  const store = createMemoryStore()
+  return {
+    ...store,
+    append: async (...given) => {
+      if (broken.is) throw new Error('the disk is full')
+      return store.append(...given)
+    },
+  }
+}
