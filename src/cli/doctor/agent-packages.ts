@@ -10,16 +10,21 @@ interface AgentPackage {
   readonly name: string
   /** What cannot be done without it. */
   readonly for: string
+  /** Older ones do not work. */
+  readonly oldest?: string
   readonly from?: NodeJS.Require
 }
 
 /** A package that agents and schedules use where it is there. Nothing of it is run. */
-export function agentPackage({ name, for: use, from = createRequire(import.meta.url) }: AgentPackage): Check {
+export function agentPackage({ name, for: use, oldest, from = createRequire(import.meta.url) }: AgentPackage): Check {
   return {
     name,
     async look() {
       try {
-        return ok(`${versionIn(from.resolve(name), name) ?? 'of an unknown version'}, for ${use}`)
+        const version = versionIn(from.resolve(name), name)
+        if (version && oldest && version.localeCompare(oldest, 'en', { numeric: true }) < 0)
+          return broken(`${version} is too old for ${use}; ${oldest} or later works`, `npm install ${name}@latest`)
+        return ok(`${version ?? 'of an unknown version'}, for ${use}`)
       } catch (error) {
         const mend = `npm install ${name}`
         return codeOf(error) === 'MODULE_NOT_FOUND'
@@ -31,7 +36,7 @@ export function agentPackage({ name, for: use, from = createRequire(import.meta.
 }
 
 export const croner: Check = agentPackage({ name: 'croner', for: 'schedules by cron (libero schedules add --cron)' })
-export const tiddlywiki: Check = agentPackage({ name: 'tiddlywiki', for: 'agents that work in wikis' })
+export const tiddlywiki: Check = agentPackage({ name: 'tiddlywiki', for: 'agents that work in wikis', oldest: '5.3.5' })
 export const zx: Check = agentPackage({ name: 'zx', for: 'agents that run scripts (the plugin zx-script)' })
 
 /** Some packages keep their package.json to themselves: it is looked for above what is loaded. */

@@ -329,6 +329,12 @@ describe('packages of agents', () => {
       mend: 'npm install libero-no-such-package',
     })
   })
+
+  test('one that is too old is broken, with the version that works', async () => {
+    const { state, says, mend } = await look(agentPackage({ name: 'croner', for: 'stars', oldest: '100.0' }), fakeIo())
+    expect([state, mend]).toEqual(['broken', 'npm install croner@latest'])
+    expect(says).toMatch(/^\d+\.\d+\.\d+ is too old for stars; 100\.0 or later works$/)
+  })
 })
 
 test('wikis of the settings: a folder that is not there or is no wiki is broken, and named', async () => {
