@@ -1,6 +1,5 @@
 import type { EntryOf } from '../core/log.ts'
-import { isAgentState } from './handler-note.ts'
-import type { AgentState } from './message.ts'
+import { type AgentState, isAgentState } from './message.ts'
 import type { ToolMarks } from './tool-marks.ts'
 
 /** How an agent stands, by what its log tells of its runs. */
@@ -52,7 +51,7 @@ export class AgentStanding {
     if (leavesTo) this.#yielded = leavesTo
   }
 
-  /** What was written down under `yieldOwner`. */
+  /** What a note in the log says of who is next. */
   yieldTo(value: unknown, at: number): void {
     this.#yielded = String(value)
     if (isAgentState(value)) this.set(value, at)

@@ -6,7 +6,7 @@ import { BatchClock, batchLimitMs } from './batch-clock.ts'
 import { Execution, type ExecutionOptions } from './execution.ts'
 import { LogViews } from './log-views.ts'
 import { olderTool } from './older-tool.ts'
-import { yieldOwner } from './yield-note.ts'
+import { yieldEntry } from './yield-note.ts'
 
 export interface PluginExtensionOptions extends ExecutionOptions {
   /**
@@ -58,7 +58,7 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
         hooks.hook('tool-results:after', (ctx) => execution.settled(ctx))
         hooks.hook('turn:next', async (ctx) => {
           const { to, say } = execution.next()
-          if (to === 'human') await run.log.append({ type: 'state', owner: yieldOwner, value: to })
+          if (to === 'human') await run.log.append(yieldEntry(to))
           if (to === 'human' || to === 'end') ctx.stop = true
           if (to !== 'self' && say === undefined) return
           ctx.stop = false

@@ -76,7 +76,7 @@ test('D047 files that went back with those of an earlier message are known by it
   const known = (...more: readonly EntryBody[]): unknown => {
     const projection = projected(...said, ...more)
     const marks = projection.messages.map(({ metadata }) => metadata?.rolledBack)
-    return [marks, projection.filesSince('Dig').map(({ wentBack }) => wentBack?.to)]
+    return [marks, projection.files.since('Dig').map(({ wentBack }) => wentBack?.to)]
   }
   expect(known(back)).toEqual([
     [true, true],

@@ -4,13 +4,13 @@ import { toolResultToText } from '../core/tool-output.ts'
 import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { AgentStanding } from './agent-standing.ts'
 import { contentOfMessage, readAttachments } from './attachments.ts'
-import { type HandlerMessage, handlerMessageOf, yieldedTo } from './handler-note.ts'
 import { KeptMessages } from './kept-messages.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
 import { partialOf } from './partial-note.ts'
-import { type SnapshotNote, snapshotOf, type TurnSnapshots, type WentBack } from './snapshot-note.ts'
+import { type SnapshotNote, snapshotOf } from './snapshot-note.ts'
 import { errorResultDuration, marksOf } from './tool-marks.ts'
-import { yieldOwner } from './yield-note.ts'
+import { TurnSnapshots } from './turn-snapshots.ts'
+import { type HandlerMessage, yieldOf } from './yield-note.ts'
 
 /** How long results are sent that say nothing of it themselves; `null` means for ever. */
 export interface ProjectionOptions {
@@ -23,6 +23,8 @@ export interface ProjectionOptions {
  * it changed, so that a screen draws no more than that.
  */
 export class MessageProjection {
+  /** What is known of the files around messages. */
+  readonly files = new TurnSnapshots()
   readonly #options: ProjectionOptions
   readonly #messages: KeptMessages
   readonly #calls = new Map<string, { readonly call: ToolCallBlock; readonly messageId: string }>()
@@ -34,9 +36,6 @@ export class MessageProjection {
   /** Model calls so far. */
   rounds = 0
   #roundsBefore = 0
-  readonly #files = new Map<string, TurnSnapshots>()
-  readonly #undos = new Map<string, SnapshotNote['undo']>()
-  readonly #wentBack = new Map<string, WentBack>()
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
@@ -85,23 +84,6 @@ export class MessageProjection {
     const before = this.#entries.slice(0, at).findLast(({ type }) => type !== 'input')
     const first = before?.type === 'run_started' ? before : this.#entries[at]!
     return { content: contentOfMessage(message), toSeq: first.seq - 1 }
-  }
-
-  /** What is known of the files around the work on a message, and on all that came after it, oldest first. */
-  filesSince(messageId: string): readonly KeptFiles[] {
-    const ids = [...this.#files.keys()]
-    const since = ids.includes(messageId) ? ids.slice(ids.indexOf(messageId)) : []
-    return since.map((id) => ({ ...this.#files.get(id), messageId: id, wentBack: this.#wentBack.get(id) }))
-  }
-
-  /** What the files were before they were put back to before a message, and after. */
-  undoOf(messageId: string): SnapshotNote['undo'] {
-    return this.#undos.get(messageId)
-  }
-
-  /** The last message with which files were kept. */
-  get lastWithFiles(): string | undefined {
-    return [...this.#files.keys()].at(-1)
   }
 
   /** The messages that are new or other than before. */
@@ -252,23 +234,19 @@ export class MessageProjection {
       const { id, text: content } = partial
       return [this.#put({ id, createdAt: at }, { role: 'assistant', content, duration: 0 })]
     }
-    if (owner === yieldOwner) {
-      this.#standing.yieldTo(yieldedTo(value), at)
-      const message = handlerMessageOf(value)
+    const yielded = yieldOf(owner, value)
+    if (yielded) {
+      const { to, message } = yielded
+      this.#standing.yieldTo(to, at)
       return message ? [this.#ending(this.#putOwn(message, at))] : []
     }
     const snapshot = snapshotOf(owner, value)
-    if (!snapshot) return []
-    const { messageId, folder, before, after, isRolledBack, undo, withIt = [], isPartial = false } = snapshot
-    if (isRolledBack !== undefined) this.#undos.set(messageId, undo)
-    if (before || after)
-      this.#files.set(messageId, { ...this.#files.get(messageId), ...(before && { before }), ...(after && { after }) })
-    if (after) this.#goOnAfter(messageId)
-    if (isRolledBack !== undefined)
-      for (const id of [messageId, ...withIt]) {
-        if (isRolledBack) this.#wentBack.set(id, { to: messageId, isPartial })
-        else this.#wentBack.delete(id)
-      }
+    return snapshot ? this.#noteFiles(snapshot) : []
+  }
+
+  #noteFiles(note: SnapshotNote): readonly AgentInstanceMessage[] {
+    this.files.apply(note)
+    const { messageId, folder, before, isRolledBack, withIt = [] } = note
     return [messageId, ...withIt].flatMap((id) => {
       const changed = this.#messages.change(id, () => ({
         ...(before && { beforeCommitMap: { [folder]: before.id } }),
@@ -276,12 +254,6 @@ export class MessageProjection {
       }))
       return changed ?? []
     })
-  }
-
-  /** Work without a new message, as when it was woken: files that went back may have been changed again. */
-  #goOnAfter(messageId: string): void {
-    const to = this.#wentBack.get(messageId)?.to
-    for (const [id, back] of this.#wentBack) if (back.to === to) this.#wentBack.delete(id)
   }
 
   #end(entry: EntryOf<'run_ended'>): readonly AgentInstanceMessage[] {
@@ -338,13 +310,6 @@ export class MessageProjection {
     const { id, createdAt } = of
     return this.#messages.put({ id, createdAt, round: this.rounds }, own)
   }
-}
-
-/** The files around the work on one message. */
-export interface KeptFiles extends TurnSnapshots {
-  readonly messageId: string
-  /** Where they were put back. */
-  readonly wentBack: WentBack | undefined
 }
 
 type Letter = EntryOf<'input'>

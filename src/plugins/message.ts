@@ -74,7 +74,20 @@ export interface UserContent {
   readonly wikiTiddlers?: readonly AttachedTiddler[]
 }
 
-export type AgentState = 'submitted' | 'working' | 'input-required' | 'completed' | 'canceled' | 'failed' | 'unknown'
+export type AgentState = (typeof agentStates)[number]
+
+export const agentStates = [
+  'submitted',
+  'working',
+  'input-required',
+  'completed',
+  'canceled',
+  'failed',
+  'unknown',
+] as const
+
+/** Handlers and logs may say anything. */
+export const isAgentState = (value: unknown): value is AgentState => agentStates.includes(value as AgentState)
 
 export interface AgentInstanceLatestStatus {
   readonly state: AgentState

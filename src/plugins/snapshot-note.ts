@@ -24,15 +24,6 @@ export interface NotedSnapshot {
   readonly id: string
 }
 
-/** What the files were around the work on one message. */
-export type TurnSnapshots = Pick<SnapshotNote, 'before' | 'after'>
-
-/** By the rollback to before which message files went back, and whether all of them did. */
-export interface WentBack {
-  readonly to: string
-  readonly isPartial: boolean
-}
-
 /** As it is written into the log. */
 export function snapshotEntry(note: SnapshotNote): EntryBody {
   return { type: 'state', owner, value: note }

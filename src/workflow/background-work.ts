@@ -1,10 +1,10 @@
 import type { Clock } from '../core/clock.ts'
-import { whyNeverWoken } from './agent-schedules.ts'
-import type { LiveAgent } from './live-agent.ts'
+import type { LiveAgent } from './agent/live-agent.ts'
+import { settle } from './agent/settle.ts'
 import type { OpenAgents } from './open-agents.ts'
+import { whyNeverWoken } from './schedules/agent-schedules.ts'
 import type { Wake } from './schedules/owner-shift.ts'
 import { isOtherWake } from './schedules/wake-key.ts'
-import { settle } from './settle.ts'
 
 export interface BackgroundWorkOptions {
   readonly agents: OpenAgents
@@ -27,17 +27,14 @@ export class BackgroundWork {
   readonly wake: Wake = async (call) => {
     const { agentId, scheduleId, clientKey, message, isRepeating } = call
     const { agents, onError } = this.#options
-    const agent = await agents.openForWork(agentId).catch(async (error) => {
-      const known = await agents.find(agentId)
-      if (known && !known.closed) throw error
-    })
-    if (!agent || agent.instance.volatile) {
-      const known = await agents.find(agentId)
-      const why = whyNeverWoken(agentId, known)
+    const known = await agents.find(agentId)
+    const why = whyNeverWoken(agentId, known)
+    if (why !== undefined) {
       // Those of a closed agent go with it.
       if (!known?.closed) onError(new Error(`schedule "${scheduleId}" wakes nobody, and is removed: ${why}`))
       return 'closed'
     }
+    const agent = await agents.openForWork(agentId)
     if (isRepeating && (await agent.hasUnheard((key) => isOtherWake(key, call)))) return 'skipped'
     await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
     void this.#goOn(agent)

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 import { withSpill } from '../sessions/spill.ts'
-import type { AgentInstance } from './definition.ts'
+import type { AgentInstance } from './definitions/definition.ts'
 import { readInstance } from './instance-note.ts'
 
 /** Sessions of agents are told from others by their ids. */
@@ -41,8 +41,10 @@ export class Directory {
     if (known && known.head >= head) return known.instance
     const entries = await this.#store.read(id, Math.max(0, (known?.head ?? 0) - 1))
     const last = entries.at(-1)
-    if (!last) this.forget(id) // another process has deleted it
-    if (!last) return undefined
+    if (!last) {
+      this.forget(id) // another process has deleted it
+      return undefined
+    }
     const added = entries.filter(({ seq }) => seq > (known?.head ?? 0))
     const instance = readInstance(id, added, known?.instance)
     this.#known.set(id, { head: last.seq, instance })

@@ -1,6 +1,6 @@
 import { isRecord } from '../core/is-record.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
-import type { AgentInstance } from './definition.ts'
+import type { AgentInstance } from './definitions/definition.ts'
 
 const owner = 'workflow:agent'
 

@@ -1,8 +1,8 @@
 import { show } from '../core/behavior.ts'
-import type { AgentMakings } from './agent-parts.ts'
-import { checkInstanceConfig } from './check-definition.ts'
-import type { AgentInstance } from './definition.ts'
+import { checkInstanceConfig } from './definitions/check-definition.ts'
+import type { AgentInstance } from './definitions/definition.ts'
 import { agentPrefix } from './directory.ts'
+import type { AgentMakings } from './engine/agent-makings.ts'
 import type { NewAgent } from './workflow-contract.ts'
 
 /** An agent as it is written down first. Throws on an id or a configuration that cannot be. */

@@ -1,22 +1,24 @@
 import type { Session, SessionStore } from '../core/store.ts'
 import { LogViews } from '../plugins/log-views.ts'
-import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
+import type { MessageProjection } from '../plugins/message-projection.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
-import { resultDurationOf } from './agent-parts.ts'
-import type { AgentInstance } from './definition.ts'
+import { LiveAgent } from './agent/live-agent.ts'
+import type { LiveOptions } from './agent/live-parts.ts'
+import type { AgentInstance } from './definitions/definition.ts'
 import type { Directory } from './directory.ts'
+import { resultDurationOf } from './engine/config-of.ts'
 import { closedWords, instanceEntry, noteOf, unknownWords } from './instance-note.ts'
-import { LiveAgent } from './live-agent.ts'
-import type { LiveOptions } from './live-parts.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
 
 export interface OpenAgentsOptions extends Pick<LiveOptions, 'makings' | 'handlers' | 'updates' | 'files'> {
   readonly directory: Directory
   readonly schedules: ScheduleBook
 }
+
+type ReadAgent = Pick<MessageProjection, 'messages' | 'status'>
 
 /** The agents that this process has to do with: each loaded once, when it is first asked for, and kept. */
 export class OpenAgents {
@@ -64,29 +66,21 @@ export class OpenAgents {
   }
 
   /** What an agent said and how it stands; of a sub-agent too, which can only be read. */
-  async read(agentId: string): Promise<LogViews> {
+  async read(agentId: string): Promise<ReadAgent> {
     const ofSubAgent = await this.#readSubAgent(agentId)
     if (ofSubAgent) return ofSubAgent
     const agent = await this.open(agentId)
     await agent.refresh()
-    return agent.views
+    return { messages: agent.views.messages.messages, status: agent.status }
   }
 
-  async #readSubAgent(agentId: string): Promise<LogViews | undefined> {
+  async #readSubAgent(agentId: string): Promise<ReadAgent | undefined> {
     const { directory, makings } = this.#options
     const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
     if (!instance?.isSubAgent) return undefined
     const views = new LogViews(agentId, resultDurationOf(makings, instance))
     for (const entry of await directory.entries(agentId)) views.apply(entry)
-    return views
-  }
-
-  async status(agentId: string): Promise<AgentInstanceLatestStatus> {
-    const ofSubAgent = await this.#readSubAgent(agentId)
-    if (ofSubAgent) return ofSubAgent.messages.status
-    const agent = await this.open(agentId)
-    await agent.refresh()
-    return agent.status
+    return views.messages
   }
 
   /** Of the last request in this process; a sub-agent's are not kept. */
@@ -142,8 +136,8 @@ export class OpenAgents {
   async find(agentId: string): Promise<AgentInstance | undefined> {
     const agent = await this.#live.get(agentId)?.catch(() => undefined)
     await agent?.refresh()
-    if (agent?.isGone) return undefined
-    const found = agent?.instance ?? (await this.#options.directory.get(agentId))
+    if (agent?.isGone) this.#forget(agentId)
+    const found = agent && !agent.isGone ? agent.instance : await this.#options.directory.get(agentId)
     const { isSubAgent, parentAgentId } = found ?? {}
     if (!found || !isSubAgent || parentAgentId === undefined) return found
     return { ...found, closed: (await this.#options.directory.get(parentAgentId))?.closed ?? found.closed }

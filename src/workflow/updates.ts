@@ -1,6 +1,6 @@
 import { isThenable } from '../core/stop.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../plugins/message.ts'
-import type { AgentInstance } from './definition.ts'
+import type { AgentInstance } from './definitions/definition.ts'
 
 /** What screens hear. A message comes again whenever it changes, under the same id. */
 export type WorkflowUpdate =

@@ -10,12 +10,12 @@ import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import type { Embed } from '../plugins/wiki/vector-search.ts'
-import type { AgentDefinition, AgentInstance, InstanceConfig } from './definition.ts'
-import type { AgentHandler } from './handler.ts'
+import type { Waiting } from './agent/waiting-calls.ts'
+import type { AgentDefinition, AgentInstance, InstanceConfig } from './definitions/definition.ts'
+import type { AgentHandler } from './handlers/handler.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
 import type { WorkflowSettings } from './settings.ts'
 import type { UpdateListener } from './updates.ts'
-import type { Waiting } from './waiting-calls.ts'
 
 export interface WorkflowOptions {
   /** The model of all agents, or of each by its definition. */

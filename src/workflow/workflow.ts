@@ -11,24 +11,25 @@ import type { PromptState } from '../plugins/prompts/prompt.ts'
 import { attachedPages } from '../plugins/wiki/tools/attached-pages.ts'
 import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
-import { type AgentMakings, checkParts } from './agent-parts.ts'
-import { agentSchedules } from './agent-schedules.ts'
+import { settle } from './agent/settle.ts'
 import { BackgroundWork } from './background-work.ts'
-import { readDefinitions } from './check-definition.ts'
 import { checkNewAgent, checkWorkflowOptions } from './check-options.ts'
-import type { AgentDefinition, AgentInstance } from './definition.ts'
+import { readDefinitions } from './definitions/check-definition.ts'
+import type { AgentDefinition, AgentInstance } from './definitions/definition.ts'
 import { Directory } from './directory.ts'
-import { FileHistory } from './file-history.ts'
-import { checkHandlers, handlerOf } from './handler.ts'
-import { followDefinitions, giveHeartbeat } from './heartbeats.ts'
+import type { AgentMakings } from './engine/agent-makings.ts'
+import { checkParts } from './engine/make-engine.ts'
+import { checkHandlers, handlerOf } from './handlers/handler.ts'
 import { takenWords } from './instance-note.ts'
 import { newInstance } from './new-instance.ts'
 import { OpenAgents } from './open-agents.ts'
 import { reportSafely } from './report-safely.ts'
+import { FileHistory } from './rollback/file-history.ts'
+import { agentSchedules } from './schedules/agent-schedules.ts'
+import { followDefinitions, giveHeartbeat } from './schedules/heartbeats.ts'
 import { createScheduleBook } from './schedules/schedule-book.ts'
 import { createScheduler, type Scheduler } from './schedules/scheduler.ts'
 import { checkSettings } from './settings.ts'
-import { settle } from './settle.ts'
 import { Updates } from './updates.ts'
 import type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
 
@@ -142,8 +143,8 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     sendMsgToAgent: send,
     getAgent: (agentId) => agents.find(agentId),
     listAgents: (wanted) => agents.list(wanted),
-    getStatus: (agentId) => agents.status(agentId),
-    getMessages: async (agentId) => (await agents.read(agentId)).messages.messages,
+    getStatus: async (agentId) => (await agents.read(agentId)).status,
+    getMessages: async (agentId) => (await agents.read(agentId)).messages,
     concatPrompt: prompts,
     getTokens: (agentId) => agents.tokens(agentId),
     async pending(agentId) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { definePlugin } from '../../src/plugins/plugin.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handler.ts'
+import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
 import { definition, listening, short, withTool, world } from './kit.ts'
 
 describe('which handler', () => {

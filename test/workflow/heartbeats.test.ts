@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call } from '../../src/testing/scripted.ts'
-import type { AgentDefinition, Heartbeat } from '../../src/workflow/definition.ts'
+import type { AgentDefinition, Heartbeat } from '../../src/workflow/definitions/definition.ts'
 import { definition, type World, world } from './kit.ts'
 
 const beating = (heartbeat?: Heartbeat): readonly AgentDefinition[] => [

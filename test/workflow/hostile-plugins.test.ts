@@ -4,7 +4,7 @@ import type { PluginHookName } from '../../src/plugins/plugin-hooks.ts'
 import type { PromptNode } from '../../src/plugins/prompts/prompt.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import { checkDefinition } from '../../src/workflow/check-definition.ts'
+import { checkDefinition } from '../../src/workflow/definitions/check-definition.ts'
 import { definition, listening, short, withTool, world } from './kit.ts'
 
 const plugin = (toolId: string, own: Partial<PluginDefinition>): PluginDefinition =>

@@ -7,7 +7,7 @@ import type { PluginHookName } from '../../src/plugins/plugin-hooks.ts'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { memoryExecution } from '../../src/testing/memory-execution.ts'
 import { type ScriptedProvider, type Step, scripted } from '../../src/testing/scripted.ts'
-import type { AgentDefinition } from '../../src/workflow/definition.ts'
+import type { AgentDefinition } from '../../src/workflow/definitions/definition.ts'
 import type { WorkflowUpdate } from '../../src/workflow/updates.ts'
 import { createWorkflow, type Workflow, type WorkflowOptions } from '../../src/workflow/workflow.ts'
 
@@ -48,6 +48,18 @@ export function world(steps: readonly Step[], options: Partial<WorkflowOptions> 
     ...{ workflow, store, provider, errors, updates },
     log: (agentId) => store.read(agentId),
     again: (changed = {}) => world([], { ...options, store, ...changed }),
+  }
+}
+
+/** A store whose disk is full while `broken.is`. */
+export function failingStore(broken: { readonly is: boolean }): SessionStore {
+  const store = createMemoryStore()
+  return {
+    ...store,
+    append: async (...given) => {
+      if (broken.is) throw new Error('the disk is full')
+      return store.append(...given)
+    },
   }
 }
 

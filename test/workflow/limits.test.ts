@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { call, type Step } from '../../src/testing/scripted.ts'
-import type { AgentDefinition } from '../../src/workflow/definition.ts'
+import type { AgentDefinition } from '../../src/workflow/definitions/definition.ts'
 import { definition, withTool, world } from './kit.ts'
 
 test('a limit of a definition holds for its sub-agents too: what they use up counts', async () => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test, vi } from 'vitest'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import type { AgentDefinition } from '../../src/workflow/definition.ts'
+import type { AgentDefinition } from '../../src/workflow/definitions/definition.ts'
 import { temporary } from '../temporary.ts'
 import { definition, world } from './kit.ts'
 

@@ -1,10 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { AgentProviderError } from '../../src/core/errors.ts'
-import type { SessionStore } from '../../src/core/store.ts'
-import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import { definition, listening, short, withTool, world } from './kit.ts'
+import { definition, failingStore, listening, short, withTool, world } from './kit.ts'
 
 describe('what was said', () => {
   test('D008 a user message is saved once and shown once', async () => {
@@ -148,7 +146,7 @@ describe('what was said', () => {
 
   test('D050 a store that cannot write still lets people see what was said, and why it failed', async () => {
     const broken: { is: boolean } = { is: false }
-    const { workflow, updates } = world(['Hello.'], { store: failing(broken) })
+    const { workflow, updates } = world(['Hello.'], { store: failingStore(broken) })
     const { id } = await workflow.createAgent('helper')
     broken.is = true
     const status = await workflow.sendMsgToAgent(id, 'Do not lose this')
@@ -285,16 +283,5 @@ function slowly(clock: ReturnType<typeof fakeClock>, ms: number) {
     description: '',
     register: (taps: { tap(name: 'responseUpdate', handler: () => Promise<void>): void }) =>
       taps.tap('responseUpdate', () => new Promise<void>((resolve) => void clock.timer(ms, resolve))),
-  }
-}
-
-function failing(broken: { readonly is: boolean }): SessionStore {
-  const store = createMemoryStore()
-  return {
-    ...store,
-    append: async (...given) => {
-      if (broken.is) throw new Error('the disk is full')
-      return store.append(...given)
-    },
   }
 }

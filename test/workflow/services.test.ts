@@ -5,7 +5,7 @@ import { createMemoryKnowledgeStore } from '../../src/plugins/wiki/stores/memory
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, type Step, texts } from '../../src/testing/scripted.ts'
-import type { AgentDefinition } from '../../src/workflow/definition.ts'
+import type { AgentDefinition } from '../../src/workflow/definitions/definition.ts'
 import type { WorkflowOptions } from '../../src/workflow/workflow.ts'
 import { definition, short, withTool, world } from './kit.ts'
 

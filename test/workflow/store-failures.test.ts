@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
-import type { SessionStore } from '../../src/core/store.ts'
 import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
-import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { call } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handler.ts'
+import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
 import type { WorkflowUpdate } from '../../src/workflow/updates.ts'
-import { definition, withTool, world } from './kit.ts'
+import { definition, failingStore, withTool, world } from './kit.ts'
 
 test('D050 D008 a store that fails in a call shows what was said once, and the result all the same', async () => {
   const broken = { is: false }
@@ -16,7 +14,7 @@ test('D050 D008 a store that fails in a call shows what was said once, and the r
     }),
   ]
   const { workflow, updates } = world([[call('1', 'look')]], {
-    ...{ store: failing(broken), plugins, definitions: [definition('look')] },
+    ...{ store: failingStore(broken), plugins, definitions: [definition('look')] },
   })
   const { id } = await workflow.createAgent('helper')
   expect((await workflow.sendMsgToAgent(id, 'Look')).state).toBe('failed')
@@ -31,7 +29,7 @@ test('D050 D008 a store that fails in a call shows what was said once, and the r
 
 test('D050 D008 what was shown unsaved makes room for the same message once it is saved', async () => {
   const broken = { is: false }
-  const { workflow, updates } = world(['Hello.'], { store: failing(broken) })
+  const { workflow, updates } = world(['Hello.'], { store: failingStore(broken) })
   const { id } = await workflow.createAgent('helper')
   broken.is = true
   expect((await workflow.sendMsgToAgent(id, 'Hi', { clientKey: 'k' })).state).toBe('failed')
@@ -48,7 +46,7 @@ test('D050 what a handler says by itself is shown where it cannot be saved', asy
     yield* []
     throw new Error('handler broke')
   }
-  const { workflow, updates } = world([], { store: failing(broken), handlers: { throwing } })
+  const { workflow, updates } = world([], { store: failingStore(broken), handlers: { throwing } })
   const { id } = await workflow.createAgent('helper', { handlerId: 'throwing' })
   expect((await workflow.sendMsgToAgent(id, 'Hi')).state).toBe('failed')
   expect(bubbles(updates)).toEqual([
@@ -66,15 +64,4 @@ function bubbles(updates: readonly WorkflowUpdate[]): unknown[][] {
     if (update.type === 'removed') for (const id of update.messageIds) messages.delete(id)
   }
   return [...messages.values()].map(({ role, content, metadata }) => [role, content, metadata?.isPersisted])
-}
-
-function failing(broken: { readonly is: boolean }): SessionStore {
-  const store = createMemoryStore()
-  return {
-    ...store,
-    append: async (...given) => {
-      if (broken.is) throw new Error('the disk is full')
-      return store.append(...given)
-    },
-  }
 }

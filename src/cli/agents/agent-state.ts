@@ -1,11 +1,9 @@
-import type { SessionStore } from '../../core/store.ts'
-import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
-import { MessageProjection } from '../../plugins/message-projection.ts'
-import type { AgentInstance } from '../../workflow/definition.ts'
-import { Directory } from '../../workflow/directory.ts'
+import type { AgentState } from '../../plugins/message.ts'
+import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/live-state.ts'
+import type { OpenedWorkflow } from './open-workflow.ts'
 
 /** What a list says of an agent. */
 export interface AgentSummary {
@@ -21,11 +19,10 @@ export interface AgentSummary {
   readonly nextWake?: number
 }
 
+type Opened = Pick<OpenedWorkflow, 'workflow' | 'store'>
+
 /** An agent as it is now. Who died over it is told from who works on it. */
-export async function summaryOf(
-  instance: AgentInstance,
-  { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
-): Promise<AgentSummary> {
+export async function summaryOf(instance: AgentInstance, { workflow, store }: Opened): Promise<AgentSummary> {
   const { id, definitionId, name, created, modified, closed, isSubAgent, parentAgentId } = instance
   const wakes =
     closed || isSubAgent ? [] : (await workflow.schedules.list(id)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
@@ -39,23 +36,13 @@ export async function summaryOf(
   }
 }
 
-async function stateOf(
-  instance: AgentInstance,
-  { workflow, store }: { readonly workflow: Workflow; readonly store: SessionStore },
-): Promise<AgentSummary['state']> {
+async function stateOf(instance: AgentInstance, { workflow, store }: Opened): Promise<AgentSummary['state']> {
   const { id, isSubAgent } = instance
-  const { state } = isSubAgent ? await loggedStatus(store, id) : await workflow.getStatus(id)
+  const { state } = await workflow.getStatus(id)
   if (state === 'submitted' && (isSubAgent || (await workflow.getMessages(id)).length === 0)) return 'new'
   if (state !== 'working') return state
   const holder = await holderOf(instance, workflow)
   return holder && (await isBeingWritten(store, holder.id)) ? 'working' : 'interrupted'
-}
-
-/** A sub-agent is nobody's to open: how it stands is read from what it wrote. */
-async function loggedStatus(store: SessionStore, id: string): Promise<AgentInstanceLatestStatus> {
-  const told = new MessageProjection({ agentId: id, resultDuration: null })
-  for (const entry of await new Directory(store).entries(id)) told.apply(entry)
-  return told.status
 }
 
 const mostParents = 50

@@ -1,6 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
-import { callsNamed } from '../../workflow/calls-named.ts'
+import { callsNamed } from '../../workflow/agent/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'

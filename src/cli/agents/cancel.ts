@@ -1,10 +1,10 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { AgentInstance } from '../../workflow/definition.ts'
+import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { agentStateWords, summaryOf } from './agent-state.ts'
-import { findAgent, requireAgent } from './find-agent.ts'
+import { type AgentSummary, agentStateWords, summaryOf } from './agent-state.ts'
+import { findAgent, refuseSubAgent, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
 
 /** `libero agents cancel`: stops what an agent does, wherever it works, and denies what it waits for. */
@@ -13,22 +13,21 @@ export async function cancel({ words }: { readonly words: readonly string[] }, i
   return withWorkflow(io, async (opened) => {
     const agent = await findAgent(opened.workflow, asked)
     const id = fullyVisible(agent.id)
-    if (agent.isSubAgent)
-      throw new CliError(`${id} is a sub-agent of ${fullyVisible(agent.parentAgentId ?? '')}; cancel that one`)
-    const stateOf = async (): Promise<string> => (await summaryOf(agent, opened)).state
+    refuseSubAgent(agent, 'cancel that one')
+    const stateOf = async (): Promise<AgentSummary['state']> => (await summaryOf(agent, opened)).state
     const before = await stateOf()
     await opened.workflow.cancelAgent(agent.id)
     const state = await stateOf()
     if (state === 'working')
       throw new CliError(`Agent ${id} is at work in another program and was not stopped; end that program`)
-    io.err(outcome(agent, { before, state: state as keyof typeof agentStateWords }))
+    io.err(outcome(agent, { before, state }))
     return exitCodes.done
   })
 }
 
 function outcome(
   { id: agentId }: AgentInstance,
-  { before, state }: { readonly before: string; readonly state: keyof typeof agentStateWords },
+  { before, state }: Readonly<Record<'before' | 'state', AgentSummary['state']>>,
 ): string {
   const id = fullyVisible(agentId)
   if (before === 'input-required' && state !== before)

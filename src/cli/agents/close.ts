@@ -1,12 +1,11 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { AgentInstance } from '../../workflow/definition.ts'
-import { CliError } from '../cli-error.ts'
+import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
 import { confirm, requireTerminal } from './confirm.ts'
-import { findAgent, requireAgent } from './find-agent.ts'
+import { findAgent, refuseSubAgent, requireAgent } from './find-agent.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
+import { requireRest } from './require-rest.ts'
 
 interface Ending {
   readonly values: { readonly yes?: boolean }
@@ -44,20 +43,15 @@ export async function remove({ values, words }: Ending, io: Io): Promise<number>
 }
 
 async function meant(
-  { workflow, store }: OpenedWorkflow,
+  opened: OpenedWorkflow,
   words: readonly string[],
   what: 'close' | 'delete',
 ): Promise<AgentInstance[]> {
   const found = new Map<string, AgentInstance>()
   for (const word of words) {
-    const agent = await findAgent(workflow, word)
-    const id = fullyVisible(agent.id)
-    if (agent.isSubAgent)
-      throw new CliError(`${id} is a sub-agent of ${fullyVisible(agent.parentAgentId ?? '')}; ${what} that one`)
-    if (await isBeingWritten(store, agent.id))
-      throw new CliError(
-        `Agent ${id} is at work in another program; stop it first: libero agents cancel ${id}. Nothing was done`,
-      )
+    const agent = await findAgent(opened.workflow, word)
+    refuseSubAgent(agent, `${what} that one`)
+    await requireRest(opened, agent.id)
     found.set(agent.id, agent)
   }
   return [...found.values()]

@@ -1,6 +1,6 @@
 import { nearest } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { AgentInstance } from '../../workflow/definition.ts'
+import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { agentPrefix } from '../../workflow/directory.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'
@@ -20,11 +20,13 @@ export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: s
 /** The same for who wants to say something to it: nobody but its parent speaks to a sub-agent. */
 export async function findToSpeakTo(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
   const agent = await findAgent(workflow, asked)
-  if (!agent.isSubAgent) return agent
-  const parent = fullyVisible(agent.parentAgentId ?? '')
-  throw new CliError(
-    `${fullyVisible(agent.id)} is a sub-agent of ${parent}; speak to that one. What it did: libero agents show ${fullyVisible(agent.id)}`,
-  )
+  refuseSubAgent(agent, `speak to that one. What it did: libero agents show ${fullyVisible(agent.id)}`)
+  return agent
+}
+
+/** What is done to a sub-agent is done to its parent: `instead` says so. */
+export function refuseSubAgent({ id, isSubAgent, parentAgentId = '' }: AgentInstance, instead: string): void {
+  if (isSubAgent) throw new CliError(`${fullyVisible(id)} is a sub-agent of ${fullyVisible(parentAgentId)}; ${instead}`)
 }
 
 /** The id that a command needs as its first word. */

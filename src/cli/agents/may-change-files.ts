@@ -1,4 +1,4 @@
-import type { AgentDefinition } from '../../workflow/definition.ts'
+import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 
 /** Plugins that write into the folder an agent works in. Wikis lie elsewhere. */
 const writing: ReadonlySet<string> = new Set(['zx-script'])

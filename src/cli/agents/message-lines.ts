@@ -1,4 +1,4 @@
-import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
+import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { callTitle } from '../screen/call-title.ts'
 import type { Paint } from '../screen/paint.ts'
@@ -39,6 +39,11 @@ export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull
     ({ toolId: name, parameters: input }) => `  ${callLine({ name, input }, { paint, cwd, isFull })}`,
   )
   return ['', head(paint.blue('Agent')), ...lines, ...calls]
+}
+
+/** What was said, and when, on one line. */
+export function messageTitle({ id, content, created = 0 }: AgentInstanceMessage): string {
+  return `  ${messageName(id)}  ${dateOf(created)}  ${cutToWidth(visibleName(content.replace(/\s+/g, ' ')), 80)}`
 }
 
 /** A call that is made. */

@@ -6,9 +6,9 @@ import { codeOf } from '../../platform/files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { builtInPlugins } from '../../plugins/built-in-plugins.ts'
 import { setUpPlugins } from '../../plugins/plugin-set.ts'
-import { builtInDefinitions } from '../../workflow/built-in-definitions.ts'
-import { checkDefinition } from '../../workflow/check-definition.ts'
-import type { AgentDefinition } from '../../workflow/definition.ts'
+import { builtInDefinitions } from '../../workflow/definitions/built-in-definitions.ts'
+import { checkDefinition } from '../../workflow/definitions/check-definition.ts'
+import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { readJson } from '../config/read-config.ts'
 
 /** A definition and where it comes from. */

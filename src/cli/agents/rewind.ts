@@ -1,17 +1,15 @@
-import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage, UserContent } from '../../plugins/message.ts'
-import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { shownCount } from '../screen/numbers.ts'
-import { cutToWidth } from '../screen/text-width.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
-import { dateOf } from '../sessions/time-words.ts'
 import { confirm, requireTerminal } from './confirm.ts'
 import { findToSpeakTo, requireAgent } from './find-agent.ts'
-import { findMessage, messageName } from './find-message.ts'
-import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
+import { findMessage } from './find-message.ts'
+import { messageTitle } from './message-lines.ts'
+import { withWorkflow } from './open-workflow.ts'
+import { requireRest } from './require-rest.ts'
 
 interface Rewinding {
   readonly values: { readonly yes?: boolean; readonly json?: boolean }
@@ -30,7 +28,7 @@ export async function rewind({ values, words }: Rewinding, io: Io): Promise<numb
     const message = findMessage(messages, words[1], agentId)
     const after = messages.slice(messages.indexOf(message) + 1).filter(({ hidden }) => !hidden).length
     if (!values.yes) {
-      io.err(messageLine(message))
+      io.err(messageTitle(message))
       if (!(await confirm(`Take this back${withRest(after)}?`, io))) {
         io.err('Nothing was taken back')
         return exitCodes.done
@@ -41,18 +39,6 @@ export async function rewind({ values, words }: Rewinding, io: Io): Promise<numb
     else tell({ content, message, after, agentId }, io)
     return exitCodes.done
   })
-}
-
-/** What somebody else writes cannot be taken back meanwhile. */
-export async function requireRest({ store }: OpenedWorkflow, agentId: string): Promise<void> {
-  const id = fullyVisible(agentId)
-  if (await isBeingWritten(store, agentId))
-    throw new CliError(`Agent ${id} is at work; stop it first: libero agents cancel ${id}. Nothing was done`)
-}
-
-/** What was said, and when, on one line. */
-export function messageLine({ id, content, created = 0 }: AgentInstanceMessage): string {
-  return `  ${messageName(id)}  ${dateOf(created)}  ${cutToWidth(visibleName(content.replace(/\s+/g, ' ')), 80)}`
 }
 
 function withRest(after: number): string {

@@ -8,8 +8,9 @@ import { jsonText } from '../json-text.ts'
 import { confirm, requireTerminal } from './confirm.ts'
 import { findToSpeakTo, requireAgent } from './find-agent.ts'
 import { findMessage } from './find-message.ts'
+import { messageTitle } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
-import { messageLine, requireRest } from './rewind.ts'
+import { requireRest } from './require-rest.ts'
 
 interface RollingBack {
   readonly values: {
@@ -93,7 +94,7 @@ async function meant(
   const messages = await workflow.getMessages(agentId)
   if (asked !== undefined && wholeId.test(asked) && !messages.some(({ id }) => id === asked)) return asked
   const message = findMessage(messages, asked, agentId)
-  if (!isQuiet) io.err(`Before the message\n${messageLine(message)}`)
+  if (!isQuiet) io.err(`Before the message\n${messageTitle(message)}`)
   return message.id
 }
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { callsNamed } from '../../workflow/calls-named.ts'
+import { callsNamed } from '../../workflow/agent/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { changeIn } from '../sessions/change-in.ts'

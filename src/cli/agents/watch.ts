@@ -1,7 +1,7 @@
 import { toolCallsOf } from '../../core/turn.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import type { AgentInstance } from '../../workflow/definition.ts'
+import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'

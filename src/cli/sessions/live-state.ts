@@ -1,6 +1,7 @@
 import { SessionBusyError } from '../../core/errors.ts'
 import type { InboxItem } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
+import { inboxOf } from '../../sessions/inbox-of.ts'
 import type { SessionState, SessionSummary } from './summary.ts'
 
 /** What its log does not say about a session: whether somebody writes it just now, or has answered what it waits for. */
@@ -28,12 +29,5 @@ export async function isBeingWritten(store: SessionStore, id: string): Promise<b
 
 /** Answers that were given, and that the next run will read. */
 export async function waitingAnswers(store: SessionStore, id: string): Promise<readonly InboxItem[]> {
-  const enough = new AbortController()
-  try {
-    for await (const { inbox } of store.watch(id, { signal: enough.signal }))
-      return inbox.filter(({ mode }) => mode === 'answer')
-  } finally {
-    enough.abort()
-  }
-  return []
+  return (await inboxOf(store, id)).filter(({ mode }) => mode === 'answer')
 }

@@ -5,7 +5,10 @@ import { flawOf } from '../../core/plain-json.ts'
 /** So much is kept of parameters that nobody can read. */
 const mostUnread = 1000
 
-/** What stands between the tags of a call, as parameters: JSON, else JSON5, be it with slips, else text. It is only ever read, never run. */
+/**
+ * What stands between the tags of a call, as parameters: JSON, else JSON5, be it with slips, else text. It is only ever
+ * read, never run.
+ */
 export function readParameters(body: string): Record<string, unknown> {
   const text = unwrapped(body.trim())
   if (text === '') return {}

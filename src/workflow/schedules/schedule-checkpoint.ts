@@ -38,14 +38,12 @@ function isKept(value: unknown): value is KeptSchedule {
   return typeof runs === 'number' && typeof since === 'number' && isTime(lastRunAt) && isTime(firing)
 }
 
-const leastEntries = 1000
+/** Fewer entries are never worth one. */
+export const leastCheckpoint = 1000
 /** About the size of an entry: with it a log is at most half checkpoints, however much there is to write down. */
 const bytesOfEntry = 200
 
 /** After how many entries the next checkpoint is worth its place. */
 export function checkpointEvery(kept: readonly KeptSchedule[]): number {
-  return Math.max(leastEntries, Math.ceil(JSON.stringify(kept).length / bytesOfEntry))
+  return Math.max(leastCheckpoint, Math.ceil(JSON.stringify(kept).length / bytesOfEntry))
 }
-
-/** Fewer are never worth one. */
-export const leastCheckpoint = leastEntries

@@ -27,8 +27,9 @@ export class ScheduleLedger {
   static of(kept: readonly KeptSchedule[], before: readonly LogEntry[]): ScheduleLedger {
     const ledger = new ScheduleLedger()
     for (const entry of before) {
-      const change = entry.type === 'input' ? readChange(entry.content) : undefined
-      if (change) ledger.#remember((entry as { clientKey: string }).clientKey, idOf(change))
+      if (entry.type !== 'input') continue
+      const change = readChange(entry.content)
+      if (change) ledger.#remember(entry.clientKey, idOf(change))
     }
     for (const one of kept) ledger.kept.set(one.schedule.id, one)
     return ledger

@@ -1,5 +1,6 @@
-import type { InboxItem, LogEntry } from '../../core/log.ts'
+import type { LogEntry } from '../../core/log.ts'
 import type { SessionStore } from '../../core/store.ts'
+import { inboxOf } from '../../sessions/inbox-of.ts'
 import { withSpill } from '../../sessions/spill.ts'
 import { greeting, schedulesLogId } from './schedule-change.ts'
 import { type Checkpoint, readCheckpoint } from './schedule-checkpoint.ts'
@@ -38,7 +39,7 @@ export class ScheduleReader {
     return this.#oneByOne(async () => {
       await this.#readOn()
       if (this.#last.seq === 0) await this.#store.send(schedulesLogId, greeting)
-      const inbox = await this.#waiting()
+      const inbox = await inboxOf(this.#store, schedulesLogId, this.#last.seq)
       // What went from the inbox into the log meanwhile is found here, so that nothing falls between the two.
       const current = new ScheduleLedger(await this.#readOn())
       for (const item of inbox) current.hear(item)
@@ -93,18 +94,6 @@ export class ScheduleReader {
   async #findHead(): Promise<number> {
     const sessions = await this.#store.list()
     return sessions.find(({ id }) => id === schedulesLogId)?.head ?? 0
-  }
-
-  /** A watch begins with what is there: the last entry at least, so that it does not wait. */
-  async #waiting(): Promise<readonly InboxItem[]> {
-    const stop = new AbortController()
-    const options = { after: Math.max(0, this.#last.seq - 1), signal: stop.signal }
-    try {
-      for await (const { inbox } of this.#store.watch(schedulesLogId, options)) return inbox
-      return []
-    } finally {
-      stop.abort()
-    }
   }
 
   #oneByOne<T>(work: () => Promise<T>): Promise<T> {

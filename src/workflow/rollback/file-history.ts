@@ -1,0 +1,78 @@
+import type { Clock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
+import type {
+  FileChange,
+  FileSnapshots,
+  RollbackOptions,
+  RollbackPlan,
+  RollbackResult,
+  Snapshot,
+} from './file-snapshots.ts'
+
+export interface FileHistoryOptions {
+  readonly execution: ExecutionContext
+  /** Of which files; default: where the tools run. */
+  readonly folder?: string
+  readonly clock: Clock
+}
+
+/** What the files of a folder were before and after each message, and the way back. Opened when it is first needed. */
+export class FileHistory {
+  readonly #options: FileHistoryOptions
+  #opening: Promise<Opened> | undefined
+  /** Why there are none. */
+  unavailable: string | undefined
+
+  constructor(options: FileHistoryOptions) {
+    this.#options = options
+  }
+
+  /** The files as they are now; `undefined`, with a reason in `unavailable`, where that cannot be kept. */
+  async take(): Promise<Snapshot | undefined> {
+    try {
+      const { snapshots } = await this.#open()
+      const taken = await snapshots.take()
+      this.unavailable = 'unavailable' in taken ? taken.unavailable : undefined
+      return 'unavailable' in taken ? undefined : taken
+    } catch (error) {
+      this.unavailable = messageOf(error)
+      return undefined
+    }
+  }
+
+  async diff(before: Snapshot, after: Snapshot): Promise<readonly FileChange[]> {
+    return (await this.#open()).snapshots.diff(before, after)
+  }
+
+  async plan(before: Snapshot, after: Snapshot): Promise<RollbackPlan> {
+    return (await this.#open()).snapshots.plan(before, after)
+  }
+
+  async rollback(options: RollbackOptions): Promise<RollbackResult> {
+    return (await this.#open()).snapshots.rollback(options)
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined)
+    if (opened) await this.#options.execution.destroy(opened.handle)
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#start()
+    return this.#opening
+  }
+
+  async #start(): Promise<Opened> {
+    const { execution, folder, clock } = this.#options
+    const handle = await execution.spawn()
+    const { createFileSnapshots } = await import('./file-snapshots.ts')
+    const place = { execution, handle, clock, ...(folder !== undefined && { folder }) }
+    return { snapshots: createFileSnapshots(place), handle }
+  }
+}
+
+interface Opened {
+  readonly snapshots: FileSnapshots
+  readonly handle: ExecutionHandle
+}
