@@ -40,7 +40,7 @@ export default defineConfig({
       // Quick ones share a worker and its modules: starting one for each would take longer than they do.
       { extends: true, test: { name: 'fast', isolate: false, include: fast, exclude: ['**/*.slow.test.ts'] } },
       // A machine may have much else to do: what takes long is given time.
-      { extends: true, test: { name: 'slow', include: slow, testTimeout: 60_000 } },
+      { extends: true, test: { name: 'slow', include: slow, testTimeout: 60_000, hookTimeout: 60_000 } },
     ],
   },
 })

@@ -25,7 +25,7 @@ describe('the build', () => {
   beforeAll(async () => {
     const { code, output } = await node(root, 'scripts/build.ts')
     expect({ code, output }).toEqual({ code: 0, output: '' })
-  }, 20_000)
+  })
 
   test('plain node finds the root and every subpath from inside the checkout', async () => {
     const script = `

@@ -32,9 +32,11 @@ export class Inbox {
     return (waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')) || this.#log.isAdmitting('steer')
   }
 
-  /** The oldest prompt that was left for the session while nobody worked on it. */
-  get prompt(): Letter | undefined {
-    return this.#log.transcript.inbox.find((letter) => letter.mode === 'prompt')
+  /** The oldest prompt that was left for the session while nobody worked on it; with steering, all of that too. */
+  left({ withSteering }: { readonly withSteering: boolean }): readonly Letter[] {
+    const waiting = this.#log.transcript.inbox
+    const prompt = waiting.find((letter) => letter.mode === 'prompt')
+    return waiting.filter((letter) => letter === prompt || (withSteering && letter.mode === 'steer'))
   }
 
   /** All steering, or else, when the model is done, the oldest follow-up. */

@@ -2,9 +2,8 @@ import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
-import { say, tellTurns } from './say.ts'
+import { hear, type Letters, tellTurns } from './say.ts'
 import { runToolBatch } from './tool-batch.ts'
-import { type SessionContentBlock, textOf } from './turn.ts'
 
 /** How a loop came to its end by itself. */
 export interface Ending {
@@ -20,8 +19,8 @@ export async function runLoop(run: Run): Promise<Ending> {
   const { transcript } = run.log
   const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
   if (hasNothingToAnswer && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
-  const left = hasNothingToAnswer ? undefined : leftPrompt(run)
-  if (left) await say(run, left.content, [left.id])
+  const left = hasNothingToAnswer ? [] : leftLetters(run)
+  if (left.length > 0) await hear(run, left)
   let turn: Turn
   do {
     stopIfAborted(run)
@@ -35,9 +34,13 @@ export async function runLoop(run: Run): Promise<Ending> {
   return completed(run)
 }
 
-/** A prompt that was left for the session comes before the model is asked, where the run has none of its own. */
-function leftPrompt({ inbox, options, log }: Run): Run['inbox']['prompt'] {
-  return options.prompt !== undefined || log.transcript.openTurn ? undefined : inbox.prompt
+/**
+ * A prompt that was left for the session comes before the model is asked, where the run has none of its own. So does
+ * steering where the run before was aborted: nobody waits for an answer to what that one was asked.
+ */
+function leftLetters({ inbox, options, log: { transcript } }: Run): Letters {
+  if (options.prompt !== undefined || transcript.openTurn) return []
+  return inbox.left({ withSteering: transcript.runs.at(-2)?.status === 'aborted' })
 }
 
 interface Turn {
@@ -78,17 +81,7 @@ async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (letters.length === 0 && notes.length === 0) return !next.stop
 
-  const content = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
-  const added = notes.map((text): SessionContentBlock => ({ type: 'text', text }))
-  await say(
-    run,
-    [...content, ...added],
-    letters.map((letter) => letter.id),
-  )
-  for (const { mode, content } of letters) {
-    const message = textOf({ role: 'user', content })
-    await run.hooks.tell('steer:inject', { message, mode: mode === 'steer' ? 'steer' : 'followUp' })
-  }
+  await hear(run, letters, notes)
   return true
 }
 

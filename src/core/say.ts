@@ -1,19 +1,32 @@
 import type { Run } from './run.ts'
-import type { SessionContentBlock, SessionTurn } from './turn.ts'
+import { type SessionContentBlock, type SessionTurn, textOf } from './turn.ts'
+
+export type Letters = ReturnType<Run['inbox']['next']>
 
 export function userTurn(run: Run, content: readonly SessionContentBlock[]): SessionTurn {
   return { id: run.newId(), runId: run.id, role: 'user', content, createdAt: run.clock.now() }
 }
 
 /** Adds a user turn. Leaving the inbox and entering the conversation is one append. */
-export async function say(
-  run: Run,
-  content: readonly SessionContentBlock[],
-  consumed: readonly string[],
-): Promise<void> {
+async function say(run: Run, content: readonly SessionContentBlock[], consumed: readonly string[]): Promise<void> {
   const turn = userTurn(run, content)
   await run.log.append({ type: 'turn', turn, ...(consumed.length > 0 && { consumed }) })
   await tellTurns(run, turn)
+}
+
+/** Takes messages out of the inbox, and what extensions add to them, as one turn. */
+export async function hear(run: Run, letters: Letters, notes: readonly string[] = []): Promise<void> {
+  const content = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
+  const added = notes.map((text): SessionContentBlock => ({ type: 'text', text }))
+  await say(
+    run,
+    [...content, ...added],
+    letters.map((letter) => letter.id),
+  )
+  for (const { mode, content } of letters) {
+    const message = textOf({ role: 'user', content })
+    await run.hooks.tell('steer:inject', { message, mode: mode === 'steer' ? 'steer' : 'followUp' })
+  }
 }
 
 export function tellTurns(run: Run, ...turns: readonly SessionTurn[]): Promise<void> | void {

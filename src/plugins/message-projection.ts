@@ -4,6 +4,7 @@ import { toolResultToText } from '../core/tool-output.ts'
 import { type SessionContentBlock, type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { AgentStanding } from './agent-standing.ts'
 import { contentOfMessage, readAttachments } from './attachments.ts'
+import { CallWaits, type WaitChange } from './call-waits.ts'
 import { KeptMessages } from './kept-messages.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, MessageCall, UserContent } from './message.ts'
 import { partialOf } from './partial-note.ts'
@@ -32,6 +33,7 @@ export class MessageProjection {
   readonly #letters = new Map<string, Letter>()
   /** The turns of which people see several messages, by the ids of those after the first. */
   readonly #turns = new Map<string, string>()
+  readonly #waits = new CallWaits()
   #standing = new AgentStanding()
   /** Model calls so far. */
   rounds = 0
@@ -39,6 +41,8 @@ export class MessageProjection {
   #lastAnswer: string | undefined
   /** A run has begun and nobody has spoken in it yet. */
   #isBeginning = false
+  /** Between `run_started` and `run_ended`. */
+  #isUnderWay = false
   /** What a rewind goes back to. */
   #entries: LogEntry[] = []
 
@@ -97,6 +101,7 @@ export class MessageProjection {
     switch (entry.type) {
       case 'run_started':
         this.#isBeginning = true
+        this.#isUnderWay = true
         this.#roundsBefore = this.rounds
         this.#standing.begin(entry.at)
         return []
@@ -106,13 +111,16 @@ export class MessageProjection {
       case 'turn':
         return entry.turn.role === 'user' ? this.#hear(entry) : this.#say(entry.turn)
       case 'approval_requested':
-        return this.#ask(entry)
+        return this.#tellWaits(this.#waits.ask(entry))
+      case 'call_started':
+        this.#waits.begin(entry.callId)
+        return []
       case 'call_result':
         return this.#answer(entry)
       case 'state':
-        return this.#note(entry)
+        return [...this.#note(entry), ...this.#tellVoid()]
       case 'run_ended':
-        return this.#end(entry)
+        return [...this.#tellWaits(this.#waits.end(entry)), ...this.#end(entry), ...this.#tellVoid()]
       default:
         return []
     }
@@ -122,6 +130,8 @@ export class MessageProjection {
     const results = turn.content.filter((block) => block.type === 'tool_result')
     if (results.length > 0 && results.length === turn.content.length) return []
     const isNote = !this.#isBeginning && consumed.length === 0 && clientKey === undefined
+    // What an earlier run said is no answer to this.
+    if (!isNote && (this.#isBeginning || !this.#isUnderWay)) this.#lastAnswer = undefined
     this.#isBeginning = false
     this.#standing.hear()
     const letters = this.#takeLetters(consumed)
@@ -180,10 +190,13 @@ export class MessageProjection {
     ]
   }
 
-  #ask({ callId, request }: EntryOf<'approval_requested'>): readonly AgentInstanceMessage[] {
-    // Permissions are asked for with a request; a question is put by the tool itself.
-    const asked = this.#changeCall(callId, { waitsFor: request === undefined ? 'answer' : 'permission' })
-    return asked ? [asked] : []
+  #tellWaits(changes: readonly WaitChange[]): readonly AgentInstanceMessage[] {
+    return changes.flatMap(([callId, waitsFor]) => this.#changeCall(callId, waitsFor ? { waitsFor } : {}) ?? [])
+  }
+
+  /** Who cancelled an agent is asked nothing any more. */
+  #tellVoid(): readonly AgentInstanceMessage[] {
+    return this.#standing.state === 'canceled' ? this.#tellWaits(this.#waits.cancel()) : []
   }
 
   #changeCall(callId: string, state: Pick<MessageCall, 'outcome' | 'waitsFor'>): AgentInstanceMessage | undefined {
@@ -199,6 +212,7 @@ export class MessageProjection {
 
   #answer(entry: EntryOf<'call_result'>): readonly AgentInstanceMessage[] {
     const { callId, output, details, outcome, at } = entry
+    this.#waits.settle(callId)
     const known = this.#calls.get(callId)
     if (!known) return [] // of a call that a tool made
     const { name, input } = known.call
@@ -257,6 +271,7 @@ export class MessageProjection {
   }
 
   #end(entry: EntryOf<'run_ended'>): readonly AgentInstanceMessage[] {
+    this.#isUnderWay = false
     if (!this.#standing.end(entry)) return []
     const { status, stop, error, runId, at } = entry
     const of = { id: `${runId}.end`, createdAt: at }
@@ -293,11 +308,11 @@ export class MessageProjection {
 
   /** All that is left is told again. Files do not go back with words. */
   #rewind({ toSeq, at }: EntryOf<'rewind'>): void {
-    for (const kept of [this.#messages, this.#calls, this.#letters, this.#turns]) kept.clear()
+    for (const kept of [this.#messages, this.#calls, this.#letters, this.#turns, this.#waits]) kept.clear()
     this.#standing = new AgentStanding()
     this.rounds = this.#roundsBefore = 0
     this.#lastAnswer = undefined
-    this.#isBeginning = false
+    this.#isBeginning = this.#isUnderWay = false
     this.#entries = leftAfter(this.#entries, toSeq)
     for (const entry of this.#entries) this.#take(entry)
     this.#standing.goBack({ isEmpty: this.messages.length === 0, at })
@@ -323,6 +338,7 @@ const toldTypes: ReadonlySet<string> = new Set([
   'input',
   'turn',
   'approval_requested',
+  'call_started',
   'call_result',
   'state',
   'run_ended',

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { LiveAgent } from './agent/live-agent.ts'
 import { settle } from './agent/settle.ts'
 import type { OpenAgents } from './open-agents.ts'
@@ -15,10 +16,14 @@ export interface BackgroundWorkOptions {
 /** How often an agent is looked at that another process was busy with at the start. */
 const lookAgainMs = 10_000
 
+/** When somebody looks again whose words wait for another process: that may be ending, or dead and soon known to be so. */
+const lookAgainAfterMs = [250, 500, 1000, 2000, 4000, 8000, 16_000]
+
 /** Agents that work without anybody waiting for them: those a schedule wakes, and those a process left that is gone. */
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions
   readonly #later = new Map<string, () => void>()
+  readonly #again = new Map<string, () => void>()
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options
@@ -79,14 +84,39 @@ export class BackgroundWork {
 
   async #goOn(agent: LiveAgent): Promise<void> {
     try {
-      await settle(agent, await agent.advance())
+      this.lookAgain(agent, await settle(agent, await agent.advance()))
     } catch (error) {
       this.#options.onError(new Error(`agent ${agent.id} could not go on`, { cause: error }))
     }
   }
 
+  /** What was left to another process is not left for good: that may have been about to end. */
+  lookAgain(agent: LiveAgent, { state }: AgentInstanceLatestStatus, tries = 0): void {
+    const { agents, clock } = this.#options
+    const ms = lookAgainAfterMs[tries]
+    if (state !== 'submitted' || ms === undefined || agents.isShut || agent.over !== undefined) return
+    this.#again.get(agent.id)?.()
+    this.#again.set(
+      agent.id,
+      clock.timer(ms, () => void this.#goOnIfLeft(agent, tries + 1)),
+    )
+  }
+
+  async #goOnIfLeft(agent: LiveAgent, tries: number): Promise<void> {
+    const { agents, onError } = this.#options
+    this.#again.delete(agent.id)
+    try {
+      if (agents.isShut || agent.isRunning || !(await agent.hasMore())) return
+      if (!(await agent.lookAround())) this.lookAgain(agent, { state: 'submitted', modified: 0 }, tries)
+      else if (agent.over === undefined && agent.hasWork) await this.#goOn(agent)
+    } catch (error) {
+      if (agents.isShut) return
+      onError(new Error(`agent ${agent.id} could not be looked at again`, { cause: error }))
+    }
+  }
+
   /** Looks at nobody again. */
   stop(): void {
-    for (const callOff of this.#later.values()) callOff()
+    for (const callOff of [...this.#later.values(), ...this.#again.values()]) callOff()
   }
 }

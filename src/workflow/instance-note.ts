@@ -32,6 +32,12 @@ export function noteIn(entry: LogEntry): InstanceNote | undefined {
   return entry.type === 'state' && entry.owner === owner && isNote(entry.value) ? entry.value : undefined
 }
 
+/** The latest, among what owners wrote last. */
+export function noteAmong(states: ReadonlyMap<string, unknown>): InstanceNote | undefined {
+  const value = states.get(owner)
+  return isNote(value) ? value : undefined
+}
+
 /** Why a closed one is not spoken to. */
 export const closedWords = (agentId: string): string => `agent "${agentId}" is closed; create another one`
 

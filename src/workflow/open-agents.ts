@@ -1,5 +1,4 @@
 import type { Session, SessionStore } from '../core/store.ts'
-import { LogViews } from '../plugins/log-views.ts'
 import type { MessageProjection } from '../plugins/message-projection.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
@@ -12,6 +11,7 @@ import type { Directory } from './directory.ts'
 import { resultDurationOf } from './engine/config-of.ts'
 import { closedWords, instanceEntry, noteOf, unknownWords } from './instance-note.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
+import { readSubAgent } from './sub-agent-state.ts'
 
 export interface OpenAgentsOptions extends Pick<LiveOptions, 'makings' | 'handlers' | 'updates' | 'files'> {
   readonly directory: Directory
@@ -78,9 +78,7 @@ export class OpenAgents {
     const { directory, makings } = this.#options
     const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
     if (!instance?.isSubAgent) return undefined
-    const views = new LogViews(agentId, resultDurationOf(makings, instance))
-    for (const entry of await directory.entries(agentId)) views.apply(entry)
-    return views.messages
+    return (await readSubAgent(directory, agentId, resultDurationOf(makings, instance))).messages
   }
 
   /** Of the last request in this process; a sub-agent's are not kept. */

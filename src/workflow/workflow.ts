@@ -83,7 +83,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
 
   function definitionOf(id: string): AgentDefinition {
     const definition = definitions.get(id)
-    if (!definition) throw new Error(`there is no definition "${id}"${didYouMean(id, [...definitions.keys()])}`)
+    if (!definition) throw new Error(lostDefinitionWords(id, [...definitions.keys()]))
     return definition
   }
 
@@ -107,7 +107,9 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
     const agent = await agents.openForWork(agentId)
-    return settle(agent, await agent.say(await withPages(content), clientKey))
+    const status = await settle(agent, await agent.say(await withPages(content), clientKey))
+    background.lookAgain(agent, status)
+    return status
   }
 
   function readContent(method: string, given: string | UserContent): UserContent {
@@ -207,4 +209,9 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       return closing
     },
   }
+}
+
+function lostDefinitionWords(id: string, known: readonly string[]): string {
+  const meant = didYouMean(id, known)
+  return `there is no definition "${id}"${meant === '' ? '; pass it' : `${meant} Else pass it`} to createWorkflow({ definitions })`
 }

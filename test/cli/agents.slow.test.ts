@@ -150,7 +150,6 @@ describe('libero agents', () => {
     await closed.reached
     const other = await desk.libero(['agents', 'send', id, 'and mind the gap'])
     expect(other).toMatchObject({ code: 0, out: '', err: expect.stringContaining(`libero agents watch ${id}`) })
-    expect(await desk.libero(['agents', 'delete', id, '--yes'])).toMatchObject({ code: 1 })
     closed.open()
     expect(await working.ended).toMatchObject({ code: 0, out: expect.stringContaining('Second.') })
     expect(JSON.stringify(service.requests.at(-1).messages)).toContain('mind the gap')
@@ -275,6 +274,7 @@ describe('libero agents', () => {
     await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only once one can have read it
     asked.type('\x03')
     expect(await asked.ended).toBe(130)
+    expect(asked.text()).not.toContain('Stopping')
     expect(asked.text()).toContain(`To answer: libero agents answer ${id}`)
     expect((await desk.libero(['agents'])).out).toContain('asks: tea or coffee?')
     const answered = await desk.libero(['agents', 'answer', id, 'tea', ...offline])
@@ -391,6 +391,48 @@ describe('the way back', () => {
     expect(await agents('cancel', id)).toMatchObject({ code: 0, err: expect.stringContaining(`Stopped ${id}`) })
     expect(await working.ended).toMatchObject({ code: 130 })
     closed.open()
+  })
+
+  test('an agent that works in another process can be deleted', async () => {
+    const desk = openDesk(service.url)
+    const agents = here(desk)
+    const id = await make(desk)
+    const closed = gate()
+    service.play([{ say: 'Let me ' }, { hang: closed }])
+    const working = desk.start(['agents', 'send', id, 'think'])
+    working.child.stdin.end()
+    await working.until('Let me')
+    expect(await agents('delete', id, '--yes')).toMatchObject({ code: 0, err: `Deleted ${id}\n` })
+    expect(await working.ended).toMatchObject({ code: 130 })
+    closed.open()
+    expect((await agents('list', '--all')).out).toBe('')
+  })
+
+  test('a call is allowed only in the folder that it was asked for in', async () => {
+    const desk = openDesk()
+    const agents = here(desk)
+    const other = here({ ...desk, cwd: desk.home })
+    await agents('new', 'assistant', 'fetch http://127.0.0.1:1/x', '-n', 'helper', ...offline)
+    expect((await agents('answer', 'helper')).out).toContain(`    runs in: ${desk.cwd}\n`)
+    expect(await other('answer', 'helper', '--allow', ...offline)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`web-fetch is to run in ${desk.cwd}, and this is ${desk.home}; allow it there`),
+    })
+    expect(await agents('answer', 'helper', '--allow', ...offline)).toMatchObject({ code: 0 })
+    await agents('send', 'helper', 'fetch http://127.0.0.1:1/x', ...offline)
+    expect(await other('answer', 'helper', '--deny', ...offline)).toMatchObject({ code: 0 })
+  })
+
+  test('a question that is answered elsewhere closes at the terminal', async () => {
+    const desk = openDesk()
+    const agents = here(desk)
+    const id = await make(desk)
+    const argv = ['agents', 'send', id, 'ask me: tea or coffee?', ...offline]
+    const asked = startInTerminal([process.execPath, main, ...argv], { cwd: desk.cwd, env: desk.env })
+    await asked.until(/▸ 1\. tea.*Esc: no answer/s)
+    expect(await agents('answer', id, 'tea', ...offline)).toMatchObject({ code: 0 })
+    expect(await asked.ended).toBe(0)
+    expect(asked.text()).toMatch(/closed: it was answered elsewhere.*goes on in another program; follow it with/s)
   })
 
   test('watch names sub-agents at work, what it all took, and that something was taken back', async () => {

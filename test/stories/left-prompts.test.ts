@@ -47,6 +47,19 @@ describe('what was left for a session whose last word has no answer', () => {
     expect(asked()).toEqual(['user: first', 'user: left', 'user: later'])
   })
 
+  test('steering comes before the model is asked where the run before was aborted: nobody waits for that answer', async () => {
+    const abort = new AbortController()
+    const { store, agent, asked } = await unanswered(() => {
+      abort.abort()
+      return 'never said'
+    }, 'Steered.')
+    await agent.run({ signal: abort.signal }).catch(() => {})
+    await store.send('s', letter('steer', 'left'))
+    await agent.run()
+    expect(asked()).toEqual(['user: first', 'user: left'])
+    expect(texts(agent.turns)).toEqual(['user: first', 'user: left', 'assistant: Steered.'])
+  })
+
   test('a prompt does not come between a call and its result', async () => {
     const store = createMemoryStore()
     const session = await createSession({ store, id: 's' })

@@ -41,6 +41,18 @@ describe('which handler', () => {
     await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('handler "ofInstance", which nobody registered')
   })
 
+  test.each([
+    ['null', () => null],
+    ['a promise', async () => Promise.reject(new Error('not heard'))],
+  ])('a handler that gives %s instead of a generator is told what one is', async (given, handler) => {
+    const { workflow, errors } = world([], { handlers: { wrong: handler as never } })
+    const { id } = await workflow.createAgent('helper', { handlerId: 'wrong' })
+    const { state, message } = await workflow.sendMsgToAgent(id, 'Hi')
+    expect(state).toBe('failed')
+    expect(message?.content).toContain(`the handler of agent ${id} gave ${given}; a handler is an async function*`)
+    expect(errors).toHaveLength(1)
+  })
+
   test('a handler of one’s own lets the engine work, before and after its own work', async () => {
     const handler: AgentHandler = async function* ({ execute, prompt }) {
       yield* execute({ ...(prompt && { prompt }) })

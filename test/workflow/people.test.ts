@@ -297,7 +297,9 @@ describe('stopping', () => {
     await first.workflow.sendMsgToAgent(id, 'Hi')
     const { workflow } = first.again({ definitions: [] })
     expect(short(await workflow.getMessages(id))).toEqual(['user: Hi', 'assistant: Bye.'])
-    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('there is no definition "helper"')
+    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow(
+      'there is no definition "helper"; pass it to createWorkflow({ definitions })',
+    )
   })
 
   test('an agent that waits for a permission can be closed after its definition is gone', async () => {

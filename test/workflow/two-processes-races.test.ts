@@ -120,6 +120,133 @@ test('an agent that is closed while a process waits for its turn is not gone on 
   expect(two.errors).toEqual([])
 })
 
+test('what is said after a stop, while the run is still ending, is answered, and what was cancelled is not asked again', async () => {
+  const kept = createMemoryStore()
+  const ending = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const slow: SessionStore = {
+    ...kept,
+    async append(id, entries, fence) {
+      if (entries.some(({ type }) => type === 'run_ended')) {
+        ending.resolve()
+        await gate.promise
+      }
+      return kept.append(id, entries, fence)
+    },
+  }
+  const { asked, step } = endless()
+  const one = world([step, 'Answer.'], { store: slow })
+  const two = one.again({ store: kept, clock: fakeClock(Date.now()) })
+  const { id } = await one.workflow.createAgent('helper')
+  const working = one.workflow.sendMsgToAgent(id, 'Long work')
+  await asked
+  const cancelling = two.workflow.cancelAgent(id)
+  await ending.promise
+  expect((await one.again({ store: kept, clock: fakeClock() }).workflow.sendMsgToAgent(id, 'After')).state).toBe(
+    'submitted',
+  )
+  gate.resolve()
+  await cancelling
+  expect((await working).state).toBe('completed')
+  expect(short(await two.workflow.getMessages(id))).toEqual(['user: Long work', 'user: After', 'assistant: Answer.'])
+  expect(one.provider.requests).toHaveLength(2)
+})
+
+test('who left a message to another process looks again whether that heard it, and answers it where it did not', async () => {
+  const clock = fakeClock(Date.now())
+  const { workflow, store } = world(['Answer.'], { clock })
+  const { id } = await workflow.createAgent('helper')
+  const { epoch } = await store.lease(id, { owner: 'other', ttlMs: 60_000 })
+  expect((await workflow.sendMsgToAgent(id, 'Hello')).state).toBe('submitted')
+  await clock.advance(250)
+  expect((await workflow.getStatus(id)).state).toBe('submitted')
+  await store.lease(id, { owner: 'other', ttlMs: 0, epoch })
+  await clock.advance(500)
+  await vi.waitFor(async () => expect((await workflow.getStatus(id)).state).toBe('completed'))
+  expect(short(await workflow.getMessages(id))).toEqual(['user: Hello', 'assistant: Answer.'])
+})
+
+test('a process that gets its turn only after the agent was cancelled does not ask for what was cancelled', async () => {
+  const { one, id, working } = await atWork()
+  let leases = 0
+  const late: SessionStore = {
+    ...one.store,
+    async lease(id, request) {
+      if (request.ttlMs > 0 && ++leases === 2) {
+        await vi.waitFor(async () => expect((await one.log(id)).some(({ type }) => type === 'input')).toBe(true))
+        await one.store.send(id, stop)
+        await working
+      }
+      return one.store.lease(id, request)
+    },
+    // What waits is still there when it looks, and gone when it may write.
+    watch: (id, options) => (leases === 1 ? mail() : one.store.watch(id, options)),
+  }
+  async function* mail() {
+    yield { entries: [], inbox: [{ mode: 'steer', clientKey: 'seen before', content: [] } as const] }
+  }
+  const two = one.again({ store: late, clock: fakeClock(Date.now()) })
+  expect((await two.workflow.sendMsgToAgent(id, 'And this')).state).toBe('canceled')
+  expect(leases).toBeGreaterThan(1)
+  expect(two.provider.requests).toEqual([])
+  expect(short(await two.workflow.getMessages(id))).toEqual(['user: Long work', 'user: And this'])
+})
+
+test('what was cancelled before it was heard is shown before what is said next, by another process too, and not answered', async () => {
+  const kept = createMemoryStore()
+  let saying: Promise<unknown> | undefined
+  const store: SessionStore = {
+    ...kept,
+    async lease(id, request) {
+      const hasEnded = (await kept.read(id)).some(({ type }) => type === 'run_ended')
+      if (hasEnded && request.ttlMs > 0) await (saying ??= two.workflow.sendMsgToAgent(id, 'New'))
+      return kept.lease(id, request)
+    },
+  }
+  const { asked, step } = endless()
+  const one = world([step], { store })
+  const two = world(['Answer.'], { store: kept })
+  const { id } = await one.workflow.createAgent('helper')
+  const working = one.workflow.sendMsgToAgent(id, 'Long work')
+  await asked
+  void one.workflow.sendMsgToAgent(id, 'And this')
+  await vi.waitFor(async () => expect((await one.log(id)).some(({ type }) => type === 'input')).toBe(true))
+  await kept.send(id, stop)
+  await working
+  expect(await saying).toMatchObject({ state: 'completed' })
+  const all = ['user: Long work', 'user: And this', 'user: New', 'assistant: Answer.']
+  expect(short(await two.workflow.getMessages(id))).toEqual(all)
+  expect(two.provider.requests).toHaveLength(1)
+})
+
+test('cancelling ends the run that was under way, and not the one that somebody began after it', async () => {
+  const { one, id, working } = await atWork()
+  const begun = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<string>()
+  const step = (): Promise<string> => {
+    begun.resolve()
+    return gate.promise
+  }
+  const three = world([step], { store: one.store })
+  let saying: Promise<unknown> | undefined
+  const late: SessionStore = {
+    ...one.store,
+    async read(id, after) {
+      const hasEnded = (await one.log(id)).some(({ type }) => type === 'run_ended')
+      if (hasEnded) {
+        await working
+        saying ??= three.workflow.sendMsgToAgent(id, 'New')
+        await begun.promise
+      }
+      return one.store.read(id, after)
+    },
+  }
+  await one.again({ store: late }).workflow.cancelAgent(id)
+  gate.resolve('Answer.')
+  expect(await saying).toMatchObject({ state: 'completed' })
+  expect(short(await one.workflow.getMessages(id))).toEqual(['user: Long work', 'user: New', 'assistant: Answer.'])
+})
+
 /** A clock that waits for nothing. */
 function hasty(): Clock {
   let now = Date.now()

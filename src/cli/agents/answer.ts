@@ -8,6 +8,7 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import type { WorkValues } from './agent-flags.ts'
+import { requireAskedFolder } from './asked-folder.ts'
 import { findToSpeakTo, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { nameOfCall, waitingJson, waitingLines } from './waiting-words.ts'
@@ -27,12 +28,12 @@ interface Answering {
 export async function answer({ values, words }: Answering, io: Io): Promise<number> {
   const asked = requireAgent(words, 'agents answer')
   const given = words.slice(1)
-  const { allow, deny, note, ...work } = values
+  const { allow, deny, note, ...working } = values
   checkFlags(values)
   const isThere = io.stdin.isTTY === true && io.stderr.isTTY === true && !values.json
   if (given.length === 0 && !allow && !deny && !isThere) return showWaiting(asked, values, io)
   return workWithAgent({
-    values: work,
+    values: working,
     io,
     async begin({ workflow }) {
       const { id } = await findToSpeakTo(workflow, asked)
@@ -40,7 +41,9 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
       if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
       if (given.length === 0 && !allow && !deny) return { agentId: id }
       const { call, text } = meant({ agentId: id, waiting }, given, values)
-      return { agentId: id, work: () => give(workflow, id, call, { text, ...values }) }
+      if (allow) requireAskedFolder(call, io.cwd)
+      const work = () => give(workflow, id, call, { text, ...values })
+      return { agentId: id, work, ...(allow && { allowed: call }) }
     },
   })
 }

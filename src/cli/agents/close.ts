@@ -5,7 +5,6 @@ import type { Io } from '../io.ts'
 import { confirm, requireTerminal } from './confirm.ts'
 import { findAgent, refuseSubAgent, requireAgent } from './find-agent.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
-import { requireRest } from './require-rest.ts'
 
 interface Ending {
   readonly values: { readonly yes?: boolean }
@@ -51,7 +50,6 @@ async function meant(
   for (const word of words) {
     const agent = await findAgent(opened.workflow, word)
     refuseSubAgent(agent, `${what} that one`)
-    await requireRest(opened, agent.id)
     found.set(agent.id, agent)
   }
   return [...found.values()]

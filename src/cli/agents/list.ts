@@ -42,7 +42,7 @@ function forPrograms({ waiting, ...summary }: AgentSummary): object {
   return { ...summary, waiting: waiting.map(waitingJson) }
 }
 
-function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
+export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdout' | 'env'>): string[] {
   const paint = createPaint({ colours: hasColours(stdout, env) })
   const now = Date.now()
   const fitted = (line: string): string => (stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line)
@@ -56,20 +56,24 @@ function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io, 'stdou
     ],
   ])
   const widths = [0, 1, 2, 3].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
+  const isNarrow = stdout.isTTY && widths.reduce((sum, width) => sum + width + 2, 0) > (stdout.columns ?? 80)
   const looks = [paint.bold, (text: string) => text, paint.dim, paint.dim]
   return rows.flatMap((row, n) => {
     const { state, waiting } = agents[n]!
     const cells = row.map((cell, i) => {
-      const wide = cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
+      const wide = isNarrow ? cell : cell + ' '.repeat(Math.max(0, (widths[i] ?? 0) - textWidth(cell)))
       if (i === 3 && state === 'input-required') return paint.yellow(wide)
       if (i === 3 && (state === 'failed' || state === 'interrupted')) return paint.red(wide)
       return (looks[i] ?? ((text: string) => text))(wide)
     })
-    return [
-      fitted(cells.join('  ').trimEnd()),
-      ...waiting.map((call) => fitted(paint.yellow(`    ${waitingTitle(call)}`))),
-    ]
+    const lines = isNarrow ? stacked(cells) : [cells.join('  ').trimEnd()]
+    return [...lines.map(fitted), ...waiting.map((call) => fitted(paint.yellow(`    ${waitingTitle(call)}`)))]
   })
+}
+
+/** Where the columns do not fit beside each other: what an agent does and who it is first, then how to name it. */
+function stacked([id, definition, when, state, about]: readonly string[]): string[] {
+  return [about === '' ? `${state}  ${definition}` : `${state}  ${about}`, `  ${id}`, `  ${definition}  ${when}`]
 }
 
 function more({ nextWake, parent }: AgentSummary, now: number): string[] {

@@ -1,6 +1,6 @@
 import type { AuthorityOptions } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
-import { messageOf } from '../../core/errors.ts'
+import { messageOf, SessionBusyError } from '../../core/errors.ts'
 import type { Provider } from '../../core/provider.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { createProcessContext } from '../../execution/process.ts'
@@ -14,6 +14,7 @@ import { type Config, type LoadedConfig, loadConfig } from '../config/config.ts'
 import { defaultTurns } from '../config/defaults.ts'
 import type { Io } from '../io.ts'
 import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
+import { tellWaking } from '../schedules/who-wakes.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import type { WorkValues } from './agent-flags.ts'
 import { mayChangeFiles } from './may-change-files.ts'
@@ -41,6 +42,8 @@ export interface OpenWorkflowOptions {
   readonly person?: Interactor
   /** What failed where nobody was waiting for it. Default: a line on stderr. */
   readonly onError?: (error: Error) => void
+  /** This program has become the one that wakes agents. */
+  readonly onWaking?: () => void
   /** Files can be put back. Default: they are kept where somebody works whose definition lets it change them. */
   readonly snapshots?: 'kept'
 }
@@ -48,7 +51,7 @@ export interface OpenWorkflowOptions {
 /** Opens the user's agents. They are his own: what holds for them is said by his settings, not by those of a project. */
 export async function openWorkflow(
   io: Io,
-  { work, person, onError = complain(io), snapshots }: OpenWorkflowOptions = {},
+  { work, person, onError = complain(io), onWaking, snapshots }: OpenWorkflowOptions = {},
 ): Promise<OpenedWorkflow> {
   if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   const loaded = await loadConfig({ home: io.home })
@@ -60,7 +63,7 @@ export async function openWorkflow(
   const known = found.map((definition) => limited(definition, loaded.config))
   const gone = await goneDefinitions(store, known)
   const workflow = createWorkflow({
-    store,
+    store: onWaking ? tellWaking(store, onWaking) : store,
     definitions: [...known, ...gone],
     provider: (definition) => {
       if (!models) return nobody
@@ -68,7 +71,10 @@ export async function openWorkflow(
     },
     authority: authorityOf(work ?? {}, loaded, io, person),
     execution: createProcessContext({ cwd: io.cwd }),
-    onError,
+    onError: (error) => {
+      // That another program writes is said by whoever finds the agent at work there.
+      if (!(error instanceof SessionBusyError)) onError(error)
+    },
     ...(knowledge && { knowledge }),
     ...((snapshots ?? (work && known.some(mayChangeFiles))) && { snapshots: {} }),
   })

@@ -4,6 +4,7 @@ import { callsNamed } from '../../workflow/agent/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { changeIn } from '../sessions/change-in.ts'
+import { askedFolder } from './asked-folder.ts'
 
 /** What waits, on a line of a list. */
 export function waitingTitle(call: Pick<Waiting, 'isQuestion' | 'name' | 'input'>): string {
@@ -26,9 +27,15 @@ export function waitingLines(call: Waiting, agentId: string, waiting: readonly W
   const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
   return [
     `The agent needs permission: ${fullyVisible(call.name)}${whyOf(call)}`,
-    ...[...changeIn(call.request), ...input].map((line) => `    ${line}`),
+    ...[...folderLines(call), ...changeIn(call.request), ...input].map((line) => `    ${line}`),
     `To answer: libero agents answer ${name} ${answered} --allow (or --deny)`,
   ]
+}
+
+/** Where it would run, as a prompt says it. */
+export function folderLines(call: Waiting): string[] {
+  const folder = askedFolder(call)
+  return folder === undefined ? [] : [`runs in: ${fullyVisible(folder)}`]
 }
 
 /** What a person types: short, unless it might mean another call. Those of sub-agents come and go. */
@@ -42,7 +49,9 @@ export const whyOf = ({ reason }: Pick<Waiting, 'reason'>): string =>
   reason === 'permission-required' ? '' : ` (${fullyVisible(reason)})`
 
 /** The same for programs. */
-export function waitingJson({ callId, approvalId, name, input, reason, isQuestion, sessionId }: Waiting): object {
+export function waitingJson(call: Waiting): object {
+  const { callId, approvalId, name, input, reason, isQuestion, sessionId } = call
+  const folder = askedFolder(call)
   return {
     callId,
     approvalId,
@@ -50,6 +59,7 @@ export function waitingJson({ callId, approvalId, name, input, reason, isQuestio
     tool: name,
     input,
     reason,
+    ...(folder !== undefined && { folder }),
     agentId: sessionId,
   }
 }

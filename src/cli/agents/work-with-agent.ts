@@ -11,9 +11,9 @@ import type { Seat } from '../run/seat-person.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { isSomebodyWaking, nobodyWakes } from '../schedules/who-wakes.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
-import { createTerminal, type Terminal } from '../screen/terminal.ts'
+import { createTerminal } from '../screen/terminal.ts'
 import type { WorkValues } from './agent-flags.ts'
-import { askPerson } from './ask-person.ts'
+import { askWhileAsked } from './ask-while-asked.ts'
 import { followChildren } from './follow-children.ts'
 import { asked, childEnded, createMessageEvents, ofChild, spoken } from './message-events.ts'
 import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
@@ -24,6 +24,8 @@ import { waitingJson, waitingLines } from './waiting-words.ts'
 export interface AgentTask {
   readonly agentId: string
   work?(): Promise<AgentInstanceLatestStatus>
+  /** The call that it may make now. */
+  readonly allowed?: Waiting
 }
 
 interface Working {
@@ -51,7 +53,9 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
       if (asking.stop) asking.stop()
       else if (task) void opened?.workflow.cancelAgent(task.agentId).catch(() => {})
     },
-    (text) => screen.notice(text),
+    (text) => {
+      if (!asking.stop) screen.notice(text) // who leaves a question stops nothing
+    },
   )
   try {
     if (terminal.isLively && !values.json)
@@ -64,8 +68,8 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     task = await begin(opened)
-    const { status, span } = await converse(opened, task, { screen, person, watching, asking })
-    const ended = { opened, task, status, span, values, io, screen, terminal, watching }
+    const outcome = await converse(opened, task, { screen, person, watching, asking, cwd: io.cwd })
+    const ended = { opened, task, ...outcome, values, io, screen, watching }
     return values.json ? await printJson(ended) : await conclude(ended)
   } finally {
     screen.close()
@@ -85,14 +89,25 @@ interface Scene {
   readonly person: Seat | undefined
   readonly watching: Watch
   readonly asking: Asking
+  readonly cwd: string
+}
+
+interface Outcome {
+  readonly status: AgentInstanceLatestStatus
+  readonly span: WorkSpan
+  /** Another program did the last of it, or does it still: it was told here, or what it waited for answered there. */
+  readonly elsewhere: 'told' | 'answered' | undefined
+  /** The call that was allowed last. */
+  readonly allowed: Waiting | undefined
 }
 
 /** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
 async function converse(
-  { workflow, store, modelOf }: OpenedWorkflow,
-  { agentId, work }: AgentTask,
-  { screen, person, watching, asking }: Scene,
-): Promise<{ readonly status: AgentInstanceLatestStatus; readonly span: WorkSpan }> {
+  opened: OpenedWorkflow,
+  { agentId, work, allowed: allowedFirst }: AgentTask,
+  { screen, person, watching, asking, cwd }: Scene,
+): Promise<Outcome> {
+  const { workflow, store, modelOf } = opened
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
   const events = createMessageEvents({ isAttended: person !== undefined })
@@ -103,35 +118,72 @@ async function converse(
     onEntry: (child, entry) => screen.show(ofChild(child, entry)),
     onEnd: (child) => screen.show(childEnded(child)),
   })
+  let allowed: Waiting | undefined
+  /** An allowed call that is being made: before that nobody asks the model. */
+  let making: string | undefined
+  /** What the log said last, whoever wrote it. */
+  let told: AgentInstanceLatestStatus | undefined
   const off = workflow.subscribe(agentId, (update) => {
-    if (update.type === 'message') children(update.message)
-    if (update.type === 'message') for (const event of events(update.message)) screen.show(event)
-    if (update.type === 'status' && update.status.state === 'working') screen.show(asked)
+    if (update.type === 'status') told = update.status
+    if (update.type === 'status' && update.status.state === 'working' && making === undefined && !asking.stop)
+      screen.show(asked)
+    if (update.type !== 'message') return
+    const shown = events(update.message)
+    if (asking.stop) return // another program works on it: what it says is said there
+    children(update.message)
+    for (const event of shown) screen.show(event)
+    const { role, metadata } = update.message
+    if (making === undefined || role !== 'tool' || metadata?.callId !== making) return
+    making = undefined
+    screen.show(asked)
   })
+  const expectCall = (call: Waiting | undefined): void => {
+    allowed = call
+    making = call?.sessionId === agentId ? call.callId : undefined
+    if (!call || making === undefined) return
+    screen.expect([{ type: 'tool_call', id: making, name: call.name, input: call.input }])
+    screen.waitFor(undefined) // draws it
+  }
   const since = Date.now()
   let elapsed = 0
-  const working = async <T>(doing: Promise<T>): Promise<T> => {
+  let elsewhere: Outcome['elsewhere']
+  const working = async (
+    does: () => Promise<AgentInstanceLatestStatus>,
+    call: Waiting | undefined,
+  ): Promise<AgentInstanceLatestStatus> => {
     const begun = performance.now()
+    told = undefined
+    expectCall(call)
     try {
-      return await watching.during(doing)
+      const status = await watching.during(does())
+      elsewhere = status.state === 'submitted' ? 'told' : undefined
+      return elsewhere && told && isOver(told) ? told : status
     } finally {
       elapsed += performance.now() - begun // without the time that a person takes to answer
     }
   }
   try {
     let status: AgentInstanceLatestStatus = work
-      ? await working(work())
+      ? await working(work, allowedFirst)
       : { ...(await workflow.getStatus(agentId)), state: waits }
     while (person && status.state === waits && watching.exitCode === undefined) {
       const [call] = await workflow.pending(agentId)
       if (!call) break
-      asking.stop = () => over.abort()
-      const reply = await watching.during(askPerson(person.interactor, call, over.signal)).catch(() => undefined)
+      const closing = new AbortController()
+      asking.stop = () => closing.abort()
+      const question = { person: person.interactor, agentId, call, cwd, closing }
+      const reply = await watching.during(askWhileAsked(opened, question))
       delete asking.stop
-      if (!reply || watching.exitCode !== undefined) break // a dialog that was closed is no answer
-      status = await working(reply(workflow, agentId))
+      if (!reply || watching.exitCode !== undefined) break
+      if (reply === 'answered') {
+        elsewhere = reply
+        const now = await workflow.getStatus(agentId).catch(() => status)
+        status = { state: now.state === 'canceled' ? 'canceled' : 'submitted', modified: now.modified }
+        break
+      }
+      status = await working(() => reply.give(workflow, agentId), reply.allowed)
     }
-    return { status, span: { since, elapsed } }
+    return { status, span: { since, elapsed }, elsewhere, allowed }
   } finally {
     over.abort()
     off()
@@ -140,34 +192,51 @@ async function converse(
 
 const waits = 'input-required' satisfies AgentState
 
-interface Ended {
+const isOver = ({ state }: AgentInstanceLatestStatus): boolean =>
+  state === 'completed' || state === 'failed' || state === 'canceled'
+
+interface Ended extends Outcome {
   readonly opened: OpenedWorkflow
   readonly task: AgentTask
-  readonly status: AgentInstanceLatestStatus
-  readonly span: WorkSpan
   readonly values: { readonly json?: boolean }
   readonly io: Io
   readonly screen: Screen
-  readonly terminal: Terminal
   readonly watching: Watch
 }
 
-async function conclude({ opened, task, status, span, io, screen, watching }: Ended): Promise<number> {
+async function conclude({
+  opened,
+  task,
+  status,
+  span,
+  elsewhere,
+  allowed,
+  io,
+  screen,
+  watching,
+}: Ended): Promise<number> {
   const { agentId } = task
   const { state, message } = status
   const waiting = state === 'input-required' ? await opened.workflow.pending(agentId) : []
   if (message?.role === 'tool' && state !== 'failed') screen.show(spoken(message))
-  if (state !== 'submitted') await sayCost(opened, agentId, { span, screen })
+  if (!elsewhere) await sayCost(opened, agentId, { span, screen })
   screen.close()
   if (watching.error !== undefined) throw watching.error
   if (state === 'failed') throw await failure(status, io)
   if (state === 'submitted')
-    io.err(`Another program works on ${agentId} just now and was told; follow it with: libero agents watch ${agentId}`)
+    io.err(`${elsewhereWords[elsewhere ?? 'told'](agentId)}; follow it with: libero agents watch ${agentId}`)
   if (message?.role === 'agent') io.err(fullyVisible(message.content))
   if (state === 'canceled') io.err(`The agent was stopped; go on with: libero agents send ${fullyVisible(agentId)} "…"`)
+  if (waiting.some(({ approvalId }) => approvalId === allowed?.approvalId))
+    io.err('It is asked again: what it would run or write, or a rule, has changed since it was asked for.')
   for (const call of waiting) for (const line of waitingLines(call, agentId, waiting)) io.err(line)
   if (state === 'completed') await sayWaking(opened, agentId, io)
   return watching.exitCode ?? exitCodeOf(status, waiting)
+}
+
+const elsewhereWords = {
+  told: (agentId: string) => `Another program works on ${agentId} just now and was told`,
+  answered: (agentId: string) => `${agentId} goes on in another program`,
 }
 
 /** As at the end of a run; what somebody else lets it do is not ours to count. */

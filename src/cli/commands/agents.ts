@@ -74,7 +74,7 @@ const answer = defineCommand({
   summary: 'Say what an agent waits for, or answer it, and let it go on',
   words: '<agent> [call] [answer]',
   about: [
-    'A question is answered in words, or by the label of an option; a permission by --allow or --deny, for this once. Where several things wait, the call says which is meant. An answer of several words stands in quotes. Without an answer you are asked at the terminal; where there is none, this shows what waits.',
+    'A question is answered in words, or by the label of an option; a permission by --allow or --deny, for this once. A call is allowed in the folder that it is to run in, which is named with it; denied it is anywhere. Where several things wait, the call says which is meant. An answer of several words stands in quotes. Without an answer you are asked at the terminal; where there is none, this shows what waits.',
   ],
   flags: {
     allow: { type: 'boolean', says: 'Let it do what it wants to do' },
@@ -165,6 +165,7 @@ const close = defineCommand({
   name: 'close',
   summary: 'Close agents: they are not woken any more, and what they said stays',
   words: '<agent>…',
+  about: ['One that is at work, in another program too, is stopped first.'],
   examples: [{ line: 'libero agents close bafitu', says: 'Its schedules are removed, too' }],
   run: async (given, io) => (await import('../agents/close.ts')).close(given, io),
 })
@@ -173,6 +174,7 @@ const remove = defineCommand({
   name: 'delete',
   summary: 'Delete agents, with all that was said',
   words: '<agent>…',
+  about: ['One that is at work, in another program too, is stopped first.'],
   flags: { yes },
   examples: [{ line: 'libero agents delete bafitu', says: 'Asks, and deletes it' }],
   run: async (given, io) => (await import('../agents/close.ts')).remove(given, io),

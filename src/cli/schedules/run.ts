@@ -12,7 +12,6 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { localTime, nextWords } from './schedule-words.ts'
-import { isSomebodyWaking } from './who-wakes.ts'
 
 /** `libero schedules run`: wakes agents when their time comes, and says what they do. Until Ctrl-C. */
 export async function run({ values }: { readonly values: WorkValues }, io: Io): Promise<number> {
@@ -20,10 +19,11 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
     const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
     io.err(`${now()}  ${fullyVisible(`${error.message}${why}`.slice(0, 600))}`)
   }
-  const opened = await openWorkflow(io, { work: values, onError })
+  const waking = new Waking()
+  const opened = await openWorkflow(io, { work: values, onError, onWaking: () => waking.begin() })
   try {
     for (const notice of [...opened.notices, ...opened.definitions.problems]) io.err(notice)
-    const exitCode = await untilUnread(io, (signal) => keep(opened, io, signal))
+    const exitCode = await untilUnread(io, (signal) => keep(opened, io, { signal, waking }))
     if (exitCode === exitCodes.interrupted) io.err('Stopped. What is due meanwhile is made up for with the next run.')
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   } finally {
@@ -31,8 +31,25 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
   }
 }
 
-async function keep({ workflow, store, modelOf }: OpenedWorkflow, io: Io, signal: AbortSignal): Promise<void> {
-  const isOwned = await isSomebodyWaking(store)
+/** Whether this program is the one that wakes. */
+class Waking {
+  isBegun = false
+  /** Somebody else did before. */
+  onTakeOver: (() => void) | undefined
+
+  begin(): void {
+    this.isBegun = true
+    this.onTakeOver?.()
+  }
+}
+
+interface Keeping {
+  readonly signal: AbortSignal
+  readonly waking: Waking
+}
+
+async function keep({ workflow, modelOf }: OpenedWorkflow, io: Io, { signal, waking }: Keeping): Promise<void> {
+  const model = fullyVisible(modelOf()?.name ?? '')
   const print = reporter(workflow, io)
   const off = workflow.subscribe(undefined, print)
   try {
@@ -41,11 +58,13 @@ async function keep({ workflow, store, modelOf }: OpenedWorkflow, io: Io, signal
     const [next] = all
       .flatMap((one) => (one.nextRunAt === undefined ? [] : [one]))
       .sort((a, b) => a.nextRunAt! - b.nextRunAt!)
-    if (isOwned)
+    if (!waking.isBegun)
       io.err(
         'Another program wakes agents already (libero schedules run, or one of yours); this one takes over when it ends.',
       )
-    else io.err(`Waking agents with ${fullyVisible(modelOf()?.name ?? '')}; Ctrl-C ends it.`)
+    else io.err(`Waking agents with ${model}; Ctrl-C ends it.`)
+    waking.onTakeOver = () =>
+      io.err(`${now()}  Nobody else wakes agents any more: from now on this program does, with ${model}.`)
     io.err(
       `${all.length} ${all.length === 1 ? 'schedule' : 'schedules'}${next ? `; the next one ${nextWords(next, Date.now())}: ${fullyVisible(next.id)}` : ''}`,
     )

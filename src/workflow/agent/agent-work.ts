@@ -36,6 +36,8 @@ export class AgentWork {
   #stop = new AbortController()
   /** Somebody stopped a run through the log, and not through us. */
   #isStoppedByOthers = false
+  /** What it works on. */
+  #start: Said = {}
 
   constructor(options: AgentWorkOptions) {
     this.#options = options
@@ -50,6 +52,7 @@ export class AgentWork {
   begin(start: Said): Promise<AgentInstanceLatestStatus> {
     this.#stop = new AbortController()
     this.#isStoppedByOthers = false
+    this.#start = start
     this.runs.forget()
     this.running = this.#workOn(start).finally(() => {
       this.running = undefined
@@ -63,6 +66,7 @@ export class AgentWork {
     const { runs } = this
     const handler = handlerOf(instance, makings.definition(instance.definitionId), handlers)
     await writer.isDone
+    await unheard.keepCancelled() // it was said before what is said now
     if (start.prompt) await files.look()
     const { signal: stop } = this.#stop
     const isLeaving = (): boolean => log.isLeaving
@@ -87,11 +91,23 @@ export class AgentWork {
     await this.running?.catch(() => {})
   }
 
+  /** Whether another process cancelled what a run is for, before that got the right to write: no model is asked again. */
+  #isCancelledBefore(runId: string): boolean {
+    const { log, session } = this.#options
+    const { transcript } = session.log
+    const { prompt, clientKey = '' } = this.#start
+    if (log.stoodBefore !== 'canceled' || transcript.inbox.length > 0) return false
+    return transcript.turns.at(-1)?.runId !== runId && (!prompt || transcript.hasClientKey(clientKey))
+  }
+
   async #make(): Promise<Engine> {
     const { makings, session, log, files } = this.#options
     const engine = await makeEngine(makings, log.instance, session, log.views)
     this.runs.attach(engine)
     this.tokens.attach(engine)
+    engine.agent.hooks.hook('session:start', ({ runId }) => {
+      if (this.#isCancelledBefore(runId)) this.abort(new Error('what there was to do was cancelled'))
+    })
     // A handler must not go on where somebody stopped its run from outside.
     engine.agent.hooks.hook('agent:abort', () => {
       this.#isStoppedByOthers = !this.isStopped

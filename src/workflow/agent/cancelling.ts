@@ -34,7 +34,8 @@ export class Cancelling {
   }
 
   async cancel(): Promise<void> {
-    const { work, waiting, writer } = this.#options
+    const { work, waiting, writer, log } = this.#options
+    const isAsking = log.views.messages.status.state === 'input-required'
     if (work.running) {
       await work.stop(new Error('the agent was cancelled'))
       if (!work.runs.isElsewhere) return this.keepUnheard()
@@ -42,7 +43,8 @@ export class Cancelling {
     await this.#cancelElsewhere()
     const calls = await waiting.list()
     if (calls.length > 0) await waiting.denyAll(calls)
-    if (work.running) return this.cancel() // somebody answered or spoke meanwhile
+    // Somebody answered meanwhile, and it went on. Where nothing had been asked, what is under way is new.
+    if (work.running) return isAsking || calls.length > 0 ? this.cancel() : undefined
     if (calls.length > 0 || this.#isLeft) await writer.note(yieldEntry('canceled'))
   }
 
@@ -56,7 +58,7 @@ export class Cancelling {
     const { agentId, session, store, makings, log, unheard, work, refresh } = this.#options
     const beginning = `beginning/${makings.newId()}`
     await stopElsewhere({
-      ...{ agentId, session, store, clock: makings.clock },
+      ...{ agentId, session, store, beginning, clock: makings.clock },
       findRun: async () => {
         await refresh()
         if (log.isGone) throw new Error(unknownWords(agentId))
@@ -73,7 +75,7 @@ export class Cancelling {
   /** What was said to a run that was cancelled before it heard it stays to be seen. */
   async keepUnheard(): Promise<void> {
     const { unheard, work } = this.#options
-    if (!unheard.isEmpty && !work.running) await unheard.takeUp()
+    if (!unheard.isEmpty && !work.running) await unheard.takeUpUnlessBusy()
   }
 
   /** An addition to be made whatever others do: who began to work on it meanwhile is stopped, too. */

@@ -1,6 +1,6 @@
 import type { LogEntry } from '../../core/log.ts'
 import { LogViews } from '../../plugins/log-views.ts'
-import type { AgentInstanceMessage } from '../../plugins/message.ts'
+import type { AgentInstanceMessage, AgentState } from '../../plugins/message.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
 import type { AgentMakings } from '../engine/agent-makings.ts'
 import { resultDurationOf } from '../engine/config-of.ts'
@@ -28,6 +28,8 @@ export class FollowedLog {
   isGone = false
   /** By the log: of this process, of another one, or of one that died. */
   activeRun: string | undefined
+  /** How it stood when the last run began. */
+  stoodBefore: AgentState | undefined
   /** It is stopped only because its process ends: nobody has cancelled it. */
   isLeaving = false
   readonly #options: FollowedLogOptions
@@ -66,7 +68,10 @@ export class FollowedLog {
 
   /** What the log says of the agent itself, and of who works on it. */
   #takeOwn(entry: LogEntry): void {
-    if (entry.type === 'run_started') this.activeRun = entry.runId
+    if (entry.type === 'run_started') {
+      this.activeRun = entry.runId
+      this.stoodBefore = this.views.messages.status.state
+    }
     if (entry.type === 'run_ended') this.activeRun = undefined
     const note = noteIn(entry)
     if (!note) return

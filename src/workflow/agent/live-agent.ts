@@ -142,8 +142,11 @@ export class LiveAgent {
 
   /** The same, and whether something came while the last run was ending, which only the store knows. */
   async hasMore(): Promise<boolean> {
-    await this.#parts.unheard.sendAgain() // what went with a run that came to its limit is for the next one
-    return this.hasWork || hasMail(this.#options.store, this.session)
+    const { unheard } = this.#parts
+    await unheard.sendAgain() // what went with a run that came to its limit is for the next one
+    await unheard.keepCancelled()
+    const session = await this.#current() // who cancelled it may have taken what came later into the log
+    return hasWork(session, this.views.messages) || hasMail(this.#options.store, session)
   }
 
   /** Whether a message waits that no run has heard, here or in another process. */

@@ -63,10 +63,11 @@ export function liveParts(options: LiveOptions, { refresh, catchUp, current }: K
   const { messages } = log.views
   const isCancelled = (): boolean => messages.status.state === 'canceled'
   const files = new TurnFiles({ files: options.files, noted: messages.files, onError })
-  const unheard = new Unheard({ session, writer, makings, isCancelled })
+  const unheard = new Unheard({ session, writer, makings })
   const work = new AgentWork({ session, log, makings, handlers, updates, files, writer, unheard })
   const engine = (): ReturnType<typeof work.engine.load> => work.engine.load()
-  const waiting = new WaitingCalls({ agentId, store, clock, isCancelled, session: current, engine })
+  const definitionId = (): string => log.instance.definitionId
+  const waiting = new WaitingCalls({ agentId, store, clock, isCancelled, session: current, engine, definitionId })
   const isRunning = (): boolean => work.running !== undefined
   const back = new GoingBack({ agentId, session, writer, messages, files, isRunning, catchUp })
   const cancelling = new Cancelling({ agentId, session, store, makings, log, writer, unheard, waiting, work, refresh })

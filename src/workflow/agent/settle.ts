@@ -1,7 +1,10 @@
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { LiveAgent } from './live-agent.ts'
 
-/** Lets an agent go on until nothing is left to do: what came in while a run was ending is not left lying. */
+/**
+ * Lets an agent go on until nothing is left to do: what came in while a run was ending is not left lying, nor what was
+ * said after it was cancelled.
+ */
 export async function settle(agent: LiveAgent, status: AgentInstanceLatestStatus): Promise<AgentInstanceLatestStatus> {
   let latest = status
   const isFree = (): boolean => agent.over === undefined && !agent.isRunning && isAtRest(latest)
@@ -16,4 +19,4 @@ export async function settle(agent: LiveAgent, status: AgentInstanceLatestStatus
 }
 
 const isAtRest = ({ state }: AgentInstanceLatestStatus): boolean =>
-  state === 'completed' || state === 'input-required' || state === 'submitted'
+  state === 'completed' || state === 'input-required' || state === 'submitted' || state === 'canceled'

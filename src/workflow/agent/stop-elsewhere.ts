@@ -6,6 +6,8 @@ export interface StopElsewhereOptions {
   readonly session: Session
   readonly store: SessionStore
   readonly clock: Clock
+  /** Stands for a run that has not said yet that it began. */
+  readonly beginning: string
   /** The run that is under way in another process, by all that is written by now. */
   readonly findRun: () => Promise<string | undefined>
   /** How far the log is known. */
@@ -21,10 +23,11 @@ const lookMs = 1000
 
 /** Stops the run of an agent that another process works on, and resolves when it has ended, by itself or with its process. */
 export async function stopElsewhere(options: StopElsewhereOptions): Promise<void> {
-  const { agentId, session, clock, findRun, settle } = options
+  const { agentId, session, clock, beginning, findRun, settle } = options
   const until = clock.now() + patienceMs
   let told: string | undefined
   for (let run = await findRun(); run !== undefined; run = await findRun()) {
+    if (told !== undefined && told !== beginning && told !== run) return // that one is over; who works now was told something new
     if (run !== told) await session.send({ mode: 'stop', clientKey: `stop/${run}`, content: [] })
     told = run
     if (await settle()) return

@@ -4,6 +4,7 @@ import { loadSession } from '../../sessions/session.ts'
 import type { Engine } from '../engine/make-engine.ts'
 import { answerFirst } from './answer-first.ts'
 import { callsNamed } from './calls-named.ts'
+import { type LostToolCheck, refuseLostTool } from './lost-tool.ts'
 
 /** A call that waits for a person. */
 export interface Waiting extends PendingCall {
@@ -22,6 +23,7 @@ export interface WaitingCallsOptions {
   readonly store: SessionStore
   readonly clock: Clock
   readonly engine: () => Promise<Engine>
+  readonly definitionId: () => string
   readonly isCancelled: () => boolean
 }
 
@@ -49,8 +51,11 @@ export class WaitingCalls {
     answer: { readonly decision: 'allow' | 'deny'; readonly by?: string; readonly note?: string },
   ): Promise<void> {
     const call = await this.#find(name, 'permission')
-    const { authority } = await this.#options.engine()
+    const engine = await this.#options.engine()
+    const { authority } = engine
+    const root = await this.#options.session() // for a denial too: of two decisions the one that came first is first
     const session = await this.#sessionOf(call.sessionId)
+    if (answer.decision === 'allow') this.#refuseLost({ call, asking: session, root, engine })
     const { store } = this.#options
     await answerFirst({ store, session, call }, answer, () => authority.answer(session, call.callId, answer))
   }
@@ -58,9 +63,19 @@ export class WaitingCalls {
   /** The same for an answer to a question: it is the result of the call that asked. */
   async answer(name: string, content: string): Promise<void> {
     const call = await this.#find(name, 'an answer')
+    if (typeof content === 'string' && content.trim() === '')
+      throw new TypeError(
+        `the answer to question "${name}" of agent ${this.#options.agentId} is empty; say something: the question still waits`,
+      )
     const session = await this.#sessionOf(call.sessionId)
+    const root = await this.#options.session()
+    this.#refuseLost({ call, asking: session, root, engine: await this.#options.engine() })
     const { store } = this.#options
     await answerFirst({ store, session, call }, { content }, () => session.answer(call.callId, { content }))
+  }
+
+  #refuseLost(check: Omit<LostToolCheck, 'definitionId'>): void {
+    refuseLostTool({ ...check, definitionId: this.#options.definitionId() })
   }
 
   /** Needs no engine: an agent can be cancelled and closed whose definition or plugins are gone. */

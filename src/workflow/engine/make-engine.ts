@@ -21,6 +21,7 @@ import { checkRules } from '../settings.ts'
 import type { AgentMakings } from './agent-makings.ts'
 import { configOf, resultDurationOf } from './config-of.ts'
 import { engineReports } from './engine-reports.ts'
+import { lacksTool } from './lacks-tool.ts'
 
 /** The engine of one agent, and the authority that decides about its calls. */
 export interface Engine {
@@ -28,6 +29,8 @@ export interface Engine {
   readonly authority: Authority
   /** Takes over what the settings say now. */
   retune(): void
+  /** Whether a tool is certainly not there: of the agent, or of its sub-agents of a definition. */
+  lacks(toolName: string, ofSubAgent?: { readonly definitionId: string }): boolean
   /** Tokens that fit; what the definition says, else what the provider knows. */
   contextWindow(model: string): Promise<number | undefined>
 }
@@ -65,6 +68,12 @@ export async function makeEngine(
     agent,
     authority,
     retune: () => authority.setToolRules(rules()),
+    lacks(name, ofSubAgent) {
+      if (!ofSubAgent) return lacksTool(makings, definition, tools, name)
+      const other = makings.definition(ofSubAgent.definitionId)
+      const { tools: offered } = pluginParts(makings, other, subAgentOf(other.id, instance.id))
+      return lacksTool(makings, other, offered, name)
+    },
     contextWindow: async (model) => contextWindowSize ?? provider.contextWindow?.(model),
   }
 }
@@ -130,11 +139,15 @@ export function pluginsOf(
   return setUpPlugins(entries, makings.plugins, services)
 }
 
+const subAgentOf = (definitionId: string, parentAgentId: string): AgentInstance => ({
+  ...{ id: parentAgentId, definitionId, created: 0, modified: 0 },
+  ...{ isSubAgent: true, closed: false },
+})
+
 /** A sub-agent: its definition's tools, prompts and rules, under the rules of its parent. */
 function childPreset(makings: AgentMakings, definition: AgentDefinition, parentAgentId: string): SubAgentPreset {
   const { id: definitionId, name, behavior, config: { maxIterations = 0 } = {} } = definition
-  const instance = { id: parentAgentId, definitionId, created: 0, modified: 0, isSubAgent: true, closed: false }
-  const { extension, tools, approvals } = pluginParts(makings, definition, instance)
+  const { extension, tools, approvals } = pluginParts(makings, definition, subAgentOf(definitionId, parentAgentId))
   const marks: Extension = {
     name: 'sub-agent',
     async start(run, hooks) {

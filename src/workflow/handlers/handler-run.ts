@@ -40,7 +40,11 @@ export class HandlerRun {
 
   /** The last status that it gives. */
   async follow(statuses: AsyncIterable<AgentInstanceLatestStatus>): Promise<AgentInstanceLatestStatus | undefined> {
-    const { stop, clock } = this.#options
+    const { stop, clock, agentId } = this.#options
+    if (!isFollowable(statuses)) {
+      Promise.resolve(statuses).catch(() => {}) // nobody else hears of it
+      throw new TypeError(noGenerator(agentId, statuses))
+    }
     let callOff = (): void => {}
     let giveUp = (): void => {}
     const givenUp = new Promise<undefined>((resolve) => {
@@ -108,6 +112,15 @@ export class HandlerRun {
     }
   }
 }
+
+/** What is not written in TypeScript may give anything. */
+function isFollowable(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  return Symbol.asyncIterator in given || Symbol.iterator in given
+}
+
+const noGenerator = (agentId: string, given: unknown): string =>
+  `the handler of agent ${agentId} gave ${given instanceof Promise ? 'a promise' : show(given)}; a handler is an async function* that yields { state, modified, message? }, or returns what execute() gives`
 
 const wrongState = (agentId: string, state: unknown): string =>
   `the handler of agent ${agentId} yielded the state ${show(state)}; yield { state, modified, message? } with one of ${agentStates.join(', ')}`

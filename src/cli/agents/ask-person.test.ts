@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import type { Interactor, Prompt } from '../../authority/interaction/interactor-line.ts'
+import type { Waiting } from '../../workflow/index.ts'
+import type { Workflow } from '../../workflow/workflow.ts'
+import { askPerson } from './ask-person.ts'
+
+const question: Waiting = {
+  ...{ sessionId: 'agent-a', callId: 'call_0', approvalId: 'agent-a/call_0', name: 'ask-question' },
+  ...{ input: { question: 'Which tea?' }, reason: 'question', digest: 'd', isQuestion: true },
+}
+const permission: Waiting = {
+  ...question,
+  ...{ name: 'zx-script', input: {}, reason: 'permission-required', isQuestion: false },
+  request: { payload: { consent: { lines: ['tool: zx-script', 'runs in: /desk/app', 'runs in: an argument'] } } },
+}
+
+/** Somebody who answers this, one after the other. */
+function somebody(...values: readonly unknown[]) {
+  const prompts: Prompt[] = []
+  const person: Interactor = {
+    name: 'user',
+    async present(prompt) {
+      prompts.push(prompt)
+      return { status: 'accepted', value: values[prompts.length - 1] }
+    },
+  }
+  return { person, asked: () => prompts.map(({ payload }) => String(payload.prompt)) }
+}
+const at = (cwd: string) => ({ cwd, signal: new AbortController().signal })
+
+test('Enter alone is no answer: the question is put again, with how to leave it for later', async () => {
+  const { person, asked } = somebody('', '  ', 'green')
+  const reply = await askPerson(person, question, at('/desk'))
+  const said: unknown[] = []
+  const workflow = { answerQuestion: async (...given: unknown[]) => said.push(...given) } as unknown as Workflow
+  await reply?.give(workflow, 'agent-a')
+  expect(said).toEqual(['agent-a', 'agent-a/call_0', 'green'])
+  expect(asked()).toEqual(['Which tea?', ...Array(2).fill(expect.stringContaining('leave it for later with Esc'))])
+})
+
+test('a permission names its folder, and is not given in another one', async () => {
+  const { person, asked } = somebody(true, true)
+  const reply = await askPerson(person, permission, at('/desk/app'))
+  expect(reply?.allowed).toBe(permission)
+  expect(asked()[0]).toContain('runs in: /desk/app\n')
+  const elsewhere = askPerson(person, permission, at('/desk/other'))
+  await expect(elsewhere).rejects.toThrow('zx-script is to run in /desk/app, and this is /desk/other; allow it there')
+})
