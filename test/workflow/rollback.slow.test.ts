@@ -158,3 +158,19 @@ test('D047 what somebody changed between two messages is kept: untouched where t
   await workflow.rollback(id, first!.id, { force: true })
   expect([await read(folder, 'plan.txt'), await read(folder, 'diary.txt')]).toEqual(['sow\n', 'mine\n'])
 })
+
+test('who leaves a message for an agent that works elsewhere keeps no files for it, and reports nothing', async () => {
+  const folder = await garden()
+  const held = Promise.withResolvers<string>()
+  const execution = createProcessContext({ cwd: folder })
+  const first = world(['One.', () => held.promise, 'Both.'], { execution, snapshots: {} })
+  const { id } = await first.workflow.createAgent('helper')
+  await first.workflow.sendMsgToAgent(id, 'hello')
+  const working = first.workflow.sendMsgToAgent(id, 'more')
+  await expect.poll(() => first.provider.requests.length).toBe(2)
+  const second = first.again()
+  expect((await second.workflow.sendMsgToAgent(id, 'and this')).state).toBe('submitted')
+  expect(second.errors).toEqual([])
+  held.resolve('Two.')
+  await working
+})

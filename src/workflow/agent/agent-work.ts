@@ -71,7 +71,7 @@ export class AgentWork {
     const { signal: stop } = this.#stop
     const isLeaving = (): boolean => log.isLeaving
     await workByHandler({ instance, session, views, makings, runs, stop, isLeaving }, handler, start)
-    await files.keepAfter((entry) => writer.note(entry))
+    if (!runs.isElsewhere) await files.keepAfter((entry) => writer.note(entry))
     if (this.#isStoppedByOthers && !unheard.isEmpty) await unheard.takeUpUnlessBusy()
     return runs.status
   }
