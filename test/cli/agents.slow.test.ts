@@ -126,11 +126,7 @@ describe('libero agents', () => {
   test('Ctrl-C stops an agent at work: 130, and it can be spoken to again', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
-    const closed = gate()
-    service.play([{ say: 'Let me ' }, { hang: closed }])
-    const working = desk.start(['agents', 'send', id, 'think'])
-    working.child.stdin.end()
-    await working.until('Let me')
+    const { working, closed } = await atWork(desk, id)
     working.child.kill('SIGINT')
     const err = expect.stringContaining(`The agent was stopped; go on with: libero agents send ${id} "…"`)
     expect(await working.ended).toMatchObject({ code: 130, err })
@@ -382,11 +378,7 @@ describe('the way back', () => {
     const desk = openDesk(service.url)
     const agents = here(desk)
     const id = await make(desk)
-    const closed = gate()
-    service.play([{ say: 'Let me ' }, { hang: closed }])
-    const working = desk.start(['agents', 'send', id, 'think'])
-    working.child.stdin.end()
-    await working.until('Let me')
+    const { working, closed } = await atWork(desk, id)
     expect((await agents('rewind', id, '--yes')).err).toContain(`stop it first: libero agents cancel ${id}`)
     expect(await agents('cancel', id)).toMatchObject({ code: 0, err: expect.stringContaining(`Stopped ${id}`) })
     expect(await working.ended).toMatchObject({ code: 130 })
@@ -397,11 +389,7 @@ describe('the way back', () => {
     const desk = openDesk(service.url)
     const agents = here(desk)
     const id = await make(desk)
-    const closed = gate()
-    service.play([{ say: 'Let me ' }, { hang: closed }])
-    const working = desk.start(['agents', 'send', id, 'think'])
-    working.child.stdin.end()
-    await working.until('Let me')
+    const { working, closed } = await atWork(desk, id)
     expect(await agents('delete', id, '--yes')).toMatchObject({ code: 0, err: `Deleted ${id}\n` })
     expect(await working.ended).toMatchObject({ code: 130 })
     closed.open()
@@ -600,3 +588,13 @@ describe('libero sessions and agents', () => {
     expect((await desk.libero(['-c', 'more', ...offline])).err).toContain('No session was begun in')
   })
 })
+
+/** Another process that works on the agent until `closed` is opened. */
+async function atWork(desk: Desk, id: string) {
+  const closed = gate()
+  service.play([{ say: 'Let me ' }, { hang: closed }])
+  const working = desk.start(['agents', 'send', id, 'think'])
+  working.child.stdin.end()
+  await working.until('Let me')
+  return { working, closed }
+}
