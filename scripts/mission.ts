@@ -15,7 +15,7 @@ export interface TestReport {
     name: string
     status: string
     message?: string
-    assertionResults: { title: string; status: string }[]
+    assertionResults: { title: string; ancestorTitles?: string[]; status: string }[]
   }[]
 }
 
@@ -35,19 +35,21 @@ export function countRows(mission: Mission, report: TestReport): MissionCount {
   const known = new Set(mission.groups.flatMap((group) => Object.keys(group.rows)))
   const passed = new Set<string>()
   const failed = new Set<string>()
-  const warnings = failuresOutsideTests(report)
+  const warnings = new Set(failuresOutsideTests(report))
 
   for (const file of report.testResults) {
     for (const test of file.assertionResults) {
-      const ids = idsFromTitle(test.title)
-      if (ids.length > MAX_IDS) {
-        warnings.push(`more than ${MAX_IDS} row ids, none counted: ${test.title}`)
-        continue
-      }
-      for (const id of ids) {
-        if (!known.has(id)) warnings.push(`unknown row id ${id}: ${test.title}`)
-        else if (test.status === 'passed') passed.add(id)
-        else if (test.status === 'failed') failed.add(id)
+      for (const title of [...(test.ancestorTitles ?? []), test.title]) {
+        const ids = idsFromTitle(title)
+        if (ids.length > MAX_IDS) {
+          warnings.add(`more than ${MAX_IDS} row ids, none counted: ${title}`)
+          continue
+        }
+        for (const id of ids) {
+          if (!known.has(id)) warnings.add(`unknown row id ${id}: ${title}`)
+          else if (test.status === 'passed') passed.add(id)
+          else if (test.status === 'failed') failed.add(id)
+        }
       }
     }
   }
@@ -58,13 +60,13 @@ export function countRows(mission: Mission, report: TestReport): MissionCount {
     title,
     rows: Object.entries(rows).map(([id, description]): RowState => ({ id, description, state: stateOf(id) })),
   }))
-  return { groups, warnings }
+  return { groups, warnings: [...warnings] }
 }
 
-/** The row ids a test title begins with, in order; ids further on in the title are mere mentions. */
+/** The row ids that the title of a test or of a `describe` begins with; ids further on in it are mere mentions. */
 export function idsFromTitle(title: string): string[] {
-  const run = /^(?:[A-Z]\d{3}(?![\w-])[\s,]*)+/.exec(title)
-  return run?.[0].match(/[A-Z]\d{3}/g) ?? []
+  const run = /^(?:[A-Z]\d{2,3}(?![\w-])[\s,]*)+/.exec(title)
+  return run?.[0].match(/[A-Z]\d{2,3}/g) ?? []
 }
 
 export function formatCount({ groups, warnings }: MissionCount): string {

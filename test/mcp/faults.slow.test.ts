@@ -30,7 +30,7 @@ test('FM-01 a neighbour in the same turn is not harmed by the end of another ser
   expect(await good.noted('start')).toHaveLength(1)
 })
 
-test('FM-02 A201 a server that hangs fails in time, and the others connect', async () => {
+test('A201 FM-02 a server that hangs fails in time, and the others connect', async () => {
   const [hanging, good] = [await faultServer(['hang'], { bootstrapTimeout: 300 }), await faultServer([], { name: 'g' })]
   const { results, heard, agent } = agentWith([hanging.config, good.config])
   expect(await within(results(['mcp_g_echo', 'a']))).toEqual(['echo a'])

@@ -31,7 +31,7 @@ test('C003 the run that is refused with 401 has the frames of the seed', async (
   expect(frames.map(timeless)).toEqual(refused.map(words).map(timeless))
 })
 
-test('C004 C009 C010 C011 C012 the run with a tool has the frames of the seed, in their order', async () => {
+test('C004 C010 C011 the run with a tool has the frames of the seed, in their order', async () => {
   const replies = [firstReply, secondReply]
   const provider = await deepseek((reply) => {
     reply.writeHead(200, { 'content-type': 'text/event-stream' })
