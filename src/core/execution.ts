@@ -59,6 +59,8 @@ export interface ExecOptions {
    * then: whoever listens keeps what it wants.
    */
   readonly onOutput?: (text: string, from: 'stdout' | 'stderr') => void
+  /** The call that starts it. After a crash, the next process that opens the session finds and ends the command by it. */
+  readonly call?: { readonly runId: string; readonly callId: string }
 }
 
 export interface ExecResult {

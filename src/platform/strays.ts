@@ -125,13 +125,13 @@ function candidates({ before }: Brand): number[] {
 }
 
 function strayAt(pid: number, { mark, group }: Brand): Stray | 'dead' | 'changing' | undefined {
-  const stat = read(pid, 'stat')
+  const stat = readOfProcess(pid, 'stat')
   if (!stat) return 'changing'
   // The name before the last bracket may hold anything.
   const [state, parent, pgid, sid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
   if (state === 'Z' || state === 'X') return 'dead'
   if (Number(pgid) === group) return { pid, command: commandLine(pid), escaped: false }
-  const environ = read(pid, 'environ')
+  const environ = readOfProcess(pid, 'environ')
   if (Number(sid) === group || environ?.includes(mark)) return { pid, command: commandLine(pid), escaped: true }
   const isOfKernel = pid === 2 || parent === '2'
   return isOfKernel || isSettled(pid, environ) ? undefined : 'changing'
@@ -139,16 +139,16 @@ function strayAt(pid: number, { mark, group }: Brand): Stray | 'dead' | 'changin
 
 /** Whether this environment is one to judge by: it is gone at the end of a process, and not there yet while a program is loaded. */
 function isSettled(pid: number, environ: string | undefined): boolean {
-  if (environ === '') return commandLine(pid) !== '' && read(pid, 'environ') === ''
+  if (environ === '') return commandLine(pid) !== '' && readOfProcess(pid, 'environ') === ''
   return environ !== undefined
 }
 
 function commandLine(pid: number): string {
-  return (read(pid, 'cmdline') ?? '').replace(/[\0\n]+/g, ' ').trim()
+  return (readOfProcess(pid, 'cmdline') ?? '').replace(/[\0\n]+/g, ' ').trim()
 }
 
-/** Undefined when it is gone; some text or other when it is nothing we may read. */
-function read(pid: number, file: 'stat' | 'environ' | 'cmdline'): string | undefined {
+/** A file of `/proc`. Undefined when the process is gone; `forbidden` when it belongs to another user. */
+export function readOfProcess(pid: number, file: 'stat' | 'environ' | 'cmdline'): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch (error) {

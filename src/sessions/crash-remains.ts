@@ -2,6 +2,7 @@ import type { EntryBody, LogEntry } from '../core/log.ts'
 import { syntheticResult } from '../core/synthetic-result.ts'
 import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
 import type { ToolCallBlock } from '../core/turn.ts'
+import type { CommandsOf } from './left-commands.ts'
 
 /** Crashes in a row after which a session that got nowhere is not tried any more. */
 const mostCrashes = 3
@@ -11,13 +12,16 @@ const mostCrashes = 3
  * did, and say so; pure and keyed calls stay open and run again, as do those that never began. A run that was cut off
  * by its store, in a process that lives, is no crash; one that was told to stop is not gone on with.
  */
-export function leftBehind(transcript: Transcript, wasCutOff = false): EntryBody[] {
+export function leftBehind(
+  transcript: Transcript,
+  { wasCutOff = false, commandsOf }: { wasCutOff?: boolean; commandsOf?: CommandsOf | undefined } = {},
+): EntryBody[] {
   const run = transcript.activeRun
   if (!run) return []
   const lost = transcript.openCalls.filter(
     ({ id }) => transcript.wasInterrupted(id) && transcript.startOf(id)?.replay === 'opaque',
   )
-  const results = lost.map((call) => syntheticResult(call.id, 'unknown'))
+  const results = lost.map(({ id }) => syntheticResult(id, 'unknown', commandsOf?.(id)))
   if (run.stopSeq !== undefined) return [...results, ...stoppedOver(transcript, run.id, run.stopSeq, lost)]
   const stop = wasCutOff ? 'error' : 'crashed'
   const ended: EntryBody = { type: 'run_ended', runId: run.id, status: 'error', stop }

@@ -4,6 +4,7 @@ import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
 import { gotOn, leftBehind } from './crash-remains.ts'
 import { type Guard, guardOf } from './family.ts'
+import { endLeftCommands } from './left-commands.ts'
 import { WriteLease } from './write-lease.ts'
 
 export interface SessionOptions {
@@ -226,7 +227,9 @@ export abstract class LeasedLog {
     const run = transcript.activeRun
     if (!run || run.id === this.ownRun) return
     const wasCutOff = cutOff.get(this.store)?.delete(run.id) ?? false
-    const left = leftBehind(transcript, wasCutOff)
+    // Where this process lives, its run has ended its commands itself.
+    const commandsOf = wasCutOff ? undefined : await endLeftCommands(transcript)
+    const left = leftBehind(transcript, { wasCutOff, commandsOf })
     const isParking = left.at(-1)?.type === 'parked'
     // What its children did in the run that died counts as much as what it did itself.
     if (isParking && gotOn((await this.tree()).slice(1), transcript.activeRun)) left.pop()

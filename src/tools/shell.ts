@@ -119,7 +119,7 @@ async function runCommand(input: ShellInput, ctx: ToolContext, settings: Setting
 /** The context keeps the time limit; one that does not is given up on. */
 async function execWithin(
   { command, cwd }: ShellInput,
-  { execution, handle, signal }: ToolContext,
+  { execution, handle, signal, runId, callId }: ToolContext,
   timeoutMs: number,
   listener: ShellListener,
 ): Promise<ExecResult> {
@@ -139,6 +139,7 @@ async function execWithin(
       timeout: timeoutMs,
       signal: AbortSignal.any([signal, limit.signal]),
       onOutput: listener.hear,
+      call: { runId, callId },
       ...(cwd !== undefined && { cwd }),
     })
     return await Promise.race([work, late])
@@ -179,7 +180,8 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
   const { command, cwd } = input
   const jobs = jobsOf(ctx.handle)
   const maxBytes = Math.min(maxBytesOf(input, settings) || mostUnread, mostUnread)
-  const job = jobs.start(ctx.execution, ctx.handle, { command, cwd, maxBytes })
+  const { runId, callId } = ctx
+  const job = jobs.start(ctx.execution, ctx.handle, { command, cwd, maxBytes, call: { runId, callId } })
   try {
     await job.until('end', earlyMs, ctx.signal)
   } catch (error) {

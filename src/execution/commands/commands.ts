@@ -1,9 +1,12 @@
 import { resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
+import { callMark, callVariable } from '../../platform/call-processes.ts'
+import { keeperMark, keepWatch, type Watch } from '../../platform/keep-watch.ts'
 import { endStrays } from '../../platform/strays.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
 import { runCommand } from './run-command.ts'
+import type { StartedCommand } from './start-command.ts'
 
 export interface CommandsOptions {
   /** Absolute. */
@@ -27,6 +30,8 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
   const handleMark = crypto.randomUUID()
   const destroyed = new Error('The execution handle was destroyed')
   const running = new Map<AbortController, Promise<unknown>>()
+  /** Keeps the keeper from the first command to the end of this handle: to start one for each command would cost more. */
+  let keeping: Watch | undefined
 
   async function runOne(command: string, options: ExecOptions, signal: AbortSignal): Promise<ExecResult> {
     const mark = crypto.randomUUID()
@@ -35,10 +40,19 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
     const marks = {
       LIBERO_HANDLE: nested(host.LIBERO_HANDLE, handleMark),
       LIBERO_COMMAND: nested(host.LIBERO_COMMAND, mark),
+      LIBERO_KEEPER: nested(host.LIBERO_KEEPER, keeperMark),
+      ...(options.call && { [callVariable]: nested(host[callVariable], callMark(options.call)) }),
     }
     const added = [{ PWD: at }, ...env, options.env, marks]
     const all = childEnv({ host, inherit: inheritEnv, added })
-    return runCommand({ ...options, command, shell, cwd: at, env: all, mark, signal })
+    keeping ??= keepWatch()
+    const watch = keepWatch()
+    const onStart = ({ pid }: StartedCommand): void => watch.add(pid)
+    try {
+      return await runCommand({ ...options, command, shell, cwd: at, env: all, mark, signal, onStart })
+    } finally {
+      watch.end()
+    }
   }
 
   return {
@@ -64,6 +78,7 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
       for (const stop of running.keys()) stop.abort(destroyed)
       await Promise.allSettled(running.values())
       await endStrays({ mark: handleMark }, { graceMs: endGraceMs })
+      keeping?.end()
     },
   }
 }

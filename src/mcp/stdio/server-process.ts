@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { atExit } from '../../platform/at-exit.ts'
 import { atMost } from '../../platform/at-most.ts'
+import { keepWatch } from '../../platform/keep-watch.ts'
 import { endStrays, killStrays } from '../../platform/strays.ts'
 import type { McpServerConfig } from '../config.ts'
-import { keepWatch } from './keep-watch.ts'
 import { type StartedServer, startServer } from './start-server.ts'
 
 /** The process of a server, with all that it started. */

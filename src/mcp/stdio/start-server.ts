@@ -5,11 +5,11 @@ import type { Readable, Writable } from 'node:stream'
 import { AgentError, messageOf } from '../../core/errors.ts'
 import { baseEnv } from '../../platform/base-env.ts'
 import { codeOf } from '../../platform/files.ts'
+import { keeperMark } from '../../platform/keep-watch.ts'
 import { shortageOf } from '../../platform/shortage-of.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { findProgram } from './find-program.ts'
-import { keeperMark } from './keep-watch.ts'
 import { type Launch, windowsEndings, windowsLaunch } from './windows-launch.ts'
 
 /** A process that runs, in a group and session of its own. */
@@ -47,13 +47,15 @@ async function checkFolder(cwd: string): Promise<void> {
 
 /** A minimal base, what the entry says, and marks: also those of a Libero that we are a part of. */
 function environmentOf({ env }: McpServerConfig, mark: string): Record<string, string> {
-  const { LIBERO_MCP, LIBERO_HANDLE, LIBERO_COMMAND } = process.env
+  const { LIBERO_MCP, LIBERO_HANDLE, LIBERO_COMMAND, LIBERO_KEEPER, LIBERO_CALL } = process.env
   const outer = LIBERO_MCP && LIBERO_MCP.length < 1000 ? `${LIBERO_MCP} ` : ''
   return {
     ...baseEnv(process.env),
     ...env,
     ...(LIBERO_HANDLE !== undefined && { LIBERO_HANDLE }),
     ...(LIBERO_COMMAND !== undefined && { LIBERO_COMMAND }),
+    ...(LIBERO_KEEPER !== undefined && { LIBERO_KEEPER }),
+    ...(LIBERO_CALL !== undefined && { LIBERO_CALL }),
     LIBERO_MCP: `${outer}${keeperMark} ${mark}`,
   }
 }

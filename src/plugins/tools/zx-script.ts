@@ -96,7 +96,7 @@ interface Start {
 }
 
 async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): Promise<ToolResult> {
-  const { execution, handle, signal, progress } = ctx
+  const { execution, handle, signal, progress, runId, callId } = ctx
   const { folder, limitMs, command } = start
   const listener = new ShellListener({ maxBytes: maxOutputBytes, progress })
   const startedAt = performance.now()
@@ -106,6 +106,7 @@ async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): 
       timeout: limitMs,
       signal,
       onOutput: listener.hear,
+      call: { runId, callId },
       ...(folder !== undefined && { cwd: folder }),
     })
     signal.throwIfAborted()

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
-import type { ExecResult, ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
+import type { ExecOptions, ExecResult, ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
 import { ShellListener } from './shell-listener.ts'
 import { endOf, joinLines, type ShellToolResult, shortCommand, withMarker } from './shell-result.ts'
 
@@ -56,6 +56,7 @@ export interface JobOptions {
   readonly cwd: string | undefined
   /** How much unread output is kept. */
   readonly maxBytes: number
+  readonly call?: NonNullable<ExecOptions['call']>
 }
 
 /** A command that goes on after the call that started it. */
@@ -71,7 +72,7 @@ export class Job {
   #isStopped = false
 
   constructor(id: number, execution: ExecutionContext, handle: ExecutionHandle, options: JobOptions) {
-    const { command, cwd, maxBytes } = options
+    const { command, cwd, maxBytes, call } = options
     this.id = id
     this.command = command
     this.output = new ShellListener({ maxBytes })
@@ -80,8 +81,8 @@ export class Job {
       this.#tellWatchers()
     }
     const { signal } = this.#controller
-    const place = cwd !== undefined && { cwd }
-    void (async () => execution.exec(handle, command, { timeout: 0, signal, onOutput, ...place }))().then(
+    const more = { ...(cwd !== undefined && { cwd }), ...(call && { call }) }
+    void (async () => execution.exec(handle, command, { timeout: 0, signal, onOutput, ...more }))().then(
       (result) => {
         this.output.hearAll(result)
         this.#end({ result, elapsedMs: this.elapsedMs })
