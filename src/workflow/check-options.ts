@@ -1,5 +1,6 @@
 import { show } from '../core/behavior.ts'
 import { isRecord } from '../core/is-record.ts'
+import { isThinkingLevel } from '../core/thinking.ts'
 import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules } from '../providers/options.ts'
 import { checkSettingNames } from './settings.ts'
 import type { NewAgent, WorkflowOptions } from './workflow-contract.ts'
@@ -44,6 +45,10 @@ const workflowRules: OptionRules<WorkflowOptions> = {
   execution: having('an execution context', 'spawn', 'exec'),
   authority: anObject,
   settings: anObject,
+  skills: anObject,
+  mcpConnector: aFunction,
+  thinking: [isThinkingLevel, '"off", "minimal", "low", "medium", "high" or "adaptive"'],
+  withoutTools: [Array.isArray, 'a list of names'],
   snapshots: anObject,
   batchTimeoutMs: [(value) => typeof value === 'number' && value >= 0, 'a number of at least 0'],
   clock: clockRule,

@@ -3,6 +3,8 @@ import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { Provider } from '../core/provider.ts'
 import type { SessionStore } from '../core/store.ts'
+import type { ThinkingLevel } from '../core/thinking.ts'
+import type { McpConnector } from '../mcp/connections.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../plugins/message.ts'
 import type { PluginDefinition } from '../plugins/plugin.ts'
 import type { PromptState } from '../plugins/prompts/prompt.ts'
@@ -10,6 +12,7 @@ import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import type { Embed } from '../plugins/wiki/vector-search.ts'
+import type { SkillsConfig } from '../skills/skill.ts'
 import type { Waiting } from './agent/waiting-calls.ts'
 import type { AgentDefinition, AgentInstance, InstanceConfig } from './definitions/definition.ts'
 import type { AgentHandler } from './handlers/handler.ts'
@@ -34,6 +37,14 @@ export interface WorkflowOptions {
   /** Who may do what, beside the rules of definitions and settings. Default mode: `yolo`. */
   readonly authority?: AuthorityOptions
   readonly settings?: WorkflowSettings
+  /** Skills that all agents have. */
+  readonly skills?: SkillsConfig
+  /** Connects the MCP servers of definitions. Default: as for any agent. */
+  readonly mcpConnector?: McpConnector
+  /** How much models think before they answer. */
+  readonly thinking?: ThinkingLevel
+  /** Tools of plugins that no agent gets, by name. */
+  readonly withoutTools?: readonly string[]
   /** Keeps what files were before each message, for `rollback`: those of a folder, by default where tools run. */
   readonly snapshots?: { readonly folder?: string }
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */

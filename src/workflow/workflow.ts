@@ -68,6 +68,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       ...(embed && { embed }),
     }),
     authority: options.authority ?? {},
+    options,
     execution,
     batchTimeoutMs: options.batchTimeoutMs,
     clock,

@@ -57,7 +57,10 @@ interface Found {
 }
 
 /** Puts together what entering a project found. */
-export async function createEntry({ canonicalPath: root }: Place, found: Found): Promise<ProjectEntry> {
+export async function createEntry(
+  { canonicalPath: root }: Pick<Place, 'canonicalPath'>,
+  found: Found,
+): Promise<ProjectEntry> {
   const { state, items = [], pending = [], list } = found
   const revocation = new AbortController()
   const { instructions, notices } = await instructionsOf(root, items, found)

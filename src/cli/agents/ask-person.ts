@@ -4,7 +4,7 @@ import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
-import { interactWith } from '../run/interact-with.ts'
+import { interactWith } from '../assembly/interact-with.ts'
 import { requireAskedFolder } from './asked-folder.ts'
 import { folderLines, questionIn, whyOf } from './waiting-words.ts'
 

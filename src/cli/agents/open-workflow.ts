@@ -1,18 +1,18 @@
-import type { AuthorityOptions } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { messageOf, SessionBusyError } from '../../core/errors.ts'
 import type { Provider } from '../../core/provider.ts'
 import type { SessionStore } from '../../core/store.ts'
-import { createProcessContext } from '../../execution/process.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
+import { assemble } from '../assembly/assemble.ts'
+import { underSettings, workflowOptions } from '../assembly/workflow-options.ts'
 import { CliError, UsageError } from '../cli-error.ts'
-import { type Config, type LoadedConfig, loadConfig } from '../config/config.ts'
-import { defaultTurns } from '../config/defaults.ts'
+import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
+import { linesView } from '../mcp/servers-view.ts'
 import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
 import { tellWaking } from '../schedules/who-wakes.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
@@ -54,13 +54,18 @@ export async function openWorkflow(
   { work, person, onError = complain(io), onWaking, snapshots }: OpenWorkflowOptions = {},
 ): Promise<OpenedWorkflow> {
   if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
-  const loaded = await loadConfig({ home: io.home })
+  const assembly = await assemble(work ?? {}, {
+    ...{ io, cwd: io.cwd, view: linesView(io.err), project: 'left out' },
+    ...(person && { person }),
+    isIdle: !work && !snapshots,
+  })
+  const { config, workspace, servers } = assembly
   const definitions = await readDefinitions(io)
-  const models = work ? await modelsFor(definitions, work, loaded, io) : undefined
-  const knowledge = await openWikis(loaded.config, io)
-  const store = await openStore(sessionsPath(loaded.config, io))
+  const models = work ? await modelsFor(definitions, work, config, io) : undefined
+  const knowledge = await openWikis(config, io)
+  const store = await openStore(sessionsPath(config, io))
   const found = models?.definitions ?? definitions.found.map(({ definition }) => definition)
-  const known = found.map((definition) => limited(definition, loaded.config))
+  const known = found.map((definition) => underSettings(definition, assembly))
   const gone = await goneDefinitions(store, known)
   const workflow = createWorkflow({
     store: onWaking ? tellWaking(store, onWaking) : store,
@@ -69,8 +74,7 @@ export async function openWorkflow(
       if (!models) return nobody
       return gone.includes(definition) ? isGone(definition, io) : providerOf(definition, models)
     },
-    authority: authorityOf(work ?? {}, loaded, io, person),
-    execution: createProcessContext({ cwd: io.cwd }),
+    ...workflowOptions(assembly),
     onError: (error) => {
       // That another program writes is said by whoever finds the agent at work there.
       if (!(error instanceof SessionBusyError)) onError(error)
@@ -87,7 +91,7 @@ export async function openWorkflow(
       const own = models?.own.get(id)
       return own instanceof CliError ? undefined : (own ?? models?.usual)
     },
-    notices: loaded.warnings,
+    notices: [...workspace.loaded.warnings, ...(servers ? [...servers.notices, ...servers.missing] : [])],
     async close() {
       await workflow.close()
       await store.close?.()
@@ -116,13 +120,6 @@ const complain =
     io.err(`libero: ${fullyVisible(`${error.message}${why}`.slice(0, 600))}`)
   }
 
-/** An agent that does not say how long it may work goes by what the settings say of runs. */
-function limited(definition: AgentDefinition, { maxTurns = defaultTurns, maxCost }: Config): AgentDefinition {
-  const { behavior = {} } = definition
-  const limits = maxCost === undefined ? behavior.limits : { cost: maxCost, ...behavior.limits }
-  return { ...definition, behavior: { maxTurns, ...behavior, ...(limits && { limits }) } }
-}
-
 interface Models {
   readonly usual: ChosenModel
   readonly definitions: readonly AgentDefinition[]
@@ -134,7 +131,7 @@ interface Models {
 async function modelsFor(
   { found }: FoundDefinitions,
   { provider, model }: WorkValues,
-  { config }: LoadedConfig,
+  config: Config,
   io: Io,
 ): Promise<Models> {
   const usual = await chooseModel({ provider, model }, config, io)
@@ -183,22 +180,4 @@ function isGone({ id }: AgentDefinition, { home }: Pick<Io, 'home'>): never {
   throw new CliError(
     `the definition "${fullyVisible(id)}" of this agent is not there; put it back into ${fullyVisible(home)}/agents (libero agents definitions says what is wrong)`,
   )
-}
-
-function authorityOf(
-  { mode, yolo, allow, deny }: WorkValues,
-  { config, layers }: LoadedConfig,
-  { home, cwd }: Io,
-  person: Interactor | undefined,
-): AuthorityOptions {
-  return {
-    layers,
-    home,
-    workspace: { root: cwd, isTrusted: false },
-    mode: yolo ? 'yolo' : (mode ?? config.mode ?? 'ask'),
-    ...(allow && { allow }),
-    ...(deny && { deny }),
-    ...(yolo && { headless: 'yolo' as const }),
-    ...(person && { interactors: [person] }),
-  }
 }

@@ -1,6 +1,6 @@
+import type { Workspace } from '../assembly/workspace.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import type { Workspace } from '../run/workspace.ts'
 
 /** Something on this machine that works or does not. */
 export interface Check {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
+import { openWorkspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import { openWorkspace } from '../run/workspace.ts'
 import { broken, type Check, type Finding, type Patient } from './check.ts'
 
 /** A check with what it found. */

@@ -3,6 +3,7 @@ import type { ToolDef } from '../../core/tool.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import type { ConnectMcpOptions } from '../../mcp/connect.ts'
 import type { McpConnections, McpConnector } from '../../mcp/connections.ts'
+import type { Config } from '../config/config.ts'
 
 interface ConnectorOptions {
   /** When a server has to go. */
@@ -21,6 +22,22 @@ export function connectorFor(home: string, { withoutTools = [], ...more }: Conne
     return withoutNamed(await connectMcpServers(configs, host, host.hooks, options), new Set(withoutTools))
   }
 }
+
+/** Connects as the user's settings say: without tools they leave out, and with schemas on demand where there are many. */
+export function userConnector(
+  home: string,
+  { withoutTools, toolDisclosure }: Pick<Config, 'withoutTools' | 'toolDisclosure'>,
+  more: Pick<ConnectorOptions, 'until'> = {},
+): McpConnector {
+  return connectorFor(home, {
+    ...more,
+    ...(withoutTools && { withoutTools }),
+    ...(toolDisclosure === undefined && { lazyAbove }),
+  })
+}
+
+/** Some 8,000 tokens: what is more is found when it is needed, unless the user said otherwise. */
+const lazyAbove = 32_768
 
 async function ownOptions(home: string): Promise<ConnectMcpOptions> {
   const [{ createFileMcpMemory }, { createFileMcpCredentialStore }, { McpOAuthProvider }] = await Promise.all([

@@ -3,8 +3,8 @@ import type { ProjectItem } from '../../authority/trust/project-items.ts'
 import { refusedVariables } from '../../authority/trust/project-variables.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { isDisabled, MissingVariableError, readMcpEntry } from '../../mcp/read-entry.ts'
+import type { Workspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import type { Workspace } from '../run/workspace.ts'
 import { entryProblem } from './entry-problem.ts'
 
 /** A server that somebody wrote down, and what keeps it from being used, if anything does. */

@@ -5,7 +5,7 @@ import type { McpConnector } from '../../mcp/connections.ts'
 import { MissingVariableError } from '../../mcp/read-entry.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { ConfigError } from '../config/config-error.ts'
-import { connectorFor } from './connector.ts'
+import { userConnector } from './connector.ts'
 import { followServers } from './follow-servers.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
 import type { ServersPlace } from './servers-here.ts'
@@ -15,6 +15,8 @@ export interface OpenedServers {
   readonly options: { readonly mcpServers: readonly McpServerConfig[]; readonly mcpConnector: McpConnector }
   /** For a person, before it starts. */
   readonly notices: readonly string[]
+  /** Servers that lack a variable of the environment, for a person; `follow` tells the view. */
+  readonly missing: readonly string[]
   /** Tells the view what servers do to the runs of this agent. */
   follow(agent: Pick<Agent, 'hooks'>): void
 }
@@ -29,20 +31,22 @@ export function openServers(flags: readonly ServerEntry[], { workspace, io, view
   const ofProject = new Set(used.filter(({ from }) => from === 'project').map(({ name }) => name))
   const { project, loaded } = workspace
   const { revoked } = project
+  const missing = all.flatMap(({ name, error }) =>
+    error instanceof MissingVariableError
+      ? [`MCP server "${visibleName(name)}" is not available: ${fullyVisible(error.message)}`]
+      : [],
+  )
   return {
     options: {
       mcpServers: configs,
-      mcpConnector: connectorFor(io.home, {
+      mcpConnector: userConnector(io.home, loaded.config, {
         until: ({ name }) => (ofProject.has(name) ? revoked : undefined),
-        withoutTools: loaded.config.withoutTools ?? [],
-        ...(loaded.config.toolDisclosure === undefined && { lazyAbove }),
       }),
     },
     notices: all.flatMap(noticesAbout),
+    missing,
     follow(agent) {
-      for (const { name, error } of all)
-        if (error instanceof MissingVariableError)
-          view.failed(`MCP server "${visibleName(name)}" is not available: ${fullyVisible(error.message)}`)
+      for (const line of missing) view.failed(line)
       followServers(agent.hooks, configs, view)
       if (ofProject.size === 0) return
       const names = [...ofProject].map(visibleName).join(', ')
@@ -67,6 +71,3 @@ function noticesAbout({ name, from, where, error, shadowedBy }: ServerEntry): st
   if (error === undefined || error instanceof MissingVariableError) return []
   return [`${shown}: ${fullyVisible(messageOf(error))}`]
 }
-
-/** Some 8,000 tokens: what is more is found when it is needed, unless the user said otherwise. */
-const lazyAbove = 32_768

@@ -1,8 +1,8 @@
 import { projectNames } from '../../authority/trust/project-names.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
 import { folderOf } from '../run/folder.ts'
-import { openWorkspace, type Workspace } from '../run/workspace.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
 import { checkedFlags } from './servers-here.ts'
 

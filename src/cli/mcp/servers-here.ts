@@ -1,5 +1,5 @@
+import type { Workspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import type { Workspace } from '../run/workspace.ts'
 import type { OpenedServers } from './open-servers.ts'
 import type { ServersView } from './servers-view.ts'
 

@@ -34,7 +34,7 @@ describe('libero rpc', () => {
     const io = fakeIo()
     mkdirSync(io.home)
     writeFileSync(join(io.home, 'config.json'), '{"context":"docker"}')
-    await expect(command.run!({ values: { provider: 'offline' }, words: [] }, io)).rejects.toThrow(/without an image/)
+    await expect(command.run!({ values: { provider: 'offline' }, words: [] }, io)).rejects.toThrow(/needs an image/)
   })
 })
 

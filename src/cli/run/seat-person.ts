@@ -1,5 +1,6 @@
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
+import { interactWith } from '../assembly/interact-with.ts'
 import { DialogClosed } from '../screen/dialogs/dialog.ts'
 import type { Keyboard } from '../screen/keyboard.ts'
 import { createPerson } from '../screen/person.ts'
@@ -11,7 +12,6 @@ import { stateWords } from '../sessions/state-words.ts'
 import type { SessionSummary } from '../sessions/summary.ts'
 import { ago } from '../sessions/time-words.ts'
 import { holdKeyboard } from './hold-keyboard.ts'
-import { interactWith } from './interact-with.ts'
 
 /** The person at the terminal, with everything they can be asked. */
 export interface Seat {

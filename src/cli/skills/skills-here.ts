@@ -1,8 +1,8 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { type ResolvedSkills, resolveSkills } from '../../skills/resolve-skills.ts'
+import { openWorkspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
 import { folderOf } from '../run/folder.ts'
-import { openWorkspace } from '../run/workspace.ts'
 
 /** Which skills are meant. */
 export interface SkillsWish {

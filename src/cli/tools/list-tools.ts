@@ -7,9 +7,11 @@ import { createAgent } from '../../create-agent.ts'
 import { layeredTools } from '../../layers/layered-tools.ts'
 import type { ToolListing, ToolState } from '../../layers/tool-item.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { loadPreset, presetName } from '../assembly/preset-of.ts'
+import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
+import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { folderOf } from '../run/folder.ts'
-import { openWorkspace, type Workspace } from '../run/workspace.ts'
 
 /** A tool as an agent would have it here, or why it would not. */
 export interface ListedTool {
@@ -26,11 +28,7 @@ export interface ListedTool {
   readonly diagnostic?: string
 }
 
-interface ToolsWish {
-  readonly preset?: string
-  readonly profile?: string
-  readonly cwd?: string
-}
+type ToolsWish = Pick<RunValues, 'preset' | 'profile' | 'cwd'>
 
 /** Every tool an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
 export async function listTools(
@@ -55,18 +53,10 @@ export async function listTools(
   }
 }
 
-async function programTools(
-  { preset, profile }: ToolsWish,
-  { loaded: { config } }: Workspace,
-): Promise<readonly ToolDef[]> {
-  const presets = await import('../../presets/index.ts')
-  const name = (preset ?? profile ?? config.profile ?? config.preset ?? 'build') as
-    | 'basic'
-    | 'coding'
-    | 'build'
-    | 'plan'
+async function programTools(wish: ToolsWish, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
+  const { tools = {} } = await loadPreset(presetName(wish, config))
   const left = new Set(config.withoutTools ?? [])
-  return Object.values<ToolDef>(presets[name].tools).filter(({ spec }) => !left.has(spec.name))
+  return Object.values(tools).filter(({ spec }) => !left.has(spec.name))
 }
 
 /** Loads them as an agent would, and lets them go again. */

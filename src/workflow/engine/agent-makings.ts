@@ -7,6 +7,7 @@ import type { SessionStore } from '../../core/store.ts'
 import type { PluginDefinition, PluginServices } from '../../plugins/plugin.ts'
 import type { AgentDefinition } from '../definitions/definition.ts'
 import type { WorkflowSettings } from '../settings.ts'
+import type { WorkflowOptions } from '../workflow-contract.ts'
 
 /** What all agents of a workflow have in common. */
 export interface AgentMakings {
@@ -17,6 +18,8 @@ export interface AgentMakings {
   readonly settings: () => WorkflowSettings
   readonly services: (agentId: string) => Omit<PluginServices, 'childOf' | 'definitionIds'>
   readonly authority: AuthorityOptions
+  /** What the workflow gives to every agent as it is. */
+  readonly options: Pick<WorkflowOptions, 'skills' | 'mcpConnector' | 'thinking' | 'withoutTools'>
   readonly execution: ExecutionContext | undefined
   readonly batchTimeoutMs: number | undefined
   readonly clock: Clock

@@ -73,12 +73,14 @@ export class EngineRuns {
   ): AsyncGenerator<AgentInstanceLatestStatus> {
     const { engine, makings } = this.#options
     const { agent } = await engine()
+    const { thinking } = makings.options
     const queue = new StatusQueue()
     this.#queue = queue
     this.#hasBegun = false
     // What was cancelled before it began is written down all the same: nothing that was said is lost.
     const run = agent.run({
       signal,
+      ...(thinking && { thinking }),
       ...(prompt !== undefined && { prompt }),
       ...(clientKey !== undefined && { clientKey }),
     })

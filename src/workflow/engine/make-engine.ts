@@ -47,9 +47,12 @@ export async function makeEngine(
   const { extension, tools, approvals } = pluginParts(makings, definition, instance, views)
   const { createAuthority } = await import('../../authority/authority.ts')
   const rules = (): Readonly<Record<string, ToolRule>> => rulesFor(approvals, definition, makings)
-  const authority = createAuthority({ mode: 'yolo', clock, newId, ...makings.authority, tools: rules() })
+  // The default of workflows is the weakest layer, so that a mode in any other layer counts.
+  const layers = { bundled: { mode: 'yolo' as const }, ...makings.authority.layers }
+  const authority = createAuthority({ clock, newId, ...makings.authority, layers, tools: rules() })
   const { maxIterations = 0, contextWindowSize } = configOf(definition, instance)
   const provider = providerFor(makings, definition)
+  const { skills, mcpConnector } = makings.options
   const agent = createAgent({
     provider,
     name: instance.name ?? definition.name ?? definition.id,
@@ -62,6 +65,8 @@ export async function makeEngine(
     newId,
     hooks: engineReports(`agent ${instance.id}`, onError),
     ...(execution && { execution }),
+    ...(skills && { skills }),
+    ...(mcpConnector && { mcpConnector }),
     ...(definition.mcpServers && { mcpServers: definition.mcpServers }),
   })
   return {
@@ -119,7 +124,9 @@ function pluginParts(
     ...(contextWindowSize !== undefined && { contextWindowSize }),
     ...(batchTimeoutMs !== undefined && { batchTimeoutMs }),
   })
-  return { extension, tools, approvals: approvalsOf(plugins) }
+  const { withoutTools = [] } = makings.options
+  const offered = tools.filter(({ spec }) => !withoutTools.includes(spec.name))
+  return { extension, tools: offered, approvals: approvalsOf(plugins) }
 }
 
 /** The plugins of an agent, set up as its configuration says. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import { enterProject } from '../../authority/trust/enter-project.ts'
-import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
+import { createEntry, type ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
 import { type LoadedConfig, loadConfig, ownConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
@@ -14,19 +14,27 @@ export interface Workspace {
   readonly loaded: LoadedConfig
 }
 
+interface WorkspaceOptions {
+  readonly io: Pick<Io, 'home'>
+  readonly person?: Interactor
+  /** `left out`: nothing of the folder is looked at; only the user's own settings count. */
+  readonly project?: 'left out'
+}
+
 /** Enters a folder. Whether it is trusted is asked of `person`; with nobody there, nothing of an unknown project is used. */
-export async function openWorkspace(
-  cwd: string,
-  { io, person }: { io: Pick<Io, 'home'>; person?: Interactor },
-): Promise<Workspace> {
-  const { home } = io
+export async function openWorkspace(cwd: string, options: WorkspaceOptions): Promise<Workspace> {
+  const { home } = options.io
   const own = await ownConfig(home)
+  if (options.project === 'left out') {
+    const project = await createEntry({ canonicalPath: cwd }, { state: 'plain', claudeSkills: false })
+    return { cwd, project, loaded: await loadConfig({ home, own }) }
+  }
   const project = await enterProject(cwd, {
     list: createTrustList({ folder: home }),
     ownInstructions: join(home, 'AGENTS.md'),
     claudeSkills: own?.config.claudeSkills === true,
     advice: 'To see what it brings, and to trust it: libero trust',
-    ...(person && { interact: await interactWith(person) }),
+    ...(options.person && { interact: await interactWith(options.person) }),
   })
   try {
     return { cwd, project, loaded: await loadConfig({ home, projectRoot: cwd, mayRead: project.mayRead, own }) }
