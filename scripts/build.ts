@@ -3,6 +3,8 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
+import { inAscii } from './in-ascii.ts'
+import { threadsAsText } from './thread-code.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -41,8 +43,8 @@ export async function bundleInto(dist: string): Promise<void> {
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: /^[^./]/, // every package and every built-in stays an import
-    plugins: [builtInsByHand, asciiOnly],
-    checks: { ineffectiveDynamicImport: false },
+    plugins: [threadsAsText(), builtInsByHand, asciiOnly],
+    checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   })
   await bundle.write({
     dir: dist,
@@ -79,15 +81,6 @@ const asciiOnly: Plugin = {
     for (const file of Object.values(bundle)) if (file.type === 'chunk') file.code = inAscii(file.code)
   },
 }
-
-/** The same code in ASCII. What would mean something else then is refused: a sign after a backslash, and raw text. */
-export function inAscii(code: string): string {
-  const [found] = /\\[\u0080-\uffff]|\braw\s*`[^`]*?[\u0080-\uffff]/.exec(code) ?? []
-  if (found !== undefined) throw new Error(`this cannot be written in ASCII: ${found.slice(-60)}`)
-  return code.replace(/[\u0080-\uffff]/g, escaped)
-}
-
-const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
  * What is loaded together is one file, because each file costs time at start: these modules, and what they import at once

@@ -1,4 +1,5 @@
 import { messageOf } from '../core/errors.ts'
+import { startThread, type ThreadCode } from './start-thread.ts'
 
 export interface OwnWorkerOptions {
   readonly timeoutMs: number
@@ -7,20 +8,11 @@ export interface OwnWorkerOptions {
   readonly maxMemoryMb?: number
 }
 
-/**
- * Runs a module's own work in a thread of its own, where it can be ended whatever it does. The module at `url` answers
- * with `answerAsWorker`, so that it needs no second file and survives bundling.
- */
-export async function inOwnWorker<Result>(url: string, job: unknown, options: OwnWorkerOptions): Promise<Result> {
+/** Does a job in a thread of its own, where it can be ended whatever it does. The code of the thread calls `answerJob`. */
+export async function inOwnWorker<Result>(code: ThreadCode, job: unknown, options: OwnWorkerOptions): Promise<Result> {
   const { timeoutMs, signal, maxMemoryMb = 512 } = options
   signal?.throwIfAborted()
-  const { Worker } = await import('node:worker_threads')
-  const worker = new Worker(new URL(url), {
-    workerData: { [url]: job },
-    resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
-    env: {},
-    stdin: false,
-  })
+  const worker = await startThread(code, { workerData: job, maxMemoryMb })
   let stop: () => void = () => {}
   try {
     return await new Promise<Result>((resolve, reject) => {
@@ -43,15 +35,12 @@ export async function inOwnWorker<Result>(url: string, job: unknown, options: Ow
   }
 }
 
-/** At the end of a module that `inOwnWorker` runs: does nothing anywhere but in such a thread. */
-export async function answerAsWorker<Job>(url: string, work: (job: Job) => unknown): Promise<void> {
-  // Without an import: where there are no threads, nobody is asked.
-  const threads = globalThis.process?.getBuiltinModule?.('node:worker_threads')
-  const jobs = threads && !threads.isMainThread ? (threads.workerData as Record<string, Job> | null) : undefined
-  if (!threads?.parentPort || typeof jobs !== 'object' || jobs === null || !Object.hasOwn(jobs, url)) return
+/** What the code of such a thread calls: does the job, and answers with its result. */
+export async function answerJob<Job>(work: (job: Job) => unknown): Promise<void> {
+  const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
   try {
-    threads.parentPort.postMessage({ result: await work(jobs[url]!) })
+    parentPort?.postMessage({ result: await work(workerData as Job) })
   } catch (error) {
-    threads.parentPort.postMessage({ error: messageOf(error) })
+    parentPort?.postMessage({ error: messageOf(error) })
   }
 }

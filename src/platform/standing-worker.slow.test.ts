@@ -10,12 +10,12 @@ import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from './sta
 const folder = mkdtempSync(join(tmpdir(), 'libero-standing-worker-'))
 const source = new URL('standing-worker.ts', import.meta.url).href
 const file = join(folder, 'worker.mjs')
-const url = pathToFileURL(file).href
+const url = pathToFileURL(file)
 writeFileSync(
   file,
-  `import { answerStanding } from '${source}'
+  `import { answerJobs } from '${source}'
   import { threadId } from 'node:worker_threads'
-  answerStanding('sums', async (job) => {
+  answerJobs(async (job) => {
     if (job === 'hang') for (;;);
     if (job === 'throw') throw new Error('no such sum')
     if (job === 'die') process.exit(3)
@@ -23,15 +23,14 @@ writeFileSync(
     if (job === 'thread') return threadId
     if (job.wait) await new Promise((resolve) => setTimeout(resolve, job.wait))
     return job.a + job.b
-  })
-  answerStanding('others', () => 'wrong')`,
+  })`,
 )
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const long = 15_000
 const workers: StandingWorker[] = []
 const sums = (): StandingWorker => {
-  workers.push(standingWorker(url, 'sums'))
+  workers.push(standingWorker(() => url, 'sums'))
   return workers.at(-1)!
 }
 afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.close())))
@@ -84,7 +83,7 @@ test('once closed it refuses, also what was waiting', async () => {
 })
 
 test('a module that cannot be loaded is an error, each time', async () => {
-  const worker = standingWorker(pathToFileURL(join(folder, 'missing.mjs')).href, 'sums')
+  const worker = standingWorker(() => pathToFileURL(join(folder, 'missing.mjs')), 'sums')
   workers.push(worker)
   await expect(worker.ask('x', long)).rejects.toThrow('missing.mjs')
   await expect(worker.ask('x', long)).rejects.toThrow('missing.mjs')
@@ -92,7 +91,7 @@ test('a module that cannot be loaded is an error, each time', async () => {
 
 test('an idle thread does not keep the process alive, a busy one does', async () => {
   const script = `import { standingWorker } from '${source}'
-    const worker = standingWorker('${url}', 'sums')
+    const worker = standingWorker(() => new URL('${url.href}'), 'sums')
     worker.ask({ a: 1, b: 2, wait: 100 }, 10000).then((sum) => console.log(sum))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     timeout: long,

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { messageOf } from '../core/errors.ts'
+import { startThread, type ThreadCode } from './start-thread.ts'
 
 /** A thread that stays and does one job after the other, each within a budget of time. */
 export interface StandingWorker {
@@ -19,10 +20,10 @@ export class OutOfTime extends Error {}
 export class JobFailed extends Error {}
 
 /**
- * A thread for the module at `url`, which answers jobs of that `name` with `answerStanding`: it needs no second file and
- * survives bundling. Started by the first job; while it has nothing to do it does not keep the process alive.
+ * A thread whose code calls `answerJobs`; errors call it by its `name`. Started by the first job; while it has nothing to do
+ * it does not keep the process alive.
  */
-export function standingWorker(url: string, name: string): StandingWorker {
+export function standingWorker(code: ThreadCode, name: string): StandingWorker {
   let thread: Promise<Worker> | undefined
   let last: Promise<unknown> = Promise.resolve()
   let isClosed = false
@@ -31,7 +32,7 @@ export function standingWorker(url: string, name: string): StandingWorker {
     if (isClosed) throw new Error(`the thread "${name}" was closed`)
     // It may have died while it had nothing to do.
     if (thread && (await thread).threadId === -1) thread = undefined
-    thread ??= start(url, name)
+    thread ??= start(code)
     try {
       return await answerOf(await thread, job, budgetMs)
     } catch (error) {
@@ -63,16 +64,8 @@ const startMs = 30_000
 /** Of the heap. */
 const maxMemoryMb = 512
 
-async function start(url: string, name: string): Promise<Worker> {
-  const { Worker } = await import('node:worker_threads')
-  const worker = new Worker(new URL(url), {
-    workerData: { standing: name },
-    resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
-    env: {},
-    stdin: false,
-    // What `node --input-type=module -e …` was told about its text, a thread would take as said about its file.
-    ...(process.execArgv.some((flag) => flag.startsWith('--input-type')) && { execArgv: [] }),
-  })
+async function start(code: ThreadCode): Promise<Worker> {
+  const worker = await startThread(code, { maxMemoryMb })
   // An error between two jobs is the next one's to find.
   worker.on('error', () => {})
   try {
@@ -120,19 +113,15 @@ async function end(thread: Promise<Worker> | undefined): Promise<void> {
   await worker?.terminate()
 }
 
-/** At the end of a module that `standingWorker` runs: does nothing anywhere but in such a thread. */
-export function answerStanding<Job>(name: string, work: (job: Job) => unknown): void {
-  // Without an import: where there are no threads, nobody is asked.
-  const threads = globalThis.process?.getBuiltinModule?.('node:worker_threads')
-  const port = threads?.parentPort
-  const data = threads?.workerData as { standing?: string } | null | undefined
-  if (!port || threads?.isMainThread || typeof data !== 'object' || data?.standing !== name) return
-  port.on('message', async (job: Job) => {
+/** What the code of such a thread calls: answers one job after the other. */
+export function answerJobs<Job>(work: (job: Job) => unknown): void {
+  const { parentPort } = process.getBuiltinModule('node:worker_threads')
+  parentPort?.on('message', async (job: Job) => {
     try {
-      port.postMessage({ result: await work(job) })
+      parentPort.postMessage({ result: await work(job) })
     } catch (error) {
-      port.postMessage({ error: messageOf(error) })
+      parentPort.postMessage({ error: messageOf(error) })
     }
   })
-  port.postMessage('ready')
+  parentPort?.postMessage('ready')
 }

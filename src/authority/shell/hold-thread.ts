@@ -33,6 +33,5 @@ const shared: { thread: Promise<StandingWorker> | undefined; holds: number } = {
 
 async function start(): Promise<StandingWorker> {
   const { standingWorker } = await import('../../platform/standing-worker.ts')
-  const { name, url } = await import('./shell-thread.ts')
-  return standingWorker(url, name)
+  return standingWorker(() => new URL('./shell-thread.ts', import.meta.url), 'shell lines')
 }

@@ -1,4 +1,4 @@
-import { answerStanding } from '../../platform/standing-worker.ts'
+import { answerJobs } from '../../platform/standing-worker.ts'
 import type { ShellReading } from './reading.ts'
 
 /** What the thread does: read a line, only take a text apart into words, or try regular expressions. */
@@ -6,9 +6,6 @@ export type ThreadJob =
   | { readonly read: string }
   | { readonly words: string; readonly obstacle: string }
   | { readonly text: string; readonly patterns: readonly string[] }
-
-export const { url } = import.meta
-export const name = 'shell lines'
 
 /** The parser is loaded here and nowhere else. */
 async function work(job: ThreadJob): Promise<ShellReading | number> {
@@ -19,4 +16,4 @@ async function work(job: ThreadJob): Promise<ShellReading | number> {
   return 'read' in job ? readShell(job.read) : notWhole(job.words, job.obstacle)
 }
 
-answerStanding(name, work)
+answerJobs(work)

@@ -3,11 +3,10 @@ import { type Check, missing, ok } from './check.ts'
 const packages: Readonly<Record<string, () => Promise<unknown>>> = {
   marked: () => import('marked'),
   'get-east-asian-width': () => import('get-east-asian-width'),
-  'html-to-text': () => import('html-to-text'),
   '@pydantic/genai-prices': () => import('@pydantic/genai-prices'),
 }
 
-/** What makes some things nicer: markdown, wide letters, web pages, prices. */
+/** What makes some things nicer: markdown, wide letters, prices. */
 export const optionalPackages: Check = {
   name: 'packages',
   async look() {

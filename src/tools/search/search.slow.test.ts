@@ -11,7 +11,7 @@ import { createGrepTool, type GrepOptions } from '../grep.ts'
 import { everyPath } from './path-filter.ts'
 import type { SearchQuery } from './query.ts'
 import { searchTree } from './search-tree.ts'
-import { startSearch } from './worker.ts'
+import { startSearch } from './start-search.ts'
 import { searchWorld } from './world.ts'
 
 /** Threads that live. */
@@ -104,17 +104,20 @@ describe('a thread', () => {
   test('ends when nobody waits for it any more', async () => {
     const root = plant({ a: endless.text })
     const stop = new AbortController()
-    const { result } = startSearch({ query: { ...query, pattern: endless.pattern }, place: folder(root) }, stop.signal)
+    const job = { query: { ...query, pattern: endless.pattern }, place: folder(root) }
+    const { result } = await startSearch(job, stop.signal)
     await vi.waitFor(() => expect(threads.size).toBe(1))
     setTimeout(() => stop.abort(new Error('enough')), 200)
     await expect(result).rejects.toThrow('enough')
     expect(threads.size).toBe(0)
-    await expect(startSearch({ query, place: folder(root) }, stop.signal).result).rejects.toThrow('enough')
+    const late = await startSearch({ query, place: folder(root) }, stop.signal)
+    await expect(late.result).rejects.toThrow('enough')
     expect(threads.size).toBe(0)
   })
 
   test('says what is wrong with a pattern', async () => {
-    const search = startSearch({ query: { ...query, pattern: '(' }, place: folder('/') }, new AbortController().signal)
+    const job = { query: { ...query, pattern: '(' }, place: folder('/') }
+    const search = await startSearch(job, new AbortController().signal)
     await expect(search.result).rejects.toThrow('"(" is no valid pattern: unclosed group')
     expect(threads.size).toBe(0)
   })

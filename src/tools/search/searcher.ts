@@ -37,8 +37,8 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
     const found = await withRipgrep(query, place, ctx)
     if (found) return found
     if (ctx.execution.capabilities.hostPrograms) {
-      const { startSearch } = await import('./worker.ts')
-      return startSearch({ query, place }, ctx.signal).result
+      const { startSearch } = await import('./start-search.ts')
+      return (await startSearch({ query, place }, ctx.signal)).result
     }
     const { searchWorld } = await import('./world.ts')
     return searchWorld(query, place, ctx)

@@ -2,8 +2,8 @@ import type { ToolContext } from '../../core/tool.ts'
 import { createPager } from './pager.ts'
 import { pathFilter } from './path-filter.ts'
 import type { SearchGaps, SearchPlace, SearchQuery, SearchResult } from './query.ts'
+import { startSearch } from './start-search.ts'
 import { typeFilter } from './type-filter.ts'
-import { startSearch } from './worker.ts'
 import { type Folders, foldersByFind, foldersByListing, walkWorld } from './world-walk.ts'
 
 /** How much is looked at where each file costs a request. */
@@ -30,7 +30,7 @@ export async function searchWorld(
   const gaps: Counted = {}
   const files = place.kind === 'file' ? [''] : await filesOf(query, place, ctx, { limits, gaps })
   if (query.mode === 'list') return listed(query, files, gaps)
-  const thread = startSearch({ query }, ctx.signal)
+  const thread = await startSearch({ query }, ctx.signal)
   // Should the thread fail, that is told at the end; until then nobody listens.
   thread.result.catch(() => {})
   await sendTexts(files)

@@ -4,7 +4,7 @@ import { elementsIn, strangersIn } from '../../../../test/cli/page-elements.ts'
 import type { EntryBody, LogEntry } from '../../../core/log.ts'
 import type { SessionContentBlock } from '../../../core/turn.ts'
 import { type ChildStory, storyOf } from '../story/story.ts'
-import { markdownThread } from './markdown-thread.ts'
+import { markdownRenderer } from './markdown-renderer.ts'
 import { storyPage } from './story-page.ts'
 
 const hostile = '<img src=x onerror=alert(1)>"\'`&</pre></details></main><script>alert(1)</script>'
@@ -109,7 +109,7 @@ test('UI-01 control characters can be seen, and bidi controls in what was done',
 })
 
 test('UI-09 text that hangs the parser, or has a million parts, is shown as it is written', async () => {
-  const thread = markdownThread({ budgetMs: 1500 })
+  const thread = markdownRenderer({ budgetMs: 1500 })
   try {
     expect(await thread.render('**fine**')).toBe('<p><strong>fine</strong></p>\n')
     const trap = `${'**'.repeat(30_000)}<b>`

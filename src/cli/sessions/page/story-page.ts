@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { aboutOf } from '../story/about-story.ts'
 import type { Story } from '../story/story.ts'
 import { shownExactly } from './escape-html.ts'
-import { markdownThread } from './markdown-thread.ts'
+import { markdownRenderer } from './markdown-renderer.ts'
 import { pageStyle } from './page-style.ts'
 import { storyParts } from './story-parts.ts'
 
 /** A session as one page that needs nothing else: no scripts, nothing is loaded, and its policy forbids both. */
 export async function storyPage(story: Story, { isRedacted }: { readonly isRedacted: boolean }): Promise<string> {
-  const markdown = markdownThread()
+  const markdown = markdownRenderer()
   try {
     const title = shownExactly(story.title || story.id)
     const about = aboutOf(story).map(([name, value]) => `<dt>${name}</dt><dd>${shownExactly(value)}</dd>`)

@@ -14,17 +14,17 @@ import { dateOf } from '../time-words.ts'
 import { diffHtml, looksLikeDiff } from './diff-html.ts'
 import { shownExactly, shownText } from './escape-html.ts'
 import { imageHtml } from './image-html.ts'
-import type { MarkdownThread } from './markdown-thread.ts'
+import type { MarkdownRenderer } from './markdown-renderer.ts'
 
 /** What was said and done, as articles and things to unfold. */
-export async function storyParts(story: Story, markdown: Pick<MarkdownThread, 'render'>): Promise<string> {
+export async function storyParts(story: Story, markdown: Pick<MarkdownRenderer, 'render'>): Promise<string> {
   let html = ''
   for (const part of story.parts) html += await partHtml(part, story, markdown)
   for (const child of childrenApart(story)) html += await childHtml(child, markdown)
   return html
 }
 
-async function partHtml(part: StoryPart, story: Story, markdown: Pick<MarkdownThread, 'render'>): Promise<string> {
+async function partHtml(part: StoryPart, story: Story, markdown: Pick<MarkdownRenderer, 'render'>): Promise<string> {
   if (part.type === 'note') return `<div class="note">${shownText(part.text)}</div>\n`
   if (part.type === 'said') return saidHtml(part, markdown)
   const children = story.children.filter(({ callId }) => callId === part.id)
@@ -38,7 +38,7 @@ async function partHtml(part: StoryPart, story: Story, markdown: Pick<MarkdownTh
 
 async function saidHtml(
   { who, at, model, content }: SaidPart,
-  markdown: Pick<MarkdownThread, 'render'>,
+  markdown: Pick<MarkdownRenderer, 'render'>,
 ): Promise<string> {
   const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : ` · ${shownExactly(model)}`}`
   let inside = ''
@@ -49,7 +49,7 @@ async function saidHtml(
 async function blockHtml(
   block: SessionContentBlock,
   who: SaidPart['who'],
-  markdown: Pick<MarkdownThread, 'render'>,
+  markdown: Pick<MarkdownRenderer, 'render'>,
 ): Promise<string> {
   switch (block.type) {
     case 'text':
@@ -102,7 +102,7 @@ function pre(label: string, text: string, shown = shownExactly): string {
   return `<div class="label">${label}</div><pre>${shown(text.slice(0, mostShown))}${more}</pre>\n`
 }
 
-async function childHtml(child: ChildStory, markdown: Pick<MarkdownThread, 'render'>): Promise<string> {
+async function childHtml(child: ChildStory, markdown: Pick<MarkdownRenderer, 'render'>): Promise<string> {
   const title = shownExactly(child.title || child.id)
   return `<details class="child"><summary>Sub-agent: ${title}</summary>\n${await storyParts(child, markdown)}</details>\n`
 }

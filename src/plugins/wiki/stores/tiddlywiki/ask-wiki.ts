@@ -1,7 +1,10 @@
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { AgentError, messageOf } from '../../../../core/errors.ts'
 import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from '../../../../platform/standing-worker.ts'
 import { orAborted } from '../../or-aborted.ts'
-import { name, url, type WikiQuestion } from './wiki-thread.ts'
+import type { WikiToBoot } from './boot-wiki.ts'
+import type { WikiQuestion } from './wiki-thread.ts'
 
 /** One wiki in a thread of its own, one question after the other. */
 export interface WikiAsker {
@@ -28,9 +31,9 @@ export function wikiAsker({ workspace, folder, loadPlugins, timeLimitMs }: WikiA
   const answered = async (question: WikiQuestion, signal: AbortSignal | undefined): Promise<unknown> => {
     signal?.throwIfAborted()
     if (isClosed) throw new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
-    thread ??= standingWorker(url, name)
+    thread ??= standingWorker(() => new URL('./wiki-thread.ts', import.meta.url), 'tiddlywiki')
     const asked = thread
-    const job = { folder, loadPlugins }
+    const job: WikiToBoot = { program: findTiddlyWiki(), folder, loadPlugins }
     const abort = (): void => {
       if (thread === asked) thread = undefined
       void asked.close()
@@ -83,3 +86,12 @@ export function wikiAsker({ workspace, folder, loadPlugins, timeLimitMs }: WikiA
 
 /** To load the wiki, or what changed in it. Far beyond what it takes: a busy machine is no failure. */
 const bootMs = 60_000
+
+/** The thread cannot find it: its code is a text that lies in no folder. */
+function findTiddlyWiki(): string | undefined {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('tiddlywiki/package.json'))
+  } catch {
+    return undefined
+  }
+}

@@ -12,18 +12,19 @@ export interface BootedWiki {
   readonly reader: FolderReader
 }
 
+export interface WikiToBoot {
+  /** The folder of the package "tiddlywiki". Absent: it was not found. */
+  readonly program: string | undefined
+  readonly folder: string
+  readonly loadPlugins: boolean
+}
+
 /**
  * Boots TiddlyWiki with nothing but its core and adds the folder's tiddlers only then: by that time no module of theirs
  * can be defined, so none is ever run. With `loadPlugins` the folder is trusted: its plugins and modules run.
  */
-export function bootWiki({
-  folder,
-  loadPlugins,
-}: {
-  readonly folder: string
-  readonly loadPlugins: boolean
-}): BootedWiki {
-  const $tw = loadTiddlyWiki()
+export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWiki {
+  const $tw = loadTiddlyWiki(program)
   // Its own way is to print and to end the process.
   $tw.utils.error = (problem) => {
     throw new AgentError(`TiddlyWiki cannot start with the wiki ${folder}: ${String(problem).slice(0, 500)}`)
@@ -82,16 +83,13 @@ const notStarted = [
 /** They write files and ask servers by themselves, beside us. */
 const notLoaded = ['tiddlywiki/filesystem', 'tiddlywiki/tiddlyweb']
 
-function loadTiddlyWiki(): TiddlyWikiCore {
-  const require = createRequire(import.meta.url)
-  try {
-    const { TiddlyWiki } = require('tiddlywiki') as { TiddlyWiki: () => TiddlyWikiCore }
-    checkVersion((require('tiddlywiki/package.json') as { version: string }).version)
-    return TiddlyWiki()
-  } catch (cause) {
-    if (codeOf(cause) !== 'MODULE_NOT_FOUND') throw cause
-    throw new AgentError('createTiddlyWikiStore needs the package "tiddlywiki": npm install tiddlywiki', { cause })
-  }
+function loadTiddlyWiki(program: string | undefined): TiddlyWikiCore {
+  if (program === undefined)
+    throw new AgentError('createTiddlyWikiStore needs the package "tiddlywiki": npm install tiddlywiki')
+  const require = createRequire(join(program, 'package.json'))
+  checkVersion((require('./package.json') as { version: string }).version)
+  const { TiddlyWiki } = require(program) as { TiddlyWiki: () => TiddlyWikiCore }
+  return TiddlyWiki()
 }
 
 /** Earlier ones render to nodes that do not say what they are, and follow circles of pages without end. */

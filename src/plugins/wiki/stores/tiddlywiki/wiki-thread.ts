@@ -1,11 +1,11 @@
 import { AgentError } from '../../../../core/errors.ts'
-import { answerStanding } from '../../../../platform/standing-worker.ts'
+import { answerJobs } from '../../../../platform/standing-worker.ts'
 import type { Tiddler } from '../../knowledge-store.ts'
-import type { BootedWiki } from './boot-wiki.ts'
+import type { BootedWiki, WikiToBoot } from './boot-wiki.ts'
 import { thrownText } from './thrown-text.ts'
 
 /** What the thread of one wiki does. It reads the folder and never writes to it. */
-export type WikiJob = { readonly folder: string; readonly loadPlugins: boolean } & WikiQuestion
+export type WikiJob = WikiToBoot & WikiQuestion
 
 export type WikiQuestion =
   | { readonly ask: 'refresh' }
@@ -15,9 +15,6 @@ export type WikiQuestion =
   | { readonly ask: 'tagTree'; readonly title: string; readonly depth?: number }
   | { readonly ask: 'recent'; readonly limit?: number; readonly since?: string }
   | { readonly ask: 'planPut'; readonly tiddler: Tiddler; readonly now: string }
-
-export const { url } = import.meta
-export const name = 'tiddlywiki'
 
 let booted: BootedWiki | undefined
 
@@ -44,7 +41,7 @@ async function work(job: WikiJob): Promise<unknown> {
   return answer(booted.$tw, job)
 }
 
-answerStanding(name, async (job: WikiJob) => {
+answerJobs(async (job: WikiJob) => {
   try {
     return await work(job)
   } catch (error) {

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { inAscii } from '../scripts/build.ts'
+import { inAscii } from '../../scripts/in-ascii.ts'
+import { bundledApplications } from './bundled-application.ts'
+import { type InstalledPackage, installPackage, root, run } from './installed-package.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   exports: Record<string, string | { types: string; default: string }>
 }
@@ -15,18 +14,13 @@ const targets = Object.entries(exports).flatMap(([subpath, target]) =>
   typeof target === 'string' ? [] : [{ specifier: `libero${subpath.slice(1)}`, ...target }],
 )
 
-let folder: string
+let installed: InstalledPackage
 beforeAll(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'libero-build-')))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
+  installed = await installPackage()
+}, 180_000)
+afterAll(() => rm(installed.folder, { recursive: true, force: true }))
 
 describe('the build', () => {
-  beforeAll(async () => {
-    const { code, output } = await node(root, 'scripts/build.ts')
-    expect({ code, output }).toEqual({ code: 0, output: '' })
-  })
-
   test('plain node finds the root and every subpath from inside the checkout', async () => {
     const script = `
       const specifiers = ${JSON.stringify(targets.map(({ specifier }) => specifier))}
@@ -69,7 +63,7 @@ describe('the build', () => {
   })
 
   test('a program that depends on it compiles against its types', async () => {
-    const program = join(folder, 'program')
+    const program = join(installed.folder, 'program')
     await mkdir(join(program, 'node_modules'), { recursive: true })
     await symlink(root, join(program, 'node_modules/libero'))
     const imports = targets.map(({ specifier }, i) => `import * as m${i} from '${specifier}'\nexport { m${i} }`)
@@ -100,12 +94,14 @@ createAgent({})`
   })
 })
 
+bundledApplications(() => installed)
+
 test('a build that fails says so and leaves no dist behind', async () => {
-  const project = join(folder, 'broken')
-  await mkdir(join(project, 'scripts'), { recursive: true })
+  const project = join(installed.folder, 'broken')
+  await mkdir(project)
   await mkdir(join(project, 'src'))
   await mkdir(join(project, 'dist'))
-  await cp(join(root, 'scripts/build.ts'), join(project, 'scripts/build.ts'))
+  await cp(join(root, 'scripts'), join(project, 'scripts'), { recursive: true })
   await symlink(join(root, 'node_modules'), join(project, 'node_modules'))
   await writeFile(join(project, 'package.json'), '{ "type": "module" }')
   await writeFile(join(project, 'src/index.ts'), 'export const n: number = "text"\n')
@@ -124,11 +120,7 @@ test('what would mean something else in ASCII is not built', () => {
 })
 
 /** Runs plain node; gives its exit code and everything it printed. */
-function node(cwd: string, ...args: string[]): Promise<{ code: number; output: string }> {
-  const { NODE_OPTIONS: _, ...env } = process.env
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { cwd, env }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, output: stdout + stderr })
-    })
-  })
+async function node(cwd: string, ...args: string[]): Promise<{ code: number; output: string }> {
+  const { code, output } = await run(cwd, process.execPath, ...args)
+  return { code, output }
 }

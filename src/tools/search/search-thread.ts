@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../../core/errors.ts'
+import type { SearchQuery } from './query.ts'
+import type { FromSearchThread, SearchJob, ToSearchThread } from './start-search.ts'
+
+/** What the thread does. Each file takes time to load, so it loads what it needs. */
+async function serve({ query, place }: SearchJob): Promise<void> {
+  const answer = (message: FromSearchThread): void => parentPort?.postMessage(message)
+  try {
+    if (!place) await serveTexts(query, answer)
+    else if (query.mode === 'list') answer({ result: (await import('./tree.ts')).listTree(query, place) })
+    else answer({ result: (await import('./search-tree.ts')).searchTree(query, place) })
+  } catch (error) {
+    answer({ problem: messageOf(error) })
+  }
+}
+
+async function serveTexts(query: SearchQuery, answer: (message: FromSearchThread) => void): Promise<void> {
+  const { createTextSearch } = await import('./text-search.ts')
+  const search = createTextSearch(query)
+  parentPort?.on('message', (message: ToSearchThread) => {
+    if ('gaps' in message) answer({ result: search.result(message.gaps) })
+    else search.addFile(message.path, Buffer.from(message.text))
+  })
+}
+
+void serve(workerData)

@@ -1,0 +1,45 @@
+import { appendFileSync } from 'node:fs'
+import { createAgent, createProcessContext } from 'libero'
+import { createTiddlyWikiStore } from 'libero/plugins'
+import { call, scripted, tool } from 'libero/testing'
+import { createGrepTool, createWebFetchTool, shell } from 'libero/tools'
+
+// An application that uses every tool that works in a thread. It notes each of its effects: the first is that it starts.
+const [effects, workspace, wikiFolder, page] = process.argv.slice(2) as [string, string, string, string]
+appendFileSync(effects, 'start\n')
+
+const mail = tool('mail', () => {
+  appendFileSync(effects, 'mail\n')
+  return 'sent'
+})
+const wiki = createTiddlyWikiStore({ workspaces: { garden: { folder: wikiFolder, readOnly: true } } })
+const readWiki = tool('read_wiki', async () => {
+  const { titles } = await (await wiki.open('garden')).filter('[tag[Beds]sort[title]]')
+  return titles.join()
+})
+
+const agent = createAgent({
+  execution: createProcessContext({ cwd: workspace }),
+  provider: scripted(
+    [call('mail', 'mail', {})],
+    [call('grep', 'grep', { pattern: 'app(le)s', path: '.' })],
+    [call('page', 'web_fetch', { url: page })],
+    [call('allowed', 'shell', { command: 'cat list.txt | head -n 1' })],
+    [call('denied', 'shell', { command: 'cat list.txt; rm list.txt' })],
+    [call('wiki', 'read_wiki', {})],
+    'done',
+  ),
+  tools: {
+    mail,
+    grep: createGrepTool({ ripgrep: false }),
+    web_fetch: createWebFetchTool({ allowPrivate: [new URL(page).host] }),
+    shell,
+    read_wiki: readWiki,
+  },
+  authority: { mode: 'ask', allow: ['mail', 'read_wiki', 'web_fetch', 'shell:cat', 'shell:head'], deny: ['shell:rm'] },
+})
+const { text } = await agent.run({ prompt: 'Go.' })
+const results = agent.turns.flatMap(({ content }) => content.filter((block) => block.type === 'tool_result'))
+console.log(JSON.stringify([...results.map(({ output }) => output), text]))
+await agent.destroy()
+await wiki.close?.()

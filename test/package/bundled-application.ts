@@ -1,0 +1,100 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { basename, dirname, join } from 'node:path'
+import { build as esbuild } from 'esbuild'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { copyInto, type InstalledPackage, linkPackage, root, run } from './installed-package.ts'
+
+/** Makes one file of an application. */
+type Bundler = (input: string, outfile: string) => Promise<unknown>
+
+const bundlers: Readonly<Record<string, Bundler>> = {
+  esbuild: (input, outfile) =>
+    esbuild({ entryPoints: [input], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' }),
+  async rolldown(input, outfile) {
+    const bundle = await rolldown({ input, platform: 'node', logLevel: 'silent' })
+    const to = { dir: dirname(outfile), entryFileNames: basename(outfile) }
+    await bundle.write({ ...to, format: 'esm', codeSplitting: false })
+    await bundle.close()
+  },
+}
+
+/** What an application does that was bundled with the installed package: each effect once, each tool's right result. */
+export function bundledApplications(installed: () => InstalledPackage): void {
+  describe('E01 an application that is bundled into one file', () => {
+    let input: string
+    const page = createServer((_, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end('<title>News</title><nav>menu</nav><h1>Today</h1><p>The <a href="/x">pears</a> are ripe.</p>')
+    })
+    beforeAll(async () => {
+      await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve))
+      input = await copyInto(installed().project, 'application.ts')
+    })
+    afterAll(() => new Promise((resolve) => page.close(resolve)))
+
+    const ran = async (name: string, start: (file: string) => string[]): Promise<void> => {
+      const elsewhere = join(installed().folder, `bundled-by-${name}`)
+      const workspace = join(elsewhere, 'workspace')
+      await mkdir(workspace, { recursive: true })
+      await linkPackage('tiddlywiki', elsewhere) // an optional peer reads its own files: it is never bundled
+      await writeFile(join(workspace, 'list.txt'), 'apples\npears\n')
+      const file = join(elsewhere, 'main.mjs')
+      const effects = join(elsewhere, 'effects')
+      const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}/`
+      const [program, ...args] = [...start(file), effects, workspace, join(root, 'examples/wiki'), url]
+      const { stdout, output } = await run(elsewhere, program!, ...args)
+      expect(await readFile(effects, 'utf8'), output).toBe('start\nmail\n')
+      expect(JSON.parse(stdout)).toEqual([
+        'sent',
+        expect.stringContaining('list.txt'),
+        expect.stringContaining(`Today\n\nThe pears (${url}x) are ripe.`),
+        expect.stringMatching(/^apples\n\(exit 0/),
+        expect.stringMatching(/^Blocked: .*denied/),
+        'North bed,Round bed,South bed',
+        'done',
+      ])
+    }
+
+    test.each(Object.entries(bundlers))('E01 by %s does everything once', async (name, bundle) => {
+      await bundle(input, join(installed().folder, `bundled-by-${name}`, 'main.mjs'))
+      await ran(name, (file) => [process.execPath, file])
+    })
+
+    test('E01 by bun does everything once', async (context) => {
+      const outfile = join(installed().folder, 'bundled-by-bun', 'main.mjs')
+      const built = await run(installed().project, 'bun', 'build', input, '--target=bun', `--outfile=${outfile}`)
+      if (built.code === -1) {
+        console.warn('NOT TESTED: bun is not installed, so no application is bundled and run by bun')
+        return context.skip()
+      }
+      expect(built.code, built.output).toBe(0)
+      await ran('bun', (file) => ['bun', file])
+    })
+
+    test('E01 a module that the program preloads is not loaded by its threads', async () => {
+      const elsewhere = join(installed().folder, 'preloads')
+      await mkdir(elsewhere)
+      await writeFile(
+        join(elsewhere, 'preload.mjs'),
+        `import { appendFileSync } from 'node:fs'; appendFileSync('loaded', 'once\\n')`,
+      )
+      await writeFile(
+        join(installed().project, 'reads.mjs'),
+        `import { explainCommand } from 'libero/authority'
+         console.log((await explainCommand('ls', { layers: {}, place: { root: '/', cwd: '/' } })).verdict)`,
+      )
+      const ran = await run(
+        elsewhere,
+        process.execPath,
+        '--import',
+        './preload.mjs',
+        join(installed().project, 'reads.mjs'),
+      )
+      expect(ran).toMatchObject({ code: 0 })
+      expect(await readFile(join(elsewhere, 'loaded'), 'utf8')).toBe('once\n')
+    })
+  })
+}
