@@ -1,5 +1,13 @@
 /** Every public type of the engine in one place, for code that only needs to name them. */
-export type { AgentParts } from './core/agent.ts'
+export type { AgentParts, MessageOptions } from './core/agent.ts'
+export type {
+  AroundContexts,
+  AroundHandler,
+  AroundKind,
+  AroundModel,
+  AroundOutcomes,
+  AroundTool,
+} from './core/around.ts'
 export type {
   AuditRecord,
   AuditSink,
@@ -55,6 +63,7 @@ export type {
   RunFailure,
   RunStatus,
 } from './core/log.ts'
+export type { Meta } from './core/meta.ts'
 export type {
   ClassifiedError,
   EventIterator,
@@ -70,6 +79,7 @@ export type {
   StopReason,
 } from './core/provider.ts'
 export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
+export type { RunFacts } from './core/run-facts.ts'
 export type { SideCall, SideReply } from './core/side-call.ts'
 export type { Stop } from './core/stop.ts'
 export type {

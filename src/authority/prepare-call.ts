@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { approvalKeyOf } from '../core/approval-key.ts'
 import type { Effect, ToolOrigin } from '../core/authority.ts'
 import type { FileTouch } from '../core/file-touch.ts'
-import type { ToolDef } from '../core/tool.ts'
+import { originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import type { FilePlace } from '../platform/files-of.ts'
 import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
@@ -69,12 +69,6 @@ export async function prepareCall(
 }
 
 const hugeLine = 65_536
-
-/** Where a tool comes from, by who loaded it. */
-export function originOf({ mcp, origin }: ToolDef): ToolOrigin {
-  if (mcp) return { ...origin, layer: 'mcp', path: mcp.server }
-  return origin ?? { layer: 'host' }
-}
 
 const isForeign = ({ layer }: ToolOrigin): boolean => layer === 'project' || layer === 'mcp'
 

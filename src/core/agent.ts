@@ -9,6 +9,7 @@ import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import { Lane } from './lane.ts'
 import { Log } from './log.ts'
+import { type Meta, readMeta } from './meta.ts'
 import type { Provider } from './provider.ts'
 import { Readiness } from './readiness.ts'
 import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
@@ -45,6 +46,14 @@ export interface AgentParts {
   readonly borrowsExtensions?: boolean
 }
 
+/** What goes with a message to a run under way. */
+export interface MessageOptions {
+  /** The same key again is the same message. */
+  readonly clientKey?: string
+  /** Kept with the message, never sent to a model: who sent it, a trace, a reply address. At most 8 KiB of JSON. */
+  readonly meta?: Meta
+}
+
 /** The handle an embedder holds. */
 export interface Agent {
   readonly name: string | undefined
@@ -61,9 +70,9 @@ export interface Agent {
   run(options?: RunOptions): Promise<AgentStats>
   abort(): void
   /** Delivered between two tool calls. Resolves once the message cannot be lost any more. */
-  steer(message: string | readonly PromptPart[], options?: { clientKey?: string }): Promise<void>
+  steer(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
   /** Delivered when the model is done. */
-  followUp(message: string | readonly PromptPart[], options?: { clientKey?: string }): Promise<void>
+  followUp(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
   /** Forgets turns and queues. A session keeps its raw history. */
   reset(): Promise<void>
   warmup(): Promise<void>
@@ -76,7 +85,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   const { provider, session, execution, extensions = [], clock = systemClock, newId = createIds(), lineage } = parts
   const tools = readTools(parts.tools, 'tools')
   const report = reportTo(() => hooks)
-  const hooks: Hooks<HookContexts> = new Hooks(hookNames, report)
+  const hooks: Hooks<HookContexts> = new Hooks(hookNames, report, lineage?.run.hooks)
   const log = session?.log ?? new Log({ clock, newId })
   const inbox = new Inbox(log, session)
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
@@ -124,7 +133,6 @@ export function assembleAgent(parts: AgentParts): Agent {
       return await conductRun(makeRun(options, stop), {
         prompt,
         extensions,
-        ...(lineage && { parent: lineage.parent }),
         async prepare() {
           await readiness.before(stop)
           // What waited until the session was open was for an earlier run, or for none.
@@ -150,8 +158,10 @@ export function assembleAgent(parts: AgentParts): Agent {
     const { capabilities } = provider.meta
     const system = new SystemPrompt()
     system.set('agent', parts.system ?? '')
+    const id = newId()
+    const meta = readMeta(options.meta, 'run() option "meta"')
     const run: Run = {
-      id: newId(),
+      id,
       options,
       model: options.model ?? provider.meta.defaultModel,
       behavior,
@@ -170,6 +180,14 @@ export function assembleAgent(parts: AgentParts): Agent {
       askAside: async (call) => (await import('./side-call.ts')).askAside(run, call),
       fork: async (callId, stop, options) =>
         (await import('./fork.ts')).forkAgent({ run, callId, stop, options, make: makeChild }),
+      facts: {
+        runId: id,
+        ...(parts.name !== undefined && { agent: parts.name }),
+        ...(session && { sessionId: session.id }),
+        depth,
+        ...(lineage && { parent: lineage.parent }),
+        ...(meta && { meta }),
+      },
       turn: 0,
       usage: noUsage,
       turnUsage: [],
@@ -193,7 +211,7 @@ export function assembleAgent(parts: AgentParts): Agent {
 
   /** Children share the extensions and the place where tools run; hooks they do not: their events bubble. */
   function makeChild(lineage: Lineage, childSession: Session | undefined, preset: ChildPreset | undefined): Agent {
-    const { session: _, hooks: __, eager: ___, ...inherited } = parts
+    const { session: _, hooks: __, eager: ___, name: ____, ...inherited } = parts
     const own = preset && (parts.childParts?.(preset) ?? preset)
     const { tools, behavior } = lineage.run.options // what a run may not use, its children may not either
     const { schema: _____, ...limits } = { ...parts.behavior, ...behavior } // the answer's shape is the parent's own
@@ -224,11 +242,11 @@ export function assembleAgent(parts: AgentParts): Agent {
   async function post(
     mode: 'steer' | 'followUp',
     message: string | readonly PromptPart[],
-    clientKey: string,
+    { clientKey = newId(), meta }: MessageOptions = {},
   ): Promise<void> {
     const content = readPrompt(message)
     if (!content) throw new TypeError('There is no message; pass a text or a list of parts')
-    await inbox.post(mode, content, clientKey)
+    await inbox.post(mode, content, { clientKey, meta: readMeta(meta, `the meta of ${mode}()`) })
   }
 
   const agent: Agent = {
@@ -249,8 +267,8 @@ export function assembleAgent(parts: AgentParts): Agent {
     },
     run,
     abort: () => active?.stop.stop(new Error('abort() was called')),
-    steer: (message, { clientKey = newId() } = {}) => unlessForgotten(post('steer', message, clientKey)),
-    followUp: (message, { clientKey = newId() } = {}) => unlessForgotten(post('followUp', message, clientKey)),
+    steer: (message, options) => unlessForgotten(post('steer', message, options)),
+    followUp: (message, options) => unlessForgotten(post('followUp', message, options)),
     reset() {
       const resetting = unlessForgotten(reset())
       readiness.after(resetting)

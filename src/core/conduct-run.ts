@@ -8,7 +8,7 @@ import {
 } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
-import type { EntryBody, ParentCall, RunFailure, RunStatus } from './log.ts'
+import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import type { Extension, Run } from './run.ts'
 import { tellTurns, userTurn } from './say.ts'
@@ -24,20 +24,38 @@ export interface RunPlan {
   readonly extensions: readonly Extension[]
   /** Whatever has to be there before the first entry is logged. */
   prepare(): Promise<void>
-  readonly parent?: ParentCall
 }
 
 /** A run from its first log entry to its last, with every ending it can have. */
 export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const { hooks, log } = run
-  const startedAt = run.clock.now()
-  const framework = scopeOf(hooks, tier.framework)
-  const begun: Beginning = { isLogged: false, from: 0 }
+  const begun: Beginning = { isLogged: false, from: 0, startedAt: run.clock.now() }
   hooks.patience = run.stop
   const unlisten = run.stop.onStop(() => {
     begun.stoppedAt = log.head
   })
-  let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun)
+  try {
+    // Wrappers come only now: extensions may have added theirs.
+    const unready = await failureOf(plan.prepare())
+    noteSender(run)
+    const conduct = (failure = unready): Promise<AgentStats> => conductReady(run, plan, begun, failure)
+    if (!hooks.isWrapped('run')) return await conduct()
+    const refused = (error: unknown): Promise<AgentStats> => conduct({ error })
+    return await hooks.wrap({ kind: 'run', ctx: run.facts, work: conduct, refused })
+  } finally {
+    unlisten()
+  }
+}
+
+async function conductReady(
+  run: Run,
+  plan: RunPlan,
+  begun: Beginning,
+  unready: Failure | undefined,
+): Promise<AgentStats> {
+  const { hooks, log } = run
+  const framework = scopeOf(hooks, tier.framework)
+  let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun, unready)
   await Promise.allSettled(run.working)
   hooks.patience = undefined // whoever hears of the end is waited for
   run.isOver = true
@@ -50,13 +68,12 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
     failure ??= error // a log that cannot be written cannot be told so
     status = stopReason = 'error'
   }
-  unlisten()
   if (begun.isLogged) log.transcript.isLive = false
-  const stats = statsOf(run, status, stopReason, startedAt)
+  const stats = statsOf(run, status, stopReason, begun.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
   const turnRange = [begun.from, begun.isLogged ? log.transcript.settledTurns.length : 0] as const
-  await hooks.tell('session:end', { ...sessionIdOf(run), runId: run.id, status, stopReason, turnRange })
+  await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
   framework.dispose()
   run.lane.close()
   run.stop.stop(new Error('the run is over')) // whatever a tool left behind
@@ -64,7 +81,30 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   return stats
 }
 
+interface Failure {
+  readonly error: unknown
+}
+
+const failureOf = (work: Promise<unknown>): Promise<Failure | undefined> =>
+  work.then(
+    () => undefined,
+    (error) => ({ error }),
+  )
+
+/** A run that brings no prompt answers one that waits in the session, or goes on with the last one; it is for their sender. */
+function noteSender(run: Run): void {
+  const { options, inbox, log, facts } = run
+  if (facts.meta || options.prompt !== undefined) return
+  const waiting = log.transcript.openTurn ? undefined : inbox.left({ withSteering: false })[0]
+  const { meta } = waiting ?? log.transcript.turns.findLast(isMessage) ?? {}
+  if (meta) run.facts = { ...facts, meta }
+}
+
+const isMessage = ({ role, content }: SessionTurn): boolean =>
+  role === 'user' && content.some(({ type }) => type !== 'tool_result')
+
 interface Beginning {
+  readonly startedAt: number
   isLogged: boolean
   /** How many turns there were before. */
   from: number
@@ -83,11 +123,12 @@ async function outcomeOf(
   plan: RunPlan,
   framework: HookScope<HookContexts>,
   begun: Beginning,
+  unready: Failure | undefined,
 ): Promise<Outcome> {
   try {
-    await plan.prepare()
+    if (unready) throw unready.error
     const turns = await logBeginning(run, plan, begun)
-    await run.hooks.tell('session:start', { ...sessionIdOf(run), runId: run.id })
+    await run.hooks.tell('session:start', run.facts)
     try {
       for (const extension of plan.extensions) {
         const starting = extension.start?.(run, framework)
@@ -125,9 +166,10 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
     throw new Error('Nothing to do: there is no prompt, and the session has no turns to go on from')
 
-  const parent = plan.parent && { parent: plan.parent }
-  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...parent }]
-  const turn = prompt && userTurn(run, prompt)
+  const { agent, parent, meta } = run.facts
+  const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }]
+  const turn = prompt && userTurn(run, prompt, meta)
   const before = transcript.turns.length
   begun.from = transcript.settledTurns.length
   if (turn) {
@@ -183,5 +225,3 @@ function describe(failure: unknown): RunFailure {
   const code = providerCode !== undefined && { providerCode }
   return { name, message, ...code, ...(retryable !== undefined && { retryable }) }
 }
-
-const sessionIdOf = ({ session }: Run): { sessionId: string } | undefined => session && { sessionId: session.id }

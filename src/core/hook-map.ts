@@ -2,7 +2,9 @@ import type { Decision, Effect, ToolOrigin } from './authority.ts'
 import type { AgentProviderError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
 import type { Log, RunStatus } from './log.ts'
+import type { Meta } from './meta.ts'
 import type { ModelRequest, Refusal, Repair, StopReason } from './provider.ts'
+import type { RunFacts } from './run-facts.ts'
 import type { Session } from './store.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 import type { Coercion } from './tool-input.ts'
@@ -100,7 +102,7 @@ interface SkillProblemOfHook {
 /** Every moment, in firing order. `readonly` fields are not read back; the others are the question that is asked. */
 export interface HookContexts {
   // A run begins
-  'session:start': { readonly sessionId?: string; readonly runId: string }
+  'session:start': RunFacts
   /** The turns that were just written. */
   'session:turns': { readonly turns: readonly SessionTurn[]; readonly runId: string }
   /** Only when `run({ system })` was given. */
@@ -249,7 +251,7 @@ export interface HookContexts {
   output: { readonly output: unknown; readonly schema: JsonSchema }
   /** What now? Extensions have the last word: change `stop`, speak to the model through `add`, or end it all with `error`. */
   'turn:next': OfTurn & { readonly turn: number; stop: boolean; readonly add: string[]; error?: unknown }
-  'steer:inject': { readonly message: string; readonly mode: 'steer' | 'followUp' }
+  'steer:inject': { readonly message: string; readonly mode: 'steer' | 'followUp'; readonly meta?: Meta }
 
   // Children
   /** The child is there and has not begun; its own log and hooks can be followed from here. */
@@ -277,9 +279,7 @@ export interface HookContexts {
   // The run ends
   'agent:abort': { readonly runId: string }
   'agent:done': AgentStats
-  'session:end': {
-    readonly sessionId?: string
-    readonly runId: string
+  'session:end': RunFacts & {
     readonly status: RunStatus
     readonly stopReason: string
     readonly turnRange: TurnRange

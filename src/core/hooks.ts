@@ -1,3 +1,4 @@
+import { type AroundHandler, type AroundKind, type AroundOutcomes, runWrapped, type Wrapped } from './around.ts'
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
 import { isThenable, orStopped, type Stop, stoppedWaiting } from './stop.ts'
@@ -20,6 +21,11 @@ interface Entry {
   readonly handler: AnyHandler
   readonly tier: Tier
 }
+interface WrapperEntry {
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  readonly handler: AroundHandler<any>
+  readonly tier: Tier
+}
 type Report = (hook: string, error: unknown) => void
 // biome-ignore lint/suspicious/noExplicitAny: as above
 type Mend = (ctx: any, before: object | undefined, error: unknown) => void
@@ -32,21 +38,24 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   readonly #entries = new Map<keyof HookMap, readonly Entry[]>()
   readonly #names: ReadonlySet<keyof HookMap>
   readonly #report: Report
+  /** Absent until there is one: calls and turns look here each time. */
+  #wrappers: Map<AroundKind, readonly WrapperEntry[]> | undefined
+  /** Those of the agent above, whose wrappers reach its children. */
+  readonly #above: Hooks<HookMap> | undefined
   /** When to wait for handlers no longer: a run that was stopped does not hang on somebody's promise. */
   patience: Stop | undefined
 
-  constructor(names: ReadonlySet<keyof HookMap>, report: Report) {
+  constructor(names: ReadonlySet<keyof HookMap>, report: Report, above?: Hooks<HookMap>) {
     this.#names = names
     this.#report = report
+    this.#above = above
   }
 
   /** Returns how to take the handler back. Throws on a name that no moment has. */
   hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>, at: Tier = tier.agent): Unhook {
     this.#check(name, handler)
     const entry: Entry = { handler, tier: at }
-    const list = this.#of(name)
-    const later = list.findIndex((other) => other.tier > at)
-    this.#entries.set(name, list.toSpliced(later < 0 ? list.length : later, 0, entry))
+    this.#entries.set(name, inserted(this.#of(name), entry))
     return () => {
       this.#entries.set(
         name,
@@ -72,6 +81,50 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   ask<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): Promise<void> | void {
     const list = this.#of(name)
     if (list.length > 0) return this.#fire(name, list, 0, ctx, mendOf(String(name)))
+  }
+
+  /**
+   * Runs each piece of work of a kind inside `handler`, which has to call `next` once; the first one registered is the
+   * outermost. Reaches the agent's children too. Returns how to take the handler back.
+   */
+  around<Kind extends AroundKind>(kind: Kind, handler: AroundHandler<Kind>, at: Tier = tier.agent): Unhook {
+    if (!kinds.includes(kind))
+      throw new TypeError(`There is nothing to wrap that is called "${kind}"; there are ${kinds.join(', ')}`)
+    if (typeof handler !== 'function')
+      throw new TypeError(`The wrapper around "${kind}" must be a function (ctx, next), got ${typeof handler}`)
+    if (kind === 'run' && at === tier.framework)
+      throw new TypeError(
+        'A run that has begun cannot be wrapped; use host.hooks.around in the warmup of the extension',
+      )
+    const entry: WrapperEntry = { handler, tier: at }
+    this.#wrappers ??= new Map()
+    this.#wrappers.set(kind, inserted(this.#wrappers.get(kind) ?? [], entry))
+    return () => {
+      const left = this.#wrappers?.get(kind)?.filter((other) => other !== entry) ?? []
+      if (left.length > 0) this.#wrappers?.set(kind, left)
+      else this.#wrappers?.delete(kind)
+    }
+  }
+
+  /** Whether `wrap` has anything to do: ask before the work is put into a function. */
+  isWrapped(kind: AroundKind): boolean {
+    return this.#wrappers?.has(kind) || this.#above?.isWrapped(kind) || false
+  }
+
+  /** The work inside every wrapper that there is for it. */
+  wrap<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(work: Wrapped<Kind, Outcome>): Promise<Outcome> {
+    const own = this.#wrappers?.get(work.kind) ?? []
+    return runWrapped(work, [...this.#inherited(work.kind), ...own.map(({ handler }) => handler)], {
+      patiently: (wait) => this.#patiently(wait),
+      report: this.#report,
+    })
+  }
+
+  /** Not those of extensions, which start anew with each run of a child. */
+  #inherited<Kind extends AroundKind>(kind: Kind): readonly AroundHandler<Kind>[] {
+    if (!this.#above) return []
+    const theirs = this.#above.#wrappers?.get(kind)?.filter((entry) => entry.tier !== tier.framework) ?? []
+    return [...this.#above.#inherited(kind), ...theirs.map(({ handler }) => handler)]
   }
 
   #fire(name: keyof HookMap, list: readonly Entry[], from: number, ctx: object, mend?: Mend): Promise<void> | void {
@@ -114,6 +167,13 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
 }
 
 const none: readonly Entry[] = []
+const kinds: readonly AroundKind[] = ['run', 'model', 'tool']
+
+/** Behind those of its tier, before those of a later one. */
+function inserted<Item extends { readonly tier: Tier }>(list: readonly Item[], item: Item): readonly Item[] {
+  const later = list.findIndex((other) => other.tier > item.tier)
+  return list.toSpliced(later < 0 ? list.length : later, 0, item)
+}
 
 function mendOf(name: string): Mend {
   if (name.endsWith(':gate')) return failClosed
@@ -157,6 +217,8 @@ const withhold: Mend = (ctx, _, error) => {
 export interface HookScope<HookMap> {
   hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>): Unhook
   hookAll(handlers: HandlerMap<HookMap> | undefined): void
+  /** A run that has begun cannot be wrapped any more; `warmup` is early enough for that. */
+  around<Kind extends 'model' | 'tool'>(kind: Kind, handler: AroundHandler<Kind>): Unhook
   dispose(): void
 }
 
@@ -176,6 +238,11 @@ export function scopeOf<HookMap extends { [Name in keyof HookMap]: object }>(
         const given = handlers[name] as AnyHandler | readonly AnyHandler[] | undefined
         if (given !== undefined) for (const handler of [given].flat()) scope.hook(name, handler)
       }
+    },
+    around(kind, handler) {
+      const unhook = hooks.around(kind, handler, at)
+      unhooks.push(unhook)
+      return unhook
     },
     dispose() {
       for (const unhook of unhooks.splice(0)) unhook()

@@ -1,4 +1,5 @@
 import type { EntryOf, Log } from './log.ts'
+import type { Meta } from './meta.ts'
 import type { Session } from './store.ts'
 import type { SessionContentBlock } from './turn.ts'
 
@@ -15,8 +16,12 @@ export class Inbox {
   }
 
   /** Resolves once the message cannot be lost any more. The same `clientKey` again changes nothing. */
-  async post(mode: 'steer' | 'followUp', content: readonly SessionContentBlock[], clientKey: string): Promise<void> {
-    const item = { mode, clientKey, content }
+  async post(
+    mode: 'steer' | 'followUp',
+    content: readonly SessionContentBlock[],
+    { clientKey, meta }: { readonly clientKey: string; readonly meta?: Meta | undefined },
+  ): Promise<void> {
+    const item = { mode, clientKey, content, ...(meta && { meta }) }
     await (this.#session ? this.#session.send(item) : this.#log.admit(item))
   }
 

@@ -1,5 +1,6 @@
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { failpoint } from './failpoint.ts'
+import type { Meta } from './meta.ts'
 import type { StopReason } from './provider.ts'
 import type { ReplayClass } from './tool.ts'
 import { Transcript } from './transcript.ts'
@@ -10,7 +11,16 @@ export type LogEntry = { readonly seq: number; readonly id: string; readonly at:
 
 /** Entries of unknown types are kept and passed over. */
 export type EntryBody =
-  | { readonly type: 'run_started'; readonly runId: string; readonly model: string; readonly parent?: ParentCall }
+  | {
+      readonly type: 'run_started'
+      readonly runId: string
+      readonly model: string
+      /** The agent's name. */
+      readonly agent?: string
+      readonly parent?: ParentCall
+      /** Of the message that the run answers. */
+      readonly meta?: Meta
+    }
   /** A message taken out of the inbox; a later `turn` says when it was delivered. A `stop` is none: it ends the run. */
   | {
       readonly type: 'input'
@@ -19,6 +29,7 @@ export type EntryBody =
       readonly content: readonly SessionContentBlock[]
       /** The call that an `answer` is for. */
       readonly callId?: string
+      readonly meta?: Meta
     }
   | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
   | {
@@ -65,6 +76,7 @@ export type EntryBody =
       readonly note?: readonly SessionContentBlock[]
       /** Of the message that brought it. */
       readonly clientKey?: string
+      readonly meta?: Meta
     }
   /** A model call that left no turn: a summary, a title, a structured answer. */
   | { readonly type: 'usage'; readonly runId: string; readonly cause: string; readonly usage: TurnUsage }
@@ -116,6 +128,7 @@ export interface InboxItem {
   readonly content: readonly SessionContentBlock[]
   /** With mode `answer`: which call it is for, and what was decided. */
   readonly answer?: CallAnswer
+  readonly meta?: Meta
 }
 
 /** What somebody says about a call that waits: a decision about an approval, or, without one, the content of an answer. */
@@ -313,12 +326,13 @@ export class Log {
 }
 
 /** A message as it stands in the log. */
-function entryOf({ clientKey, mode, content, answer }: InboxItem): EntryBody {
-  if (!answer) return { type: 'input', mode, clientKey, content }
+function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): EntryBody {
+  const meta = given && { meta: given }
+  if (!answer) return { type: 'input', mode, clientKey, content, ...meta }
   const { callId, decision, digest = callId, by = 'somebody', mac } = answer
-  if (!decision) return { type: 'input', mode, clientKey, content, callId }
+  if (!decision) return { type: 'input', mode, clientKey, content, callId, ...meta }
   const note = content.length > 0 && { note: content }
-  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...(mac && { mac }) }
+  return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...(mac && { mac }), ...meta }
 }
 
 /** What became fact stays one, whatever a listener makes of it. */

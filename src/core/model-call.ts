@@ -9,18 +9,46 @@ import { tellTurns } from './say.ts'
 import type { SessionTurn } from './turn.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-/** One model call. Comes back only after the reply, with all its calls, is in the log. */
-export async function askModel(run: Run): Promise<SessionTurn> {
-  const { hooks } = run
+/** One model call, inside the wrappers that there are for it. Comes back only after the reply, with all its calls, is in the log. */
+export function askModel(run: Run): Promise<SessionTurn> {
   const turnId = run.newId()
   const turn = ++run.turn
   const building = buildRequest(run, turnId)
+  const draft = new Draft(run, turnId)
+  if (run.hooks.isWrapped('model')) return askWrapped(run, turn, building, draft)
+  return takeReply(run, turn, building, draft)
+}
+
+async function askWrapped(run: Run, turn: number, building: Building, draft: Draft): Promise<SessionTurn> {
+  const request = await building
+  let said: SessionTurn | undefined
+  await run.hooks.wrap({
+    kind: 'model',
+    ctx: {
+      ...{ run: run.facts, turnId: draft.turnId, turn, model: request.model, provider: run.provider.meta.name },
+      get attempt() {
+        return draft.attempt
+      },
+    },
+    async work() {
+      said = await takeReply(run, turn, request, draft)
+      return { content: said.content, usage: said.usage ?? noUsage, stop: run.stopReason }
+    },
+    refused: (error) => Promise.reject(error),
+  })
+  return said!
+}
+
+type Building = ModelRequest | Promise<ModelRequest>
+
+async function takeReply(run: Run, turn: number, building: Building, draft: Draft): Promise<SessionTurn> {
+  const { hooks } = run
+  const { turnId } = draft
   let request = building instanceof Promise ? await building : building
   if (hooks.has('turn:before')) {
     await hooks.tell('turn:before', { turnId, turn, options: { ...request, messages: [...request.messages] } })
   }
 
-  const draft = new Draft(run, turnId)
   let reply: Reply
   try {
     for (let tries = 0; ; tries++) {

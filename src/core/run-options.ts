@@ -34,6 +34,7 @@ const rules: Record<keyof RunOptions, Rule | undefined> = {
   images: undefined,
   tools: undefined,
   behavior: undefined,
+  meta: undefined,
   model: [(value) => typeof value === 'string' && value !== '', 'the name of a model'],
   system: text,
   thinking: [isThinkingLevel, '"off", "minimal", "low", "medium", "high" or "adaptive"'],

@@ -8,7 +8,9 @@ import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import type { Lane } from './lane.ts'
 import type { Log } from './log.ts'
+import type { Meta } from './meta.ts'
 import type { Provider } from './provider.ts'
+import type { RunFacts } from './run-facts.ts'
 import type { SideCall, SideReply } from './side-call.ts'
 import type { Stop } from './stop.ts'
 import type { Session } from './store.ts'
@@ -37,6 +39,8 @@ export interface RunOptions {
   readonly hooks?: AgentHookMap
   /** Makes sending the same prompt twice harmless: the second time the run goes on where the first one stands. */
   readonly clientKey?: string
+  /** Kept with the prompt and the run, never sent to a model: who sent it, a trace, a reply address. At most 8 KiB of JSON. */
+  readonly meta?: Meta
 }
 
 /** Everything one `agent.run()` knows; the only object that the loop and the extensions share. */
@@ -74,6 +78,8 @@ export interface Run {
   fork(callId: string, stop: Stop, options: ForkOptions | undefined): Promise<Child>
 
   // What changes as it goes
+  /** Which run it is, as hooks and the log say it. Where the prompt waits in the session, its `meta` is known once that is open. */
+  facts: RunFacts
   /** An extension may put a decorator around it before the first turn. */
   provider: Provider
   /** Model calls so far, the present one included. */

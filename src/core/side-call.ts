@@ -28,6 +28,19 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
     ...(run.session && { sessionId: run.session.id }),
   } as const
   const request: ModelRequest = { ...defaults, ...call }
+  if (!run.hooks.isWrapped('model')) return replyAside(run, turnId, cause, request)
+  return run.hooks.wrap({
+    kind: 'model',
+    ctx: {
+      ...{ run: run.facts, turnId, turn: run.turn, attempt: 1, cause },
+      ...{ model: request.model, provider: run.provider.meta.name },
+    },
+    work: () => replyAside(run, turnId, cause, request),
+    refused: (error) => Promise.reject(error),
+  })
+}
+
+async function replyAside(run: Run, turnId: string, cause: string, request: ModelRequest): Promise<SideReply> {
   let reply: Reply
   try {
     reply = await orStopped(lastEvent(run, request), run.stop)

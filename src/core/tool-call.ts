@@ -7,7 +7,7 @@ import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { isThenable, stoppedWaiting } from './stop.ts'
 import { syntheticText } from './synthetic-result.ts'
-import { defaultTimeoutMs, type ToolDef } from './tool.ts'
+import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
 import { gateCall, type PreparedCall, prepareCall } from './tool-gate.ts'
 import { type Outcome, readToolResult, toolOutputByteLength } from './tool-output.ts'
@@ -22,17 +22,33 @@ export interface Settled {
   readonly suspended?: string
 }
 
-/** The life of one call after its gate (LOOKUP to AFTER). Its result is in the log before anybody is told. */
-export async function settleCall(
-  run: Run,
-  prepared: PreparedCall,
-  gate: HookContexts['tool:gate'],
-  lane: Lane,
-): Promise<Settled> {
+type Gate = HookContexts['tool:gate']
+
+/** The life of one call after its gate, inside the wrappers that there are for it. */
+export function settleCall(run: Run, prepared: PreparedCall, gate: Gate, lane: Lane): Promise<Settled> {
+  if (!run.hooks.isWrapped('tool') || !mayRun(prepared, gate)) return settleInside(run, prepared, gate, lane)
+  const { about, call, tool } = prepared
+  const { attempt } = startOf(run, call)
+  const more = tool.mcp && { mcp: { server: tool.mcp.server, tool: tool.mcp.tool } }
+  return run.hooks.wrap({
+    kind: 'tool',
+    ctx: { ...about, run: run.facts, turn: run.turn, attempt, origin: originOf(tool), ...more },
+    work: () => settleInside(run, prepared, gate, lane),
+    refused: async (error) => {
+      await abandonIfBegun(run, call.id)
+      return settleFailure(run, prepared, error, lane)
+    },
+  })
+}
+
+const mayRun = (prepared: PreparedCall, gate: Gate): prepared is PreparedCall & { tool: ToolDef } =>
+  !gate.block && gate.result === undefined && prepared.tool !== undefined && prepared.checked.valid
+
+/** LOOKUP to AFTER. The result is in the log before anybody is told. */
+async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: Lane): Promise<Settled> {
   const { call, tool, checked, about } = prepared
   const { hooks } = run
-  const runs = !gate.block && gate.result === undefined && tool && checked.valid
-  if (!runs) await abandonIfBegun(run, call.id)
+  if (!mayRun(prepared, gate)) await abandonIfBegun(run, call.id)
   if (gate.block)
     return answer(run, call, `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, 'blocked')
   if (gate.result !== undefined) return finish(run, about, readAnswer(gate.result), 'substituted')

@@ -120,6 +120,14 @@ export interface ToolContext {
 
 export const defaultTimeoutMs = 30_000
 
+/** Where a tool comes from. What it says of itself does not count where a server offers it. */
+export function originOf({ mcp, origin }: Pick<ToolDef, 'mcp' | 'origin'>): ToolOrigin {
+  if (mcp) return { ...origin, layer: 'mcp', path: mcp.server }
+  return origin ?? hostProgram
+}
+
+const hostProgram: ToolOrigin = Object.freeze({ layer: 'host' })
+
 /** Any schema library that speaks Standard Schema: zod 4, arktype, valibot. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {

@@ -1,5 +1,6 @@
 import { type TouchedFile, touchedFileOf } from './file-touch.ts'
-import type { EntryOf, LogEntry } from './log.ts'
+import type { EntryOf, LogEntry, ParentCall } from './log.ts'
+import type { Meta } from './meta.ts'
 import { Pairs } from './pairing.ts'
 import {
   deepFreeze,
@@ -148,7 +149,7 @@ export class Transcript {
   apply(entry: LogEntry): void {
     switch (entry.type) {
       case 'run_started':
-        this.runs.push({ id: entry.runId, model: entry.model, startedAt: entry.at, firstTurn: this.turns.length })
+        this.runs.push(recordOf(entry, this.turns.length))
         break
       case 'run_ended':
         this.#endRun(entry)
@@ -338,9 +339,20 @@ export function isProgress(entry: LogEntry): boolean {
 /** How a call ends that really ran. */
 const hasRun: ReadonlySet<string> = new Set(['done', 'error', 'timeout', 'substituted', 'blocked'])
 
+function recordOf({ runId: id, model, at, agent, parent, meta }: EntryOf<'run_started'>, firstTurn: number): RunRecord {
+  const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
+  return { id, model, startedAt: at, firstTurn, ...who }
+}
+
 export interface RunRecord {
   readonly id: string
   readonly model: string
+  /** The agent's name. */
+  readonly agent?: string
+  /** The call that a child works for. */
+  readonly parent?: ParentCall
+  /** What came with the message that it answers. */
+  readonly meta?: Meta
   readonly startedAt: number
   readonly firstTurn: number
   endedAt?: number

@@ -1,3 +1,5 @@
+import type { Meta } from './meta.ts'
+
 /** The transcript's one vocabulary. A committed turn is deeply frozen, so its identity may serve as a cache key. */
 export type SessionContentBlock =
   | TextBlock
@@ -74,6 +76,8 @@ export interface SessionTurn extends Message {
   /** Who said it: what a provider marked as its own is sent back to no other. */
   readonly model?: string
   readonly provider?: string
+  /** What came with the message, never sent to a model. */
+  readonly meta?: Meta
 }
 
 /** Tokens of one model call. `input` excludes what was read from or written to the provider's cache. `cost` is in dollars, absent when unknown. */

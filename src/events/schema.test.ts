@@ -11,11 +11,27 @@ type Samples<Union extends { type: string }> = { [Type in Union['type']]: Requir
 const text = { type: 'text', text: 'x', providerData: {} } as const
 const failure = { name: 'Error', message: 'x', providerCode: 'c', retryable: false }
 const usage = { input: 1, output: 2, cacheRead: 3, cacheCreation: 4, cost: 0.5, model: 'm' }
-const turn = { id: 't', runId: '', role: 'assistant', content: [text], createdAt: 0.5, usage, model: 'm' } as const
+const turn = {
+  id: 't',
+  runId: '',
+  role: 'assistant',
+  content: [text],
+  createdAt: 0.5,
+  usage,
+  model: 'm',
+  meta: { n: 1 },
+} as const
 
 const entries: Samples<EntryBody> = {
-  run_started: { type: 'run_started', runId: 'r', model: 'm', parent: { session: 's', runId: 'r', callId: 'c' } },
-  input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c' },
+  run_started: {
+    type: 'run_started',
+    runId: 'r',
+    model: 'm',
+    agent: 'a',
+    parent: { session: 's', runId: 'r', callId: 'c' },
+    meta: { sender: 'ada' },
+  },
+  input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c', meta: { sender: 'ada' } },
   attempt: { type: 'attempt', runId: 'r', turnId: 't', attempt: 1 },
   turn: { type: 'turn', turn, stop: 'end', consumed: ['e'], clientKey: 'k' },
   call_started: { type: 'call_started', callId: 'c', key: 'k', attempt: 1, replay: 'keyed' },
@@ -37,6 +53,7 @@ const entries: Samples<EntryBody> = {
     mac: 'm',
     note: [text],
     clientKey: 'k',
+    meta: { sender: 'ada' },
   },
   usage: { type: 'usage', runId: 'r', cause: 'title', usage },
   state: { type: 'state', owner: 'o', value: [1] },
@@ -82,12 +99,12 @@ const blocks: Samples<SessionContentBlock> = {
 
 /** What a member of a union may lack. */
 const optional: Partial<Record<string, readonly string[]>> = {
-  entry_run_started: ['parent'],
+  entry_run_started: ['agent', 'parent', 'meta'],
   entry_turn: ['stop', 'consumed', 'clientKey'],
   entry_call_result: ['isError', 'details'],
-  entry_input: ['callId'],
+  entry_input: ['callId', 'meta'],
   entry_approval_requested: ['reason', 'request', 'call'],
-  entry_approval_answered: ['mac', 'note', 'clientKey'],
+  entry_approval_answered: ['mac', 'note', 'clientKey', 'meta'],
   entry_context_edit: ['replacement', 'provider'],
   entry_run_ended: ['dropsTo', 'error', 'output'],
   provisional_stream_void: ['delayMs'],

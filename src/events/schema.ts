@@ -44,8 +44,14 @@ const blocks = listOf(ref('block'))
 type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Type }>, 'type'>
 
 const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
-  run_started: object<BodyOf<'run_started'>>({ runId: text, model: text }, { parent: ref('parent') }),
-  input: object<BodyOf<'input'>>({ mode: ref('mode'), clientKey: text, content: blocks }, { callId: text }),
+  run_started: object<BodyOf<'run_started'>>(
+    { runId: text, model: text },
+    { agent: text, parent: ref('parent'), meta: record },
+  ),
+  input: object<BodyOf<'input'>>(
+    { mode: ref('mode'), clientKey: text, content: blocks },
+    { callId: text, meta: record },
+  ),
   attempt: object<BodyOf<'attempt'>>({ runId: text, turnId: text, attempt: ordinal }),
   turn: object<BodyOf<'turn'>>({ turn: ref('turn') }, { stop: ref('stop'), consumed: listOf(text), clientKey: text }),
   call_started: object<BodyOf<'call_started'>>({
@@ -68,7 +74,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   ),
   approval_answered: object<BodyOf<'approval_answered'>>(
     { callId: text, digest: text, decision: oneOf({ allow: true, deny: true, expired: true }), by: text },
-    { mac: text, note: blocks, clientKey: text },
+    { mac: text, note: blocks, clientKey: text, meta: record },
   ),
   usage: object<BodyOf<'usage'>>({ runId: text, cause: text, usage: ref('usage') }),
   state: object<BodyOf<'state'>>({ owner: text, value: anything }),
@@ -177,7 +183,7 @@ export const eventSchema: JsonSchema = {
 
     turn: object<SessionTurn>(
       { id: text, runId: text, role: oneOf({ user: true, assistant: true }), content: blocks, createdAt: number },
-      { usage: ref('usage'), model: text, provider: text },
+      { usage: ref('usage'), model: text, provider: text, meta: record },
     ),
     block: anyOf(content.names),
     ...content.defs,

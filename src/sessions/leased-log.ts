@@ -1,6 +1,7 @@
 import { type Clock, createIds, systemClock } from '../core/clock.ts'
 import { type LeaseLostError, SessionBusyError, SessionParkedError } from '../core/errors.ts'
 import { type InboxItem, Log, type LogEntry } from '../core/log.ts'
+import { readMeta } from '../core/meta.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
 import { gotOn, leftBehind } from './crash-remains.ts'
 import { type Guard, guardOf } from './family.ts'
@@ -163,6 +164,7 @@ export abstract class LeasedLog {
   }
 
   async send(item: InboxItem): Promise<void> {
+    readMeta(item.meta, 'the meta of a message')
     if (this.canWrite()) await this.log.admit(item)
     else await this.store.send(this.id, item)
   }

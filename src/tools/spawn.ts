@@ -45,7 +45,8 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
     async execute({ task, context, preset }, ctx) {
       if (preset !== undefined && !names.includes(preset))
         throw new Error(`there is no preset "${preset}"; choose ${names.join(', ') || 'none'}`)
-      return runChild({ task, context, preset: preset === undefined ? options.preset : presets[preset] }, ctx)
+      const chosen = preset === undefined ? options.preset : { name: preset, ...presets[preset] }
+      return runChild({ task, context, preset: chosen }, ctx)
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { InboxItem, LogEntry } from '../../core/log.ts'
+import { metaFlaw } from '../../core/meta.ts'
 import type { Lease, SessionInfo } from '../../core/store.ts'
 
 /** Beyond this a value cannot be walked safely, and no honest entry comes near it. */
@@ -36,7 +37,9 @@ export function itemFlaw(value: unknown): string | undefined {
   if (typeof value.clientKey !== 'string') return 'the message has no clientKey'
   if (typeof value.mode !== 'string') return 'the message has no mode'
   if (!Array.isArray(value.content)) return 'the content of the message is not a list'
-  return isTooDeep(value) ? 'the message is nested too deeply' : undefined
+  if (isTooDeep(value)) return 'the message is nested too deeply'
+  const flaw = metaFlaw(value.meta)
+  return flaw && `the meta of the message ${flaw}`
 }
 
 export function inboxFlaw(value: unknown): string | undefined {
