@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultBehavior } from '../src/core/behavior.ts'
 import { hookNames } from '../src/core/hook-map.ts'
 import { compileCache } from './compile-cache.ts'
+import type { SnippetRun } from './run-snippets.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const docs = filesUnder('docs', '.md')
@@ -15,7 +16,8 @@ const sources = filesUnder('src', '.ts')
   .map((file) => [file, read(file)] as const)
 
 describe('snippets', () => {
-  const snippets = ['README.md', ...docs].flatMap(snippetsOf)
+  const pages = ['README.md', ...docs]
+  const snippets = pages.flatMap(snippetsOf)
   // Inside the package, where `libero` means ourselves, and outside node_modules, where Node strips no types.
   let folder: string
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -35,10 +37,23 @@ describe('snippets', () => {
     expect(await node(join(root, 'node_modules/typescript/bin/tsc'), '-p', folder)).toEqual(ran(''))
   })
 
-  test.concurrent.for(snippets)('$page:$line runs and prints what its comments say', async ({ file, code }) => {
-    const printed = await node('--conditions=libero-source', join(folder, file))
-    expect(printed).toEqual(ran(outputSaidIn(code)))
-  })
+  // All of a page share a process, which has to end by itself.
+  test.concurrent.for(pages.filter((page) => snippetsOf(page).length > 0))(
+    'those of %s print what their comments say',
+    async (page) => {
+      const ofPage = snippetsOf(page)
+      const files = ofPage.map(({ file }) => join(folder, file))
+      const { stdout, ...ended } = await node(
+        '--conditions=libero-source',
+        join(root, 'test/run-snippets.ts'),
+        ...files,
+      )
+      const runs = stdout.split('\n').flatMap((line) => (line === '' ? [] : (JSON.parse(line) as SnippetRun)))
+      const wanted = ofPage.map(({ line, code }) => ({ line, stdout: outputSaidIn(code), stderr: '' }))
+      expect(runs.map((run, i) => ({ line: ofPage[i]?.line, ...run }))).toEqual(wanted)
+      expect(ended).toEqual({ code: 0, stderr: '' })
+    },
+  )
 })
 
 describe('links', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { command, judged, line, underLayers } from '../../test/authority/call-kit.ts'
+import { rounds } from '../../test/soak.ts'
 import type { Effect } from '../core/authority.ts'
 import { type DecisionContext, decide } from './decide.ts'
 import type { CommandFacts, EffectFact, JudgedCall } from './judged-call.ts'
@@ -145,7 +146,7 @@ const layers: fc.Arbitrary<SettingsLayers> = fc.record(
   { bundled: settings, global: settings, launch: settings },
   { requiredKeys: [] },
 )
-const runs = { numRuns: 2000 }
+const runs = { numRuns: rounds(500, 2000) }
 
 test('a deny rule more never loosens anything', () => {
   fc.assert(

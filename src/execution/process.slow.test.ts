@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
+import { rounds, sampleOf } from '../../test/soak.ts'
 import type { ExecOptions, ExecutionContext, ExecutionHandle } from '../core/execution.ts'
 import { createProcessContext, type ProcessContextOptions } from './process.ts'
 
@@ -47,34 +48,38 @@ test('FT-10 an abort does not wait for the end of that time', async () => {
   expect(result).toMatchObject({ exitCode: null, signal: 'SIGKILL', timedOut: true })
 })
 
-test.skipIf(!onLinux)('RS-03 after 100 commands that leave daemons behind in every way, none is there', async () => {
-  const ways = [
-    'true',
-    'sleep 600 & true',
-    'setsid sleep 600 >/dev/null 2>&1 & true',
-    'nohup sleep 600 >/dev/null 2>&1 & true',
-    'setsid nohup sleep 9999 >/dev/null 2>&1 & sleep 0.01',
-    '(setsid sh -c "(sleep 600 &) ; exit 0" >/dev/null 2>&1 </dev/null &)',
-    '(trap "" TERM HUP INT; setsid sh -c "sleep 600; sleep 601" >/dev/null 2>&1 &)',
-    'setsid sh -c "while :; do sh -c \\"sleep 0.01\\" & sleep 0.01; done" >/dev/null 2>&1 & sleep 0.02',
-    'sh -c "(sh -c \\"(setsid sleep 600 >/dev/null 2>&1 &)\\" &)"',
-    'set -m; sleep 600 >/dev/null 2>&1 & disown',
-  ]
-  const [context, handle] = await place()
-  const mark = await markOf(context, handle)
-  for (let n = 0; n < 20; n++) {
-    const five = Array.from({ length: 5 }, (_, i) => context.exec(handle, ways[(n * 5 + i) % ways.length]!))
-    const results = await Promise.all(five)
-    expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0])
-  }
-  expect(processesWith(mark)).toEqual([])
-})
+const fives = rounds(4, 20)
+test.skipIf(!onLinux)(
+  `RS-03 after ${5 * fives} commands that leave daemons behind in every way, none is there`,
+  async () => {
+    const ways = [
+      'true',
+      'sleep 600 & true',
+      'setsid sleep 600 >/dev/null 2>&1 & true',
+      'nohup sleep 600 >/dev/null 2>&1 & true',
+      'setsid nohup sleep 9999 >/dev/null 2>&1 & sleep 0.01',
+      '(setsid sh -c "(sleep 600 &) ; exit 0" >/dev/null 2>&1 </dev/null &)',
+      '(trap "" TERM HUP INT; setsid sh -c "sleep 600; sleep 601" >/dev/null 2>&1 &)',
+      'setsid sh -c "while :; do sh -c \\"sleep 0.01\\" & sleep 0.01; done" >/dev/null 2>&1 & sleep 0.02',
+      'sh -c "(sh -c \\"(setsid sleep 600 >/dev/null 2>&1 &)\\" &)"',
+      'set -m; sleep 600 >/dev/null 2>&1 & disown',
+    ]
+    const [context, handle] = await place()
+    const mark = await markOf(context, handle)
+    for (let n = 0; n < fives; n++) {
+      const five = Array.from({ length: 5 }, (_, i) => context.exec(handle, ways[(n * 5 + i) % ways.length]!))
+      const results = await Promise.all(five)
+      expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0])
+    }
+    expect(processesWith(mark)).toEqual([])
+  },
+)
 
 test.skipIf(!onLinux)('RS-03 what hands over from process to process is caught between two of them', async () => {
   const [context, handle] = await place()
   const mark = await markOf(context, handle)
   const hop = 'hop() { if [ $1 -gt 0 ]; then (hop $(($1 - 1)) &); fi; }'
-  for (let n = 0; n < 40; n++) {
+  for (let n = 0; n < rounds(8, 40); n++) {
     await context.exec(handle, `${hop}; (setsid bash -c "$(declare -f hop); hop 2000" >/dev/null 2>&1 </dev/null &)`)
     expect(processesWith(mark)).toEqual([])
   }
@@ -116,7 +121,7 @@ describe('floods', () => {
     Object.entries(ways).map(([way, on]) => ({ name, way, flood, on })),
   )
 
-  test.skipIf(!onLinux).each(cases)(
+  test.skipIf(!onLinux).each(sampleOf(cases, 2))(
     'FT-11 RS-01 $name, $way: memory is bounded and others get their turn',
     async ({ flood, on }) => {
       const { stdout } = await asHost(`

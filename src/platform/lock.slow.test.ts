@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { rounds } from '../../test/soak.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
 import { LockTimeoutError, withLock } from './lock.ts'
 import { newMark } from './lock-file.ts'
@@ -24,7 +25,8 @@ afterEach(async () => {
 })
 
 describe('among processes', { timeout: 60_000 }, () => {
-  test('20 processes that count to 10 each under the lock count to 200', async () => {
+  const processes = rounds(6, 20)
+  test(`${processes} processes that count to 10 each under the lock count to ${10 * processes}`, async () => {
     const counter = join(folder, 'counter')
     await writeFile(counter, '0')
     const code = `
@@ -34,9 +36,9 @@ describe('among processes', { timeout: 60_000 }, () => {
           await new Promise((resolve) => setTimeout(resolve, 1))
           await writeFile(counter, String(count + 1))
         }, { waitMs: 50_000 })`
-    const exits = Array.from({ length: 20 }, () => once(start(code, { counter }), 'exit'))
-    expect(await Promise.all(exits)).toEqual(Array(20).fill([0, null]))
-    expect(await readFile(counter, 'utf8')).toBe('200')
+    const exits = Array.from({ length: processes }, () => once(start(code, { counter }), 'exit'))
+    expect(await Promise.all(exits)).toEqual(Array(processes).fill([0, null]))
+    expect(await readFile(counter, 'utf8')).toBe(String(10 * processes))
     expect(await readdir(folder)).toEqual(['counter'])
   })
 
@@ -50,7 +52,7 @@ describe('among processes', { timeout: 60_000 }, () => {
   test('of many who find a dead lock only one at a time gets in', async () => {
     await killHolder()
     const dead = await readFile(path)
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < rounds(5, 20); round++) {
       await writeFile(path, dead)
       expect(await exclusively(8)).toBe(8)
     }
@@ -59,7 +61,7 @@ describe('among processes', { timeout: 60_000 }, () => {
   test('guards that dead processes left behind are removed, and still only one at a time gets in', async () => {
     await killHolder()
     const dead = await readFile(path)
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < rounds(5, 20); round++) {
       for (const file of [path, `${path}.guard`, `${path}.guard.guard`]) await writeFile(file, dead)
       expect(await exclusively(8)).toBe(8)
       expect(await readdir(folder)).toEqual([])
@@ -69,14 +71,15 @@ describe('among processes', { timeout: 60_000 }, () => {
   test('nobody ever sees a lock without the name of its holder, so one killed at any moment blocks nobody', async () => {
     const endless = `for (;;) await withLock(path, async () => {}, { waitMs: 50_000 })`
     const holders = [1, 2, 3].map(() => start(endless))
+    const looks = rounds(100, 500)
     let seen = 0
-    for (let i = 0; i < 1e6 && seen < 500; i++) {
+    for (let i = 0; i < 1e6 && seen < looks; i++) {
       const text = await readFile(path, 'utf8').catch(() => undefined)
       if (text === undefined) continue
       seen++
       expect(text).toMatch(/^{"pid":\d+,.*}$/)
     }
-    expect(seen).toBe(500)
+    expect(seen).toBe(looks)
     for (const holder of holders) {
       holder.kill('SIGKILL')
       await once(holder, 'exit')

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { JsonSchema } from '../core/tool.ts'
 import { deepFreeze } from '../core/turn.ts'
 import { createToolNames, lowerSchema, type SchemaDialect, withoutAddedNulls } from './lower-schema.ts'
+import { rounds } from '../../test/soak.ts'
 
 const toolDialects = ['anthropic', 'openai', 'gemini'] as const
 const outputDialects = ['openai-strict', 'anthropic-output'] as const
@@ -564,7 +565,7 @@ describe('for any schema', () => {
         fitted++
         expect(fits(value, lowerSchema(schema, dialect))).toBe(true)
       }),
-      { numRuns: 4000 },
+      { numRuns: rounds(1000, 4000) },
     )
     expect(fitted).toBeGreaterThan(100)
   })

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { rounds } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { type Agent, createAgent } from '../index.ts'
@@ -38,8 +39,9 @@ const change = (path: string, old_string: string, new_string: string): Made =>
   call('1', 'edit', { path, old_string, new_string })
 
 describe('FT-21 two agents that edit one file at the same time', () => {
-  test('1,000 times: both edits are there', { timeout: 120_000 }, async () => {
-    for (let i = 0; i < 1000; i++) {
+  const tries = rounds(200, 1000)
+  test(`${tries} times: both edits are there`, { timeout: 120_000 }, async () => {
+    for (let i = 0; i < tries; i++) {
       const memory = memoryExecution({ files: { 'a.txt': 'one\ntwo\n' } })
       const outputs = await Promise.all([
         told(memory, change('a.txt', 'one', `1.${i}`)),
@@ -50,10 +52,11 @@ describe('FT-21 two agents that edit one file at the same time', () => {
     }
   })
 
-  test('300 times, on real files: both edits are there', { timeout: 120_000 }, async () => {
+  const times = rounds(60, 300)
+  test(`${times} times, on real files: both edits are there`, { timeout: 120_000 }, async () => {
     const execution = createProcessContext({ cwd: folder })
     const file = join(folder, 'a.txt')
-    for (let i = 0; i < 300; i++) {
+    for (let i = 0; i < times; i++) {
       writeFileSync(file, 'one\ntwo\n')
       const outputs = await Promise.all([
         told(execution, change('a.txt', 'one', '1')),
@@ -64,8 +67,8 @@ describe('FT-21 two agents that edit one file at the same time', () => {
     }
   })
 
-  test('1,000 times, at the same place: the second is refused in words', { timeout: 120_000 }, async () => {
-    for (let i = 0; i < 1000; i++) {
+  test(`${tries} times, at the same place: the second is refused in words`, { timeout: 120_000 }, async () => {
+    for (let i = 0; i < tries; i++) {
       const memory = memoryExecution({ files: { 'a.txt': 'one\n' } })
       const outputs = await Promise.all([
         told(memory, change('a.txt', 'one', 'first')),

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { sampleOf } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createAgent } from '../create-agent.ts'
 import { createProcessContext } from '../execution/process.ts'
@@ -75,7 +76,7 @@ test('a context that does not keep the time limit is given up on, and its comman
 })
 
 describe.skipIf(process.platform !== 'linux')('real commands (Linux only)', () => {
-  test.each(['yes', 'cat /dev/urandom', 'cat /dev/zero', "yes $'50%\\r' | tr -d '\\n'"])(
+  test.each(sampleOf(['yes', 'cat /dev/urandom', 'cat /dev/zero', "yes $'50%\\r' | tr -d '\\n'"], 1))(
     'FT-11 RS-01 %s without end costs little memory and ends at the time limit',
     async (command) => {
       globalThis.gc?.()

@@ -4,8 +4,9 @@ import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
 import { createAgent, createSpawnTool, type ToolDef } from '../../src/index.ts'
 import { call, scripted, tool } from '../../src/testing/index.ts'
 import type { AgentHookMap, ToolCallBlock } from '../../src/types.ts'
+import { rounds } from '../soak.ts'
 
-const schedules = 1000
+const schedules = rounds(200, 1000)
 
 /** One step of a model: a few calls, some of which are children, nested calls, failures or nonsense. */
 const names = ['safe', 'alone', 'nested', 'fails', 'ungated', 'spawn', 'nowhere'] as const

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sampleOf } from '../soak.ts'
 import { type HostileLine, hostileLines } from './hostile-lines.ts'
 
 const folders = [
@@ -25,10 +26,11 @@ beforeAll(async () => {
 afterAll(() => rm(base, { recursive: true, force: true }))
 
 /** A line that does nothing proves nothing: whoever stops it may have stopped it for the wrong reason. */
-test('every hostile line does in plain bash what it must not', { timeout: 240_000 }, async () => {
+test('each hostile line of a sample does in plain bash what it must not', { timeout: 240_000 }, async () => {
   const skipped: string[] = []
   const dead: string[] = []
-  const waiting = hostileLines.filter((line) => line.judgedOnly === undefined).entries()
+  const runnable = hostileLines.filter((line) => line.judgedOnly === undefined)
+  const waiting = sampleOf(runnable, runnable.length / 4).entries()
   const worker = async () => {
     for (const [i, line] of waiting) {
       const missing = await firstMissing([...(line.needs ?? []), ...(line.pty ? ['script'] : [])])

@@ -9,9 +9,10 @@ import { createAgent, createProcessContext } from '../../src/index.ts'
 import { coding } from '../../src/presets/index.ts'
 import { call, scripted } from '../../src/testing/index.ts'
 import type { ToolCallBlock } from '../../src/types.ts'
+import { rounds } from '../soak.ts'
 import { hostileLines } from './hostile-lines.ts'
 
-const runs = Number(process.env.PLAN_RUNS ?? 500)
+const runs = rounds(100, 500)
 const base = mkdtemp(join(tmpdir(), 'libero-plan-'))
 // While somebody holds it the thread that reads lines stays: a new one for each run would be most of the time.
 const reader = createShellReader()

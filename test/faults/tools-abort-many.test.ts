@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { AgentAbortedError } from '../../src/index.ts'
 import { call, type Step } from '../../src/testing/index.ts'
 import { createWebFetchTool } from '../../src/tools/index.ts'
+import { rounds } from '../soak.ts'
 import {
   answersOf,
   everyTool,
@@ -27,7 +28,7 @@ afterAll(() => void server.close())
 
 const connections = (): Promise<number> => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))
 
-const runs = 100
+const runs = rounds(20, 100)
 const sideBySide = 5
 /** The longest that a run is left alone before it is aborted; a whole one takes about that. */
 const mostMs = 700
@@ -42,7 +43,7 @@ function numbers(seed: number): () => number {
 }
 
 test.skipIf(!onLinux)(
-  'FT-22 RS-03 a hundred runs with every tool, half of them aborted at some moment, leave nothing (Linux only)',
+  `FT-22 RS-03 ${runs} runs with every tool, half of them aborted at some moment, leave nothing (Linux only)`,
   { timeout: 180_000 },
   async () => {
     const next = numbers(20_240_601)

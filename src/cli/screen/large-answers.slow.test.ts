@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { fakeTerminal } from '../../../test/cli/fake-terminal.ts'
 import { teller } from '../../../test/cli/screen-scenes.ts'
+import { sampleOf } from '../../../test/soak.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScreen } from './screen.ts'
 
@@ -23,18 +24,23 @@ async function printed(text: string, size: number): Promise<string> {
 const letters = (text: string): string => text.replace(/[\s•]/g, '')
 
 describe('UI-09 an answer of any size and shape is shown, and soon', () => {
-  test.each([
-    ['a paragraph of a megabyte', 'lorem ipsum '.repeat(84_000)],
-    ['a megabyte without a blank', 'x'.repeat(1_000_000)],
-    ['a hundred thousand items', '- x\n'.repeat(100_000)],
-    ['thirty thousand blocks', 'a\n\n'.repeat(30_000)],
-    ['code of a megabyte', `\`\`\`\n${'code line\n'.repeat(100_000)}\`\`\`\n`],
-    ['brackets', '['.repeat(500_000)],
-    ['emphasis that never ends', '_a__b '.repeat(80_000)],
-    ['blocks of emphasis that never ends', `${'_a__b '.repeat(700)}\n\n`.repeat(60)],
-    ['quotes in quotes', `${'>'.repeat(10_000)} a\n\n`.repeat(8)],
-    ['blank lines in raw HTML', `<pre>${'\n'.repeat(15_000)} a\n\n`.repeat(200)],
-  ])('%s', async (_, text) => {
+  test.each(
+    sampleOf(
+      [
+        ['a paragraph of a megabyte', 'lorem ipsum '.repeat(84_000)],
+        ['a megabyte without a blank', 'x'.repeat(1_000_000)],
+        ['a hundred thousand items', '- x\n'.repeat(100_000)],
+        ['thirty thousand blocks', 'a\n\n'.repeat(30_000)],
+        ['code of a megabyte', `\`\`\`\n${'code line\n'.repeat(100_000)}\`\`\`\n`],
+        ['brackets', '['.repeat(500_000)],
+        ['emphasis that never ends', '_a__b '.repeat(80_000)],
+        ['blocks of emphasis that never ends', `${'_a__b '.repeat(700)}\n\n`.repeat(60)],
+        ['quotes in quotes', `${'>'.repeat(10_000)} a\n\n`.repeat(8)],
+        ['blank lines in raw HTML', `<pre>${'\n'.repeat(15_000)} a\n\n`.repeat(200)],
+      ],
+      4,
+    ),
+  )('%s', async (_, text) => {
     const out = await printed(text, 40)
     const [lost, made] = [letters(text), letters(out)]
     // Marks may become looks; letters are never lost.

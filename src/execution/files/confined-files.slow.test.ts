@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nobodyCanRunNode } from '../../../test/as-nobody.ts'
+import { rounds } from '../../../test/soak.ts'
 import { type ConfinedFiles, confinedFiles } from './confined-files.ts'
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'libero-confined-')))
@@ -53,7 +54,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /** How often at least each race is run; a nightly run sets more. */
-const races = Number(process.env.LIBERO_RACES ?? 400)
+const races = rounds(100, 10_000)
 
 describe.skipIf(!isLinux)(
   'FS-05 while another process swaps real things for links to the outside (skipped unless Linux)',

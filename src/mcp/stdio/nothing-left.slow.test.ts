@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { rounds } from '../../../test/soak.ts'
 import { keeperMark } from '../../platform/keep-watch.ts'
 import { endStrays, processIds, send } from '../../platform/strays.ts'
 import { createStdioTransport } from './stdio-transport.ts'
@@ -24,10 +25,11 @@ const kinds = [
 ]
 
 describe.skipIf(!onLinux)('FM-11 of servers nothing is left', () => {
-  test('after 100 starts and stops', { timeout: 100_000 }, async () => {
+  const starts = rounds(4, 20)
+  test(`after ${starts * kinds.length} starts and stops`, { timeout: 100_000 }, async () => {
     const mark = planted()
     const lanes = kinds.map(async (habits, lane) => {
-      for (let n = 0; n < 20; n++) await startAndStop([server, ...habits], lane % 2 === n % 2 ? 'ready' : 'at once')
+      for (let n = 0; n < starts; n++) await startAndStop([server, ...habits], lane % 2 === n % 2 ? 'ready' : 'at once')
     })
     await Promise.all(lanes)
     expect(await left(mark)).toEqual([])

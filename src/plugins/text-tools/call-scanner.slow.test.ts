@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { sampleOf } from '../../../test/soak.ts'
 import { CallScanner, scan } from './call-scanner.ts'
 import type { Scanned, ScanOptions } from './scanned.ts'
 import { spokenBlocks } from './spoken-blocks.ts'
@@ -8,7 +9,7 @@ const options: ScanOptions = { patterns: allPatterns() }
 
 describe('D014 hostile lengths take linear work', () => {
   const length = 300_000
-  test.each([
+  const units = [
     ['openings without an end', '<tool_use'],
     ['openings with a space', '<tool_use '],
     ['whole openings', '<tool_use name="a">'],
@@ -38,7 +39,8 @@ describe('D014 hostile lengths take linear work', () => {
     ['thoughts that end in strings, and closings', '<tool_use name="a">{"x":"</think></tool_use>"'],
     ['comments', '\n<!-- --'],
     ['quoted lines', '\n> `'],
-  ])('%s', (_, unit) => {
+  ] as const
+  test.each(sampleOf(units, 8))('%s', (_, unit) => {
     const text = unit.repeat(Math.ceil(length / unit.length))
     expect(scan(text, options).map(words).join('') === text).toBe(true)
     expect(inPieces(text, 7).map(words).join('') === text).toBe(true)

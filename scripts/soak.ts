@@ -1,0 +1,23 @@
+/** `npm run soak [-- <filter> …]`: the sweeps of which `npm test` takes a part, whole. They are the files that import test/soak.ts. */
+import { spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const filters = process.argv.slice(2)
+const files = globSync('{src,test}/**/*.test.ts', { cwd: root }).filter(
+  (file) =>
+    /from '[./]+(?:test\/)?soak\.ts'/.test(readFileSync(join(root, file), 'utf8')) &&
+    (filters.length === 0 || filters.some((filter) => file.includes(filter))),
+)
+if (files.length === 0) {
+  console.error(`soak: no sweep has ${filters.map((filter) => JSON.stringify(filter)).join(' or ')} in its path`)
+  process.exit(1)
+}
+const { status } = spawnSync(process.execPath, [join(root, 'node_modules/.bin/vitest'), 'run', ...files], {
+  cwd: root,
+  env: { ...process.env, LIBERO_SOAK: '1' },
+  stdio: 'inherit',
+})
+process.exit(status ?? 1)
