@@ -2,10 +2,10 @@ import { Validator } from '@cfworker/json-schema'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { rounds } from '../../test/soak.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { deepFreeze } from '../core/turn.ts'
 import { createToolNames, lowerSchema, type SchemaDialect, withoutAddedNulls } from './lower-schema.ts'
-import { rounds } from '../../test/soak.ts'
 
 const toolDialects = ['anthropic', 'openai', 'gemini'] as const
 const outputDialects = ['openai-strict', 'anthropic-output'] as const
