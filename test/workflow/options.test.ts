@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
-import { scripted } from '../../src/testing/scripted.ts'
+import { call, scripted, texts } from '../../src/testing/scripted.ts'
 import { createWorkflow, type NewAgent, type WorkflowOptions } from '../../src/workflow/workflow.ts'
 import { definition, world } from './kit.ts'
 
@@ -198,4 +198,16 @@ describe('a slip in a definition is named, before anything runs unprotected', ()
       'plugin "odd" has no field "onProcesPrompts", did you mean "onProcessPrompts"?',
     )
   })
+})
+
+test('C01 every agent has the thinking, the rules of all layers and the tools that its workflow says', async () => {
+  const alarm = call('1', 'alarm-clock', { wakeAtISO: '2999-01-01T00:00:00Z' })
+  const { workflow, provider } = world([[alarm], 'Refused.'], {
+    definitions: [definition({ toolId: 'ask-question' }, { toolId: 'alarm-clock' })],
+    ...{ thinking: 'high', withoutTools: ['ask-question'], authority: { layers: { global: { mode: 'plan' } } } },
+  })
+  const { id } = await workflow.createAgent('helper')
+  await workflow.sendMsgToAgent(id, 'Wake up.')
+  expect(provider.requests[0]).toMatchObject({ thinking: 'high', tools: [{ name: 'alarm-clock' }] })
+  expect(texts(provider.requests[1]!.messages).at(-1)).toContain('plan')
 })

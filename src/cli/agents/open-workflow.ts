@@ -7,6 +7,7 @@ import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
+import { aboutThinking } from '../assembly/about-thinking.ts'
 import { assemble } from '../assembly/assemble.ts'
 import { underSettings, workflowOptions } from '../assembly/workflow-options.ts'
 import { CliError, UsageError } from '../cli-error.ts'
@@ -91,7 +92,11 @@ export async function openWorkflow(
       const own = models?.own.get(id)
       return own instanceof CliError ? undefined : (own ?? models?.usual)
     },
-    notices: [...workspace.loaded.warnings, ...(servers ? [...servers.notices, ...servers.missing] : [])],
+    notices: [
+      ...workspace.loaded.warnings,
+      ...(servers ? [...servers.notices, ...servers.missing] : []),
+      ...(models ? aboutThinking(models.usual, assembly.thinking) : []),
+    ],
     async close() {
       await workflow.close()
       await store.close?.()

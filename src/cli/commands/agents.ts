@@ -184,7 +184,7 @@ export const command = defineCommand({
   name: 'agents',
   summary: 'Make agents that stay, speak to them, answer them, watch them',
   about: [
-    'An agent is a conversation that stays: made of a definition, spoken to from anywhere, woken by schedules (libero schedules). It is named by its id, a beginning of it that no other has, or its name. Agents are yours and not a folder’s: your settings hold for them, and those of a project do not. They work in the wikis that "wikis" in the config names: libero config set wikis.notes \'{"folder": "~/notes"}\'.',
+    'An agent is a conversation that stays: made of a definition, spoken to from anywhere, woken by schedules (libero schedules). It is named by its id, a beginning of it that no other has, or its name. Agents are yours and not a folder’s: your settings hold for them as for libero run, and those of a project do not; their tools and words are those of their definitions. They work in the wikis that "wikis" in the config names: libero config set wikis.notes \'{"folder": "~/notes"}\'.',
   ],
   examples: [
     { line: 'libero agents new assistant "remind me in 10 minutes to stretch"', says: 'Makes one and tells it' },

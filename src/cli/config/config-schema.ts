@@ -40,7 +40,10 @@ export const configFields: Fields<Config> = {
   provider: text('The provider, by the name that --provider takes'),
   model: text('The model'),
   profile: oneOf<Config['profile']>({ build: true, plan: true }, 'build works, plan only looks'),
-  preset: oneOf<Config['preset']>({ basic: true, coding: true }, 'Which set of tools'),
+  preset: oneOf<Config['preset']>(
+    { basic: true, coding: true },
+    'Which set of tools; an agent of libero agents has those of its definition',
+  ),
   system: { type: 'string', description: 'Added to the system prompt' },
   thinking: oneOf<Config['thinking']>(
     { off: true, minimal: true, low: true, medium: true, high: true },
@@ -54,7 +57,7 @@ export const configFields: Fields<Config> = {
   withoutTools: texts('Tools to leave out, by name'),
   claudeSkills: { type: 'boolean', description: 'Whether the skills in .claude/skills are used, too' },
   sessions: text(
-    'Where sessions are kept: a file, or a folder of text files; default sessions.db in the user’s folder',
+    'Where sessions are kept: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve keep none',
   ),
   providers: {
     type: 'object',
@@ -83,7 +86,8 @@ export const configFields: Fields<Config> = {
       required: ['folder'] satisfies (keyof ConfiguredWiki)[],
       additionalProperties: false,
     },
-    description: 'Wikis of TiddlyWiki that agents work in (libero agents), by name',
+    description:
+      'Wikis of TiddlyWiki, by name, that the agents of libero agents work in; no other command has tools for them',
   },
   mode: oneOf<Config['mode']>(
     { plan: true, ask: true, allowlist: true, yolo: true },

@@ -2,6 +2,7 @@ import { version } from '../../core/version.ts'
 import { createAgent } from '../../create-agent.ts'
 import { compactNow } from '../../extensions/compact-now.ts'
 import type { RpcHost } from '../../rpc/host.ts'
+import { aboutThinking } from '../assembly/about-thinking.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble } from '../assembly/assemble.ts'
 import type { RpcValues } from '../commands/rpc.ts'
@@ -42,8 +43,10 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     extensions: [compaction],
   })
   closing.push(() => assembled.close())
-  const { provider, name, model } = await chooseWithKey(values, config, io)
-  for (const notice of [...warningsOf(values), ...assembled.notices]) io.err(`libero: ${notice}`)
+  const chosen = await chooseWithKey(values, config, io)
+  const { provider, name, model } = chosen
+  for (const notice of [...warningsOf(values), ...assembled.notices, ...aboutThinking(chosen, thinking)])
+    io.err(`libero: ${notice}`)
   const agent = createAgent({ ...assembled.options, provider })
   servers?.follow(agent)
   closing.push(() => agent.destroy())

@@ -7,6 +7,7 @@ import type { Session, SessionStore } from '../../core/store.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { aboutThinking } from '../assembly/about-thinking.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble } from '../assembly/assemble.ts'
 import { CliError, UsageError } from '../cli-error.ts'
@@ -113,12 +114,6 @@ async function begin(agent: LiberoAgent, skill: string): Promise<void> {
     const advice = 'what is left out here, and why, is said by: libero skills'
     throw new UsageError(`--skill ${skill}: ${messageOf(error)}; ${advice}`, { cause: error })
   })
-}
-
-/** How a service of somebody's own is asked to think nobody knows. */
-function aboutThinking({ name, isConfigured }: ChosenModel, thinking: ThinkingLevel | undefined): string[] {
-  if (!isConfigured || thinking === undefined || thinking === 'off') return []
-  return [`--thinking ${thinking} has no effect with ${fullyVisible(name)}: how it is asked to think is not known.`]
 }
 
 async function keptSession(
