@@ -109,6 +109,7 @@ export type {
 } from './core/tool.ts'
 export type { ToolCounts } from './core/tool-counts.ts'
 export type { Coercion, ValidationResult } from './core/tool-input.ts'
+export type { FilePreview, PreviewContext, ToolPreview } from './core/tool-preview.ts'
 export type { Toolbox } from './core/toolbox.ts'
 export type { RunRecord, Transcript } from './core/transcript.ts'
 export type {

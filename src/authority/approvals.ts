@@ -14,6 +14,7 @@ import { permissionRequired } from './interaction/headless.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { openSiblings } from './open-siblings.ts'
 import type { Workspace } from './prepare-call.ts'
+import { asReading, type Previewed, previewCall, refusalBefore } from './preview-call.ts'
 
 type Gate = HookContexts['tool:gate']
 
@@ -29,9 +30,14 @@ interface ApprovalsOptions {
 /** A call that somebody has to be asked about. */
 interface Asked {
   readonly ctx: Pick<Gate, 'callId' | 'name' | 'input' | 'parentCallId'>
+  readonly tool: ToolDef
   readonly call: JudgedCall
   readonly decision: Decision
   readonly digest: string
+}
+
+interface PreviewedCall extends Asked {
+  readonly previewed: Previewed
 }
 
 /** Those who can be asked about the calls of one run. */
@@ -65,7 +71,11 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
       if (isAnswered && isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
 
-      const all = [{ ctx, ...asked }, ...(isBatching ? await siblings(ctx) : [])]
+      const previewed = await previewCall(asked.tool, asked.call, run, redactor)
+      const pointless = await whyPointless(ctx, asked, previewed)
+      if (pointless) return { decision: pointless }
+      const own = { ctx, ...asked, previewed }
+      const all = [own, ...(isBatching ? await siblings(ctx) : [])]
       await setImmediate() // what is drawn next may be long, and what was judged before may have been
       const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
       const each = all.map(payloadOf)
@@ -87,20 +97,47 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     },
   }
 
+  /** A call that cannot work is answered at once, unless the answer tells of files that the model may not read unasked. */
+  async function whyPointless(
+    ctx: Gate,
+    { tool, call }: Pick<Asked, 'tool' | 'call'>,
+    { error }: Previewed,
+  ): Promise<Decision | undefined> {
+    if (error === undefined && !run.hooks.has('approval:before')) return undefined
+    const mayRead = await judge(asReading(call), ctx.callId)
+    if (mayRead.verdict !== 'allow') return undefined
+    if (error !== undefined) {
+      ctx.result = { output: `Tool error: ${error}`, isError: true }
+      return { verdict: 'deny', by: 'preview', why: `it cannot work: ${error}`, code: 'CannotWork' }
+    }
+    const reason = await refusalBefore(ctx, tool, run)
+    if (reason === undefined) return undefined
+    Object.assign(ctx, { block: true, reason })
+    return { verdict: 'deny', by: 'hook', why: reason }
+  }
+
   /** The other calls of this turn that would be asked about next. */
-  async function siblings(ctx: Gate): Promise<Asked[]> {
-    const asked: Asked[] = []
+  async function siblings(ctx: Gate): Promise<PreviewedCall[]> {
+    const asked: PreviewedCall[] = []
     for (const { tool, ...sibling } of openSiblings(run, ctx)) {
       const call = await prepare(tool, sibling)
       const decision = await judge(call, sibling.callId)
       if (decision.verdict !== 'ask') continue
-      asked.push({ ctx: sibling, call, decision, digest: await digestWithFiles(tool, call, workspace) })
+      const digest = await digestWithFiles(tool, call, workspace)
+      const { preview } = await previewCall(tool, call, run, redactor)
+      // One that cannot work yet may be able to once the calls before it have run.
+      asked.push({ ctx: sibling, tool, call, decision, digest, previewed: preview ? { preview } : {} })
     }
     return asked
   }
 
-  function payloadOf({ call, ctx, decision, digest }: Asked): ApprovePayload {
-    return approvePayload(call, { decision, callId: ctx.callId, digest, ...shown })
+  function payloadOf({ call, ctx, decision, digest, previewed }: PreviewedCall): ApprovePayload {
+    const { preview, wouldFail } = previewed
+    return approvePayload(call, {
+      ...{ decision, callId: ctx.callId, digest, ...shown },
+      ...(preview && { preview }),
+      ...(wouldFail !== undefined && { wouldFail }),
+    })
   }
 
   function aboutCall({ ctx, decision, digest }: Asked, { scopes }: ApprovePayload): AskedAbout {

@@ -48,7 +48,7 @@ export function createGate(
     if (!tool || ctx.rejected !== undefined) return undefined
     const judged = await judge(ctx, tool)
     const { verdict, by, why, code = 'ApprovalDenied' } = judged.decision
-    if (verdict !== 'deny' || by === 'hook') return judged
+    if (verdict !== 'deny' || by === 'hook' || by === 'preview') return judged
     ctx.block = true
     ctx.reason = judged.failure?.message ?? `ToolTerminal/${code}: ${why}`
     return judged
@@ -80,7 +80,14 @@ export function createGate(
       // Where a hook answered in the tool's place the tool does not run, and nobody has to be asked.
       if (decision.verdict !== 'ask' || ctx.result !== undefined) return { call, decision }
       const digest = await digestWithFiles(tool, call, workspace)
-      const approved = await approvals.ask({ ctx, call, decision, digest, isDeferred: stage?.verdict === 'defer' })
+      const approved = await approvals.ask({
+        ctx,
+        tool,
+        call,
+        decision,
+        digest,
+        isDeferred: stage?.verdict === 'defer',
+      })
       if (approved.decision.verdict !== 'allow') return { call, ...approved }
       if (digest !== (await digestWithFiles(tool, call, workspace))) continue
       const again = await authority.judge(call, asker)

@@ -70,7 +70,8 @@ export async function prepareCall(
 
 const hugeLine = 65_536
 
-const isForeign = ({ layer }: ToolOrigin): boolean => layer === 'project' || layer === 'mcp'
+/** Whether a tool is of a project or a server. */
+export const isForeign = ({ layer }: ToolOrigin): boolean => layer === 'project' || layer === 'mcp'
 
 /** What a foreign tool says it does is only its own word. */
 function undeclared({ mcp }: ToolDef, { layer }: ToolOrigin): Effect[] {

@@ -42,6 +42,13 @@ const waiting: PendingCall = {
 }
 
 describe('what is shown', () => {
+  test('T05 of an edit: what it would make of the file, live and pending', () => {
+    const file = { path: 'a', change: 'replace', added: 1, removed: 2, diff: '@@ -1,2 +1,1 @@\n-x\n-y\n+z' } as const
+    const payload = { ...payloadOf('c1', 'write_file'), preview: { files: [file, 'nonsense'] } }
+    expect(approvalOfPrompt({ correlationId: 'q', payload }).calls[0]?.preview).toEqual({ files: [file] })
+    expect(approvalOfPending({ ...waiting, request: payload }).calls[0]?.preview).toEqual({ files: [file] })
+  })
+
   test('of a live prompt: the tool, what the authority drew, and what is offered', () => {
     expect(one).toEqual({
       id: 'q',

@@ -2,6 +2,7 @@ import type { ApprovalScope } from '../authority/grants/grant.ts'
 import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
+import { readPreview, type ToolPreview } from '../core/tool-preview.ts'
 import { type Card, type CardOutcome, closeCard, whyClosed } from './card-status.ts'
 
 /** A question whether calls may run, as a screen shows it. */
@@ -27,6 +28,8 @@ export interface ApprovalCall {
   readonly parameters?: Readonly<Record<string, unknown>>
   /** The consent as the authority drew it: nothing is left out, and no line does anything to a screen. */
   readonly lines: readonly string[]
+  /** What the call would make of files, where its tool can tell. */
+  readonly preview?: ToolPreview
 }
 
 export type ApprovalChoice = 'allow' | 'allow-session' | 'allow-project' | 'allow-always' | 'deny'
@@ -67,8 +70,8 @@ export function approvalOfPending(pending: PendingCall | readonly PendingCall[])
   if (list.length === 0)
     throw new TypeError('approvalOfPending needs at least one call that waits, got none; show no card')
   const calls = list.map(({ callId, name, input, reason, request }) => {
-    const lines = linesOf(payloadFor(callId, request))
-    return { callId, tool: name, reason, parameters: input, lines }
+    const payload = payloadFor(callId, request)
+    return { callId, tool: name, reason, parameters: input, lines: linesOf(payload), ...previewOf(payload) }
   })
   const card = cardOf(list[0]!.callId, calls, {})
   if (list.some(({ decision }) => decision === undefined)) return card
@@ -166,7 +169,13 @@ function callOf(payload: Readonly<Record<string, unknown>>, fallbackId: string):
     reason: textOf(payload.reason) ?? '',
     ...(isRecord(payload.parameters) && { parameters: payload.parameters }),
     lines: linesOf(payload),
+    ...previewOf(payload),
   }
+}
+
+function previewOf(payload: Readonly<Record<string, unknown>>): { readonly preview?: ToolPreview } {
+  const preview = readPreview(payload.preview)
+  return preview ? { preview } : {}
 }
 
 /** The part of a request that is about one call; a request may be wrapped in what a halted run says. */

@@ -44,6 +44,7 @@ export type DecidedBy =
   | 'grant'
   | 'mode-gate'
   | 'floor'
+  | 'preview'
   | 'guard'
   | 'person'
   | 'hook'

@@ -36,7 +36,7 @@ interface Gate {
   block: boolean
   reason: string
   /** Stands in for the tool's own result. `block` beats it. */
-  result?: ToolOutput
+  result?: ToolOutput | { readonly output: ToolOutput; readonly isError: boolean }
 }
 
 export interface Halt {
@@ -189,6 +189,8 @@ export interface HookContexts {
       /** Ends the run before this call and its neighbours start; they stay open, and wait for an answer in the log. */
       halt?: Halt
     }
+  /** With an authority: a person is about to be asked about this call. A handler that knows that it cannot work blocks it. */
+  'approval:before': ToolHookContext & { readonly tool: ToolDef; block: boolean; reason: string }
   /** With an authority: what it decided, and why. It is recorded already; nothing has run yet. */
   'tool:decision': ToolHookContext & {
     readonly decision: Decision
@@ -358,6 +360,7 @@ const names: Record<keyof HookContexts, true> = {
   'turn:after': true,
   usage: true,
   'tool:gate': true,
+  'approval:before': true,
   'tool:decision': true,
   'tool:unknown': true,
   'validation:reject': true,

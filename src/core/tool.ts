@@ -8,6 +8,7 @@ import type { Log } from './log.ts'
 import { isPlainJson } from './plain-json.ts'
 import { isThenable } from './stop.ts'
 import type { Session } from './store.ts'
+import type { PreviewContext, ToolPreview } from './tool-preview.ts'
 import type { SessionContentBlock, ToolOutput } from './turn.ts'
 
 /** A JSON Schema, as data. */
@@ -61,6 +62,11 @@ export interface ToolDef<Input = any> {
    * it as it is. Must be quick, and must not touch anything outside.
    */
   check?(input: Record<string, unknown>): ToolCheck | undefined
+  /**
+   * What the call would change, worked out before a person is asked about it. Where it throws, the call cannot work: the
+   * person is not asked, and the model reads the error. Must change nothing.
+   */
+  preview?(input: Input, ctx: PreviewContext): Promise<ToolPreview | undefined>
   /** Adds fields to `tool:before`, for instance what a file held before it is overwritten. */
   before?(input: Input, ctx: ToolContext): Promise<Readonly<Record<string, unknown>>>
 }

@@ -25,7 +25,11 @@ export function readTracking(): Extension {
       hooks.hook('spawn:before', ({ log, shareReadState }) => {
         if (shareReadState) share(run.log, log)
       })
-      if (requireReadBeforeEdit) hooks.hook('tool:gate', (gate) => refuseUnread(run, gate))
+      if (requireReadBeforeEdit) {
+        hooks.hook('tool:gate', (gate) => (gate.result === undefined ? refuseUnread(run, gate) : undefined))
+        // The person need not be asked about what would be refused afterwards.
+        hooks.hook('approval:before', (asked) => refuseUnread(run, asked))
+      }
       if (!dedupReads) return
       let sent: readonly Message[] = []
       hooks.hook('turn:before', ({ options }) => {
@@ -50,8 +54,8 @@ function share(parent: Log, child: Log): void {
 }
 
 /** An edit needs a file that somebody has read, as it is now. A write may replace what nobody has read, but not what has changed since. */
-async function refuseUnread(run: Run, gate: HookContexts['tool:gate']): Promise<void> {
-  if (gate.block || gate.result !== undefined) return
+async function refuseUnread(run: Run, gate: HookContexts['tool:gate' | 'approval:before']): Promise<void> {
+  if (gate.block) return
   for (const { path, access } of run.tools.get(gate.name)?.touches?.(gate.input) ?? []) {
     if (access !== 'edit' && access !== 'write') continue
     const now = await digestAt(run, path)

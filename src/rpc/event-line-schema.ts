@@ -13,6 +13,29 @@ type Schema = Readonly<Record<string, unknown>>
 const text: Schema = { type: 'string' }
 const number: Schema = { type: 'number' }
 
+/** What an approved call would make of files, in the payload of an `Approve` request (`ToolPreview`). */
+const preview: Schema = {
+  type: 'object',
+  properties: {
+    files: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          path: text,
+          change: { enum: ['create', 'replace', 'edit'] },
+          added: number,
+          removed: number,
+          diff: text,
+          moreLines: number,
+        },
+        required: ['path', 'change'],
+      },
+    },
+  },
+  required: ['files'],
+}
+
 /** The compiler checks that a line's shape names exactly the fields of its type. */
 function line<T extends { readonly type: string }>(
   type: T['type'],
@@ -55,7 +78,7 @@ export const eventLineSchema: Schema = {
     line_request: line<RequestLine>('request', {
       request: text,
       kind: text,
-      payload: { type: 'object' },
+      payload: { type: 'object', properties: { preview, wouldFail: text } },
       expiresAt: number,
     }),
     line_request_closed: line<RequestClosedLine>('request_closed', { request: text }),

@@ -1,10 +1,11 @@
 import type { TouchedFile } from '../core/file-touch.ts'
 import type { JsonSchema, ToolCheck, ToolContext } from '../core/tool.ts'
+import type { PreviewContext, ToolPreview } from '../core/tool-preview.ts'
 import { othersIn } from './event-loop.ts'
-import { type ChangeContext, changeFile, mostChanged, type PresentFile } from './keyed-write.ts'
+import { changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'
 import type { LosslessText } from './matching/lossless-text.ts'
 import type { NotReplaced, Replaced, ReplaceOptions, TextEdit } from './matching/replace.ts'
-import { unifiedDiff } from './text/diff.ts'
+import { type CountedDiff, countedDiff, notedDiff } from './text/diff.ts'
 
 /** One edit as a model writes it. */
 export interface EditInput {
@@ -34,22 +35,38 @@ export interface EditDetails {
 
 /** Makes all of the edits, each on the result of the one before, or none. */
 export async function editFile(ctx: ToolContext, path: string, inputs: readonly EditInput[]): Promise<EditedFile> {
-  const plan: { made?: (MadeEdits & { readonly diff: string }) | Refusal } = {}
+  const plan: { made?: DiffedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (present) => {
     const content = await contentOf(present, path, inputs, ctx)
     if (!content) return 'no change'
-    const made = await applied(content, inputs, ctx)
-    // Made now: once the file is written, nothing that takes long may come between that and the answer.
-    plan.made = made.type === 'refused' ? made : { ...made, diff: await diffOf(path, made) }
+    const made = await madeOf(content, path, inputs, ctx)
+    plan.made = made
     return made.type === 'refused' || made.text === content.text ? 'no change' : encoded(path, made)
   })
   const { file } = changed
   const { made } = plan
   if (!made) return { type: 'edited before', details: { file } }
   if (made.type === 'refused') return made
-  const { edits, diff } = made
+  const { edits } = made
+  const diff = notedDiff(made)
   const replacements = edits.reduce((sum, { count }) => sum + count, 0)
   return { type: 'edited', edits, details: { file, replacements, diff } }
+}
+
+/** What the edits would make of the file, or why one of them cannot be made. Changes nothing. */
+export async function previewEdits(
+  ctx: PreviewContext,
+  path: string,
+  inputs: readonly EditInput[],
+): Promise<ToolPreview | Refusal> {
+  const made = await previewFile(ctx, path, async (present) => {
+    const content = await contentOf(present, path, inputs, ctx)
+    return content && (await madeOf(content, path, inputs, ctx))
+  })
+  if (made.type === 'refused') return made
+  encoded(path, made) // throws where the file would become too large
+  const { diff, added, removed, moreLines = 0 } = made
+  return { files: [{ path, change: 'edit', added, removed, diff, ...(moreLines > 0 && { moreLines }) }] }
 }
 
 /** The fields of one edit. */
@@ -73,6 +90,8 @@ export function refuseHalfCharacters(input: Readonly<Record<string, unknown>>): 
 
 type Refusal = Extract<EditedFile, { type: 'refused' }>
 
+type DiffedEdits = MadeEdits & CountedDiff
+
 interface MadeEdits {
   readonly type: 'made'
   readonly content: LosslessText
@@ -85,7 +104,7 @@ async function contentOf(
   present: PresentFile | undefined,
   path: string,
   [first]: readonly EditInput[],
-  { execution }: ChangeContext,
+  { execution }: PreviewContext,
 ): Promise<LosslessText | undefined> {
   if (!present && first?.old_string === '') throw new Error(`there is no "${path}"; create it with write_file`)
   if (!present) return undefined
@@ -101,10 +120,22 @@ async function contentOf(
   return content
 }
 
+/** The diff is made here: once the file is written, nothing that takes long may come between that and the answer. */
+async function madeOf(
+  content: LosslessText,
+  path: string,
+  inputs: readonly EditInput[],
+  ctx: PreviewContext,
+): Promise<DiffedEdits | Refusal> {
+  const made = await applied(content, inputs, ctx)
+  if (made.type === 'refused') return made
+  return { ...made, ...(await countedDiff(path, content.shown(content.text), content.shown(made.text))) }
+}
+
 async function applied(
   content: LosslessText,
   inputs: readonly EditInput[],
-  { signal }: ChangeContext,
+  { signal }: PreviewContext,
 ): Promise<MadeEdits | Refusal> {
   const edits: MadeEdit[] = []
   const { replaceText } = await import('./matching/replace.ts')
@@ -127,10 +158,6 @@ async function applied(
 
 /** So many milliseconds others wait while edits are worked out, if one of them does not take longer. */
 const longestStretch = 50
-
-function diffOf(path: string, { content, text }: MadeEdits): Promise<string> {
-  return unifiedDiff(path, content.shown(content.text), content.shown(text))
-}
 
 function encoded(path: string, { content, text }: MadeEdits): Uint8Array {
   const bytes = content.encode(text)

@@ -1,6 +1,13 @@
 import type { ToolDef } from '../core/tool.ts'
 import { parentKey } from './approval-keys.ts'
-import { type EditInput, editFile, editProperties, type MadeEdit, refuseHalfCharacters } from './edit-file.ts'
+import {
+  type EditInput,
+  editFile,
+  editProperties,
+  type MadeEdit,
+  previewEdits,
+  refuseHalfCharacters,
+} from './edit-file.ts'
 import { namedLines } from './matching/text-lines.ts'
 
 const description = `Replaces a piece of text in a file.
@@ -28,14 +35,21 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
   touches: ({ path }) => [{ path, access: 'edit' }],
   deriveApprovalKey: ({ path }) => parentKey(path),
   check: refuseHalfCharacters,
+  async preview({ path, ...input }, ctx) {
+    const preview = await previewEdits(ctx, path, [input])
+    if ('files' in preview) return preview
+    throw refused(path, preview.reason)
+  },
   async execute({ path, ...input }, ctx) {
     const edited = await editFile(ctx, path, [input])
-    if (edited.type === 'refused') throw new Error(`"${path}" was left as it is: ${edited.reason}`)
+    if (edited.type === 'refused') throw refused(path, edited.reason)
     const { type, details } = edited
     if (type === 'edited before') return { output: `Edited ${path} (it was done before the interruption)`, details }
     return { output: answer(path, edited.edits[0]!), details }
   },
 }
+
+const refused = (path: string, reason: string): Error => new Error(`"${path}" was left as it is: ${reason}`)
 
 function answer(path: string, { count, lines, moreLines, note }: MadeEdit): string {
   const done = `Edited ${path} (${count === 1 ? '1 replacement' : `${count} replacements`}, ${namedLines(lines, moreLines)})`

@@ -4,6 +4,7 @@ import { messageOf } from '../core/errors.ts'
 import type { FileInfo, OpenFile } from '../core/execution.ts'
 import type { FileTouch, TouchedFile } from '../core/file-touch.ts'
 import type { ToolContext } from '../core/tool.ts'
+import type { PreviewContext } from '../core/tool-preview.ts'
 import { digestOf, digestOfFile } from '../platform/digest.ts'
 import { codeOf } from '../platform/files.ts'
 import { openFile, readAll, withFile } from '../platform/files-of.ts'
@@ -54,7 +55,7 @@ export const mostChanged = 64 * 1024 * 1024
  */
 export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
   const { path } = touch
-  if (path.endsWith('/')) throw new Error(`"${path}" names a folder; give the path of a file`)
+  refuseFolderName(path)
   // A new file has no key yet, so those who make it meet at its path.
   return serialised(ctx, `path ${posix.resolve(ctx.handle.cwd, path)}`, async () => {
     const key = await usingPresent(ctx, path, async (file) => file?.info.key)
@@ -62,6 +63,27 @@ export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: C
     return serialised(ctx, key, () => changeInTurn(ctx, touch, change))
   })
 }
+
+/** Looks at a file as `changeFile` would, and changes nothing. `undefined` from `look` is the error that there is no file. */
+export async function previewFile<T>(
+  ctx: PreviewContext,
+  path: string,
+  look: (present: PresentFile | undefined) => Promise<T | undefined>,
+): Promise<T> {
+  refuseFolderName(path)
+  return usingPresent(ctx, path, async (open) => {
+    const seen = await look(open && presentFile(path, open))
+    if (seen === undefined) throw await missing(path, ctx)
+    return seen
+  })
+}
+
+function refuseFolderName(path: string): void {
+  if (path.endsWith('/')) throw new Error(`"${path}" names a folder; give the path of a file`)
+}
+
+const missing = (path: string, ctx: PreviewContext): Promise<Error> =>
+  fileProblem(Object.assign(new Error(path), { code: 'ENOENT' }), path, ctx)
 
 /**
  * Work on one file, one after the other in the order of arrival, over all agents that share an execution context. Work
@@ -116,13 +138,13 @@ async function compute(
   const present = open && presentFile(path, open)
   const after = await change(present)
   if (after !== 'no change') return { present: open?.info, name, before: await present?.read, after }
-  if (!open) throw await fileProblem(Object.assign(new Error(path), { code: 'ENOENT' }), path, ctx)
+  if (!open) throw await missing(path, ctx)
   return { outcome: 'no change', file: await touched(touch, open) }
 }
 
 /** Opens the file for the while, if there is one. */
 async function usingPresent<T>(
-  ctx: ChangeContext,
+  ctx: PreviewContext,
   path: string,
   use: (file: OpenFile | undefined) => Promise<T>,
 ): Promise<T> {
@@ -134,7 +156,7 @@ async function usingPresent<T>(
   }
 }
 
-async function openPresent(ctx: ChangeContext, path: string): Promise<OpenFile | undefined> {
+async function openPresent(ctx: PreviewContext, path: string): Promise<OpenFile | undefined> {
   try {
     return await openFile(ctx, path)
   } catch (error) {

@@ -7,6 +7,7 @@ import {
   editFile,
   editProperties,
   type MadeEdit,
+  previewEdits,
   refuseHalfCharacters,
 } from './edit-file.ts'
 
@@ -42,6 +43,11 @@ export const multiEdit: ToolDef<MultiEditInput> = {
   touches: ({ path }) => [{ path, access: 'edit' }],
   deriveApprovalKey: ({ path }) => parentKey(path),
   check: checkEdits,
+  async preview({ path, edits }, ctx) {
+    const preview = await previewEdits(ctx, path, edits)
+    if ('files' in preview) return preview
+    throw new Error(failure(path, preview.index, preview.reason))
+  },
   async execute({ path, edits }, ctx) {
     const edited = await editFile(ctx, path, edits)
     if (edited.type === 'refused') return { output: failure(path, edited.index, edited.reason), isError: true }

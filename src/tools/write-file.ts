@@ -1,8 +1,9 @@
 import type { ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
+import type { PreviewContext, ToolPreview } from '../core/tool-preview.ts'
 import { readAll, withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
-import { type ChangedFile, changeFile, mostChanged, type PresentFile } from './keyed-write.ts'
-import { unifiedDiff } from './text/diff.ts'
+import { type ChangedFile, changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'
+import { type CountedDiff, countedDiff, notedDiff } from './text/diff.ts'
 import { utf8 } from './text/utf8.ts'
 
 const description = `Writes a whole file, exactly as given: a new one, with the folders it needs, or one that takes the place of what is there.
@@ -39,16 +40,17 @@ export const writeFile: ToolDef<WriteFileInput> = {
   touches: ({ path }) => [{ path, access: 'write' }],
   deriveApprovalKey: ({ path }) => parentKey(path),
   check: refuseHalfCharacters,
+  preview: ({ path, content }, ctx) => previewOf(path, content, ctx),
   before: ({ path }, ctx) => priorContent(path, ctx),
   async execute({ path, content }, ctx) {
     const bytes = Buffer.from(content)
     const changed = await changeFile(ctx, { path, access: 'write' }, async (present) =>
       present && (await holds(present, bytes)) ? 'no change' : bytes,
     )
-    const diff = await diffOf(path, changed, content)
+    const diff = changed.outcome === 'changed' && (await diffOf(path, changed.isNew ? null : changed.before, content))
     return {
       output: answerOf(path, changed, content),
-      details: { file: changed.file, ...(diff !== undefined && { diff }) },
+      details: { file: changed.file, ...(diff && { diff: notedDiff(diff) }) },
     }
   },
 }
@@ -87,10 +89,23 @@ function answerOf(path: string, changed: ChangedFile, content: string): string {
   return `${changed.isNew ? 'Created' : 'Updated'} ${path} (${size}${isLate ? '; had been written before the interruption' : ''})`
 }
 
-async function diffOf(path: string, changed: ChangedFile, content: string): Promise<string | undefined> {
-  if (changed.outcome !== 'changed' || changed.after.length > mostCompared) return undefined
-  const before = changed.isNew ? '' : changed.before && utf8(changed.before)
-  return before === undefined ? undefined : unifiedDiff(path, before, content)
+/** `before` is `null` for a new file. `undefined` where nothing can be compared: too large, or not text. */
+async function diffOf(
+  path: string,
+  before: Uint8Array | null | undefined,
+  content: string,
+): Promise<CountedDiff | undefined> {
+  if (Buffer.byteLength(content) > mostCompared) return undefined
+  const text = before === null ? '' : before && utf8(before)
+  return text === undefined ? undefined : countedDiff(path, text, content)
+}
+
+async function previewOf(path: string, content: string, ctx: PreviewContext): Promise<ToolPreview> {
+  return previewFile(ctx, path, async (present) => {
+    const before = present && (present.info.size <= mostCompared ? await present.bytes() : undefined)
+    const diff = await diffOf(path, present ? before : null, content)
+    return { files: [{ path, change: present ? 'replace' : 'create', ...diff }] }
+  })
 }
 
 function lineCount(text: string): number {

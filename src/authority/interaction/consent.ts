@@ -1,4 +1,5 @@
 import type { Decision, ToolOrigin } from '../../core/authority.ts'
+import type { ToolPreview } from '../../core/tool-preview.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { changedDefinition } from '../floor.ts'
@@ -6,6 +7,7 @@ import type { ApprovalScope } from '../grants/grant.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { argumentLines, changeLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
 import { maskSecrets } from './mask-secrets.ts'
+import { changeHeading } from './shown-preview.ts'
 
 interface ConsentOptions {
   /** Why somebody is asked. */
@@ -18,6 +20,9 @@ interface ConsentOptions {
   readonly redactor?: Redactor
   /** Whether an approval may be kept for the project. Default false. */
   readonly projectGrants?: boolean
+  /** What the call would change, or why it cannot work, as the tool itself found out. */
+  readonly preview?: ToolPreview
+  readonly wouldFail?: string
 }
 
 /**
@@ -63,6 +68,8 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
     `runs in: ${show(cwd)}`,
     ...(sandbox === undefined ? [] : [`sandbox: ${show(sandbox)}`]),
     ...(shell ? commandLines(shell, show) : [effectsLine(effects, show)]),
+    ...(options.preview?.files ?? []).map((file) => show(changeHeading(file))),
+    ...(options.wouldFail === undefined ? [] : [`would fail: ${show(options.wouldFail)}`]),
     ...args.lines,
   ]
   const notes = [
@@ -97,6 +104,10 @@ export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   readonly description: string
   readonly call: AskedCallInfo
   readonly consent: Omit<Consent, 'text'>
+  /** What it would change, where the tool can tell: a bounded diff for each file. */
+  readonly preview?: ToolPreview
+  /** Why the tool says that the call cannot work. */
+  readonly wouldFail?: string
   /** What is approved, and nothing else. */
   readonly digest: string
   readonly scopes: readonly ApprovalScope[]
@@ -128,6 +139,8 @@ export function approvePayload(call: JudgedCall, options: ApproveOptions): Appro
     consent,
     digest: options.digest ?? call.digest,
     scopes: consent.scopes,
+    ...(options.preview && { preview: options.preview }),
+    ...(options.wouldFail !== undefined && { wouldFail: options.wouldFail }),
   }
 }
 

@@ -1,8 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Interactor } from '../../authority/interaction/interactor-line.ts'
-import { askedCalls } from '../screen/dialogs/asked-calls.ts'
-import { boxed } from '../screen/dialogs/boxed.ts'
-import { consentLooks } from '../screen/dialogs/consent-looks.ts'
+import { askedCalls, askedRows } from '../screen/dialogs/asked-calls.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
 
@@ -23,10 +21,8 @@ export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOpti
       screen.pause()
       try {
         const [call] = askedCalls(payload)
-        const { title, lines, about } = call!
-        terminal.line(
-          ['', paint.bold(paint.yellow(`? ${title}`)), ...boxed(lines, terminal, consentLooks())].join('\n'),
-        )
+        const { about } = call!
+        terminal.line(askedRows(call!, terminal).join('\n'))
         await pause(readingMs, undefined, { signal }).catch(() => {}) // nobody has to read what was withdrawn
         terminal.line(
           `${paint.green('✓')} allowed once: ${about} ${paint.dim('(answered by the demo; here you would choose)')}`,

@@ -122,6 +122,26 @@ describe('an approval', () => {
     expect([told, terminal.shown, keyboard.isRead]).toEqual([['pause', 'resume'], [], false])
   })
 
+  test('T05 shows the diff of an edit in place of its arguments, bounded, with a note of what is not shown', async () => {
+    const { terminal, keyboard, ask } = desk()
+    const lines = Array.from({ length: 50 }, (_, i) => `+line ${i}`)
+    const diff = ['@@ -1,2 +1,51 @@', ' kept', '-gone\x1b[2J', ...lines].join('\n')
+    const file = { path: 'src/a.ts', change: 'edit', added: 50, removed: 1, diff, moreLines: 7 } as const
+    const payload = approvePayload(call({ path: 'src/a.ts', old_string: 'OLD', new_string: 'NEW' }), {
+      ...{ decision: { verdict: 'ask', by: 'mode-gate', why: 'nothing allows it' }, cwd: '/desk/app', callId: 'c1' },
+      preview: { files: [file] },
+    })
+    const { outcome } = await ask(payload)
+    const shown = terminal.lines.join('\n')
+    expect(shown).toContain('│ edits src/a.ts: +50 −1\n│ @@ -1,2 +1,51 @@\n│  kept\n│ -gone␛[2J\n│ +line 0\n')
+    expect(shown).not.toMatch(/OLD|NEW|arguments/)
+    const seen = shown.match(/^│ \+line /gm)!.length
+    expect(shown).toContain(`\n│ … ${50 - seen + 7} more lines of this diff are not shown`)
+    expect(seen).toBeLessThan(terminal.rows)
+    keyboard.press('n')
+    await outcome
+  })
+
   test.each([
     [['y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
     [['Y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],

@@ -12,10 +12,21 @@ interface Hunk {
   readonly oldLines: number
   readonly newStart: number
   readonly newLines: number
+  readonly added: number
+  readonly removed: number
   /** With their sign in front. */
   readonly lines: Iterable<string>
   /** How many `lines` there are. */
   readonly count: number
+}
+
+/** A diff, and how many lines the whole of it adds and removes. */
+export interface CountedDiff {
+  readonly diff: string
+  readonly added: number
+  readonly removed: number
+  /** Lines at its end that were too many. */
+  readonly moreLines?: number
 }
 
 /** More edits than this are not worth telling apart: all between the first and the last is then shown as one change. */
@@ -29,9 +40,24 @@ export async function unifiedDiff(
   path: string,
   before: string,
   after: string,
-  { context = 3, maxChars = 65_536 }: DiffOptions = {},
+  options: DiffOptions = {},
 ): Promise<string> {
-  if (before === after) return ''
+  return notedDiff(await countedDiff(path, before, after, options))
+}
+
+/** A diff with a note of what was cut off. */
+export function notedDiff({ diff, moreLines = 0 }: CountedDiff): string {
+  return moreLines > 0 ? `${diff}… (${moreLines} more lines of this diff)\n` : diff
+}
+
+/** The same with its counts. */
+export async function countedDiff(
+  path: string,
+  before: string,
+  after: string,
+  { context = 3, maxChars = 65_536 }: DiffOptions = {},
+): Promise<CountedDiff> {
+  if (before === after) return { diff: '', added: 0, removed: 0 }
   const { start, beforeEnd, afterEnd } = changedSpan(before, after)
   const from = backLines(before, start, context)
   const to = forwardLines(before, beforeEnd, context)
@@ -43,7 +69,12 @@ export async function unifiedDiff(
   const coarse = coarseHunk(above, removed, added, below)
   const isSmall = removed.length + added.length <= mostCompared && coarse.count <= mostLines
   const fine = isSmall ? await fineHunks(above + removed + below, above + added + below, context) : undefined
-  return bounded(visibleName(path), fine ?? [coarse], countLines(before, from), maxChars)
+  const hunks = fine ?? [coarse]
+  return {
+    ...bounded(visibleName(path), hunks, countLines(before, from), maxChars),
+    added: hunks.reduce((sum, hunk) => sum + hunk.added, 0),
+    removed: hunks.reduce((sum, hunk) => sum + hunk.removed, 0),
+  }
 }
 
 /** So many characters are compared at a time, as long as they are the same. */
@@ -91,8 +122,16 @@ function countLines(text: string, end: number): number {
 async function fineHunks(before: string, after: string, context: number): Promise<readonly Hunk[] | undefined> {
   const { structuredPatch } = await import('diff')
   const patch = structuredPatch('', '', before, after, '', '', { context, maxEditLength: mostEdits })
-  return patch?.hunks.map((hunk) => ({ ...hunk, count: hunk.lines.length }))
+  return patch?.hunks.map((hunk) => ({
+    ...hunk,
+    added: signsIn(hunk.lines, '+'),
+    removed: signsIn(hunk.lines, '-'),
+    count: hunk.lines.length,
+  }))
 }
+
+const signsIn = (lines: readonly string[], sign: string): number =>
+  lines.reduce((sum, line) => sum + (line.startsWith(sign) ? 1 : 0), 0)
 
 /** Its lines are cut out only as far as they are asked for: there may be millions. */
 function coarseHunk(above: string, removed: string, added: string, below: string): Hunk {
@@ -109,6 +148,8 @@ function coarseHunk(above: string, removed: string, added: string, below: string
     oldLines: linesOf('+'),
     newStart: 1,
     newLines: linesOf('-'),
+    added: sizeOf(added),
+    removed: sizeOf(removed),
     lines: linesOfParts(parts),
     count: parts.reduce((sum, { size }) => sum + size, unended),
   }
@@ -135,18 +176,23 @@ function headerOf({ oldStart, oldLines, newStart, newLines }: Hunk, linesAbove: 
   return `@@ -${side(oldStart, oldLines)} +${side(newStart, newLines)} @@`
 }
 
-function bounded(name: string, hunks: readonly Hunk[], linesAbove: number, maxChars: number): string {
+function bounded(
+  name: string,
+  hunks: readonly Hunk[],
+  linesAbove: number,
+  maxChars: number,
+): Pick<CountedDiff, 'diff' | 'moreLines'> {
   const shown: string[] = []
   let length = 0
   for (const line of linesOfDiff(name, hunks, linesAbove)) {
     length += line.length + 1
     if (length > maxChars) {
       const total = hunks.reduce((sum, { count }) => sum + 1 + count, 2)
-      return `${shown.join('\n')}\n… (${total - shown.length} more lines of this diff)\n`
+      return { diff: `${shown.join('\n')}\n`, moreLines: total - shown.length }
     }
     shown.push(line)
   }
-  return `${shown.join('\n')}\n`
+  return { diff: `${shown.join('\n')}\n` }
 }
 
 function* linesOfDiff(name: string, hunks: readonly Hunk[], linesAbove: number): Iterable<string> {

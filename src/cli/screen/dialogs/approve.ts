@@ -3,22 +3,22 @@ import { fullyVisible } from '../../../platform/visible-text.ts'
 import { readLine } from '../read-line.ts'
 import { cutToWidth } from '../text-width.ts'
 import { scopeChoices, scopeWords, type Verdict } from './approve-choices.ts'
-import { type AskedCall, askedCalls } from './asked-calls.ts'
-import { boxed } from './boxed.ts'
+import { type AskedCall, askedCalls, askedRows } from './asked-calls.ts'
 import { choicesView } from './choices.ts'
-import { consentLooks } from './consent-looks.ts'
 import { type DialogPlace, runDialog } from './dialog.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** Asks whether a call may run: all of it is shown and stays in the scrollback, and only a clear yes is one. */
+/**
+ * Asks whether a call may run: it is shown and stays in the scrollback, and only a clear yes is one. All of it is shown,
+ * but for the end of a long diff.
+ */
 export async function approve(payload: Payload, place: DialogPlace): Promise<InteractionResponse> {
   const calls = askedCalls(payload)
   const { terminal } = place
-  const { paint } = terminal
-  const rows = calls.flatMap(({ title, lines }, i) => {
+  const rows = calls.flatMap((call, i) => {
     const number = calls.length > 1 ? `${i + 1} of ${calls.length}. ` : ''
-    return ['', paint.bold(paint.yellow(`? ${number}${title}`)), ...boxed(lines, terminal, consentLooks())]
+    return askedRows({ ...call, title: `${number}${call.title}` }, terminal)
   })
   terminal.line(rows.join('\n'))
   return await decide(payload, calls, rows.length, place)
