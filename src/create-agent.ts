@@ -6,6 +6,7 @@ import type { Interact } from './core/interaction.ts'
 import { didYouMean } from './core/nearest.ts'
 import type { Extension } from './core/run.ts'
 import { isRunOption } from './core/run-options.ts'
+import type { Schema } from './core/schema.ts'
 import { createProcessContext } from './execution/process.ts'
 import { checkMcpServers } from './mcp/config.ts'
 import type { McpConnector, McpServer } from './mcp/connections.ts'
@@ -19,13 +20,15 @@ import { checkSkillsConfig } from './skills/check-config.ts'
 import { type LateSkills, lateSkills, type SkillActions, withSkills } from './skills/late-skills.ts'
 
 /** The handle that `createAgent` gives. */
-export interface LiberoAgent extends Agent, SkillActions {
+export interface LiberoAgent<OutputSchema extends Schema = Schema> extends Agent<OutputSchema>, SkillActions {
   /** The MCP servers, connected or not, with their prompts and resources. Warms the agent up if nobody has. */
   mcpServers(): Promise<readonly McpServer[]>
 }
 
 /** Puts an agent together. Synchronous: nothing is connected or started before it is needed. */
-export function createAgent(options: AgentOptions): LiberoAgent {
+export function createAgent<OutputSchema extends Schema = Schema>(
+  options: AgentOptions<OutputSchema>,
+): LiberoAgent<OutputSchema> {
   checkOptions(options)
   const authority = options.authority && lateAuthority(options.authority)
   const mcp = lateMcp(options)

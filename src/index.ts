@@ -1,4 +1,5 @@
 export type { Behavior, Limits, ToolBudget } from './core/behavior.ts'
+export { defineTool } from './core/define-tool.ts'
 export {
   AgentAbortedError,
   AgentAuthError,
@@ -15,7 +16,8 @@ export {
 } from './core/errors.ts'
 export type { HookContexts, McpToolHookContext, ToolHookContext } from './core/hook-map.ts'
 export type { AgentHookMap, Extension, Run, RunOptions } from './core/run.ts'
-export { defineTool, type ToolContext, type ToolDef, type ToolResult, zodToJsonSchema } from './core/tool.ts'
+export { zodToJsonSchema } from './core/schema.ts'
+export type { ToolContext, ToolDef, ToolResult } from './core/tool.ts'
 export { type ValidationResult, validateToolArgs } from './core/tool-input.ts'
 export { toolOutputByteLength, toolResultToText } from './core/tool-output.ts'
 export type { PromptPart, SessionContentBlock, SessionTurn, ToolResultContent, TurnUsage } from './core/turn.ts'

@@ -20,6 +20,7 @@ export type {
 } from './core/authority.ts'
 export type { Behavior, ExceededBudget, Limits, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
 export type { Clock } from './core/clock.ts'
+export type { SchemaTool, TypedTool } from './core/define-tool.ts'
 export type {
   ExecOptions,
   ExecResult,
@@ -80,6 +81,7 @@ export type {
 } from './core/provider.ts'
 export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
 export type { RunFacts } from './core/run-facts.ts'
+export type { DescribedSchema, OutputOf, Schema, StandardSchema } from './core/schema.ts'
 export type { SideCall, SideReply } from './core/side-call.ts'
 export type { Stop } from './core/stop.ts'
 export type {
@@ -99,13 +101,11 @@ export type { ThinkingLevel } from './core/thinking.ts'
 export type {
   JsonSchema,
   ReplayClass,
-  StandardSchema,
   ToolCheck,
   ToolContext,
   ToolDef,
   ToolResult,
   ToolSpec,
-  TypedTool,
 } from './core/tool.ts'
 export type { ToolCounts } from './core/tool-counts.ts'
 export type { Coercion, ValidationResult } from './core/tool-input.ts'

@@ -209,7 +209,7 @@ function rowsOf(page: string, head: string): string[][] {
 }
 
 function behaviorFields(): string[] {
-  const [, fields = ''] = /export interface Behavior \{(.*?)\n\}/s.exec(read('src/core/behavior.ts')) ?? []
+  const [, fields = ''] = /export interface Behavior\b[^{]*\{(.*?)\n\}/s.exec(read('src/core/behavior.ts')) ?? []
   return [...fields.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, field = '']) => field)
 }
 

@@ -1,6 +1,7 @@
 import { type Behavior, resolveBehavior } from './behavior.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { conductRun } from './conduct-run.ts'
+import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { ChildPreset, Lineage } from './fork.ts'
 import { type HookContexts, hookNames } from './hook-map.ts'
@@ -14,6 +15,7 @@ import type { Provider } from './provider.ts'
 import { Readiness } from './readiness.ts'
 import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
 import { checkRunOptions, readPrompt } from './run-options.ts'
+import type { OutputOf, Schema } from './schema.ts'
 import { follow, Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import { SystemPrompt } from './system-prompt.ts'
@@ -29,7 +31,7 @@ export interface AgentParts {
   readonly provider: Provider
   readonly name?: string
   readonly system?: string
-  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly tools?: Readonly<Record<string, ToolDef | SchemaTool>>
   readonly behavior?: Behavior
   readonly session?: Session
   readonly extensions?: readonly Extension[]
@@ -54,8 +56,8 @@ export interface MessageOptions {
   readonly meta?: Meta
 }
 
-/** The handle an embedder holds. */
-export interface Agent {
+/** The handle an embedder holds. `OutputSchema` is its `behavior.schema`, by which `stats.output` has its type. */
+export interface Agent<OutputSchema extends Schema = Schema> {
   readonly name: string | undefined
   readonly meta: Provider['meta']
   readonly hooks: Hooks<HookContexts>
@@ -67,7 +69,7 @@ export interface Agent {
   /** Where tools run; there from the first run on. */
   readonly handle: ExecutionHandle | undefined
   /** Resolves when there is nothing left to do, rejects with an `AgentError` where a caller would act on it. */
-  run(options?: RunOptions): Promise<AgentStats>
+  run<Asked extends Schema = OutputSchema>(options?: RunOptions<Asked>): Promise<AgentStats<OutputOf<Asked>>>
   abort(): void
   /** Delivered between two tool calls. Resolves once the message cannot be lost any more. */
   steer(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
@@ -265,7 +267,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     get handle() {
       return readiness.handle
     },
-    run,
+    run: run as Agent['run'], // the schema has seen the output, and says its type
     abort: () => active?.stop.stop(new Error('abort() was called')),
     steer: (message, options) => unlessForgotten(post('steer', message, options)),
     followUp: (message, options) => unlessForgotten(post('followUp', message, options)),

@@ -1,8 +1,8 @@
 import { didYouMean } from './nearest.ts'
-import type { JsonSchema } from './tool.ts'
+import { readSchema, type Schema } from './schema.ts'
 
 /** How an agent behaves. Each field is taken from the run, else the agent, else the default. */
-export interface Behavior {
+export interface Behavior<OutputSchema extends Schema = Schema> {
   readonly maxTurns?: number
   readonly maxTokens?: number
   readonly maxConcurrentTools?: number
@@ -24,7 +24,8 @@ export interface Behavior {
   readonly persistThreshold?: number
   readonly persistDir?: string
   readonly persistExcludeTools?: readonly string[]
-  readonly schema?: JsonSchema
+  /** What the final answer must look like: a schema of zod, valibot or arktype, or a JSON Schema. */
+  readonly schema?: OutputSchema
   readonly limits?: Limits
 }
 
@@ -113,6 +114,7 @@ export function checkBehavior(behavior: unknown, where: string): void {
     if (value !== undefined && !isRight(value))
       throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
   }
+  if (behavior.schema !== undefined) readSchema(behavior.schema, `${where}.schema`)
 }
 
 /** Whether there is such a field. */
@@ -193,10 +195,7 @@ const fields: Record<keyof Behavior, Rule> = {
     (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
     'a list of tool names',
   ],
-  schema: [
-    (value) => isRecord(value) && !('~standard' in value),
-    'a JSON Schema object, such as zodToJsonSchema(z.toJSONSchema(schema))',
-  ],
+  schema: [(value) => isRecord(value) || isFunction(value), 'a schema of zod, valibot or arktype, or a JSON Schema'],
   limits: [
     isLimits,
     'an object of { cost?, tokens?, turns?, timeMs?, toolCalls? } with numbers of at least 0, and { since?: "prompt" | "session", warnAt?: 0 to 1, allowUnknownPrice?: boolean }',

@@ -10,6 +10,7 @@ import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
 import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
+import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
 import { tellTurns, userTurn } from './say.ts'
 import { isThenable, orStopped, stoppedWaiting } from './stop.ts'
@@ -200,6 +201,7 @@ const isStopped = ({ status, stopReason }: Outcome): boolean =>
 function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody[] {
   const { log, id: runId } = run
   const { status, stopReason: stop, failure } = outcome
+  const output = asJson(run.output)
   const open = isStopped(outcome) ? log.transcript.openCalls : []
   const why = status === 'completed' && noBudget
   const results = open.map((call) => ({ ...syntheticResult(call.id, 'aborted'), ...why }))
@@ -211,7 +213,7 @@ function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody
     // What was queued until a run was stopped on purpose goes with it.
     ...((isStopped(outcome) || stop === 'max_turns') && { dropsTo: stoppedAt ?? log.head }),
     ...(failure !== undefined && { error: describe(failure) }),
-    ...(run.output !== undefined && { output: run.output }),
+    ...(output !== undefined && { output }),
   }
   return [...results, end]
 }

@@ -1,4 +1,5 @@
 import type { Behavior } from './behavior.ts'
+import type { SchemaTool } from './define-tool.ts'
 import { bubbled, type HookContexts } from './hook-map.ts'
 import { type Hooks, tier } from './hooks.ts'
 import type { Log, ParentCall } from './log.ts'
@@ -12,7 +13,7 @@ import type { AgentStats } from './usage.ts'
 export interface ChildPreset {
   readonly name?: string
   readonly system?: string
-  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly tools?: Readonly<Record<string, ToolDef | SchemaTool>>
   readonly behavior?: Behavior
   readonly [field: string]: unknown
 }

@@ -48,3 +48,13 @@ function isPlain(value: unknown, depth: number): boolean {
   if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return false
   return Object.values(value).every((inner) => isPlain(inner, depth + 1))
 }
+
+/** A value as the log can keep it: a `Date` becomes a text, and what JSON cannot say is left out. */
+export function asJson(value: unknown): unknown {
+  try {
+    const text = JSON.stringify(value) as string | undefined
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,5 +1,6 @@
 import type { Behavior, ResolvedBehavior } from './behavior.ts'
 import type { Clock } from './clock.ts'
+import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Child, ForkOptions } from './fork.ts'
 import type { HookContexts } from './hook-map.ts'
@@ -11,6 +12,7 @@ import type { Log } from './log.ts'
 import type { Meta } from './meta.ts'
 import type { Provider } from './provider.ts'
 import type { RunFacts } from './run-facts.ts'
+import type { Schema } from './schema.ts'
 import type { SideCall, SideReply } from './side-call.ts'
 import type { Stop } from './stop.ts'
 import type { Session } from './store.ts'
@@ -25,15 +27,15 @@ import type { ChildRunStats } from './usage.ts'
 export type AgentHookMap = HandlerMap<HookContexts>
 
 /** What `agent.run()` takes. Everything is optional where a session has something to answer. */
-export interface RunOptions {
+export interface RunOptions<OutputSchema extends Schema = Schema> {
   readonly prompt?: string | readonly PromptPart[]
   readonly model?: string
   /** Added to the agent's own system prompt, for this run. */
   readonly system?: string
   readonly thinking?: ThinkingLevel
-  readonly behavior?: Behavior
+  readonly behavior?: Behavior<OutputSchema>
   /** Replaces the whole tool set; `{}` means no tools. */
-  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly tools?: Readonly<Record<string, ToolDef | SchemaTool>>
   readonly images?: readonly (ImageBlock | Omit<ImageBlock, 'type'>)[]
   readonly signal?: AbortSignal
   readonly hooks?: AgentHookMap

@@ -5,8 +5,6 @@ import type { FileTouch } from './file-touch.ts'
 import type { Child, ForkOptions } from './fork.ts'
 import type { Interact } from './interaction.ts'
 import type { Log } from './log.ts'
-import { isPlainJson } from './plain-json.ts'
-import { isThenable } from './stop.ts'
 import type { Session } from './store.ts'
 import type { PreviewContext, ToolPreview } from './tool-preview.ts'
 import type { SessionContentBlock, ToolOutput } from './turn.ts'
@@ -133,81 +131,3 @@ export function originOf({ mcp, origin }: Pick<ToolDef, 'mcp' | 'origin'>): Tool
 }
 
 const hostProgram: ToolOrigin = Object.freeze({ layer: 'host' })
-
-/** Any schema library that speaks Standard Schema: zod 4, arktype, valibot. */
-export interface StandardSchema<Output = unknown> {
-  readonly '~standard': {
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly jsonSchema?: { readonly input: (options: { target: string }) => Record<string, unknown> }
-    readonly types?: { readonly output: Output } | undefined
-  }
-}
-
-type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
-
-export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec' | 'check'> {
-  readonly name: string
-  readonly description: string
-  readonly input: StandardSchema<Output>
-  /** Needed only for schema libraries that cannot describe themselves as JSON Schema. */
-  readonly inputSchema?: JsonSchema
-}
-
-/** A tool whose input type is inferred from a schema. What the schema makes of an input is what is judged, and what runs. */
-export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
-  const { name, description, input, inputSchema, execute, ...declared } = tool
-  const standard = input?.['~standard']
-  if (typeof standard?.validate !== 'function')
-    throw new TypeError(
-      `Tool "${name}": input must be a schema of zod, arktype, valibot or the like; for plain JSON Schema write a ToolDef`,
-    )
-  const { validate, jsonSchema } = standard
-  const schema = inputSchema ?? jsonSchema?.input({ target: 'draft-2020-12' })
-  if (!schema)
-    throw new TypeError(`Tool "${name}": its schema library gives no JSON Schema; pass one as \`inputSchema\` too`)
-  return {
-    ...declared,
-    spec: { name, description, inputSchema: zodToJsonSchema(schema) },
-    check(raw) {
-      const checked = validate(raw)
-      if (isThenable(checked)) {
-        checked.then(undefined, () => {})
-        return undefined // a schema that takes its time has its say when the tool runs
-      }
-      if (checked.issues) return { valid: false, error: issuesOf(checked.issues) }
-      const { value } = checked
-      return { valid: true, parsed: new Parsed(value), ...(isPlainJson(value) && { input: value }) }
-    },
-    async execute(raw, ctx) {
-      if (raw instanceof Parsed) return execute(raw.value as Output, ctx)
-      const checked = await validate(raw)
-      if (checked.issues) return { output: `Validation error: ${issuesOf(checked.issues)}`, isError: true }
-      return execute(checked.value, ctx)
-    },
-  }
-}
-
-/** Marks an input that its schema has seen already: a schema may change what it reads, so it must not read twice. */
-class Parsed {
-  readonly value: unknown
-  constructor(value: unknown) {
-    this.value = value
-  }
-}
-
-function issuesOf(issues: readonly { message: string; path?: readonly unknown[] | undefined }[]): string {
-  return issues
-    .map(({ message, path }) => (path?.length ? `${path.map(keyOf).join('.')}: ${message}` : message))
-    .join('; ')
-}
-
-const keyOf = (part: unknown): string =>
-  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
-
-/** A schema that `z.toJSONSchema` made, without the `$schema` field that some providers refuse. */
-export function zodToJsonSchema<Schema extends object>(schema: Schema): Omit<Schema, '$schema'> {
-  const { $schema: _, ...plain } = schema as Schema & { $schema?: unknown }
-  return plain
-}

@@ -1,6 +1,7 @@
 import { show } from './behavior.ts'
+import { readSchemaTool } from './define-tool.ts'
 import { keep } from './keep.ts'
-import type { ToolDef, ToolSpec } from './tool.ts'
+import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 import { copyJson, deepFreeze } from './turn.ts'
 
 /** The tools of one run, by their canonical names. */
@@ -60,18 +61,18 @@ export function readTools(tools: unknown, where: string): ToolDef[] {
     throw new TypeError(`${where} must be a record of tools such as { lookup }, got ${show(tools)}`)
   const seen = new Map<string, string>()
   return Object.entries(tools).map(([key, tool]) => {
-    checkTool(tool, `${where}.${key}`)
-    const { name } = tool.spec
+    const read = readTool(tool, `${where}.${key}`)
+    const { name } = read.spec
     const other = seen.get(name)
     if (other !== undefined)
       throw new TypeError(`${where}.${other} and ${where}.${key} are both named "${name}"; give one another spec.name`)
     seen.set(name, key)
-    return tool
+    return read
   })
 }
 
-/** Throws on what is no tool, naming what is wrong with it. */
-export function checkTool(tool: unknown, where: string): asserts tool is ToolDef {
+/** A tool as the loop needs it. Throws on what is none, naming what is wrong with it. */
+export function readTool(tool: unknown, where: string): ToolDef {
   const { spec, execute } = (tool ?? {}) as Partial<ToolDef>
   if (typeof spec !== 'object' || spec === null)
     throw new TypeError(`${where} must be a tool { spec, execute }, got ${show(tool)}`)
@@ -80,12 +81,14 @@ export function checkTool(tool: unknown, where: string): asserts tool is ToolDef
   if (typeof spec.description !== 'string')
     throw new TypeError(`${where}.spec.description must be a text for the model, got ${show(spec.description)}`)
   if (typeof execute !== 'function') throw new TypeError(`${where}.execute must be a function, got ${show(execute)}`)
-  checkSchema(spec.inputSchema, `${where}.spec.inputSchema`)
+  const read = readSchemaTool(tool as ToolDef, `${where}.spec.inputSchema`)
+  checkSchema(read.spec.inputSchema, `${where}.spec.inputSchema`)
   for (const [field, [isRight, wanted]] of Object.entries(declarations)) {
     const value = (tool as Record<string, unknown>)[field]
     if (value !== undefined && !isRight(value))
       throw new TypeError(`${where}.${field} must be ${wanted}, got ${show(value)}`)
   }
+  return read
 }
 
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
@@ -107,16 +110,8 @@ const declarations: Record<string, readonly [isRight: (value: unknown) => boolea
   before: [isFunction, 'a function'],
 }
 
-function checkSchema(schema: unknown, where: string): void {
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
-    throw new TypeError(
-      `${where} must be a JSON Schema such as { type: 'object', properties: {} }, got ${show(schema)}`,
-    )
-  if ('~standard' in schema)
-    throw new TypeError(
-      `${where} is a Standard Schema; use defineTool({ input: schema }), which turns it into JSON Schema`,
-    )
-  const { type, properties = {}, required = [] } = schema as Record<string, unknown>
+function checkSchema(schema: JsonSchema, where: string): void {
+  const { type, properties = {}, required = [] } = schema
   if (type !== undefined && type !== 'object')
     throw new TypeError(`${where}.type must be "object" because a tool's input is one, got ${show(type)}`)
   if (typeof properties !== 'object' || properties === null || Array.isArray(properties))

@@ -3,7 +3,7 @@ import type { Run } from './run.ts'
 import { type TurnUsage, textOf } from './turn.ts'
 
 /** What a run did and cost. Totals include children, children's children and so on; `turns` and `turnUsage` do not. */
-export interface AgentStats {
+export interface AgentStats<Output = unknown> {
   readonly runId: string
   readonly status: RunStatus
   /** What the model said last in this run; empty when it said nothing. */
@@ -20,7 +20,7 @@ export interface AgentStats {
   readonly timeTillFirstTokenMs?: number
   readonly elapsed: number
   /** The structured answer, when `behavior.schema` asked for one. */
-  readonly output?: unknown
+  readonly output?: Output
 }
 
 export interface ChildRunStats extends AgentStats {

@@ -1,7 +1,9 @@
 import { AgentProviderError, messageOf } from '../core/errors.ts'
 import { buildRequest } from '../core/model-request.ts'
+import { asJson } from '../core/plain-json.ts'
 import type { ModelRequest } from '../core/provider.ts'
 import type { Extension, Run } from '../core/run.ts'
+import { issuesOf, type ReadSchema, readSchema } from '../core/schema.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import { copyJson, type Message, type SessionContentBlock, textOf } from '../core/turn.ts'
@@ -13,25 +15,26 @@ export function structuredOutput(): Extension {
   return {
     name: 'structured-output',
     start(run, hooks) {
-      const { schema } = run.behavior
-      if (!schema) return
+      if (!run.behavior.schema) return
+      const schema = readSchema(run.behavior.schema, 'behavior.schema')
       hooks.hook('turn:next', async (next) => {
         if (!next.stop || next.add.length > 0) return
         try {
           run.output = await answerIn(run, schema, next.turnId)
-          await run.log.append({ type: 'state', owner: 'structured-output', value: run.output })
+          await run.log.append({ type: 'state', owner: 'structured-output', value: asJson(run.output) })
         } catch (error) {
           next.error = error
           return
         }
-        await run.hooks.tell('output', { output: run.output, schema })
+        await run.hooks.tell('output', { output: run.output, schema: schema.jsonSchema })
       })
     },
   }
 }
 
-async function answerIn(run: Run, schema: JsonSchema, turnId: string): Promise<unknown> {
-  const { inputSchema, unwrap } = asToolInput(schema)
+async function answerIn(run: Run, schema: ReadSchema, turnId: string): Promise<unknown> {
+  const shape = asToolInput(schema.jsonSchema)
+  const { inputSchema } = shape
   // The same hooks as for any other request: what is kept from the model stays kept from it here.
   const asked = await buildRequest(run, turnId)
   const way = isNative(run, asked.model) ? natively(asked, inputSchema) : byTool(inputSchema)
@@ -51,8 +54,8 @@ async function answerIn(run: Run, schema: JsonSchema, turnId: string): Promise<u
     const answer = way.read(content)
     if (typeof answer === 'string') problem = answer
     else {
-      const checked = await check(answer, inputSchema)
-      if (checked.valid) return unwrap(checked.input)
+      const checked = await check(answer, shape, schema.validate)
+      if (checked.valid) return checked.output
       problem = checked.error
     }
     messages.push(said(`That answer does not fit: ${problem}. ${way.request}`))
@@ -108,11 +111,13 @@ function byTool(inputSchema: JsonSchema): Way {
   }
 }
 
+interface ToolInput {
+  readonly inputSchema: JsonSchema
+  readonly unwrap: (input: Record<string, unknown>) => unknown
+}
+
 /** A tool's input is always an object; any other shape travels inside one. */
-function asToolInput(schema: JsonSchema): {
-  inputSchema: JsonSchema
-  unwrap: (input: Record<string, unknown>) => unknown
-} {
+function asToolInput(schema: JsonSchema): ToolInput {
   if (schema.type === 'object' || schema.properties) return { inputSchema: schema, unwrap: (input) => input }
   const { $defs, definitions, ...value } = schema
   const shared = { ...($defs ? { $defs } : {}), ...(definitions ? { definitions } : {}) }
@@ -133,23 +138,31 @@ function rerooted<T>(schema: T): T {
   return Object.fromEntries(entries) as T
 }
 
-type Checked = { valid: true; input: Record<string, unknown> } | { valid: false; error: string }
+type Checked = { valid: true; output: unknown } | { valid: false; error: string }
 
-/** The same mending as for tools, then the whole schema. */
-async function check(input: Record<string, unknown>, schema: JsonSchema): Promise<Checked> {
-  const mended = validateToolArgs(input, schema)
+/** The same mending as for tools, then the whole schema: by the library it is of, else as JSON Schema. */
+async function check(
+  input: Record<string, unknown>,
+  { inputSchema, unwrap }: ToolInput,
+  validate: ReadSchema['validate'],
+): Promise<Checked> {
+  const mended = validateToolArgs(input, inputSchema)
   if (!mended.valid) return mended
+  if (validate) {
+    const result = await validate(unwrap(mended.input))
+    return result.issues ? { valid: false, error: issuesOf(result.issues) } : { valid: true, output: result.value }
+  }
   const { Validator } = await import('@cfworker/json-schema') // writes into the schema it is given
-  const { valid, errors } = validate(() =>
-    new Validator(copyJson(schema) as object, '2020-12', false).validate(mended.input),
+  const { valid, errors } = usable(() =>
+    new Validator(copyJson(inputSchema) as object, '2020-12', false).validate(mended.input),
   )
-  if (valid) return mended
+  if (valid) return { valid, output: unwrap(mended.input) }
   const [worst] = errors.toReversed()
   return { valid: false, error: worst ? `${worst.instanceLocation} ${worst.error}` : 'it does not match the schema' }
 }
 
 /** A schema that cannot be checked is the caller's mistake, not the model's. */
-function validate<T>(work: () => T): T {
+function usable<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

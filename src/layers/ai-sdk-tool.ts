@@ -1,6 +1,6 @@
 import { isRecord } from '../core/is-record.ts'
-import type { JsonSchema, StandardSchema } from '../core/tool.ts'
-import { zodToJsonSchema } from '../core/tool.ts'
+import { type StandardSchema, zodToJsonSchema } from '../core/schema.ts'
+import type { JsonSchema } from '../core/tool.ts'
 import { contractVersion, type ToolAnswer, type ToolContract } from './contract.ts'
 import type { ToolHost } from './host.ts'
 
@@ -81,7 +81,7 @@ async function schemaOf(given: unknown): Promise<ReadSchema> {
   if (!('jsonSchema' in given)) return { jsonSchema: given, parse: async (value) => ({ value }) }
   const { validate } = given
   return {
-    jsonSchema: zodToJsonSchema((await given.jsonSchema) as object),
+    jsonSchema: zodToJsonSchema((await given.jsonSchema) as JsonSchema),
     parse: async (value) => (typeof validate === 'function' ? readValidation(await validate(value)) : { value }),
   }
 }

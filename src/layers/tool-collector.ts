@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { checkTool } from '../core/toolbox.ts'
+import { readTool } from '../core/toolbox.ts'
 import type { SourceFiles } from '../platform/source-files.ts'
 import { coreVersion } from './contract.ts'
 import { discover, type Found, type FoundTool, type Layer } from './discover.ts'
@@ -74,10 +74,10 @@ export class ToolCollector {
             const loaded = await checkContract(given, origin, this.#load)
             return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
           }
-          checkTool(given, key)
-          const { enabled, timeoutMs } = configOf(given.spec.name, this.#load)
-          const tool: ToolDef = { ...given, origin, ...(timeoutMs !== undefined && { timeoutMs }) }
-          return { name: given.spec.name, origin, tool, state: enabled ? 'shadowed' : 'off' }
+          const read = readTool(given, key)
+          const { enabled, timeoutMs } = configOf(read.spec.name, this.#load)
+          const tool: ToolDef = { ...read, origin, ...(timeoutMs !== undefined && { timeoutMs }) }
+          return { name: read.spec.name, origin, tool, state: enabled ? 'shadowed' : 'off' }
         } catch (error) {
           return unusable(key, origin, problemOf(error))
         }

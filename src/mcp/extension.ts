@@ -2,7 +2,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { HookScope } from '../core/hooks.ts'
 import type { Extension, Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { checkTool } from '../core/toolbox.ts'
+import { readTool } from '../core/toolbox.ts'
 import { createAcceptance } from './acceptance.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnections, McpConnector, McpServer } from './connections.ts'
@@ -75,8 +75,7 @@ function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly
 
   function add(tool: ToolDef, key: string): void {
     try {
-      checkTool(tool, key)
-      run.tools.add(withMcpHooks(accept(tool), originOf(tool, configs), run))
+      run.tools.add(withMcpHooks(accept(readTool(tool, key)), originOf(tool, configs), run))
       ours.set(key, tool)
     } catch (error) {
       // One bad tool of a server must not stop a run.

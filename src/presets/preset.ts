@@ -1,9 +1,11 @@
 import type { Authority, AuthorityOptions } from '../authority/authority.ts'
 import type { Behavior } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
+import type { SchemaTool } from '../core/define-tool.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { Provider } from '../core/provider.ts'
 import type { AgentHookMap, Extension } from '../core/run.ts'
+import type { Schema } from '../core/schema.ts'
 import type { Session } from '../core/store.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { McpServerConfig } from '../mcp/config.ts'
@@ -11,17 +13,17 @@ import type { McpConnector } from '../mcp/connections.ts'
 import type { SkillsConfig } from '../skills/skill.ts'
 
 /** What `createAgent` takes. Only `provider` is required. */
-export interface AgentOptions {
+export interface AgentOptions<OutputSchema extends Schema = Schema> {
   readonly provider: Provider
   /** For traces and logs. */
   readonly name?: string
   readonly system?: string
   /** A tool is known by its `spec.name`; the keys do not matter. */
-  readonly tools?: Readonly<Record<string, ToolDef>>
+  readonly tools?: Readonly<Record<string, ToolDef | SchemaTool>>
   /** Canonical name → the name the model sees. */
   readonly toolAliases?: Readonly<Record<string, string>>
   readonly session?: Session
-  readonly behavior?: Behavior
+  readonly behavior?: Behavior<OutputSchema>
   /** Who may do what. Without it, tools run as the model asks for them. In a child's preset it can only tighten. */
   readonly authority?: Authority | AuthorityOptions
   /** Where tools run. Default: this process and its working directory. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { AgentProviderError, createAgent, createSession } from '../../src/index.ts'
 import { call, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 import type { ModelEvent, ToolDef } from '../../src/types.ts'
@@ -25,7 +26,11 @@ describe('options that cannot be meant', () => {
     ],
     ['a tool without execute', { provider, tools: { a: { spec: echo.spec } } }, /tools\.a\.execute must be a function/],
     ['two tools of one name', { provider, tools: { a: echo, b: echo } }, /tools\.a and tools\.b are both named "echo"/],
-    ['a schema that is none', { provider, tools: { a: schema('x') } }, /inputSchema must be a JSON Schema such as/],
+    [
+      'a schema that is none',
+      { provider, tools: { a: schema('x') } },
+      /inputSchema must be a schema of zod.* got string/,
+    ],
     [
       'a schema of another type',
       { provider, tools: { a: schema({ type: 'string' }) } },
@@ -42,7 +47,11 @@ describe('options that cannot be meant', () => {
       { provider, tools: { a: schema({ required: 'x' }) } },
       /required must be a list of property names/,
     ],
-    ['a Standard Schema', { provider, tools: { a: schema({ '~standard': {} }) } }, /use defineTool/],
+    [
+      'zod inside a JSON Schema',
+      { provider, tools: { a: schema({ properties: { x: z.string() } }) } },
+      /as in z\.object/,
+    ],
     [
       'an unknown hook',
       { provider, hooks: { 'tool:gates': () => {} } },

@@ -261,7 +261,7 @@ describe('defineTool', () => {
   test('says what is missing when a library gives no JSON Schema', () => {
     const input = { '~standard': { validate: (value: unknown) => ({ value }) } }
     expect(() => defineTool({ name: 'x', description: '', input, execute: () => '' })).toThrow(
-      /pass one as `inputSchema` too/,
+      /Tool "x": input: .* Pass \{ schema, jsonSchema \}/,
     )
   })
 })

@@ -1,0 +1,67 @@
+import { isPlainJson } from './plain-json.ts'
+import { type DescribedSchema, isStandard, issuesOf, readSchema, type StandardSchema } from './schema.ts'
+import { isThenable } from './stop.ts'
+import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
+
+/** What `defineTool` takes. */
+export interface TypedTool<Output> extends Omit<ToolDef<Output>, 'spec' | 'check'> {
+  readonly name: string
+  readonly description: string
+  readonly input: StandardSchema<Output> | DescribedSchema<Output>
+  /** In place of the JSON Schema that the schema library writes. */
+  readonly inputSchema?: JsonSchema
+}
+
+/** A tool whose input type is inferred from a schema. What the schema makes of an input is what is judged, and what runs. */
+export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
+  const { name, description, input, inputSchema, ...declared } = tool
+  const where = `Tool "${name}": input`
+  const read = readSchema(inputSchema && isStandard(input) ? { schema: input, jsonSchema: inputSchema } : input, where)
+  if (!read.validate)
+    throw new TypeError(`${where} is a JSON Schema, which has no types to infer; write a ToolDef { spec, execute }`)
+  return validated({ ...declared, spec: { name, description, inputSchema: read.jsonSchema } }, read.validate)
+}
+
+/** A tool with a schema of a library in the place of a JSON Schema. */
+export interface SchemaTool extends Omit<ToolDef, 'spec' | 'check'> {
+  readonly spec: Omit<ToolSpec, 'inputSchema'> & { readonly inputSchema: StandardSchema | DescribedSchema }
+}
+
+/** The same tool with a JSON Schema for the model, its input checked by its schema. Throws if the schema is none. */
+export function readSchemaTool(tool: ToolDef | SchemaTool, where: string): ToolDef {
+  const { jsonSchema, validate } = readSchema(tool.spec.inputSchema, where)
+  if (!validate) return tool as ToolDef
+  if ((tool as ToolDef).check)
+    throw new TypeError(`${where} validates by itself, so the tool takes no \`check\`; put that check into the schema`)
+  return validated({ ...tool, spec: { ...tool.spec, inputSchema: jsonSchema } }, validate)
+}
+
+function validated<Output>(tool: ToolDef<Output>, validate: StandardSchema['~standard']['validate']): ToolDef<Output> {
+  return {
+    ...tool,
+    check(raw) {
+      const checked = validate(raw)
+      if (isThenable(checked)) {
+        checked.then(undefined, () => {})
+        return undefined // an async schema validates when the tool runs
+      }
+      if (checked.issues) return { valid: false, error: issuesOf(checked.issues) }
+      const { value } = checked
+      return { valid: true, parsed: new Parsed(value), ...(isPlainJson(value) && { input: value }) }
+    },
+    async execute(raw, ctx) {
+      if (raw instanceof Parsed) return tool.execute(raw.value as Output, ctx)
+      const checked = await validate(raw)
+      if (checked.issues) return { output: `Validation error: ${issuesOf(checked.issues)}`, isError: true }
+      return tool.execute(checked.value as Output, ctx)
+    },
+  }
+}
+
+/** Marks an input that its schema has seen already: a schema may change what it reads, so it must not read twice. */
+class Parsed {
+  readonly value: unknown
+  constructor(value: unknown) {
+    this.value = value
+  }
+}

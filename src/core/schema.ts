@@ -1,0 +1,108 @@
+import { messageOf } from './errors.ts'
+import { isRecord } from './is-record.ts'
+import { isPlainJson } from './plain-json.ts'
+import type { JsonSchema } from './tool.ts'
+import { typeName } from './tool-input.ts'
+
+/** A schema of any library that implements Standard Schema: zod 4, arktype, valibot. */
+export interface StandardSchema<Output = unknown> {
+  readonly '~standard': {
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly jsonSchema?: { readonly input: (options: { target: string }) => Record<string, unknown> }
+    readonly types?: { readonly output: Output } | undefined
+  }
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
+
+interface SchemaIssue {
+  readonly message: string
+  readonly path?: readonly unknown[] | undefined
+}
+
+/** A schema of a library that cannot write JSON Schema, with the JSON Schema for the model beside it. */
+export interface DescribedSchema<Output = unknown> {
+  readonly schema: StandardSchema<Output>
+  readonly jsonSchema: JsonSchema
+}
+
+/** Every kind of schema that tools and `behavior.schema` take. */
+export type Schema = JsonSchema | StandardSchema | DescribedSchema
+
+/** The type of what a schema lets pass; `unknown` for a JSON Schema. */
+export type OutputOf<Given> =
+  Given extends StandardSchema<infer Output> ? Output : Given extends DescribedSchema<infer Output> ? Output : unknown
+
+/** A schema, read: what the model is shown, and what validates. Without `validate` the JSON Schema itself decides. */
+export interface ReadSchema {
+  readonly jsonSchema: JsonSchema
+  readonly validate?: StandardSchema['~standard']['validate']
+}
+
+/** Throws on what is no schema, or cannot be shown to a model, with the call that would be right. */
+export function readSchema(given: unknown, where: string): ReadSchema {
+  if (isRecord(given) && isStandard(given.schema)) {
+    const { schema, jsonSchema } = given
+    if (!isPlainJson(jsonSchema)) throw noJson(`${where}.jsonSchema`, jsonSchema)
+    return { jsonSchema: without$schema(jsonSchema), validate: schema['~standard'].validate }
+  }
+  if (!isStandard(given)) {
+    if (!isPlainJson(given)) throw noJson(where, given)
+    return { jsonSchema: without$schema(given) }
+  }
+  // What `z.toJSONSchema` gives is both: data, and a way to validate.
+  const jsonSchema = isPlainJson(given) ? given : writeJsonSchema(given, where)
+  return { jsonSchema: without$schema(jsonSchema), validate: given['~standard'].validate }
+}
+
+/** Whether a value validates by itself. The schemas of arktype are functions. */
+export function isStandard(given: unknown): given is StandardSchema {
+  const isObject = (typeof given === 'object' && given !== null) || typeof given === 'function'
+  return isObject && typeof (given as Partial<StandardSchema>)['~standard']?.validate === 'function'
+}
+
+/** The schema of what the model sends, which is the input of a schema that transforms. */
+function writeJsonSchema(given: StandardSchema, where: string): JsonSchema {
+  const { jsonSchema } = given['~standard']
+  const { toJSONSchema } = given as { toJSONSchema?: unknown }
+  try {
+    if (jsonSchema) return jsonSchema.input({ target: 'draft-2020-12' })
+    if (typeof toJSONSchema === 'function') return toJSONSchema.call(given, { io: 'input' }) as JsonSchema
+  } catch (error) {
+    throw new TypeError(`${where} cannot be written as JSON Schema for the model: ${messageOf(error)}. ${describeIt}`, {
+      cause: error,
+    })
+  }
+  throw new TypeError(`${where}: its library does not write JSON Schema for the model. ${describeIt}`)
+}
+
+const describeIt =
+  'Pass { schema, jsonSchema } with a JSON Schema of your own, for valibot { schema, jsonSchema: toJsonSchema(schema) } of @valibot/to-json-schema'
+
+function noJson(where: string, given: unknown): TypeError {
+  const why = isRecord(given) ? 'an object that holds more than JSON data' : typeName(given)
+  return new TypeError(
+    `${where} must be a schema of zod, valibot or arktype as it is, as in z.object({ … }), or a JSON Schema of plain data, got ${why}`,
+  )
+}
+
+/** What a schema says is wrong, each with its path, for the model. */
+export function issuesOf(issues: readonly SchemaIssue[]): string {
+  return issues
+    .map(({ message, path }) => (path?.length ? `${path.map(keyOf).join('.')}: ${message}` : message))
+    .join('; ')
+}
+
+const keyOf = (part: unknown): string =>
+  String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)
+
+/** A schema of zod, or what `z.toJSONSchema` made of it, as JSON Schema without the `$schema` field that some services refuse. */
+export function zodToJsonSchema(schema: JsonSchema | StandardSchema): JsonSchema {
+  return readSchema(schema, 'zodToJsonSchema(schema)').jsonSchema
+}
+
+function without$schema({ $schema: _, ...plain }: JsonSchema): JsonSchema {
+  return plain
+}
