@@ -12,8 +12,8 @@ export type Effect =
 
 /** Where a tool comes from. Set by whoever loads it: what a tool says of itself does not count. */
 export interface ToolOrigin {
-  readonly layer: 'host' | 'bundled' | 'global' | 'project' | 'mcp'
-  /** The file, or the server. */
+  readonly layer: 'host' | 'bundled' | 'global' | 'project' | 'mcp' | 'plugin'
+  /** The file, the server, or the plugin. */
   readonly path?: string
   /** Of its code or definition; an approval does not outlive a change of it. */
   readonly digest?: string

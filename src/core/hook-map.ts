@@ -131,7 +131,13 @@ export interface HookContexts {
   'stream:retry': OfTurn & { readonly attempt: number; readonly reason: string; readonly delayMs?: number }
   'stream:thinking': OfTurn & { readonly delta: string; readonly text: string; readonly attempt: number }
   'stream:text': OfTurn & { readonly delta: string; readonly text: string; readonly attempt: number }
-  'stream:tool:start': OfTurn & { readonly callId: string; readonly name: string; readonly displayName: string }
+  'stream:tool:start': OfTurn & {
+    readonly callId: string
+    readonly name: string
+    readonly displayName: string
+    /** Absent where there is no such tool. */
+    readonly origin?: ToolOrigin
+  }
   'stream:tool:args': OfTurn & { readonly callId: string; readonly delta: string }
   'stream:tool:end': OfTurn & { readonly callId: string }
   /** Only when there was text. */

@@ -1,3 +1,4 @@
+import type { ToolOrigin } from './authority.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { failpoint } from './failpoint.ts'
 import type { Meta } from './meta.ts'
@@ -46,6 +47,8 @@ export type EntryBody =
       readonly key: string
       readonly attempt: number
       readonly replay: ReplayClass
+      /** Where the tool comes from; absent in logs of an older version. */
+      readonly origin?: ToolOrigin
     }
   | {
       readonly type: 'call_result'
@@ -62,6 +65,8 @@ export type EntryBody =
       readonly digest: string
       readonly reason?: string
       readonly request?: unknown
+      /** Where the tool comes from; absent where there is no such tool. */
+      readonly origin?: ToolOrigin
       /** What is called, where it is a tool that calls and no turn says so. */
       readonly call?: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
     }

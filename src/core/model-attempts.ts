@@ -5,6 +5,7 @@ import { type EventIterator, type ModelEvent, type ModelReply, type ModelRequest
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { orStopped } from './stop.ts'
+import { originOf } from './tool.ts'
 import type { TurnUsage } from './turn.ts'
 import { readUsage, spend } from './usage.ts'
 
@@ -142,7 +143,9 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       const callId = draft.ids.begin(event.id)
       if (!hooks.has('stream:tool:start')) return
       const displayName = shownName(run.provider, event.name)
-      return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName })
+      const tool = run.tools.get(event.name)
+      const origin = tool && { origin: originOf(tool) }
+      return hooks.tell('stream:tool:start', { turnId, callId, name: event.name, displayName, ...origin })
     }
     case 'tool_end':
       if (!hooks.has('stream:tool:end')) return

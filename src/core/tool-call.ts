@@ -63,7 +63,7 @@ async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: 
   const start = startOf(run, call)
   const { replay = 'opaque', timeoutMs = defaultTimeoutMs } = tool
   // The intent is logged before the world is touched. A pure call leaves no trace, so it needs none.
-  const intent = replay !== 'pure' && run.log.append({ type: 'call_started', callId: call.id, ...start, replay })
+  const intent = replay !== 'pure' && logStart(run, prepared, tool, start)
   if (intent) await intent
   const context = new CallContext(run, about, lane, start, settleNested)
   if (tool.before || hooks.has('tool:before')) {
@@ -156,9 +156,18 @@ async function giveUpChildren(run: Run, context: CallContext, lane: Lane, error?
 
 /** A call that waits for somebody has begun, also one that would leave no trace. */
 async function suspend(run: Run, { call, tool }: PreparedCall, error: Suspended): Promise<Settled> {
-  const { replay = 'opaque' } = tool ?? {}
-  if (replay === 'pure') await run.log.append({ type: 'call_started', callId: call.id, ...startOf(run, call), replay })
+  if (tool?.replay === 'pure') await logStart(run, { call }, tool, startOf(run, call))
   return suspendedBy(error)
+}
+
+function logStart(
+  run: Run,
+  { call }: Pick<PreparedCall, 'call'>,
+  tool: ToolDef,
+  start: ReturnType<typeof startOf>,
+): Promise<void> | void {
+  const { replay = 'opaque' } = tool
+  return run.log.append({ type: 'call_started', callId: call.id, ...start, replay, origin: { ...originOf(tool) } })
 }
 
 /** Leaves a call open. Whatever was given as the reason, there is one. */

@@ -4,7 +4,7 @@ import type { Approval, Halt, HookContexts, ToolHookContext } from './hook-map.t
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { isThenable, orStopped, type Stop } from './stop.ts'
-import type { ToolCheck, ToolDef } from './tool.ts'
+import { originOf, type ToolCheck, type ToolDef } from './tool.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
 import { copyJson, deepFreeze, type ToolCallBlock, textOf } from './turn.ts'
 
@@ -83,7 +83,7 @@ async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, s
   }
   if (denied) Object.assign(gate, { block: true, reason: gate.reason || denied.reason }) // a hook may tighten, never loosen
   if (gate.block) return gate
-  if (gate.halt) await requestApproval(run, about, gate.halt)
+  if (gate.halt) await requestApproval(run, about, tool, gate.halt)
   else run.counts.add(call.name)
   return gate
 }
@@ -112,7 +112,12 @@ function denialBy({ by, note = [] }: Approval): string {
 }
 
 /** The question becomes a durable thing that can be answered from anywhere. Asking the same again adds nothing. */
-async function requestApproval({ log }: Run, about: ToolHookContext, halt: Halt): Promise<void> {
+async function requestApproval(
+  { log }: Run,
+  about: ToolHookContext,
+  tool: ToolDef | undefined,
+  halt: Halt,
+): Promise<void> {
   const { callId, name, input, parentCallId } = about
   const { reason, request, digest = callId } = halt
   const known = log.transcript.approvals.get(callId)
@@ -120,6 +125,7 @@ async function requestApproval({ log }: Run, about: ToolHookContext, halt: Halt)
   const more = {
     ...(typeof reason === 'string' && { reason }),
     ...(request !== undefined && { request: copyJson(request) }),
+    ...(tool && { origin: { ...originOf(tool) } }),
     ...(parentCallId !== undefined && { call: { name, input } }),
   }
   await log.append({ type: 'approval_requested', callId, digest, ...more })

@@ -1,4 +1,5 @@
 import type { Agent } from '../core/agent.ts'
+import type { Decision, ToolOrigin } from '../core/authority.ts'
 import type { LogEntry } from '../core/log.ts'
 
 /** What events are made of, for wires and screens: they know nothing below this layer. */
@@ -50,7 +51,11 @@ export type Provisional =
       readonly callId: string
       readonly name: string
       readonly displayName: string
+      /** Where the tool comes from; absent where there is none of that name. */
+      readonly origin?: ToolOrigin
     }
+  /** What the authority decided about a call, before anything of it runs. */
+  | ({ readonly type: 'call_decided'; readonly turnId: string } & CallDecision)
   | { readonly type: 'tool_args'; readonly turnId: string; readonly callId: string; readonly delta: string }
   | { readonly type: 'tool_end'; readonly turnId: string; readonly callId: string }
   | { readonly type: 'tool_progress'; readonly turnId: string; readonly callId: string; readonly text: string }
@@ -62,6 +67,19 @@ export type Provisional =
       /** What had been streamed; absent when nothing had come. */
       readonly partial?: string
     }
+
+interface CallDecision {
+  readonly callId: string
+  /** The tool's own name. */
+  readonly name: string
+  readonly decision: Decision
+  /** Where the tool comes from; absent where the authority could not tell what the call is. */
+  readonly origin?: ToolOrigin
+  /** Who allowed or denied it, where a person did. */
+  readonly approver?: string
+  /** The call of a tool that made this one. */
+  readonly parentCallId?: string
+}
 
 type Followed = Pick<Agent, 'log' | 'hooks'>
 
@@ -116,11 +134,19 @@ function followOne({ log, hooks }: Followed, emit: (event: DurableEvent | Provis
     }),
     hooks.hook('stream:text', ({ turnId, attempt, delta }) => show({ type: 'text', turnId, attempt, delta })),
     hooks.hook('stream:thinking', ({ turnId, attempt, delta }) => show({ type: 'thinking', turnId, attempt, delta })),
-    hooks.hook('stream:tool:start', ({ turnId, callId, name, displayName }) =>
-      show({ type: 'tool_start', turnId, callId, name, displayName }),
+    hooks.hook('stream:tool:start', ({ turnId, callId, name, displayName, origin }) =>
+      show({ type: 'tool_start', turnId, callId, name, displayName, ...(origin && { origin }) }),
     ),
     hooks.hook('stream:tool:args', ({ turnId, callId, delta }) => show({ type: 'tool_args', turnId, callId, delta })),
     hooks.hook('stream:tool:end', ({ turnId, callId }) => show({ type: 'tool_end', turnId, callId })),
+    hooks.hook('tool:decision', ({ turnId, callId, name, decision, origin, approver, parentCallId }) => {
+      const more = {
+        ...(origin && { origin }),
+        ...(approver !== undefined && { approver }),
+        ...(parentCallId !== undefined && { parentCallId }),
+      }
+      show({ type: 'call_decided', turnId, callId, name, decision, ...more })
+    }),
     hooks.hook('tool:progress', ({ turnId, callId, text }) => show({ type: 'tool_progress', turnId, callId, text })),
     hooks.hook('turn:after', ({ turnId, stop, error, partial }) => {
       if (!error || (stop !== 'error' && stop !== 'aborted')) return

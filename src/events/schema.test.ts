@@ -1,5 +1,6 @@
 import { Validator } from '@cfworker/json-schema'
 import { describe, expect, test } from 'vitest'
+import type { ToolOrigin } from '../core/authority.ts'
 import type { EntryBody } from '../core/log.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import type { SessionContentBlock } from '../core/turn.ts'
@@ -10,6 +11,7 @@ type Samples<Union extends { type: string }> = { [Type in Union['type']]: Requir
 
 const text = { type: 'text', text: 'x', providerData: {} } as const
 const failure = { name: 'Error', message: 'x', providerCode: 'c', retryable: false }
+const origin: ToolOrigin = { layer: 'mcp', path: 'p', digest: 'd', isChanged: true, replaces: ['bundled'] }
 const usage = { input: 1, output: 2, cacheRead: 3, cacheCreation: 4, cost: 0.5, model: 'm' }
 const turn = {
   id: 't',
@@ -34,7 +36,7 @@ const entries: Samples<EntryBody> = {
   input: { type: 'input', mode: 'answer', clientKey: 'k', content: [text], callId: 'c', meta: { sender: 'ada' } },
   attempt: { type: 'attempt', runId: 'r', turnId: 't', attempt: 1 },
   turn: { type: 'turn', turn, stop: 'end', consumed: ['e'], clientKey: 'k' },
-  call_started: { type: 'call_started', callId: 'c', key: 'k', attempt: 1, replay: 'keyed' },
+  call_started: { type: 'call_started', callId: 'c', key: 'k', attempt: 1, replay: 'keyed', origin },
   call_result: { type: 'call_result', callId: 'c', output: [text], isError: true, outcome: 'error', details: null },
   approval_requested: {
     type: 'approval_requested',
@@ -42,6 +44,7 @@ const entries: Samples<EntryBody> = {
     digest: 'd',
     reason: 'r',
     request: {},
+    origin,
     call: { name: 'n', input: {} },
   },
   approval_answered: {
@@ -73,7 +76,17 @@ const provisional: Samples<Provisional> = {
   stream_void: { type: 'stream_void', turnId: 't', attempt: 2, reason: 'x', delayMs: 0 },
   text: { type: 'text', turnId: 't', attempt: 1, delta: 'x' },
   thinking: { type: 'thinking', turnId: 't', attempt: 1, delta: 'x' },
-  tool_start: { type: 'tool_start', turnId: 't', callId: 'c', name: 'n', displayName: 'N' },
+  tool_start: { type: 'tool_start', turnId: 't', callId: 'c', name: 'n', displayName: 'N', origin },
+  call_decided: {
+    type: 'call_decided',
+    turnId: 't',
+    callId: 'c',
+    name: 'n',
+    decision: { verdict: 'deny', by: 'deny-rule', rule: 'r', why: 'w', code: 'c' },
+    origin,
+    approver: 'ada',
+    parentCallId: 'p',
+  },
   tool_args: { type: 'tool_args', turnId: 't', callId: 'c', delta: '{' },
   tool_end: { type: 'tool_end', turnId: 't', callId: 'c' },
   tool_progress: { type: 'tool_progress', turnId: 't', callId: 'c', text: 'x' },
@@ -101,13 +114,16 @@ const blocks: Samples<SessionContentBlock> = {
 const optional: Partial<Record<string, readonly string[]>> = {
   entry_run_started: ['agent', 'parent', 'meta'],
   entry_turn: ['stop', 'consumed', 'clientKey'],
+  entry_call_started: ['origin'],
   entry_call_result: ['isError', 'details'],
   entry_input: ['callId', 'meta'],
-  entry_approval_requested: ['reason', 'request', 'call'],
+  entry_approval_requested: ['reason', 'request', 'origin', 'call'],
   entry_approval_answered: ['mac', 'note', 'clientKey', 'meta'],
   entry_context_edit: ['replacement', 'provider'],
   entry_run_ended: ['dropsTo', 'error', 'output'],
   provisional_stream_void: ['delayMs'],
+  provisional_tool_start: ['origin'],
+  provisional_call_decided: ['origin', 'approver', 'parentCallId'],
   provisional_turn_failed: ['partial'],
   block_document: ['name'],
   block_text: ['providerData'],

@@ -1,3 +1,4 @@
+import type { Decision, ToolOrigin, Verdict } from '../core/authority.ts'
 import type { CallOutcome, EntryBody, InputMode, LogEntry, ParentCall, RunFailure, RunStatus } from '../core/log.ts'
 import type { StopReason } from '../core/provider.ts'
 import type { JsonSchema, ReplayClass } from '../core/tool.ts'
@@ -40,6 +41,14 @@ const index: JsonSchema = { type: 'integer', minimum: 0 }
 const ordinal: JsonSchema = { type: 'integer', minimum: 1 }
 const record: JsonSchema = { type: 'object' }
 const blocks = listOf(ref('block'))
+const layers = oneOf<ToolOrigin['layer']>({
+  host: true,
+  bundled: true,
+  global: true,
+  project: true,
+  mcp: true,
+  plugin: true,
+})
 
 type BodyOf<Type extends EntryBody['type']> = Omit<Extract<EntryBody, { type: Type }>, 'type'>
 
@@ -54,12 +63,15 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   ),
   attempt: object<BodyOf<'attempt'>>({ runId: text, turnId: text, attempt: ordinal }),
   turn: object<BodyOf<'turn'>>({ turn: ref('turn') }, { stop: ref('stop'), consumed: listOf(text), clientKey: text }),
-  call_started: object<BodyOf<'call_started'>>({
-    callId: text,
-    key: text,
-    attempt: ordinal,
-    replay: oneOf<ReplayClass>({ pure: true, keyed: true, opaque: true }),
-  }),
+  call_started: object<BodyOf<'call_started'>>(
+    {
+      callId: text,
+      key: text,
+      attempt: ordinal,
+      replay: oneOf<ReplayClass>({ pure: true, keyed: true, opaque: true }),
+    },
+    { origin: ref('origin') },
+  ),
   call_result: object<BodyOf<'call_result'>>(
     { callId: text, output: ref('output'), outcome: ref('outcome') },
     { isError: only(true), details: anything },
@@ -69,6 +81,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
     {
       reason: text,
       request: anything,
+      origin: ref('origin'),
       call: object<{ name: string; input: unknown }>({ name: text, input: anything }),
     },
   ),
@@ -102,7 +115,14 @@ const provisionalFields: { [Type in Provisional['type']]: JsonSchema } = {
   stream_void: object<ShownOf<'stream_void'>>({ turnId: text, attempt: ordinal, reason: text }, { delayMs: index }),
   text: object<ShownOf<'text'>>({ turnId: text, attempt: ordinal, delta: text }),
   thinking: object<ShownOf<'thinking'>>({ turnId: text, attempt: ordinal, delta: text }),
-  tool_start: object<ShownOf<'tool_start'>>({ turnId: text, callId: text, name: text, displayName: text }),
+  tool_start: object<ShownOf<'tool_start'>>(
+    { turnId: text, callId: text, name: text, displayName: text },
+    { origin: ref('origin') },
+  ),
+  call_decided: object<ShownOf<'call_decided'>>(
+    { turnId: text, callId: text, name: text, decision: ref('decision') },
+    { origin: ref('origin'), approver: text, parentCallId: text },
+  ),
   tool_args: object<ShownOf<'tool_args'>>({ turnId: text, callId: text, delta: text }),
   tool_end: object<ShownOf<'tool_end'>>({ turnId: text, callId: text }),
   tool_progress: object<ShownOf<'tool_progress'>>({ turnId: text, callId: text, text }),
@@ -193,6 +213,14 @@ export const eventSchema: JsonSchema = {
       { cacheRead: count, cacheCreation: count, cost: count, model: text },
     ),
     failure: object<RunFailure>({ name: text, message: text }, { providerCode: text, retryable: { type: 'boolean' } }),
+    origin: object<ToolOrigin>(
+      { layer: layers },
+      { path: text, digest: text, isChanged: { type: 'boolean' }, replaces: listOf(layers) },
+    ),
+    decision: object<Decision>(
+      { verdict: oneOf<Verdict>({ allow: true, ask: true, deny: true }), by: text, why: text },
+      { rule: text, code: text },
+    ),
     parent: object<ParentCall>({ runId: text, callId: text }, { session: text }),
     mode: oneOf<InputMode>({ prompt: true, steer: true, followUp: true, answer: true, stop: true }),
     stop: oneOf<StopReason>({ end: true, tool_use: true, length: true, refusal: true, other: true }),

@@ -1,6 +1,6 @@
 import type { ToolDef } from '../core/tool.ts'
 import type { Execution } from './execution.ts'
-import type { SetUpPlugin } from './plugin-set.ts'
+import { pluginOrigin, type SetUpPlugin } from './plugin-set.ts'
 
 /** A tool of the older kind, as the engine runs it: its plugin is asked about each call. */
 export function olderTool(name: string, one: SetUpPlugin, current: (runId?: string) => Execution | undefined): ToolDef {
@@ -13,6 +13,7 @@ export function olderTool(name: string, one: SetUpPlugin, current: (runId?: stri
       description: typeof described.description === 'string' ? described.description : plugin.description,
       inputSchema: jsonSchemaOf(schema, name),
     },
+    origin: pluginOrigin(plugin.toolId),
     isConcurrencySafe: () => current()?.isParallel === true,
     ...(setup.entry.timeoutMs !== undefined && { timeoutMs: setup.entry.timeoutMs }),
     async execute(parameters, ctx) {

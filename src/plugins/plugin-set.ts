@@ -1,3 +1,4 @@
+import type { ToolOrigin } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
 import { messageOf } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
@@ -120,9 +121,13 @@ function flawIn(config: Record<string, unknown>, properties: unknown): string | 
 
 const isStandard = (schema: object): schema is StandardSchema<Record<string, unknown>> => '~standard' in schema
 
-function adjusted(tool: ToolDef, { toolResultDuration }: PluginEntry): ToolDef {
-  return toolResultDuration === undefined ? tool : withMarks(tool, { duration: toolResultDuration })
+function adjusted(tool: ToolDef, { toolId, toolResultDuration }: PluginEntry): ToolDef {
+  const own = { ...tool, origin: tool.origin ?? pluginOrigin(toolId) }
+  return toolResultDuration === undefined ? own : withMarks(own, { duration: toolResultDuration })
 }
+
+/** Where the tools of a plugin come from. */
+export const pluginOrigin = (toolId: string): ToolOrigin => ({ layer: 'plugin', path: toolId })
 
 /** A plugin failed; who it was, for people. */
 export function pluginProblem(toolId: string, hook: string, error: unknown): Error {

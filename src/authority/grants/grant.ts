@@ -54,7 +54,14 @@ export function identityOf({ layer, path, digest }: ToolOrigin): ToolOrigin {
   return { layer, ...(path !== undefined && { path }), ...(digest !== undefined && { digest }) }
 }
 
-const layers = new Set<unknown>(['host', 'bundled', 'global', 'project', 'mcp'] satisfies ToolOrigin['layer'][])
+const layers = new Set<unknown>([
+  'host',
+  'bundled',
+  'global',
+  'project',
+  'mcp',
+  'plugin',
+] satisfies ToolOrigin['layer'][])
 const scopes = new Set<unknown>(['session', 'project', 'always'] satisfies GrantScope[])
 
 const fields: { readonly [Field in keyof Required<Grant>]: (value: unknown) => boolean } = {

@@ -84,6 +84,7 @@ const layers: Readonly<Record<ToolOrigin['layer'], string>> = {
   global: 'of the user',
   project: 'of the project',
   mcp: 'of the MCP server',
+  plugin: 'of the plugin',
 }
 
 const textOf = (value: unknown): string => {
