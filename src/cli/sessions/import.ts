@@ -1,16 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
+import { createIds } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { codeOf } from '../../platform/files.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { addedTurns } from '../../sessions/added-turns.ts'
 import { importSession } from '../../sessions/export.ts'
 import type { ForeignTranscript } from '../../sessions/interop/transcript.ts'
+import { createSession } from '../../sessions/session.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { beginSession } from './open-session.ts'
+import { placeNote } from './note-place.ts'
 import { newSessionId } from './session-id.ts'
 import { withStore } from './users-store.ts'
 
@@ -87,7 +90,7 @@ function isOwn(text: string): boolean {
 async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
   const [first = ''] = text.trimStart().split('\n', 1)
   const { id: name } = JSON.parse(first) as { id?: unknown }
-  const isTaken = typeof name === 'string' && (await store.list()).some(({ id }) => id === name)
+  const isTaken = typeof name === 'string' && (await store.list()).some(({ id, head }) => id === name && head > 0)
   const isOdd = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
   const { id, tornAt } = await importSession(store, text, isTaken || isOdd ? { id: newSessionId() } : {})
   if (isTaken) io.err(`There is a session ${fullyVisible(name)} already; this one is called ${id}`)
@@ -99,12 +102,17 @@ async function importOwn(store: SessionStore, text: string, io: Io): Promise<str
 async function importForeign(store: SessionStore, text: string, from: string, io: Io): Promise<string> {
   const { messages, meta, skipped } = await read(text, from)
   if (messages.length === 0) throw new Error('there are no messages in it')
-  const session = await beginSession(store, meta.cwd ?? io.cwd)
+  const session = await createSession({ store, id: newSessionId() })
+  const newId = createIds()
+  const turns = addedTurns(messages, () => ({ id: newId(), createdAt: Date.now() }))
+  await session.open()
   try {
-    await session.addTurns(messages)
+    await session.log.appendAll([placeNote(meta.cwd ?? io.cwd), ...turns]) // in one append: all of it or nothing
   } catch (error) {
-    await store.delete(session.id).catch(() => {}) // what failed is worth more than what failed after it
+    await store.delete(session.id).catch(() => {}) // without entries it is in no list
     throw error
+  } finally {
+    await session.release()
   }
   if (skipped.length > 0) io.err(`Left out: ${skipped.map((one) => fullyVisible(one)).join('; ')}`)
   return session.id

@@ -6,6 +6,7 @@ import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { findSession, latestHere, newestFirst } from './find-session.ts'
 import { isAgent } from './is-agent.ts'
+import { placeNote } from './note-place.ts'
 import { placeOf } from './place.ts'
 import { newSessionId } from './session-id.ts'
 import { cwdIn, noteOwner, type SessionSummary, summarize } from './summary.ts'
@@ -60,19 +61,11 @@ export async function forkSession(session: Session, cwd: string, atSeq?: number)
   return fork
 }
 
-/** A new session, at home in `cwd`. It is in the store from here on. */
-export async function beginSession(store: SessionStore, cwd: string): Promise<Session> {
-  const session = await createSession({ store, id: newSessionId() })
-  await noteCwd(session, cwd)
-  return session
-}
-
 async function noteCwd(session: Session, where: string): Promise<void> {
-  const cwd = placeOf(where)
-  if (cwdIn(session.log.transcript.states.get(noteOwner)) === cwd) return
+  if (cwdIn(session.log.transcript.states.get(noteOwner)) === placeOf(where)) return
   await session.open()
   try {
-    await session.log.append({ type: 'state', owner: noteOwner, value: { cwd } })
+    await session.log.append(placeNote(where))
   } finally {
     await session.release()
   }

@@ -1,0 +1,90 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { newestFirst } from '../../src/cli/sessions/find-session.ts'
+import { openStore } from '../../src/cli/sessions/open-store.ts'
+import type { SessionStore } from '../../src/core/store.ts'
+import { importSession } from '../../src/sessions/export.ts'
+import { fakeIo, runLibero } from '../cli/fake-io.ts'
+import { temporary } from '../temporary.ts'
+
+/** A session of 1,200 entries with a child of as many and a blob: more than one batch of anything. */
+const text = exportedText(1200)
+const child = fileURLToPath(new URL('import-child.ts', import.meta.url))
+
+const kinds = [
+  ['sqlite', 'sessions.db', 'sqlite.append.beforeCommit', 'sqlite.append.begin'],
+  ['jsonl', 'sessions/', 'jsonl.append.afterWrite', 'jsonl.append.beforeWrite'],
+] as const
+
+describe.each(kinds)('R01 an import into %s', (kind, name, inAppend, beforeAppend) => {
+  test.each([
+    ['when it has written the child', beforeAppend, 2],
+    ['in the middle of the last append', inAppend, 2],
+  ])('R01 that is killed %s leaves nothing in the list, and can be repeated', async (_, place, n) => {
+    const folder = await temporary('import-')
+    const file = join(folder, 'export.jsonl')
+    writeFileSync(file, text)
+    const args = ['--conditions=libero-source', child, kind, join(folder, name), file, place, String(n)]
+    const { signal, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    expect([signal, stderr]).toEqual(['SIGKILL', ''])
+    if (place === 'jsonl.append.afterWrite') halve(join(folder, name, 's/log.jsonl'))
+    const store = await openStore(join(folder, name))
+    onTestFinished(() => store.close?.())
+    expect(await shownIn(store)).toEqual([])
+    await importSession(store, text)
+    expect(await shownIn(store)).toEqual(['s'])
+    expect((await store.list()).map(({ id, head }) => `${id} ${head}`).sort()).toEqual(['s 1200', 's/c 1200'])
+  })
+})
+
+/** Mounting changes the machine, so it is done only where that is wanted. */
+const isMounting = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
+if (!isMounting) console.warn('skipped: imports onto a full disk are tried only on Linux as root with CI set')
+
+describe.skipIf(!isMounting).each(kinds)('R01 an import into %s on a full disk', (_, name) => {
+  test('R01 says so, imports nothing, and works when there is room', async () => {
+    const home = join(await temporary('import-full-'), 'home')
+    mkdirSync(home)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=400k,mode=700', 'tmpfs', home])
+    onTestFinished(() => void execFileSync('umount', ['--lazy', home]))
+    writeFileSync(join(home, 'config.json'), JSON.stringify({ sessions: name }), { mode: 0o600 })
+    const run = (...words: string[]) => runLibero(['sessions', ...words], fakeIo({ home, stdin: text }))
+    const failed = await run('import', '-')
+    expect(failed.code).toBe(1)
+    expect(failed.err).toMatch(/cannot be imported: .*(?:free some space|make room on the disk)/)
+    expect((await run('list', '--all')).out).toBe('')
+    execFileSync('mount', ['-o', 'remount,size=16m', home])
+    expect((await run('import', '-')).out).toBe('s\n')
+    expect((await run('list', '--all')).out).toMatch(/^s /)
+  })
+})
+
+/** The kernel had written only a part of it when the process died. */
+function halve(path: string): void {
+  truncateSync(path, Math.floor(statSync(path).size / 2))
+}
+
+async function shownIn(store: SessionStore): Promise<string[]> {
+  return newestFirst(await store.list()).map(({ id }) => id)
+}
+
+function exportedText(entries: number): string {
+  const turn = (i: number) => {
+    const content = [{ type: 'text', text: `words ${i} ${'x'.repeat(200)}` }]
+    return { seq: i, id: `e${i}`, at: i, type: 'turn', turn: { id: `t${i}`, runId: '', role: 'user', content } }
+  }
+  const log = Array.from({ length: entries }, (_, i) => turn(i + 1))
+  const blob = { libero: 'blob', name: 'b', data: Buffer.from('blob').toString('base64') }
+  const lines = [
+    { libero: 'session', version: 1, id: 's', entries },
+    blob,
+    ...log,
+    { libero: 'child', id: 's/c', parent: 's', entries },
+    ...log,
+    { libero: 'end', sessions: 2 },
+  ]
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
