@@ -193,12 +193,15 @@ async function* read(
 ): AsyncGenerator<readonly ModelEvent[], WireReply> {
   const decoder = line.wire.decoder(request)
   const reader = new ReplyReader(decoder)
-  const body = eventsOf(response)[Symbol.asyncIterator]()
+  const limit = line.replyLimit(request)
+  const body = eventsOf(response, limit)[Symbol.asyncIterator]()
+  let bytes = 0
   let isWhole = false
   try {
     for (;;) {
       const { done, value: chunk } = await body.next()
       signal.throwIfAborted()
+      if (!done && (bytes += chunk.length) > limit) throw tooLarge(limit)
       if (done) reader.end()
       else reader.read(chunk)
       const batch = reader.takeEvents()
@@ -224,6 +227,13 @@ function bill(error: unknown, usage: TurnUsage): void {
   if (!(error instanceof Error)) return
   const { usage: before } = error as { usage?: TurnUsage }
   Object.assign(error, { usage: before ? addUsage(before, usage) : usage })
+}
+
+function tooLarge(limit: number): StreamError {
+  return new StreamError(
+    `its reply has more than ${limit} bytes, so the connection was closed; if so much is expected, raise maxReplyBytes of the provider (0 = no limit)`,
+    { code: 'reply_too_large', retryable: false },
+  )
 }
 
 const alive: readonly ModelEvent[] = [{ type: 'alive' }]

@@ -46,6 +46,7 @@ export class Line {
   readonly wire: Wire
   readonly clock: Clock
   readonly catalogue: Catalogue | undefined
+  readonly #maxReplyBytes: number | undefined
   readonly #extra: Fields | undefined
   readonly #headers: Readonly<Record<string, string>>
   readonly #transport: Transport
@@ -59,6 +60,7 @@ export class Line {
     this.wire = wire
     this.clock = clock
     this.catalogue = options.prices === false ? undefined : createCatalogue(options.prices)
+    this.#maxReplyBytes = options.maxReplyBytes
     this.#extra = options.extraBodyParams
     this.#headers = lowerCased(options.headers)
     const transport = options.transport ?? (options.fetch ? fetching(options.fetch) : defaultTransport())
@@ -70,6 +72,12 @@ export class Line {
       const renamed = tools.map((tool) => ({ ...tool, name: this.#names.toWire(tool.name) }))
       return renamed.every(({ name }, i) => name === tools[i]!.name) ? tools : renamed
     })
+  }
+
+  /** How many bytes of a reply are read before it is given up on. */
+  replyLimit({ maxTokens }: ModelRequest): number {
+    if (this.#maxReplyBytes === undefined) return Math.max(mostReplyBytes, maxTokens * mostTokenBytes)
+    return this.#maxReplyBytes || Number.POSITIVE_INFINITY
   }
 
   /** Whatever else than the credential must not be repeated: what the caller put into headers and addresses. */
@@ -151,6 +159,11 @@ export class Line {
     })
   }
 }
+
+/** Far more than a person reads, and little enough to be held in memory a few times over. */
+const mostReplyBytes = 32 * 1024 * 1024
+/** A token comes with the JSON around it, some 300 bytes at most services. */
+const mostTokenBytes = 512
 
 interface Head {
   readonly request: ModelRequest

@@ -81,6 +81,7 @@ export const serviceRules: OptionRules<ServiceOptions> = {
   retry: settings,
   watchdog: settings,
   prices: settings,
+  maxReplyBytes: [(value) => Number.isFinite(value) && Number(value) >= 0, 'a number of bytes (0 = no limit)'],
   clock: clockRule,
 }
 

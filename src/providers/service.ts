@@ -26,6 +26,8 @@ export interface ServiceOptions extends CredentialOptions {
   readonly watchdog?: WatchdogOptions | false
   /** Prices and windows that differ from the catalogue's; `false`: no price is looked up. */
   readonly prices?: CatalogueOverrides | false
+  /** Of one reply, decoded. Default 32 MiB, or 512 bytes for each token that may be answered if that is more; 0 = no limit. */
+  readonly maxReplyBytes?: number
   readonly clock?: Clock
 }
 

@@ -97,17 +97,18 @@ function isFilled(delta: unknown): boolean {
   return Object.values(pieces).some((piece) => piece !== '' && piece !== null)
 }
 
-/** Some services answer in one piece, above all when they fail. */
-export function eventsOf({ headers, body }: HttpResponse): AsyncIterable<Uint8Array> {
-  return /^application\/json\b/i.test(headers['content-type'] ?? '') ? asOneEvent(body) : body
+/** Some services answer in one piece, above all when they fail. Of that, a little more than `mostBytes` is read at most. */
+export function eventsOf({ headers, body }: HttpResponse, mostBytes = longestEvent): AsyncIterable<Uint8Array> {
+  const isOne = /^application\/json\b/i.test(headers['content-type'] ?? '')
+  return isOne ? asOneEvent(body, Math.min(mostBytes, longestEvent)) : body
 }
 
-async function* asOneEvent(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* asOneEvent(body: AsyncIterable<Uint8Array>, mostBytes: number): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > longestEvent) break
+    if (text.length > mostBytes) break
   }
   // What begins like a stream is one, whatever it is called.
   const isOne = /^\s*[{[]/.test(text)
