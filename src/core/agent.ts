@@ -24,7 +24,7 @@ import type { ToolDef } from './tool.ts'
 import { ToolCounts } from './tool-counts.ts'
 import { readTools, Toolbox } from './toolbox.ts'
 import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
-import { type AgentStats, noUsage } from './usage.ts'
+import { type AgentStats, noUsage, undeliveredOf } from './usage.ts'
 
 /** What an agent is put together from. `createAgent` makes these out of friendlier options. */
 export interface AgentParts {
@@ -235,7 +235,9 @@ export function assembleAgent(parts: AgentParts): Agent {
     if (session) await session.open()
     try {
       if (session) await (await import('./abandoned-child.ts')).abandonOpenCalls(session)
+      const undelivered = undeliveredOf(log)
       await log.append({ type: 'rewind', toSeq: 0 })
+      for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })
     } finally {
       await session?.release()
     }
@@ -248,6 +250,8 @@ export function assembleAgent(parts: AgentParts): Agent {
   ): Promise<void> {
     const content = readPrompt(message)
     if (!content) throw new TypeError('There is no message; pass a text or a list of parts')
+    if (destroyed && !session)
+      throw new Error('This agent was destroyed and has no session to keep the message in; create another agent')
     await inbox.post(mode, content, { clientKey, meta: readMeta(meta, `the meta of ${mode}()`) })
   }
 
@@ -282,6 +286,9 @@ export function assembleAgent(parts: AgentParts): Agent {
       destroyed ??= (async () => {
         active?.stop.stop(new Error('destroy() was called'))
         await idle()
+        if (!session)
+          for (const message of undeliveredOf(log))
+            await hooks.tell('steer:undelivered', { ...message, reason: 'destroyed' })
         await readiness.letGo()
       })()
       return destroyed

@@ -12,7 +12,7 @@ import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { tellTurns, userTurn } from './say.ts'
+import { deliveryOf, tellDelivered, tellTurns, userTurn } from './say.ts'
 import { isThenable, orStopped, stoppedWaiting } from './stop.ts'
 import { syntheticResult } from './synthetic-result.ts'
 import { abandonIfBegun } from './tool-call.ts'
@@ -96,7 +96,7 @@ const failureOf = (work: Promise<unknown>): Promise<Failure | undefined> =>
 function noteSender(run: Run): void {
   const { options, inbox, log, facts } = run
   if (facts.meta || options.prompt !== undefined) return
-  const waiting = log.transcript.openTurn ? undefined : inbox.left({ withSteering: false })[0]
+  const waiting = log.transcript.openTurn ? undefined : inbox.left()[0]
   const { meta } = waiting ?? log.transcript.turns.findLast(isMessage) ?? {}
   if (meta) run.facts = { ...facts, meta }
 }
@@ -128,7 +128,7 @@ async function outcomeOf(
 ): Promise<Outcome> {
   try {
     if (unready) throw unready.error
-    const turns = await logBeginning(run, plan, begun)
+    const tell = await logBeginning(run, plan, begun)
     await run.hooks.tell('session:start', run.facts)
     try {
       for (const extension of plan.extensions) {
@@ -136,7 +136,7 @@ async function outcomeOf(
         if (isThenable(starting)) await orStopped(Promise.resolve(starting), run.stop)
       }
     } finally {
-      if (turns.length > 0) await tellTurns(run, ...turns) // they are in the log, whatever comes next
+      await tell() // it is in the log, whatever comes next
     }
     await readSystem(run)
     return await runLoop(run)
@@ -157,8 +157,11 @@ function isOverBudget({ stop }: Run, error: unknown): boolean {
   return (error === stoppedWaiting || error instanceof AgentAbortedError) && stop.reason instanceof AgentBudgetError
 }
 
-/** A prompt that comes while calls are open answers them: the user went on without them. */
-async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<readonly SessionTurn[]> {
+/**
+ * A prompt that comes while calls are open answers them: the user went on without them. Messages that an earlier run did
+ * not deliver come before it, as they were said before it. Returns how to tell listeners.
+ */
+async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<() => Promise<void>> {
   const { log, model, id: runId } = run
   const { transcript } = log
   const { clientKey } = run.options
@@ -170,19 +173,24 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   const { agent, parent, meta } = run.facts
   const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }]
-  const turn = prompt && userTurn(run, prompt, meta)
+  const waiting = prompt ? run.inbox.interjections() : []
   const before = transcript.turns.length
   begun.from = transcript.settledTurns.length
-  if (turn) {
+  if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
     await abandonIfBegun(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
-    entries.push({ type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) })
+    if (waiting.length > 0) entries.push(deliveryOf(run, waiting))
+    entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }
   begun.isLogged = true
   transcript.isLive = true
   await log.append(...entries)
-  return transcript.turns.slice(before)
+  const turns = transcript.turns.slice(before)
+  return async () => {
+    if (turns.length > 0) await tellTurns(run, ...turns)
+    await tellDelivered(run, waiting)
+  }
 }
 
 async function readSystem(run: Run): Promise<void> {
@@ -210,8 +218,7 @@ function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody
     runId,
     status,
     stop,
-    // What was queued until a run was stopped on purpose goes with it.
-    ...((isStopped(outcome) || stop === 'max_turns') && { dropsTo: stoppedAt ?? log.head }),
+    ...(status === 'aborted' && { stoppedAt: stoppedAt ?? log.head }),
     ...(failure !== undefined && { error: describe(failure) }),
     ...(output !== undefined && { output }),
   }

@@ -9,7 +9,7 @@ import type { Session } from './store.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 import type { Coercion } from './tool-input.ts'
 import type { Message, SessionContentBlock, SessionTurn, ToolOutput, TurnUsage } from './turn.ts'
-import type { AgentStats, TurnRange } from './usage.ts'
+import type { AgentStats, TurnRange, UndeliveredMessage } from './usage.ts'
 
 type Counts = Readonly<Record<string, number>>
 
@@ -260,6 +260,8 @@ export interface HookContexts {
   /** What now? Extensions have the last word: change `stop`, speak to the model through `add`, or end it all with `error`. */
   'turn:next': OfTurn & { readonly turn: number; stop: boolean; readonly add: string[]; error?: unknown }
   'steer:inject': { readonly message: string; readonly mode: 'steer' | 'followUp'; readonly meta?: Meta }
+  /** A message that was accepted and will never be delivered: its agent has no session and was destroyed, or was reset. */
+  'steer:undelivered': UndeliveredMessage & { readonly reason: 'destroyed' | 'reset' }
 
   // Children
   /** The child is there and has not begun; its own log and hooks can be followed from here. */
@@ -388,6 +390,7 @@ const names: Record<keyof HookContexts, true> = {
   output: true,
   'turn:next': true,
   'steer:inject': true,
+  'steer:undelivered': true,
   'spawn:before': true,
   'spawn:complete': true,
   'spawn:error': true,

@@ -37,11 +37,19 @@ export class Inbox {
     return (waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')) || this.#log.isAdmitting('steer')
   }
 
-  /** The oldest prompt that was left for the session while nobody worked on it; with steering, all of that too. */
-  left({ withSteering }: { readonly withSteering: boolean }): readonly Letter[] {
+  /** What was said into an earlier run, which ended before it could deliver it. */
+  interjections(): readonly Letter[] {
+    const { inbox, runs } = this.#log.transcript
+    if (inbox.length === 0) return inbox
+    const endSeq = runs.at(-1)?.endSeq ?? 0
+    return inbox.filter(({ mode, seq }) => seq < endSeq && (mode === 'steer' || mode === 'followUp'))
+  }
+
+  /** All steering, and the oldest prompt that was left for the session while no run was under way. */
+  left(): readonly Letter[] {
     const waiting = this.#log.transcript.inbox
     const prompt = waiting.find((letter) => letter.mode === 'prompt')
-    return waiting.filter((letter) => letter === prompt || (withSteering && letter.mode === 'steer'))
+    return waiting.filter((letter) => letter === prompt || letter.mode === 'steer')
   }
 
   /** All steering, or else, when the model is done, the oldest follow-up. */

@@ -109,7 +109,9 @@ export type EntryBody =
       readonly runId: string
       readonly status: RunStatus
       readonly stop: string
-      /** Messages that were accepted up to there are dropped with the run; later ones wait for the next. */
+      /** Of an aborted run: how far the log was when it was told to stop. */
+      readonly stoppedAt?: number
+      /** Messages accepted up to there are not for this session: a fork leaves them to the session that it came from. */
       readonly dropsTo?: number
       readonly error?: RunFailure
       readonly output?: unknown

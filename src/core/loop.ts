@@ -34,13 +34,10 @@ export async function runLoop(run: Run): Promise<Ending> {
   return completed(run)
 }
 
-/**
- * A prompt that was left for the session comes before the model is asked, where the run has none of its own. So does
- * steering where the run before was aborted: nobody waits for an answer to what that one was asked.
- */
-function leftLetters({ inbox, options, log: { transcript } }: Run): Letters {
-  if (options.prompt !== undefined || transcript.openTurn) return []
-  return inbox.left({ withSteering: transcript.runs.at(-2)?.status === 'aborted' })
+/** What waits for the session comes before the model is asked, where the run has no prompt of its own. */
+function leftLetters({ id, inbox, log: { transcript } }: Run): Letters {
+  const hasOwnPrompt = transcript.turns.at(-1)?.runId === id
+  return transcript.openTurn || hasOwnPrompt ? [] : inbox.left()
 }
 
 interface Turn {

@@ -1,3 +1,4 @@
+import type { EntryBody } from './log.ts'
 import { type Meta, sharedMeta } from './meta.ts'
 import type { Run } from './run.ts'
 import { type SessionContentBlock, type SessionTurn, textOf } from './turn.ts'
@@ -8,19 +9,29 @@ export function userTurn(run: Run, content: readonly SessionContentBlock[], meta
   return { id: run.newId(), runId: run.id, role: 'user', content, createdAt: run.clock.now(), ...(meta && { meta }) }
 }
 
-/** Adds a user turn. Leaving the inbox and entering the conversation is one append. */
-async function say(run: Run, content: readonly SessionContentBlock[], letters: Letters): Promise<void> {
-  const turn = userTurn(run, content, sharedMeta(letters))
+/** The turn that delivers messages, with what extensions add. Leaving the inbox and entering the conversation is one entry. */
+export function deliveryOf(
+  run: Run,
+  letters: Letters,
+  notes: readonly string[] = [],
+): Extract<EntryBody, { type: 'turn' }> {
+  const said = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
+  const added = notes.map((text): SessionContentBlock => ({ type: 'text', text }))
+  const turn = userTurn(run, [...said, ...added], sharedMeta(letters))
   const consumed = letters.map((letter) => letter.id)
-  await run.log.append({ type: 'turn', turn, ...(consumed.length > 0 && { consumed }) })
-  await tellTurns(run, turn)
+  return { type: 'turn', turn, ...(consumed.length > 0 && { consumed }) }
 }
 
 /** Takes messages out of the inbox, and what extensions add to them, as one turn. */
-export async function hear(run: Run, letters: Letters, notes: readonly string[] = []): Promise<void> {
-  const content = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
-  const added = notes.map((text): SessionContentBlock => ({ type: 'text', text }))
-  await say(run, [...content, ...added], letters)
+export async function hear(run: Run, letters: Letters, notes?: readonly string[]): Promise<void> {
+  const delivery = deliveryOf(run, letters, notes)
+  await run.log.append(delivery)
+  await tellTurns(run, delivery.turn)
+  await tellDelivered(run, letters)
+}
+
+/** After the turn that delivers these messages was told. */
+export async function tellDelivered(run: Run, letters: Letters): Promise<void> {
   for (const { mode, content, meta } of letters) {
     const message = textOf({ role: 'user', content })
     const told = { message, mode: mode === 'steer' ? 'steer' : 'followUp', ...(meta && { meta }) } as const

@@ -287,12 +287,19 @@ export class Transcript {
 
   #endRun(entry: EntryOf<'run_ended'>): void {
     const run = this.runs.findLast((one) => one.id === entry.runId)
-    if (run) Object.assign(run, { status: entry.status, stop: entry.stop, endedAt: entry.at, turns: this.turns.length })
+    const { status, stop, at: endedAt, seq: endSeq } = entry
+    if (run) Object.assign(run, { status, stop, endedAt, endSeq, turns: this.turns.length })
     const { dropsTo } = entry
     this.crashes = entry.stop === 'crashed' ? this.crashes + 1 : 0 // a process that lives to tell breaks the row
-    if (dropsTo !== undefined) this.inbox = this.inbox.filter((letter) => letter.seq > dropsTo)
+    if (dropsTo !== undefined) this.#keepMessages(({ seq }) => seq > dropsTo)
     // What a suspended run left open waits on purpose; only what a dying run left open was interrupted.
     if (entry.status === 'suspended') for (const start of this.#open?.starts?.values() ?? []) start.isUnderWay = false
+  }
+
+  /** A message that goes undelivered may be sent again, under the same key. */
+  #keepMessages(isKept: (message: EntryOf<'input'>) => boolean): void {
+    for (const message of this.inbox) if (!isKept(message)) this.#clientKeys.delete(message.clientKey)
+    this.inbox = this.inbox.filter(isKept)
   }
 
   #rewind(toSeq: number): void {
@@ -301,7 +308,7 @@ export class Transcript {
     if (keep > 0 && toolCallsOf(this.turns[keep - 1]!).length > 0) keep--
     this.turns = this.turns.slice(0, keep)
     this.#seqs = this.#seqs.slice(0, keep)
-    this.inbox = this.inbox.filter((item) => item.seq <= toSeq)
+    this.#keepMessages(({ seq }) => seq <= toSeq)
     this.#open = undefined
     this.#edits = this.#edits.filter((edit) => edit.seq <= toSeq)
     this.#compactions = this.#compactions.filter((compaction) => compaction.seq <= toSeq)
@@ -359,6 +366,8 @@ export interface RunRecord {
   /** Absent while it runs. */
   status?: EntryOf<'run_ended'>['status']
   stop?: string
+  /** The entry that says so. */
+  endSeq?: number
   /** Number of turns when it ended. */
   turns?: number
   /** The entry that told it to stop, where one came through the inbox. */

@@ -1,4 +1,4 @@
-import type { RunStatus } from './log.ts'
+import type { EntryOf, Log, RunStatus } from './log.ts'
 import type { Run } from './run.ts'
 import { type TurnUsage, textOf } from './turn.ts'
 
@@ -21,7 +21,15 @@ export interface AgentStats<Output = unknown> {
   readonly elapsed: number
   /** The structured answer, when `behavior.schema` asked for one. */
   readonly output?: Output
+  /** Messages that were accepted and that this run did not deliver: they wait for the next run. Absent when there are none. */
+  readonly undelivered?: readonly UndeliveredMessage[]
 }
+
+/** A message that was accepted and is in no turn. */
+export type UndeliveredMessage = Pick<EntryOf<'input'>, 'clientKey' | 'mode' | 'content' | 'meta'>
+
+export const undeliveredOf = ({ transcript }: Log): readonly UndeliveredMessage[] =>
+  transcript.inbox.map(({ clientKey, mode, content, meta }) => ({ clientKey, mode, content, ...(meta && { meta }) }))
 
 export interface ChildRunStats extends AgentStats {
   readonly childId: string
@@ -52,6 +60,7 @@ export function statsOf(run: Run, status: RunStatus, stopReason: string, started
     ...(firstTokenAt !== undefined && { timeTillFirstTokenMs: firstTokenAt - startedAt }),
     elapsed: clock.now() - startedAt,
     ...(run.output !== undefined && { output: run.output }),
+    ...(log.transcript.inbox.length > 0 && { undelivered: undeliveredOf(log) }),
   }
 }
 

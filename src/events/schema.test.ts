@@ -67,7 +67,16 @@ const entries: Samples<EntryBody> = {
   label: { type: 'label', text: 'x' },
   parked: { type: 'parked', reason: 'x' },
   unparked: { type: 'unparked' },
-  run_ended: { type: 'run_ended', runId: 'r', status: 'completed', stop: 'end', dropsTo: 1, error: failure, output: 1 },
+  run_ended: {
+    type: 'run_ended',
+    runId: 'r',
+    status: 'completed',
+    stop: 'end',
+    stoppedAt: 1,
+    dropsTo: 1,
+    error: failure,
+    output: 1,
+  },
 }
 
 const provisional: Samples<Provisional> = {
@@ -120,7 +129,7 @@ const optional: Partial<Record<string, readonly string[]>> = {
   entry_approval_requested: ['reason', 'request', 'origin', 'call'],
   entry_approval_answered: ['mac', 'note', 'clientKey', 'meta'],
   entry_context_edit: ['replacement', 'provider'],
-  entry_run_ended: ['dropsTo', 'error', 'output'],
+  entry_run_ended: ['stoppedAt', 'dropsTo', 'error', 'output'],
   provisional_stream_void: ['delayMs'],
   provisional_tool_start: ['origin'],
   provisional_call_decided: ['origin', 'approver', 'parentCallId'],

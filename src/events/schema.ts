@@ -103,7 +103,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
   unparked: object<BodyOf<'unparked'>>({}),
   run_ended: object<BodyOf<'run_ended'>>(
     { runId: text, status: ref('status'), stop: text },
-    { dropsTo: index, error: ref('failure'), output: anything },
+    { stoppedAt: index, dropsTo: index, error: ref('failure'), output: anything },
   ),
 }
 

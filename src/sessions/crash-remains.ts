@@ -35,11 +35,11 @@ export function leftBehind(
 function stoppedOver(
   { openCalls }: Transcript,
   runId: string,
-  dropsTo: number,
+  stoppedAt: number,
   lost: readonly ToolCallBlock[],
 ): EntryBody[] {
   const others = openCalls.filter((call) => !lost.includes(call)).map(({ id }) => syntheticResult(id, 'aborted'))
-  return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', dropsTo }]
+  return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', stoppedAt }]
 }
 
 /** Whether something was achieved in one of these logs while a run was under way. */

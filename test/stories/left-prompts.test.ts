@@ -39,15 +39,15 @@ describe('what was left for a session whose last word has no answer', () => {
     expect(asked()).toEqual(['user: a', 'user: b', 'user: c'])
   })
 
-  test('a follow-up still waits until the model is done, and steering until it has spoken', async () => {
+  test('steering comes before the model is asked, and a follow-up still waits until the model is done', async () => {
     const { store, agent, asked } = await unanswered([call('1', 'look')], 'Steered.', 'Followed.')
     await store.send('s', letter('followUp', 'later'))
     await store.send('s', letter('steer', 'left'))
     await agent.run()
-    expect(asked()).toEqual(['user: first', 'user: left', 'user: later'])
+    expect(asked()).toEqual(['user: left', 'user: ←seen', 'user: later'])
   })
 
-  test('steering comes before the model is asked where the run before was aborted: nobody waits for that answer', async () => {
+  test('the same where the run before was aborted', async () => {
     const abort = new AbortController()
     const { store, agent, asked } = await unanswered(() => {
       abort.abort()

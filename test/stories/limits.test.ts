@@ -227,11 +227,13 @@ describe('what is told', () => {
     expect(provider.requests.length).toBe(1)
   })
 
-  test('follow-ups that wait are dropped, as at maxTurns', async () => {
-    const { agent } = agentWith({ turns: 1 }, ['one', 'never'])
-    void agent.followUp('and then?')
-    expect((await agent.run({ prompt: 'go' })).stopReason).toBe('budget')
-    expect(agent.log.transcript.inbox).toEqual([])
+  test('E05 a message that a budget’s end overtook is still there for the next run', async () => {
+    const { agent } = agentWith({ turns: 1 }, ['one', 'two'])
+    void agent.followUp('and then?', { clientKey: 'k' })
+    const { stopReason, undelivered } = await agent.run({ prompt: 'go' })
+    expect([stopReason, undelivered?.map(({ clientKey }) => clientKey)]).toEqual(['budget', ['k']])
+    await agent.run({ prompt: 'next' })
+    expect(texts(agent.turns).slice(2)).toEqual(['user: and then?', 'user: next', 'assistant: two'])
   })
 
   test('the log says how the run ended', async () => {

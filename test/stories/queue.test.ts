@@ -152,17 +152,50 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     expect(provider.requests.map(({ messages }) => texts(messages))).toEqual([['user: hello']])
   })
 
-  test('an abort empties the queue', async () => {
+  test.each(['steer', 'followUp'] as const)('E05 a %s that an abort overtook waits for the next run', async (mode) => {
     const { agent, store } = await setUp(kind, 'one', 'two')
-    const send = once(async () => {
-      await agent.steer('lost')
-      await agent.followUp('lost too')
+    const send = () => agent[mode]('not lost', { clientKey: 'k' })
+    const stop = once(async () => {
+      await send()
       agent.abort()
     })
-    await expect(agent.run({ prompt: 'go', hooks: { 'turn:before': send } })).rejects.toThrow(AgentAbortedError)
-    await agent.run({ prompt: 'next' })
-    expect(texts(agent.turns)).toEqual(['user: go', 'user: next', 'assistant: one'])
+    const failure = await agent.run({ prompt: 'go', hooks: { 'turn:before': stop } }).catch((error) => error)
+    expect(failure).toBeInstanceOf(AgentAbortedError)
+    const message = { clientKey: 'k', mode, content: [{ type: 'text', text: 'not lost' }] }
+    expect(failure.stats.undelivered).toEqual([message])
+    await send() // the same message again is still the same message
+    const injected: unknown[] = []
+    const { undelivered } = await agent.run({
+      prompt: 'next',
+      hooks: { 'steer:inject': (ctx) => void injected.push(ctx) },
+    })
+    expect(texts(agent.turns)).toEqual(['user: go', 'user: not lost', 'user: next', 'assistant: one'])
+    expect(injected).toEqual([{ message: 'not lost', mode }])
+    expect(undelivered).toBe(undefined)
     if (kind === 'in a session') expect((await loadSession(store, 's')).log.transcript.inbox).toEqual([])
+  })
+
+  test('E05 without another prompt, what an abort overtook is what the next run is about', async () => {
+    const { agent } = await setUp(kind, 'one', 'two')
+    const stop = once(async () => {
+      await agent.followUp('later')
+      await agent.steer('now')
+      agent.abort()
+    })
+    await agent.run({ prompt: 'go', hooks: { 'turn:before': stop } }).catch(() => {})
+    await agent.run()
+    expect(texts(agent.turns)).toEqual(['user: go', 'user: now', 'assistant: one', 'user: later', 'assistant: two'])
+  })
+
+  test('E05 a message that comes while the structured answer is made is answered in the same run', async () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+    const steered = async () => {
+      await agent.steer('one more')
+      return [call('o1', '__output__', { n: 1 })]
+    }
+    const { agent } = await setUp(kind, 'one', steered, 'two', [call('o2', '__output__', { n: 2 })])
+    const { output, undelivered } = await agent.run({ prompt: 'go', behavior: { schema } })
+    expect([said(agent), undelivered, output]).toEqual([['go', 'one more'], undefined, { n: 2 }])
   })
 
   test('what is sent after an abort was asked for waits for the next run', async () => {
@@ -173,7 +206,7 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     })
     await expect(agent.run({ prompt: 'go', hooks: { 'turn:before': send } })).rejects.toThrow(AgentAbortedError)
     await agent.run({ prompt: 'next' })
-    expect(said(agent)).toEqual(['go', 'next', 'not lost'])
+    expect(said(agent)).toEqual(['go', 'not lost', 'next'])
   })
 
   test('after a provider error the queue waits for the next run', async () => {
@@ -184,20 +217,16 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
     })
     await expect(agent.run({ prompt: 'go', hooks: { 'turn:before': send } })).rejects.toThrow('down')
     await agent.run()
-    expect(texts(agent.turns).filter((text) => text.startsWith('user'))).toEqual([
-      'user: go',
-      'user: still wanted',
-      'user: this too',
-    ])
+    expect(said(agent)).toEqual(['go', 'still wanted', 'this too'])
   })
 
-  test('follow-ups that a turn limit left behind are dropped with the run', async () => {
+  test('E05 a follow-up that a turn limit overtook waits for the next run', async () => {
     const { agent } = await setUp(kind, calls('c1'), 'one', 'two')
-    const send = once(() => agent.followUp('dropped'))
+    const send = once(() => agent.followUp('not lost'))
     const stats = await agent.run({ prompt: 'go', behavior: { maxTurns: 1 }, hooks: { 'turn:before': send } })
     expect(stats.stopReason).toBe('max_turns')
     await agent.run({ prompt: 'next' })
-    expect(said(agent)).toEqual(['go', 'next'])
+    expect(said(agent)).toEqual(['go', 'not lost', 'next'])
   })
 
   test('steering that comes while a run is suspended answers its open call', async () => {
@@ -212,6 +241,31 @@ describe.each(['in memory', 'in a session'] as const)('messages to an agent %s',
       'user: never mind',
       'assistant: as you wish',
     ])
+  })
+})
+
+describe('an agent without a session', () => {
+  test('E05 that is destroyed tells which messages were not delivered, and takes no more', async () => {
+    const { agent } = await setUp('in memory', 'one')
+    const undelivered: unknown[] = []
+    agent.hooks.hook('steer:undelivered', (ctx) => void undelivered.push(ctx))
+    await agent.steer('too late', { clientKey: 'k' })
+    await agent.destroy()
+    const content = [{ type: 'text', text: 'too late' }]
+    expect(undelivered).toEqual([{ clientKey: 'k', mode: 'steer', content, reason: 'destroyed' }])
+    await expect(agent.steer('hello?')).rejects.toThrow('This agent was destroyed and has no session to keep')
+  })
+
+  test('E05 that is reset tells which messages it forgot, and the same key may be sent again', async () => {
+    const { agent } = await setUp('in memory', 'one', 'two')
+    const undelivered: unknown[] = []
+    agent.hooks.hook('steer:undelivered', ({ clientKey, reason }) => void undelivered.push([clientKey, reason]))
+    await agent.followUp('forget me', { clientKey: 'k' })
+    await agent.reset()
+    expect(undelivered).toEqual([['k', 'reset']])
+    await agent.followUp('forget me not', { clientKey: 'k' })
+    await agent.run({ prompt: 'go' })
+    expect(said(agent)).toEqual(['go', 'forget me not'])
   })
 })
 

@@ -40,7 +40,7 @@ describe('a message that says stop', () => {
     expect(texts(provider.requests.at(-1)!.messages)).toEqual(['user: go', 'user: and now?'])
   })
 
-  test('ends the calls that are under way, and drops what was queued before it', async () => {
+  test('ends the calls that are under way, and keeps what was queued before it for the next run', async () => {
     const begun = Promise.withResolvers<void>()
     const store = createMemoryStore()
     const session = await createSession({ store, id: 's' })
@@ -55,7 +55,7 @@ describe('a message that says stop', () => {
     await store.send('s', stop())
     await expect(run).rejects.toThrow(AgentAbortedError)
     expect(texts(session.turns).at(-1)).toBe('user: ←Aborted: the run was stopped')
-    expect(session.log.transcript.inbox).toEqual([])
+    expect(session.log.transcript.inbox.map(({ clientKey }) => clientKey)).toEqual(['queued'])
   })
 
   test('that comes while nothing runs is void, and so is the same one again', async () => {

@@ -92,6 +92,22 @@ test('A197 what was finished survives a process that is killed in the middle of 
   await store.close?.()
 })
 
+test('E05 messages that were acknowledged survive a kill before they are delivered, in every store on a disk', async () => {
+  const [sqlite, jsonl] = [place(), place()]
+  const child = fileURLToPath(new URL('acknowledging-child.ts', import.meta.url))
+  const { signal, stdout } = spawnSync(process.execPath, ['--conditions=libero-source', child, sqlite, jsonl])
+  expect([signal, String(stdout)]).toEqual(['SIGKILL', 'acknowledged\n'])
+  for (const store of [createSqliteStore({ path: sqlite }), createJsonlStore({ dir: jsonl })]) {
+    const session = await loadSession(store, 's')
+    const agent = createAgent({ provider: scripted('one', 'two'), session })
+    await agent.steer('from here', { clientKey: 'here' })
+    await agent.run({ prompt: 'next' })
+    const said = texts(session.turns).join()
+    expect(['from here', 'from elsewhere'].map((message) => said.split(message).length - 1)).toEqual([1, 1])
+    await store.close?.()
+  }
+})
+
 describe.each(['sqlite', 'jsonl'])('what the %s store puts on the disk', (name) => {
   const filesIn = (path: string): string[] =>
     statSync(path).isDirectory() ? readdirSync(path).flatMap((file) => filesIn(join(path, file))) : [path]

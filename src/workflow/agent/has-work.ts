@@ -1,15 +1,21 @@
+import type { EntryOf } from '../../core/log.ts'
 import type { Session } from '../../core/store.ts'
 import type { MessageProjection } from '../../plugins/message-projection.ts'
 
 /** Whether a run would do something: messages wait, answers came, or a process died over it. */
-export function hasWork({ log, pending }: Session, messages: MessageProjection): boolean {
+export function hasWork(
+  { log, pending }: Session,
+  messages: MessageProjection,
+  isCancelled: (message: EntryOf<'input'>) => boolean,
+): boolean {
   const { transcript } = log
-  if (transcript.inbox.some(({ mode }) => mode === 'steer')) return true
+  const inbox = transcript.inbox.filter((message) => !isCancelled(message))
+  if (inbox.some(({ mode }) => mode === 'steer')) return true
   const { state } = messages.status
-  if (state === 'canceled' && transcript.inbox.length === 0) return false // what was denied with it is not gone on with
+  if (state === 'canceled' && inbox.length === 0) return false // what was denied with it is not gone on with
   if (transcript.openCalls.length > 0)
     return pending.every(({ callId, decision }) => decision ?? transcript.answers.has(callId))
-  if (transcript.inbox.length > 0) return true
+  if (inbox.length > 0) return true
   const last = transcript.runs.at(-1)
   if (transcript.turns.length === 0 || transcript.isAnswered) return false
   if (state === 'submitted') return true

@@ -137,16 +137,18 @@ export class LiveAgent {
 
   /** Whether a run would do something, as far as the log knows. */
   get hasWork(): boolean {
-    return hasWork(this.session, this.views.messages)
+    return this.#hasWork(this.session)
   }
 
   /** The same, and whether something came while the last run was ending, which only the store knows. */
   async hasMore(): Promise<boolean> {
-    const { unheard } = this.#parts
-    await unheard.sendAgain() // what went with a run that came to its limit is for the next one
-    await unheard.keepCancelled()
+    await this.#parts.unheard.keepCancelled()
     const session = await this.#current() // who cancelled it may have taken what came later into the log
-    return hasWork(session, this.views.messages) || hasMail(this.#options.store, session)
+    return this.#hasWork(session) || hasMail(this.#options.store, session)
+  }
+
+  #hasWork(session: Session): boolean {
+    return hasWork(session, this.views.messages, (message) => this.#parts.unheard.isCancelled(message))
   }
 
   /** Whether a message waits that no run has heard, here or in another process. */

@@ -15,15 +15,13 @@ export interface UnheardOptions {
 }
 
 /**
- * Messages that were accepted and went with a run that was stopped before it heard them. The engine lets go of them; a
- * person who said something wants to find it again. Those of a run that was cancelled are cancelled with it, whatever the
- * agent does since; the others are for the next run. Fed with the entries of a log, each once.
+ * Messages that were accepted by a run that a person cancelled before it delivered them. The engine would give them to
+ * the next run; but who cancels an agent cancels what it was told, too. They become turns that are not answered, so that
+ * people still see what they said. Fed with the entries of a log, each once.
  */
 export class Unheard {
   readonly #options: UnheardOptions
   readonly #waiting = new Map<string, Letter>()
-  readonly #dropped = new Map<string, Letter>()
-  /** Under which keys those are that somebody cancelled. */
   readonly #cancelled = new Set<string>()
   #head = 0
 
@@ -32,7 +30,11 @@ export class Unheard {
   }
 
   get isEmpty(): boolean {
-    return this.#dropped.size === 0
+    return this.#cancelled.size === 0
+  }
+
+  isCancelled({ id }: Letter): boolean {
+    return this.#cancelled.has(id)
   }
 
   apply(entry: LogEntry): void {
@@ -41,55 +43,40 @@ export class Unheard {
     switch (entry.type) {
       case 'input':
         if (entry.mode !== 'answer' && entry.mode !== 'stop') this.#waiting.set(entry.id, entry)
-        this.#forget(entry.clientKey)
         break
       case 'turn':
-        for (const id of entry.consumed ?? []) this.#waiting.delete(id)
-        if (entry.clientKey !== undefined) this.#forget(entry.clientKey)
+        this.#forget((letter) => entry.consumed?.includes(letter.id) ?? false)
         break
       case 'run_ended':
-        this.#drop(entry.dropsTo ?? 0, entry.status === 'aborted')
+        this.#forget(({ seq }) => seq <= (entry.dropsTo ?? 0))
+        for (const { id, seq } of this.#waiting.values()) if (seq <= (entry.stoppedAt ?? 0)) this.#cancelled.add(id)
         break
       case 'state':
         if (yieldOf(entry.owner, entry.value)?.to === 'interrupted') this.#cancelled.clear() // only its process ended
         break
       case 'rewind':
-        for (const letters of [this.#waiting, this.#dropped])
-          for (const [key, { seq }] of letters) if (seq > entry.toSeq) letters.delete(key)
+        this.#forget(({ seq }) => seq > entry.toSeq)
     }
   }
 
-  #forget(key: string): void {
-    this.#dropped.delete(key)
-    this.#cancelled.delete(key)
-  }
-
-  #drop(toSeq: number, isCancelled: boolean): void {
-    for (const [id, letter] of this.#waiting) {
-      if (letter.seq > toSeq) continue
-      this.#waiting.delete(id)
-      this.#dropped.set(againKey(letter), letter)
-      if (isCancelled) this.#cancelled.add(againKey(letter))
+  #forget(isGone: (letter: Letter) => boolean): void {
+    for (const letter of this.#waiting.values()) {
+      if (!isGone(letter)) continue
+      this.#waiting.delete(letter.id)
+      this.#cancelled.delete(letter.id)
     }
-  }
-
-  /** Into the store, for the next run. */
-  async sendAgain(): Promise<void> {
-    for (const [clientKey, { mode, content }] of [...this.#dropped])
-      if (!this.#cancelled.has(clientKey)) await this.#options.session.send({ mode, content, clientKey })
   }
 
   /** Writes down what was cancelled before it was heard, unless another process is at work, who does so as well. */
   async keepCancelled(): Promise<void> {
-    if (this.#cancelled.size > 0) await this.takeUpUnlessBusy()
+    if (!this.isEmpty) await this.takeUpUnlessBusy()
   }
 
-  /** Takes what waits in the store into the log. What was dropped goes there too, or into the store again. */
+  /** Takes what waits in the store into the log, and writes down what was cancelled. */
   takeUp(): Promise<void> {
     const { session, writer } = this.#options
     return writer.inTurn(() =>
       writer.whileOpen(async () => {
-        await this.sendAgain()
         const kept = this.#writtenDown()
         if (kept.length > 0) await session.log.append(...kept)
       }),
@@ -110,11 +97,7 @@ export class Unheard {
   /** As something that was said, and that nobody answers for now. */
   #writtenDown(): readonly EntryBody[] {
     const { makings } = this.#options
-    return [...this.#dropped]
-      .filter(([key]) => this.#cancelled.has(key))
-      .map(([key, { content }]) => saidEntry(content, key, makings))
+    const letters = [...this.#waiting.values()].filter((letter) => this.isCancelled(letter))
+    return letters.map(({ id, content }) => ({ ...saidEntry(content, makings), consumed: [id] }))
   }
 }
-
-/** The key of a message that was dropped is used up. */
-const againKey = ({ clientKey }: Letter): string => `${clientKey}~again`

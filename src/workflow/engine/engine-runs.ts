@@ -177,7 +177,7 @@ export class EngineRuns {
   async #cancelUnheard({ prompt, clientKey = '' }: Said): Promise<void> {
     const { session, writer, makings } = this.#options
     const isKnown = !prompt || session.log.transcript.hasClientKey(clientKey)
-    const words = isKnown ? [] : [saidEntry(prompt, clientKey, makings)]
+    const words = isKnown ? [] : [saidEntry(prompt, makings, clientKey)]
     await writer.note(...words, yieldEntry('canceled'))
   }
 

@@ -11,9 +11,9 @@ export interface Said {
 /** The same as it is written into the log, outside of a run. */
 export function saidEntry(
   content: SessionTurn['content'],
-  clientKey: string,
   { clock, newId }: Pick<AgentMakings, 'clock' | 'newId'>,
-): EntryBody {
+  clientKey?: string,
+): Extract<EntryBody, { type: 'turn' }> {
   const turn: SessionTurn = { id: newId(), runId: '', role: 'user', content, createdAt: clock.now() }
-  return { type: 'turn', turn, clientKey }
+  return { type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) }
 }
