@@ -1,5 +1,5 @@
 import { isPlainJson } from './plain-json.ts'
-import { type DescribedSchema, isStandard, issuesOf, readSchema, type StandardSchema } from './schema.ts'
+import { type DescribedSchema, isStandard, issuesOf, readSchema, type StandardSchema, type Validate } from './schema.ts'
 import { isThenable } from './stop.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 
@@ -19,7 +19,7 @@ export function defineTool<Output>(tool: TypedTool<Output>): ToolDef<Output> {
   const read = readSchema(inputSchema && isStandard(input) ? { schema: input, jsonSchema: inputSchema } : input, where)
   if (!read.validate)
     throw new TypeError(`${where} is a JSON Schema, which has no types to infer; write a ToolDef { spec, execute }`)
-  return validated({ ...declared, spec: { name, description, inputSchema: read.jsonSchema } }, read.validate)
+  return withValidation({ ...declared, spec: { name, description, inputSchema: read.jsonSchema } }, read.validate)
 }
 
 /** A tool with a schema of a library in the place of a JSON Schema. */
@@ -33,10 +33,11 @@ export function readSchemaTool(tool: ToolDef | SchemaTool, where: string): ToolD
   if (!validate) return tool as ToolDef
   if ((tool as ToolDef).check)
     throw new TypeError(`${where} validates by itself, so the tool takes no \`check\`; put that check into the schema`)
-  return validated({ ...tool, spec: { ...tool.spec, inputSchema: jsonSchema } }, validate)
+  return withValidation({ ...tool, spec: { ...tool.spec, inputSchema: jsonSchema } }, validate)
 }
 
-function validated<Output>(tool: ToolDef<Output>, validate: StandardSchema['~standard']['validate']): ToolDef<Output> {
+/** A tool whose input a function validates, and may change, before it is judged; an async one before the tool runs. */
+export function withValidation<Output>(tool: ToolDef<Output>, validate: Validate): ToolDef<Output> {
   return {
     ...tool,
     check(raw) {

@@ -7,13 +7,15 @@ import { typeName } from './tool-input.ts'
 /** A schema of any library that implements Standard Schema: zod 4, arktype, valibot. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly validate: Validate<Output>
     readonly jsonSchema?: { readonly input: (options: { target: string }) => Record<string, unknown> }
     readonly types?: { readonly output: Output } | undefined
   }
 }
 
-export type StandardResult<Output> =
+export type Validate<Output = unknown> = (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+
+type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
@@ -38,7 +40,7 @@ export type OutputOf<Given> =
 /** A schema, read: what the model is shown, and what validates. Without `validate` the JSON Schema itself decides. */
 export interface ReadSchema {
   readonly jsonSchema: JsonSchema
-  readonly validate?: StandardSchema['~standard']['validate']
+  readonly validate?: Validate
 }
 
 /** Throws on what is no schema, or cannot be shown to a model, with the call that would be right. */

@@ -1,8 +1,8 @@
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { CallContext } from '../core/tool-context.ts'
+import type { SchemaCheck } from '../platform/schema-check.ts'
 import type { LiveTool } from './live-tool.ts'
-import type { SchemaCheck } from './schema-check.ts'
 
 /** A tool in a file, as a run sees it. */
 export function boundTool(live: LiveTool, inputCheck: SchemaCheck, run: Run): ToolDef {

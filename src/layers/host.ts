@@ -5,8 +5,8 @@ import type { Lane } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { copyJson, textOf } from '../core/turn.ts'
+import type { SchemaCheck } from '../platform/schema-check.ts'
 import type { ToolConfig, ToolContract } from './contract.ts'
-import type { SchemaCheck } from './schema-check.ts'
 import { stateSlot } from './state-slot.ts'
 
 /** All that a tool in a file may use of us. Frozen; during `init` and the other phases there is no session and no call. */

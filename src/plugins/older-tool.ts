@@ -1,17 +1,21 @@
-import type { ToolDef } from '../core/tool.ts'
+import { withValidation } from '../core/define-tool.ts'
+import { readSchema, type Validate } from '../core/schema.ts'
+import type { JsonSchema, ToolDef } from '../core/tool.ts'
+import { type SchemaCheck, schemaCheck } from '../platform/schema-check.ts'
 import type { Execution } from './execution.ts'
 import { pluginOrigin, type SetUpPlugin } from './plugin-set.ts'
 
-/** A tool of the older kind, as the engine runs it: its plugin is asked about each call. */
+/** A tool of the older kind, as the engine runs it: its plugin is asked about each call whose parameters fit. */
 export function olderTool(name: string, one: SetUpPlugin, current: (runId?: string) => Execution | undefined): ToolDef {
   const { plugin, setup } = one
   const schema = plugin.llmToolSchemas![name]!
   const described = schema as { readonly description?: unknown }
-  return {
+  const { jsonSchema, validate = validatorOf(jsonSchema) } = readSchema(schema, `llmToolSchemas.${name}`)
+  const tool: ToolDef = {
     spec: {
       name,
       description: typeof described.description === 'string' ? described.description : plugin.description,
-      inputSchema: jsonSchemaOf(schema, name),
+      inputSchema: jsonSchema,
     },
     origin: pluginOrigin(plugin.toolId),
     isConcurrencySafe: () => current()?.isParallel === true,
@@ -22,15 +26,15 @@ export function olderTool(name: string, one: SetUpPlugin, current: (runId?: stri
       return execution.answer(plugin, setup.config, { callId: ctx.callId, toolId: name, parameters }, ctx)
     },
   }
+  return withValidation(tool, validate)
 }
 
-function jsonSchemaOf(schema: object, name: string): Record<string, unknown> {
-  if (!('~standard' in schema)) return schema as Record<string, unknown>
-  const standard = (schema as { '~standard': { jsonSchema?: { input(options: { target: string }): object } } })[
-    '~standard'
-  ]
-  const made = standard.jsonSchema?.input({ target: 'draft-2020-12' })
-  if (!made) throw new TypeError(`llmToolSchemas.${name}: its schema library gives no JSON Schema; write one`)
-  const { $schema: _, ...plain } = made as Record<string, unknown>
-  return plain
+/** Validation by a JSON Schema. Async, because what reads JSON Schema is loaded by the first call. */
+function validatorOf(jsonSchema: JsonSchema): Validate {
+  let loading: Promise<SchemaCheck> | undefined
+  return async (value) => {
+    const check = await (loading ??= schemaCheck(jsonSchema))
+    const problem = check(value)
+    return problem === undefined ? { value } : { issues: [{ message: problem }] }
+  }
 }

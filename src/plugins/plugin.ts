@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { ChildPreset } from '../core/fork.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { Provider } from '../core/provider.ts'
-import type { StandardSchema } from '../core/schema.ts'
+import type { Schema, StandardSchema } from '../core/schema.ts'
 import type { JsonSchema, ToolContext, ToolDef } from '../core/tool.ts'
 import type { PluginTaps, PostProcessContext, PromptContext, ResponseContext } from './plugin-hooks.ts'
 import type { PromptNode } from './prompts/prompt.ts'
@@ -82,7 +82,7 @@ export interface PluginDefinition<Config = Record<string, unknown>> {
   /** What the model may call. The engine runs it, after the authority has had its say. */
   readonly tools?: (setup: PluginSetup<Config>) => readonly ToolDef[]
   /** The older way: schemas by name here, and `executeToolCall` in `onResponseComplete`. */
-  readonly llmToolSchemas?: Readonly<Record<string, JsonSchema | StandardSchema>>
+  readonly llmToolSchemas?: Readonly<Record<string, Schema>>
   readonly onProcessPrompts?: (ctx: PromptContext & PromptHelpers & { readonly config: Config }) => unknown
   readonly onFinalizePrompts?: (ctx: PromptContext & PromptHelpers & { readonly config: Config }) => unknown
   /** Called once for each call of a tool in `llmToolSchemas`, when the engine runs it; and once for a response without any. */
