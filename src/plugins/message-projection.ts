@@ -136,15 +136,16 @@ export class MessageProjection {
     this.#standing.hear()
     const letters = this.#takeLetters(consumed)
     if (letters.length === 0) return [this.#putSaid(turn, turn.content, { isHidden: isNote })]
-    const said = letters.map(({ content }, at) => {
+    const { meta: _, ...shared } = turn
+    const said = letters.map(({ content, meta }, at) => {
       const id = idInTurn(turn.id, at)
       if (at > 0) this.#turns.set(id, turn.id)
-      return this.#putSaid({ ...turn, id }, content, { isHidden: false })
+      return this.#putSaid({ ...shared, id, ...(meta && { meta }) }, content, { isHidden: false })
     })
     // Plugins may have had something to say in the same turn.
     const notes = turn.content.slice(letters.flatMap(({ content }) => content).length)
     if (notes.length === 0) return said
-    return [...said, this.#putSaid({ ...turn, id: `${turn.id}.note` }, notes, { isHidden: true })]
+    return [...said, this.#putSaid({ ...shared, id: `${turn.id}.note` }, notes, { isHidden: true })]
   }
 
   /** None where the log does not have them all, as where it was brought in from elsewhere. */
@@ -155,11 +156,12 @@ export class MessageProjection {
   }
 
   #putSaid(
-    of: Pick<SessionTurn, 'id' | 'createdAt'>,
+    of: Pick<SessionTurn, 'id' | 'createdAt' | 'meta'>,
     content: readonly SessionContentBlock[],
     { isHidden }: { readonly isHidden: boolean },
   ): AgentInstanceMessage {
-    const { text, ...metadata } = readAttachments(content)
+    const { text, ...attached } = readAttachments(content)
+    const metadata = { ...attached, ...(of.meta && { meta: of.meta }) }
     return this.#put(of, { role: 'user', content: text, metadata, ...(isHidden && { hidden: true }) })
   }
 

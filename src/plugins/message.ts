@@ -1,3 +1,5 @@
+import type { Meta } from '../core/meta.ts'
+
 /** What a conversation looks like to screens and plugins. A projection of the log: nothing of it is stored by itself. */
 export interface AgentInstanceMessage {
   readonly id: string
@@ -39,6 +41,8 @@ export interface MessageMetadata {
   /** Snapshots of folders before this message was worked on; see `rollback`. */
   readonly beforeCommitMap?: Readonly<Record<string, string>>
   readonly rolledBack?: boolean
+  /** What came with a message from outside: who sent it, a trace, a reply address. */
+  readonly meta?: Meta
   readonly askQuestionAnswered?: boolean
   /** What the tool says for screens. */
   readonly details?: unknown

@@ -1,4 +1,5 @@
 import type { AuthorityOptions } from '../authority/authority.ts'
+import type { MessageOptions } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import type { Provider } from '../core/provider.ts'
@@ -73,7 +74,7 @@ export interface Workflow {
   sendMsgToAgent(
     agentId: string,
     content: string | UserContent,
-    options?: { clientKey?: string },
+    options?: MessageOptions,
   ): Promise<AgentInstanceLatestStatus>
   getAgent(agentId: string): Promise<AgentInstance | undefined>
   /** Open ones that people made; sub-agents and closed ones only if asked for. */

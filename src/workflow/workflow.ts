@@ -1,5 +1,7 @@
+import type { MessageOptions } from '../core/agent.ts'
 import { show } from '../core/behavior.ts'
 import { createIds, systemClock } from '../core/clock.ts'
+import { readMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
@@ -104,11 +106,12 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   async function send(
     agentId: string,
     given: string | UserContent,
-    { clientKey = newId() } = {},
+    { clientKey = newId(), meta: about }: MessageOptions = {},
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
+    const meta = readMeta(about, 'the meta of sendMsgToAgent')
     const agent = await agents.openForWork(agentId)
-    const status = await settle(agent, await agent.say(await withPages(content), clientKey))
+    const status = await settle(agent, await agent.say(await withPages(content), { clientKey, meta }))
     background.lookAgain(agent, status)
     return status
   }

@@ -54,6 +54,26 @@ describe('what was said', () => {
     expect(await made.again().workflow.getMessages(id)).toEqual(messages)
   })
 
+  test('E16 who sent a message is in the run, in the log and in the message for people, also while it works', async () => {
+    const held = Promise.withResolvers<string>()
+    const made = world([() => held.promise, 'Done.'])
+    const { workflow, provider } = made
+    const { id } = await workflow.createAgent('helper')
+    const working = workflow.sendMsgToAgent(id, 'start', { meta: { sender: 'ada' } })
+    await expect.poll(() => provider.requests.length).toBe(1)
+    const steering = workflow.sendMsgToAgent(id, 'more', { meta: { sender: 'bob' } })
+    await expect.poll(async () => (await made.log(id)).some(({ type }) => type === 'input')).toBe(true)
+    held.resolve('Working.')
+    await Promise.all([working, steering])
+    const said = (await workflow.getMessages(id)).filter(({ role }) => role === 'user')
+    expect(said.map(({ metadata }) => metadata?.meta)).toEqual([{ sender: 'ada' }, { sender: 'bob' }])
+    const begun = (await made.log(id)).filter(({ type }) => type === 'run_started')
+    expect(begun).toMatchObject([{ agent: 'helper', meta: { sender: 'ada' } }])
+    await expect(workflow.sendMsgToAgent(id, 'x', { meta: 'ada' as never })).rejects.toThrow(
+      'meta of sendMsgToAgent must be',
+    )
+  })
+
   test('D009 an answer is shown with its first piece, then every 300 ms, and is complete at the end', async () => {
     const clock = fakeClock(1000)
     const { workflow, updates } = world(

@@ -1,4 +1,5 @@
 import type { EntryBody } from '../../core/log.ts'
+import type { Meta } from '../../core/meta.ts'
 import { readPrompt } from '../../core/run-options.ts'
 import type { Session } from '../../core/store.ts'
 import type { PromptPart } from '../../core/turn.ts'
@@ -79,12 +80,16 @@ export class LiveAgent {
   }
 
   /** What is said to the agent. While it works it is heard between two calls; the promise is for the end of all. */
-  async say(content: readonly PromptPart[], clientKey: string): Promise<AgentInstanceLatestStatus> {
+  async say(
+    content: readonly PromptPart[],
+    { clientKey, meta }: { readonly clientKey: string; readonly meta?: Meta | undefined },
+  ): Promise<AgentInstanceLatestStatus> {
     this.#refuseWhenOver()
     const prompt = readPrompt(content) as readonly PromptPart[]
-    if (!this.#parts.work.running) return this.#parts.work.begin({ prompt, clientKey })
+    const about = { clientKey, ...(meta && { meta }) }
+    if (!this.#parts.work.running) return this.#parts.work.begin({ prompt, ...about })
     // Where the run ends meanwhile, it waits in the store, and whoever settles the agent finds it there.
-    await this.session.send({ mode: 'steer', clientKey, content: prompt })
+    await this.session.send({ mode: 'steer', content: prompt, ...about })
     return (await this.#parts.work.running?.catch(() => undefined)) ?? this.status
   }
 

@@ -98,6 +98,9 @@ export class Unheard {
   #writtenDown(): readonly EntryBody[] {
     const { makings } = this.#options
     const letters = [...this.#waiting.values()].filter((letter) => this.isCancelled(letter))
-    return letters.map(({ id, content }) => ({ ...saidEntry(content, makings), consumed: [id] }))
+    return letters.map(({ id, content, meta }) => ({
+      ...saidEntry(content, makings, meta && { meta }),
+      consumed: [id],
+    }))
   }
 }

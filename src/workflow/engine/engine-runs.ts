@@ -16,6 +16,8 @@ import { StreamedMessage } from './streamed-message.ts'
 import { unsavedMessages } from './unsaved-messages.ts'
 import { UnsavedResults } from './unsaved-results.ts'
 
+type Unset<T> = { readonly [Field in keyof T]: T[Field] | undefined }
+
 export interface EngineRunsOptions {
   readonly agentId: string
   readonly session: Session
@@ -69,7 +71,7 @@ export class EngineRuns {
 
   async *execute(
     prompt: string | readonly PromptPart[] | undefined,
-    { clientKey, signal }: { readonly clientKey: string | undefined; readonly signal: AbortSignal },
+    { clientKey, meta, signal }: Pick<Unset<Said>, 'clientKey' | 'meta'> & { readonly signal: AbortSignal },
   ): AsyncGenerator<AgentInstanceLatestStatus> {
     const { engine, makings } = this.#options
     const { agent } = await engine()
@@ -83,6 +85,7 @@ export class EngineRuns {
       ...(thinking && { thinking }),
       ...(prompt !== undefined && { prompt }),
       ...(clientKey !== undefined && { clientKey }),
+      ...(meta && { meta }),
     })
     run.then(
       () => queue.close(),
@@ -93,7 +96,7 @@ export class EngineRuns {
       yield* queue
     } finally {
       this.#queue = undefined
-      await run.catch((error) => this.#failed(error, prompt, clientKey))
+      await run.catch((error) => this.#failed(error, prompt, { clientKey, meta }))
       await this.#keepPartial()
     }
     yield this.status
@@ -119,12 +122,13 @@ export class EngineRuns {
   async #failed(
     error: unknown,
     prompt: string | readonly PromptPart[] | undefined,
-    clientKey: string | undefined,
+    { clientKey, meta }: Pick<Unset<Said>, 'clientKey' | 'meta'>,
   ): Promise<void> {
     const { makings, session, views } = this.#options
     const words: readonly PromptPart[] | undefined =
       typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : prompt
-    const start: Said = { ...(words && { prompt: words }), clientKey: clientKey ?? makings.newId() }
+    const about = { clientKey: clientKey ?? makings.newId(), ...(meta && { meta }) }
+    const start: Said = { ...(words && { prompt: words }), ...about }
     if (error instanceof SessionBusyError) return this.#leaveElsewhere(start)
     const { status } = views.messages
     if (this.#hasBegun && !session.log.isBroken && status.state !== 'working') return
@@ -166,18 +170,19 @@ export class EngineRuns {
   }
 
   /** Another process works on this agent: it gets what was said, and says what becomes of it. */
-  async #leaveElsewhere({ prompt: content = [], clientKey }: Said): Promise<void> {
+  async #leaveElsewhere({ prompt: content = [], clientKey, meta }: Said): Promise<void> {
     const { session, makings } = this.#options
-    if (content.length > 0) await session.send({ mode: 'steer', clientKey: clientKey!, content })
+    const sender = meta && { meta }
+    if (content.length > 0) await session.send({ mode: 'steer', clientKey: clientKey!, content, ...sender })
     this.#unwritten = { state: 'submitted', modified: makings.clock.now() }
     this.isElsewhere = true
   }
 
   /** Nothing had been done about it when it was cancelled: it is written down, and that it was cancelled. */
-  async #cancelUnheard({ prompt, clientKey = '' }: Said): Promise<void> {
+  async #cancelUnheard({ prompt, clientKey = '', ...more }: Said): Promise<void> {
     const { session, writer, makings } = this.#options
     const isKnown = !prompt || session.log.transcript.hasClientKey(clientKey)
-    const words = isKnown ? [] : [saidEntry(prompt, makings, clientKey)]
+    const words = isKnown ? [] : [saidEntry(prompt, makings, { clientKey, ...more })]
     await writer.note(...words, yieldEntry('canceled'))
   }
 

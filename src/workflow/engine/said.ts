@@ -1,4 +1,5 @@
 import type { EntryBody } from '../../core/log.ts'
+import type { Meta } from '../../core/meta.ts'
 import type { PromptPart, SessionTurn } from '../../core/turn.ts'
 import type { AgentMakings } from './agent-makings.ts'
 
@@ -6,14 +7,17 @@ import type { AgentMakings } from './agent-makings.ts'
 export interface Said {
   readonly prompt?: readonly PromptPart[]
   readonly clientKey?: string
+  /** Who said it, a trace, a reply address. */
+  readonly meta?: Meta
 }
 
 /** The same as it is written into the log, outside of a run. */
 export function saidEntry(
   content: SessionTurn['content'],
   { clock, newId }: Pick<AgentMakings, 'clock' | 'newId'>,
-  clientKey?: string,
+  { clientKey, meta }: Omit<Said, 'prompt'> = {},
 ): Extract<EntryBody, { type: 'turn' }> {
-  const turn: SessionTurn = { id: newId(), runId: '', role: 'user', content, createdAt: clock.now() }
+  const sender = meta && { meta }
+  const turn: SessionTurn = { id: newId(), runId: '', role: 'user', content, createdAt: clock.now(), ...sender }
   return { type: 'turn', turn, ...(clientKey !== undefined && { clientKey }) }
 }

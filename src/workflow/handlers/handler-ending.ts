@@ -30,7 +30,7 @@ export function handlerEnding(
   const { session, views, makings, isLeaving } = options
   const { transcript } = session.log
   const unheard = ended.run.hasSpoken || transcript.hasClientKey(start.clientKey ?? '') ? {} : start
-  const words = unheard.prompt ? [saidEntry(unheard.prompt, makings, unheard.clientKey)] : []
+  const words = unheard.prompt ? [saidEntry(unheard.prompt, makings, unheard)] : []
 
   const logged = views.messages.status.state
   const came = stateOf(ended, logged, { isUnheard: words.length > 0 }) ?? logged

@@ -53,7 +53,7 @@ async function outcomeOf(
   }
 }
 
-function contextFor(options: HandlerWorkOptions, { prompt, clientKey }: Said, run: HandlerRun): HandlerContext {
+function contextFor(options: HandlerWorkOptions, { prompt, clientKey, meta }: Said, run: HandlerRun): HandlerContext {
   const { instance, makings, views, session, runs } = options
   return {
     agent: agentView(instance, views.messages, session.log),
@@ -63,7 +63,7 @@ function contextFor(options: HandlerWorkOptions, { prompt, clientKey }: Said, ru
     // The key belongs to what was said, and not to what a handler makes of it.
     execute: ({ prompt: words } = {}) => {
       const key = words === prompt ? clientKey : undefined
-      return run.during(runs.execute(words, { clientKey: key, signal: run.signal }), {
+      return run.during(runs.execute(words, { clientKey: key, meta, signal: run.signal }), {
         isSpeaking: words !== undefined,
       })
     },
