@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { authority } from './authority.ts'
+import { browser } from './browser.ts'
 import { cli } from './cli.ts'
 import { disclosure } from './disclosure.ts'
 import { loop } from './loop.ts'
@@ -23,6 +24,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   mcp: { goals: 3, run: mcp },
   workflow: { goals: 3, run: workflow },
   cli: { goals: 3, run: cli },
+  browser: { goals: 2, run: browser },
 }
 
 console.log(

@@ -88,7 +88,9 @@ const asciiOnly: Plugin = {
  * anything else.
  */
 const chunks: readonly (readonly [name: string, test: RegExp])[] = [
-  ['base', /\/src\/(core\/(nearest|version)|platform\/visible-text)\.ts$/],
+  // What subpaths for browsers share with the rest is here, where nothing of Node is.
+  ['base', /\/src\/(core\/(is-record|nearest|version)|platform\/visible-text|plugins\/tokens\/token-breakdown)\.ts$/],
+  ['events', /\/src\/events\//],
   ['cli', /\/src\/cli\/(cli-error|command|exit-codes|help|libero|parse)\.ts$/],
   [
     'engine',

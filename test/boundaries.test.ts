@@ -39,6 +39,7 @@ const rules: Rules = {
   layers: layersOf(table),
   rows: table.map(([row]) => row),
   core: { packages: ['jsonrepair'], forbidden: ['process', 'Buffer', 'require', '__dirname', '__filename'] },
+  browser: ['chat/view-models.ts', 'events/index.ts'],
   indexes: Object.values(exports).flatMap((target) => {
     const source = typeof target === 'object' && target !== null && 'libero-source' in target && target['libero-source']
     return typeof source === 'string' ? [source.replace(/^\.\/src\//, '')] : []
@@ -158,6 +159,13 @@ describe('a planted breach is found', () => {
     'core uses a Buffer': ['core/x.ts', 'const a = b ? Buffer : c', { kind: 'core global', detail: 'Buffer' }],
     'core requires something': ['core/x.ts', `const a = require('./c.ts')`, { kind: 'core global', detail: 'require' }],
     'core knows where it lies': ['core/x.ts', 'read(__dirname)', { kind: 'core global', detail: '__dirname' }],
+    'a screen for browsers imports a built-in': [
+      'chat/view-models.ts',
+      `import { a } from 'node:path'`,
+      { kind: 'browser import', detail: 'node:path' },
+    ],
+    'events import a package': ['events/index.ts', `await import('zod')`, { kind: 'browser import', detail: 'zod' }],
+    'events ask the process': ['events/index.ts', 'process.cwd()', { kind: 'browser global', detail: 'process' }],
     'an index inside a subpath': [
       'tools/text/index.ts',
       '',
@@ -210,6 +218,21 @@ describe('what is allowed is let through', () => {
   test.each(Object.entries(allowed))('%s', (_, [file, source]) => {
     expect(breachesOf(new Map([...neighbours, [file, source]]), rules)).toEqual([])
   })
+})
+
+test('E02 what a browser loads is followed to its end: no built-in, no package, no global of Node', () => {
+  const planted = new Map([
+    ...neighbours,
+    ['chat/view-models.ts', `import { a } from './state.ts'\nimport type { B } from '../platform/p.ts'`],
+    ['chat/state.ts', `export const a = () => import('../platform/late.ts')`],
+    ['platform/p.ts', `import 'node:fs'`], // only its types are used
+    ['platform/late.ts', `import { join } from 'node:path'\nexport const home = process.cwd()`],
+  ])
+  expect(breachesOf(planted, rules)).toEqual([
+    { kind: 'browser import', file: 'platform/late.ts', detail: 'node:path' },
+    { kind: 'browser global', file: 'platform/late.ts', detail: 'process' },
+  ])
+  expect(rules.browser.filter((entry) => !sources.has(entry))).toEqual([])
 })
 
 test('a circle that is closed by a type is none', () => {

@@ -21,6 +21,8 @@ export interface Rules {
     readonly packages: readonly string[]
     readonly forbidden: readonly string[]
   }
+  /** Entry points that a web page may load: they and all they import know nothing of Node and need no package. */
+  readonly browser: readonly string[]
   /** The only files that may be called `index.ts`. */
   readonly indexes: readonly string[]
 }
@@ -37,6 +39,8 @@ export interface Breach {
     | 'core package'
     | 'core global'
     | 'core computed import'
+    | 'browser import'
+    | 'browser global'
     | 'index'
   readonly file: string
   readonly detail: string
@@ -54,20 +58,24 @@ export function breachesOf(sources: Sources, rules: Rules): Breach[] {
   const found = [...sources].flatMap(([file, source]) => [
     ...placeBreaches(file, rules),
     ...importsOf(source).flatMap((one) => importBreaches(file, one, sources, rules)),
-    ...(layerOf(file) === 'core' ? globalBreaches(file, source, rules) : []),
+    ...(layerOf(file) === 'core' ? nodeGlobals(source, rules).map(breachOf('core global', file)) : []),
   ])
-  return [...found, ...cycleBreaches(sources)]
+  return [...found, ...browserBreaches(sources, rules), ...cycleBreaches(sources)]
 }
 
-/** The files that loading one file loads at once: its static value imports, and theirs. */
-export function loadedBy(entry: string, sources: Sources): { files: Set<string>; others: Set<string> } {
+/** The files that loading one file loads at once: its static value imports, and theirs; or those by other kinds of import. */
+export function loadedBy(
+  entry: string,
+  sources: Sources,
+  kinds: readonly Import['kind'][] = ['static'],
+): { files: Set<string>; others: Set<string> } {
   const files = new Set<string>()
   const others = new Set<string>()
   const visit = (file: string): void => {
     if (files.has(file)) return
     files.add(file)
     for (const { specifier, kind } of importsOf(sources.get(file) ?? '')) {
-      if (specifier === undefined || kind !== 'static') continue
+      if (specifier === undefined || !kinds.includes(kind)) continue
       if (isRelative(specifier)) visit(resolve(file, specifier))
       else others.add(specifier)
     }
@@ -239,15 +247,33 @@ function layerBreaches(file: string, target: string, { layers, rows }: Rules): B
   return [{ kind: isSibling ? 'sibling' : 'layer', file, detail: target }]
 }
 
+/** What a bundler for a web page could not resolve, in any file that it would take in. */
+function browserBreaches(sources: Sources, rules: Rules): Breach[] {
+  const files = new Set(rules.browser.flatMap((entry) => [...loadedBy(entry, sources, ['static', 'dynamic']).files]))
+  return [...files].flatMap((file) => {
+    const source = sources.get(file) ?? ''
+    const values = importsOf(source).filter(({ kind }) => kind !== 'type')
+    const others = values.filter(({ specifier }) => specifier === undefined || !isRelative(specifier))
+    return [
+      ...others.map(({ specifier }) => String(specifier)).map(breachOf('browser import', file)),
+      ...nodeGlobals(source, rules).map(breachOf('browser global', file)),
+    ]
+  })
+}
+
+const breachOf =
+  (kind: Breach['kind'], file: string) =>
+  (detail: string): Breach => ({ kind, file, detail })
+
 /** Names that only Node knows, used as values: neither a property nor a key. `globalThis.process` is a value too. */
-function globalBreaches(file: string, source: string, { core }: Rules): Breach[] {
+function nodeGlobals(source: string, { core }: Rules): string[] {
   const tokens = tokenise(source)
-  return tokens.flatMap(({ kind, text }, i): Breach[] => {
+  return tokens.flatMap(({ kind, text }, i) => {
     if (kind !== 'word' || !core.forbidden.includes(text)) return []
     const [owner, before, after] = [tokens[i - 2]?.text, tokens[i - 1]?.text, tokens[i + 1]?.text]
     const isProperty = (before === '.' || before === '?.') && owner !== 'globalThis'
     const isKey = after === ':' && before !== '?' && before !== 'case'
-    return isProperty || isKey ? [] : [{ kind: 'core global', file, detail: text }]
+    return isProperty || isKey ? [] : [text]
   })
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inAscii } from '../../scripts/in-ascii.ts'
+import { browserBundles } from './browser-bundles.ts'
 import { bundledApplications } from './bundled-application.ts'
 import { type InstalledPackage, installPackage, root, run } from './installed-package.ts'
 
@@ -95,6 +96,7 @@ createAgent({})`
 })
 
 bundledApplications(() => installed)
+browserBundles(() => installed)
 
 test('a build that fails says so and leaves no dist behind', async () => {
   const project = join(installed.folder, 'broken')

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { bundleInto } from '../scripts/build.ts'
+import type { Result } from './measure.ts'
+
+/** How much a web page loads: the subpaths for browsers, as published, bundled and minified. */
+export async function browser(): Promise<Result[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'libero-bench-'))
+  try {
+    await bundleInto(folder)
+    return [
+      await sizeOf('libero/chat/view-models', join(folder, 'chat/view-models.js'), 20),
+      await sizeOf('libero/events', join(folder, 'events/index.js'), 8),
+    ]
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+async function sizeOf(name: string, input: string, goalKb: number): Promise<Result> {
+  const options = { bundle: true, platform: 'browser', format: 'esm', minify: true, write: false } as const
+  const { outputFiles } = await build({ entryPoints: [input], ...options })
+  const code = outputFiles[0]!.contents
+  const value = kilobytes(code.length)
+  const result = { name: `${name}, minified KB`, value, goal: goalKb, ok: value <= goalKb }
+  const mark = result.ok ? 'ok  ' : 'MISS'
+  console.log(
+    `${mark} ${result.name.padEnd(52)} ${value.toFixed(1).padStart(6)} KB (goal ${goalKb} KB)  ${kilobytes(gzipSync(code).length)} KB with gzip`,
+  )
+  return result
+}
+
+const kilobytes = (bytes: number): number => Number((bytes / 1024).toFixed(1))
