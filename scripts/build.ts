@@ -1,35 +1,27 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Plugin, rolldown } from 'rolldown'
+import { writeTypes } from './declarations.ts'
 import { inAscii } from './in-ascii.ts'
 import { threadsAsText } from './thread-code.ts'
+import { withoutFacades } from './without-facades.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** What is published: types as they are in the source, code in a few files, because each file costs time at start. */
+/** What is published: types and code, both in a few files, because each file costs time at start. */
 export async function build(dist: string): Promise<string | undefined> {
   rmSync(dist, { recursive: true, force: true })
-  const problem = writeTypes(dist) ?? (await writeCode(dist))
+  const problem =
+    (await tried(() => writeTypes(root, Object.keys(subpaths()), dist))) ?? (await tried(() => bundleInto(dist)))
   // Half a build is worse than none.
   if (problem !== undefined) rmSync(dist, { recursive: true, force: true })
   return problem
 }
 
-function writeTypes(dist: string): string | undefined {
-  // Through our own node, because the script's shebang may find an older one on the PATH.
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const args = [tsc, '-p', join(root, 'tsconfig.build.json'), '--outDir', dist]
-  const { status, signal, error } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
-  if (status === 0) return undefined
-  return error?.message ?? (signal ? `tsc died of ${signal}` : `tsc exited with ${status}`)
-}
-
-async function writeCode(dist: string): Promise<string | undefined> {
+async function tried(step: () => Promise<string | undefined | void>): Promise<string | undefined> {
   try {
-    await bundleInto(dist)
-    return undefined
+    return (await step()) ?? undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -39,11 +31,11 @@ async function writeCode(dist: string): Promise<string | undefined> {
 export async function bundleInto(dist: string): Promise<void> {
   const bundle = await rolldown({
     cwd: root,
-    input: entries(),
+    input: { 'cli/main': './src/cli/main.ts', ...subpaths() },
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: /^[^./]/, // every package and every built-in stays an import
-    plugins: [threadsAsText(), builtInsByHand, asciiOnly],
+    plugins: [threadsAsText(), builtInsByHand, asciiOnly, withoutFacades],
     checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   })
   await bundle.write({
@@ -109,18 +101,15 @@ const chunks: readonly (readonly [name: string, test: RegExp])[] = [
   ['work', /\/src\/cli\/run\/work\.ts$/],
 ]
 
-/** Each subpath of the package, and the command line, by where its code goes. */
-function entries(): Record<string, string> {
+/** Each subpath of the package, by where its code goes. */
+function subpaths(): Record<string, string> {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { 'libero-source': string; default: string }>
   }
   const targets = Object.values(exports).filter((target) => typeof target === 'object')
-  return {
-    'cli/main': './src/cli/main.ts',
-    ...Object.fromEntries(
-      targets.map((target) => [target.default.replace(/^\.\/dist\/|\.js$/g, ''), target['libero-source']]),
-    ),
-  }
+  return Object.fromEntries(
+    targets.map((target) => [target.default.replace(/^\.\/dist\/|\.js$/g, ''), target['libero-source']]),
+  )
 }
 
 if (import.meta.main) {
