@@ -51,6 +51,7 @@ An error is one sentence on stderr, with the next step. \`libero schedules run\`
 | \`~/.libero/credentials.json\` | keys and logins, for you alone; \`libero login\` |
 | \`~/.libero/trust.json\` | which projects you trust |
 | \`~/.libero/sessions.db\` | your sessions, agents and schedules; see [sessions](sessions.md) |
+| \`~/.libero/audit\` | what agents asked for and who decided about it; \`libero audit\` |
 | \`~/.libero/agents/*.json\` | your own definitions of agents; \`libero agents definitions\` |
 | \`~/.libero/AGENTS.md\` | your own instructions, in every run |
 | \`~/.libero/skills\`, \`~/.agents/skills\` | your [skills](skills.md) |

@@ -23,6 +23,11 @@ export const commands: readonly Listed[] = [
     () => import('./commands/trust.ts'),
   ),
   entry('policy', 'Explain what would be decided about a command, or test rules', () => import('./commands/policy.ts')),
+  entry(
+    'audit',
+    'Show what agents asked for, who decided about it, and where each tool came from',
+    () => import('./commands/audit.ts'),
+  ),
   entry('models', 'List models and what they cost', () => import('./commands/models.ts')),
   entry('login', 'Store a key, or log in through the browser', () => import('./commands/login.ts')),
   entry('logout', 'Forget a stored key or login', () => import('./commands/logout.ts')),

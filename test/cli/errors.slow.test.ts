@@ -128,7 +128,7 @@ describe('words and flags', () => {
     [['--cwd', 'nope', 'hi'], /^--cwd nope: there is no such folder, or you may not enter it; check the path$/],
     [['--cwd', 'bad.json', 'hi'], /^--cwd bad\.json is a file; name a folder$/],
     [['--allow', '', 'hi'], /^--allow "" is empty; write a tool, "tool:pattern" or an effect$/],
-    [['--context', 'docker', 'hi'], /^--context docker needs an image: add --image/],
+    [['--context', 'docker', 'hi'], /^the context "docker" needs an image: add --image/],
   ])('libero %j', async (args, said) => {
     const desk = open()
     desk.write('bad.json', '\n// a remark')

@@ -1,20 +1,14 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Config } from '../../src/cli/config/config.ts'
 import { configFields } from '../../src/cli/config/config-schema.ts'
-import { libero } from '../../src/cli/libero.ts'
-import { openStore, sessionsPath } from '../../src/cli/sessions/open-store.ts'
-import { createScheduleBook } from '../../src/workflow/schedules/schedule-book.ts'
 import { type FakeDocker, startFakeDocker } from '../oracles/fake-docker.ts'
 import { type MockService, type Reply, startMockService } from '../rpc/mock-service.ts'
-import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
-
-/** Every command that runs an agent. */
-const commands = ['run', 'rpc', 'mcp-serve', 'agents', 'schedules'] as const
-type Command = (typeof commands)[number]
+import { type FakeIo, fakeIo } from './fake-io.ts'
+import { type Command, commands, drivers, write } from './prompt-commands.ts'
 
 /** What is seen from outside of one prompt to an agent. */
 interface Seen {
@@ -132,6 +126,11 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     flags: { rpc: ['--with-skills'] },
     check: ({ requests }) => expect(JSON.stringify(requests[0])).toContain('Tidies a drawer'),
   },
+  audit: {
+    config: { audit: false, mode: 'yolo' },
+    replies: fetches,
+    check: ({ io, requests }) => expect([requests.length, existsSync(join(io.home, 'audit'))]).toEqual([2, false]),
+  },
   sessions: {
     config: { sessions: 'elsewhere.db' },
     check: ({ io }) => expect(existsSync(join(io.home, 'elsewhere.db'))).toBe(true),
@@ -219,61 +218,4 @@ async function prompt(command: Command, config: Config, { replies, prepare, flag
     stdin.end()
   }
   return { io, requests: service.requests.slice(from), said: io.said.out + io.said.err }
-}
-
-function write(folder: string, path: string, text: string): void {
-  mkdirSync(dirname(join(folder, path)), { recursive: true, mode: 0o700 })
-  writeFileSync(join(folder, path), text, { mode: 0o600 })
-}
-
-type Driver = (io: FakeIo, stdin: PassThrough, flags: readonly string[]) => Promise<unknown>
-
-const drivers: Record<Command, Driver> = {
-  async run(io, stdin, flags) {
-    stdin.end()
-    await libero(['run', 'go', ...flags], io)
-  },
-  async rpc(io, stdin, flags) {
-    stdin.end('{"id":"1","type":"prompt","message":"go"}\n')
-    await libero(['rpc', ...flags], io)
-  },
-  async 'mcp-serve'(io, stdin, flags) {
-    const serving = libero(['mcp-serve', '--agent-only', ...flags], io)
-    const send = (message: object): void => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
-    const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    send({ id: 1, method: 'initialize', params: client })
-    send({ method: 'notifications/initialized' })
-    send({ id: 2, method: 'tools/call', params: { name: 'run_agent', arguments: { prompt: 'go' } } })
-    await Promise.race([serving, vi.waitFor(() => expect(io.said.out).toContain('"id":2'), waiting)])
-    stdin.end()
-    await serving
-  },
-  async agents(io, stdin, flags) {
-    stdin.end()
-    await libero(['agents', 'new', 'tester', 'go', ...flags], io)
-  },
-  async schedules(io, stdin, flags) {
-    stdin.end()
-    const made = fakeIo({ home: io.home, cwd: io.cwd })
-    const { out } = await runLibero(['agents', 'new', 'tester'], made)
-    const agentId = out.trim()
-    if (agentId !== '') await dueAtOnce(agentId, io)
-    const waking = libero(['schedules', 'run', ...flags], io)
-    const isOver = new RegExp(`${agentId}: (?:done|failed|waits)|needs an answer`)
-    await Promise.race([waking, vi.waitFor(() => expect(io.said.err).toMatch(isOver), waiting)])
-    io.signal('SIGINT')
-    await waking
-  },
-}
-
-const waiting = { timeout: 20_000, interval: 5 }
-
-async function dueAtOnce(agentId: string, io: FakeIo): Promise<void> {
-  const { config } = await (await import('../../src/cli/config/config.ts')).loadConfig({ home: io.home })
-  const store = await openStore(sessionsPath(config, io))
-  const then = Date.now() - 60_000
-  const clock = { now: () => then, timer: () => () => {} }
-  const when = { type: 'at' as const, at: new Date(then + 30_000).toISOString() }
-  await createScheduleBook({ store, clock }).add({ id: 'due', agentId, message: 'go', when })
-  await store.close?.()
 }

@@ -56,7 +56,13 @@ export async function openWorkflow(
 ): Promise<OpenedWorkflow> {
   if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   const assembly = await assemble(work ?? {}, {
-    ...{ io, cwd: io.cwd, view: linesView(io.err), project: 'left out' },
+    ...{
+      command: onWaking ? 'schedules' : 'agents',
+      io,
+      cwd: io.cwd,
+      view: { ...linesView(io.err), failed: (text) => onError(new Error(text)) },
+      project: 'left out',
+    },
     ...(person && { person }),
     isIdle: !work && !snapshots,
   })

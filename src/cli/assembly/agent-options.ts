@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Authority, createAuthority } from '../../authority/authority.ts'
+import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Extension } from '../../core/run.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentOptions } from '../../presets/preset.ts'
 import { placeOf } from '../sessions/place.ts'
 import type { Assembly } from './assemble.ts'
@@ -62,6 +64,7 @@ export async function agentOptions(assembly: Assembly, own: OwnOptions): Promise
       authority,
       ...(skills && { skills }),
       ...servers?.options,
+      hooks: { 'hook:error': ({ hook, error }) => tellFailure(assembly, hook, error) },
       extensions: [...(own.extensions ?? []), ...(own.withoutFiles ? [] : await toolsInFiles(assembly, authority))],
     },
     authority,
@@ -110,12 +113,31 @@ function aboutProject({ workspace: { project }, io }: Assembly): string[] {
   return notice === undefined || root === placeOf(dirname(io.home)) ? [] : [notice]
 }
 
+/** A handler that failed. That the audit cannot be written is said by the audit. */
+function tellFailure({ view }: Assembly, hook: string, error: unknown): void {
+  if (error instanceof CodedError && error.code === 'AuditWriteFailed') return
+  view.failed(`A handler of "${fullyVisible(hook)}" failed: ${fullyVisible(messageOf(error).slice(0, 600))}`)
+}
+
 /** None where there is no folder of tools: to look for them is more than to find nothing. */
-async function toolsInFiles({ workspace, config, io }: Assembly, { interact }: Authority): Promise<Extension[]> {
+async function toolsInFiles(
+  { workspace, config, io, authority: { audit } }: Assembly,
+  { interact }: Authority,
+): Promise<Extension[]> {
   const { cwd, project } = workspace
   if (!existsSync(join(io.home, 'tools')) && !existsSync(join(cwd, '.libero', 'tools'))) return []
   const { layeredTools } = await import('../../layers/layered-tools.ts')
   const { mayReadTools: mayReadProject, revoked } = project
   const off = Object.fromEntries((config.withoutTools ?? []).map((name) => [name, { enabled: false }]))
-  return [layeredTools({ home: io.home, projectRoot: cwd, mayReadProject, revoked, interact, config: off })]
+  return [
+    layeredTools({
+      home: io.home,
+      projectRoot: cwd,
+      mayReadProject,
+      revoked,
+      interact,
+      config: off,
+      ...(audit && { audit }),
+    }),
+  ]
 }

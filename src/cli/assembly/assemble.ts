@@ -3,6 +3,7 @@ import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { SkillsConfig } from '../../skills/skill.ts'
+import { openAudit } from '../audit/open-audit.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
@@ -24,12 +25,14 @@ export type AgentFlags = Pick<
 >
 
 export interface AssemblyOptions {
+  /** The command that runs the agent, for the audit. */
+  readonly command: string
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
   /** The person who can be asked. Without one, a run halts where it would ask. */
   readonly person?: Interactor
-  /** Hears what MCP servers do to a run. */
+  /** Hears what MCP servers do to a run, and what fails beside it. */
   readonly view: ServersView
   /** `left out`: neither the folder's settings and instructions nor its tools, skills and servers are used. */
   readonly project?: 'left out'
@@ -47,6 +50,7 @@ export interface AssemblyOptions {
 /** What flags and settings come to, for one agent and for the agents of a workflow. */
 export interface Assembly {
   readonly io: Io
+  readonly view: ServersView
   readonly workspace: Workspace
   readonly config: Config
   readonly preset: PresetName
@@ -68,6 +72,7 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
     const only = options.mcpServers === 'of flags' ? { only: 'flags' as const } : {}
     return {
       io,
+      view,
       workspace,
       config,
       preset,
@@ -101,5 +106,6 @@ function authorityOf(
     ...(yolo && { headless: 'yolo' as const }),
     ...(floor && { floor }),
     ...(person && { interactors: [person] }),
+    ...(loaded.config.audit !== false && { audit: openAudit(options) }),
   }
 }

@@ -41,7 +41,7 @@ export const runFlags = {
   resume: { type: 'optional', short: 'r', value: 'id', says: 'Go on with a session; without an id, choose one' },
   continue: { type: 'boolean', short: 'c', says: 'Go on with the latest session of this folder' },
   fork: { type: 'boolean', says: 'With --resume or --continue: go on in a copy' },
-  'no-session': { type: 'boolean', says: 'Keep nothing' },
+  'no-session': { type: 'boolean', says: 'Keep no session' },
   'max-turns': { type: 'string', value: 'n', least: 1, says: 'Stop after so many model calls (default 100)' },
   'max-cost': { type: 'string', value: 'dollars', says: 'Stop before it costs more' },
   mcp: {

@@ -56,6 +56,7 @@ export const configFields: Fields<Config> = {
   maxCost: { type: 'number', exclusiveMinimum: 0, description: 'Dollars after which a run ends' },
   withoutTools: texts('Tools to leave out, by name'),
   claudeSkills: { type: 'boolean', description: 'Whether the skills in .claude/skills are used, too' },
+  audit: { type: 'boolean', description: 'Whether calls of tools are written down (libero audit); default true' },
   sessions: text(
     'Where sessions are kept: a file, or a folder of text files; default sessions.db in the user’s folder. libero rpc and libero mcp-serve keep none',
   ),

@@ -27,6 +27,8 @@ export interface Config extends Pick<AuthoritySettings, 'mode' | 'allow' | 'ask'
   readonly withoutTools?: readonly string[]
   /** Also use the skills in `.claude/skills`. */
   readonly claudeSkills?: boolean
+  /** Whether calls of tools are written down, see `libero audit`. Default true. */
+  readonly audit?: boolean
   /** Where sessions are kept. Default: `sessions.db` in the user's folder. */
   readonly sessions?: string
   /** Services that speak OpenAI’s chat API, by the name that `--provider` takes. */

@@ -75,5 +75,6 @@ const refused: Partial<Record<keyof Config, string>> = {
   toolDisclosure: 'a project must not choose what the model is shown',
   claudeSkills: 'a project must not choose your skills',
   wikis: 'a project must not choose what your agents read and write',
+  audit: 'a project must not choose what is written down about it',
   sessions: 'a project must not choose where your sessions are kept',
 }

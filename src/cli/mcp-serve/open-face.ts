@@ -18,7 +18,7 @@ export async function openFace(values: McpServeValues, io: Io): Promise<McpFace>
     io.err(`libero: ${visibleText(text)}`)
   }
   const make: MakeAgent = async ({ interactors: [person] }) => {
-    const opened = await openAgent(runValuesOf(values), { io, cwd, ...(person && { person }) })
+    const opened = await openAgent(runValuesOf(values), { command: 'mcp-serve', io, cwd, ...(person && { person }) })
     for (const notice of opened.notices) say(notice)
     const { agent, thinking, chosen, close } = opened
     return { agent, run: { model: chosen.model, ...(thinking !== undefined && { thinking }) }, close }

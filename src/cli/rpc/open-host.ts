@@ -24,7 +24,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
   const assembly = await assemble(
     { ...(mode && { mode }), ...(mcp && { mcp }), ...(reasoning && { thinking: reasoning }) },
     {
-      ...{ io, cwd, view: linesView((line) => io.err(`libero: ${line}`)) },
+      ...{ command: 'rpc', io, cwd, view: linesView((line) => io.err(`libero: ${line}`)) },
       // The client cannot be asked: calls that a person would have to approve in every mode are denied.
       ...{ defaultMode: 'yolo', floor: 'deny' },
       ...(isNarrowed && { mcpServers: 'of flags' }),

@@ -36,6 +36,8 @@ export interface OpenedAgent {
 }
 
 export interface OpenOptions extends OpenSessionOptions {
+  /** The command that runs the agent. Default `run`. */
+  readonly command?: string
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
@@ -47,8 +49,8 @@ export interface OpenOptions extends OpenSessionOptions {
 
 /** Puts an agent together from flags, settings and what there is on this machine. Nothing is started yet. */
 export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
-  const { io, cwd, person, servers: view = linesView(io.err) } = options
-  const assembly = await assemble(values, { io, cwd, view, ...(person && { person }) })
+  const { command = 'run', io, cwd, person, servers: view = linesView(io.err) } = options
+  const assembly = await assemble(values, { command, io, cwd, view, ...(person && { person }) })
   const { config, servers, thinking } = assembly
   const assembled = await agentOptions(assembly, {
     maxTurns: values['max-turns'],

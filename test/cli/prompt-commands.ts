@@ -1,0 +1,71 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { PassThrough } from 'node:stream'
+import { expect, vi } from 'vitest'
+import { libero } from '../../src/cli/libero.ts'
+import { openStore, sessionsPath } from '../../src/cli/sessions/open-store.ts'
+import { createScheduleBook } from '../../src/workflow/schedules/schedule-book.ts'
+import { type FakeIo, fakeIo, runLibero } from './fake-io.ts'
+
+/** Every command that runs an agent. */
+export const commands = ['run', 'rpc', 'mcp-serve', 'agents', 'schedules'] as const
+export type Command = (typeof commands)[number]
+
+/** Writes a file of the user. */
+export function write(folder: string, path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true, mode: 0o700 })
+  writeFileSync(join(folder, path), text, { mode: 0o600 })
+}
+
+type Driver = (io: FakeIo, stdin: PassThrough, flags: readonly string[]) => Promise<unknown>
+
+/** Each tells an agent "go" by one command, in this process, and waits for its end. Agents are made of the definition `tester`. */
+export const drivers: Record<Command, Driver> = {
+  async run(io, stdin, flags) {
+    stdin.end()
+    await libero(['run', 'go', ...flags], io)
+  },
+  async rpc(io, stdin, flags) {
+    stdin.end('{"id":"1","type":"prompt","message":"go"}\n')
+    await libero(['rpc', ...flags], io)
+  },
+  async 'mcp-serve'(io, stdin, flags) {
+    const serving = libero(['mcp-serve', '--agent-only', ...flags], io)
+    const send = (message: object): void => void stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    send({ id: 1, method: 'initialize', params: client })
+    send({ method: 'notifications/initialized' })
+    send({ id: 2, method: 'tools/call', params: { name: 'run_agent', arguments: { prompt: 'go' } } })
+    await Promise.race([serving, vi.waitFor(() => expect(io.said.out).toContain('"id":2'), waiting)])
+    stdin.end()
+    await serving
+  },
+  async agents(io, stdin, flags) {
+    stdin.end()
+    await libero(['agents', 'new', 'tester', 'go', ...flags], io)
+  },
+  async schedules(io, stdin, flags) {
+    stdin.end()
+    const made = fakeIo({ home: io.home, cwd: io.cwd })
+    const { out } = await runLibero(['agents', 'new', 'tester'], made)
+    const agentId = out.trim()
+    if (agentId !== '') await dueAtOnce(agentId, io)
+    const waking = libero(['schedules', 'run', ...flags], io)
+    const isOver = new RegExp(`${agentId}: (?:done|failed|waits)|needs an answer`)
+    await Promise.race([waking, vi.waitFor(() => expect(io.said.err).toMatch(isOver), waiting)])
+    io.signal('SIGINT')
+    await waking
+  },
+}
+
+const waiting = { timeout: 20_000, interval: 5 }
+
+async function dueAtOnce(agentId: string, io: FakeIo): Promise<void> {
+  const { config } = await (await import('../../src/cli/config/config.ts')).loadConfig({ home: io.home })
+  const store = await openStore(sessionsPath(config, io))
+  const then = Date.now() - 60_000
+  const clock = { now: () => then, timer: () => () => {} }
+  const when = { type: 'at' as const, at: new Date(then + 30_000).toISOString() }
+  await createScheduleBook({ store, clock }).add({ id: 'due', agentId, message: 'go', when })
+  await store.close?.()
+}
