@@ -21,7 +21,7 @@ export interface RetryOptions {
   readonly retryableStatusCodes?: readonly number[]
   /** A service that asks for a longer pause fails the request with an `AgentRateLimitError`. */
   readonly maxRetryAfterMs?: number
-  /** For all waiting of one request together. */
+  /** Once so much time has passed since the first try, waiting included, there is no other one. */
   readonly maxTotalMs?: number
   /** Told before each wait; `attempt` counts retries from 1 to `max`. What it throws is ignored. */
   readonly onRetry?: (attempt: number, max: number, delayMs: number, error: unknown) => void
@@ -137,7 +137,9 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   #attempt = 1
   #retries = 0
   #delayMs = 0
-  #waitedMs = 0
+  #askedAt = 0
+  /** By tries that failed, and the pauses between them. */
+  #spentMs = 0
   #stopWaiting: (() => void) | undefined
 
   constructor(provider: Provider, readPolicy: () => Policy | undefined, request: ModelRequest, signal: AbortSignal) {
@@ -178,7 +180,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     if (!this.#hasBegun) this.#begin()
     let result: IteratorResult<ModelEvent>
     try {
-      this.#inner ??= this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
+      this.#inner ??= this.#ask()
       result = await this.#inner.next()
     } catch (error) {
       return { done: false, value: this.#retryOrThrow(error) }
@@ -188,6 +190,11 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     if (event?.type === 'retry') return { done: false, value: { ...event, attempt: ++this.#attempt } }
     this.#hasContent = isContent(event)
     return result
+  }
+
+  #ask(): EventIterator {
+    this.#askedAt = this.#policy.clock.now()
+    return this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
   }
 
   /** Once for a request, so that its tries go by the same options. */
@@ -233,7 +240,6 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
     this.#isOver = false
     this.#inner = undefined
     this.#delayMs = delayMs
-    this.#waitedMs += delayMs
     tell(this.#policy, ++this.#retries, delayMs, error)
     return { type: 'retry', attempt: ++this.#attempt, reason: known?.message ?? messageOf(error), delayMs }
   }
@@ -247,7 +253,8 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
       throw this.#rateLimit(error, known, askedMs, 'maxRetryAfterMs')
     if (this.#retries >= policy.maxAttempts) throw error
     const delayMs = askedMs ?? backoff(policy, this.#retries)
-    if (this.#waitedMs + delayMs <= policy.maxTotalMs) return delayMs
+    this.#spentMs += policy.clock.now() - this.#askedAt + delayMs
+    if (this.#spentMs <= policy.maxTotalMs) return delayMs
     throw askedMs === undefined ? error : this.#rateLimit(error, known, askedMs, 'maxTotalMs')
   }
 

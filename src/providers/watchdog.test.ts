@@ -155,14 +155,15 @@ describe('a stream that stalls', () => {
       meta: good.meta,
       stream: (request, signal) => (++asked === 1 ? silent : good).stream(request, signal),
     }
-    const agent = createAgent({ provider: withRetry(withWatchdog(inner, { clock }), { clock, random: () => 1 }) })
+    const watched = withWatchdog(inner, { clock, firstEventMs: 100_000 })
+    const agent = createAgent({ provider: withRetry(watched, { clock, random: () => 1 }) })
     const reasons: string[] = []
     agent.hooks.hook('stream:retry', ({ reason }) => reasons.push(reason))
     const run = agent.run({ prompt: 'Hello?' })
-    await clock.advance(301_000)
+    await clock.advance(101_000)
     await run
     expect(textOf(agent.turns.at(-1)!)).toBe('Here I am.')
-    expect(reasons).toEqual([expect.stringContaining('no answer began for 300 s')])
+    expect(reasons).toEqual([expect.stringContaining('no answer began for 100 s')])
     expect(clock.pending).toBe(0)
   })
 
@@ -182,12 +183,12 @@ describe('a stream that stalls', () => {
 })
 
 describe('no stall is', () => {
-  test('a stream whose every pause is shorter than allowed, however long it lasts', async () => {
+  test('a stream whose every pause is shorter than allowed, for half an hour', async () => {
     const clock = fakeClock()
-    const beats = Array.from({ length: 100 }, (): Beat => [119_000, text])
+    const beats = Array.from({ length: 15 }, (): Beat => [119_000, text])
     const work = drain(withWatchdog(played(clock, [...beats, [0, reply]]), { clock }))
-    await clock.advance(100 * 119_000)
-    expect([work.error, work.events.length, work.isDone]).toEqual([undefined, 101, true])
+    await clock.advance(15 * 119_000)
+    expect([work.error, work.events.length, work.isDone]).toEqual([undefined, 16, true])
     expect(clock.pending).toBe(0)
   })
 
@@ -259,7 +260,7 @@ describe('no stall is', () => {
           [10 ** 9, text],
           [10 ** 9, reply],
         ]),
-        { clock, firstEventMs: 0, betweenEventsMs: 0 },
+        { clock, firstEventMs: 0, betweenEventsMs: 0, totalMs: 0 },
       ),
     )
     await clock.advance(1)
@@ -267,6 +268,46 @@ describe('no stall is', () => {
     await clock.advance(2 * 10 ** 9)
     expect(work.isDone).toBe(true)
   })
+})
+
+describe('R09 a service that keeps a run waiting', () => {
+  test('R09 and never answers is given up on after five minutes over all tries', async () => {
+    for (const [firstEventMs, tries, untilMs] of [
+      [undefined, 1, 300_000],
+      [100_000, 3, 307_000],
+    ] as const) {
+      const clock = fakeClock()
+      let asked = 0
+      const silent = played(clock, [[Infinity, reply]])
+      const counted: Provider = {
+        ...silent,
+        stream(...args) {
+          asked++
+          return silent.stream(...args)
+        },
+      }
+      const watched = withWatchdog(counted, { clock, ...(firstEventMs !== undefined && { firstEventMs }) })
+      const work = drain(withRetry(watched, { clock, random: () => 1 }))
+      await clock.advance(untilMs)
+      expect([asked, work.error?.message]).toEqual([tries, expect.stringContaining('no answer began')])
+      expect(clock.pending).toBe(0)
+    }
+  })
+
+  test.each([text, { type: 'alive' } satisfies ModelEvent])(
+    'R09 and sends %o again and again is given up on after half an hour',
+    async (drop) => {
+      const clock = fakeClock()
+      const drops = Array.from({ length: 100 }, (): Beat => [100_000, drop])
+      const provider = withWatchdog(played(clock, [...drops, [0, reply]]), { clock })
+      const work = drain(provider)
+      await clock.advance(1_800_000)
+      expect(work.error?.message).toBe(
+        'the reply was not complete after 1800 s; for longer ones raise totalMs of withWatchdog (0 = off)',
+      )
+      expect(provider.classifyError!(work.error)).toMatchObject({ providerCode: 'stalled', retryable: false })
+    },
+  )
 })
 
 describe('the limits', () => {

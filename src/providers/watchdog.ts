@@ -17,6 +17,8 @@ export interface WatchdogOptions {
   readonly firstEventMs?: number | ((model: string) => number)
   /** From one piece to the next. */
   readonly betweenEventsMs?: number | ((model: string) => number)
+  /** For a whole reply, however much of it comes: a service may send a little again and again, and never an end. */
+  readonly totalMs?: number | ((model: string) => number)
   readonly clock?: Clock
 }
 
@@ -30,6 +32,7 @@ export function withWatchdog(provider: Provider, options: WatchdogOptions = {}):
     provider,
     firstEventMs: options.firstEventMs ?? 300_000,
     betweenEventsMs: options.betweenEventsMs ?? 120_000,
+    totalMs: options.totalMs ?? 1_800_000,
     clock: options.clock ?? systemClock,
   }
   return {
@@ -37,7 +40,7 @@ export function withWatchdog(provider: Provider, options: WatchdogOptions = {}):
     stream: (request, signal) => new WatchedStream(watch, request, signal),
     classifyError(error) {
       if (!(error instanceof StalledError)) return provider.classifyError?.(error) ?? null
-      return { kind: 'provider_error', providerCode: 'stalled', retryable: true, message: error.message }
+      return { kind: 'provider_error', providerCode: 'stalled', retryable: !error.isEndless, message: error.message }
     },
   }
 }
@@ -46,6 +49,12 @@ export function withWatchdog(provider: Provider, options: WatchdogOptions = {}):
 export class StalledError extends Error {
   override readonly name = 'StalledError'
   readonly code = 'ETIMEDOUT'
+  /** Something came, but never an end: the same request would take as long again. */
+  readonly isEndless: boolean
+  constructor(message: string, isEndless = false) {
+    super(message)
+    this.isEndless = isEndless
+  }
 }
 
 type Watch = Required<WatchdogOptions> & { readonly provider: Provider }
@@ -59,6 +68,7 @@ const limitRule = [
 const rules: OptionRules<WatchdogOptions> = {
   firstEventMs: limitRule,
   betweenEventsMs: limitRule,
+  totalMs: limitRule,
   clock: clockRule,
 }
 
@@ -82,9 +92,12 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   #hasContent = false
   #firstMs = 0
   #betweenMs = 0
+  #totalMs = 0
   /** When the present wait began, and what earlier ones took that brought no content. */
   #waitsSince = 0
   #waitedMs = 0
+  /** All earlier waits together. */
+  #spentMs = 0
 
   constructor(watch: Watch, request: ModelRequest, signal: AbortSignal) {
     this.#watch = watch
@@ -143,7 +156,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
       return
     }
     this.#waitsSince = this.#watch.clock.now()
-    if (!this.#callOff) this.#arm(this.#limitMs - this.#waitedMs)
+    if (!this.#callOff) this.#arm()
     inner.next().then(this.#onResult, this.#onError)
   }
 
@@ -152,12 +165,13 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const { provider } = this.#watch
     this.#firstMs = this.#limitOf('firstEventMs')
     this.#betweenMs = this.#limitOf('betweenEventsMs')
+    this.#totalMs = this.#limitOf('totalMs')
     this.#letGo = follow(this.#signal, this.#stop)
     this.#stop.onStop(this.#onStop)
     return provider.stream(this.#request, this.#stop.signal)[Symbol.asyncIterator]()
   }
 
-  #limitOf(option: 'firstEventMs' | 'betweenEventsMs'): number {
+  #limitOf(option: 'firstEventMs' | 'betweenEventsMs' | 'totalMs'): number {
     const limit = this.#watch[option]
     if (typeof limit === 'number') return limit
     const { model } = this.#request
@@ -171,8 +185,9 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     return this.#hasContent ? this.#betweenMs : this.#firstMs
   }
 
-  #arm(ms: number): void {
-    if (this.#limitMs > 0) this.#callOff = this.#watch.clock.timer(ms, this.#onTimer)
+  #arm(): void {
+    const ms = Math.min(this.#silenceLeft(), this.#timeLeft())
+    if (ms < Number.POSITIVE_INFINITY) this.#callOff = this.#watch.clock.timer(ms, this.#onTimer)
   }
 
   #disarm(): void {
@@ -183,18 +198,34 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #onTimer = (): void => {
     this.#callOff = undefined
     if (!this.#resolve) return // nobody waits; whoever does next will set it again
-    const rest = this.#limitMs - this.#waitedMs - this.#waitingMs()
-    if (rest > 0) this.#arm(rest)
-    else this.#stop.stop(this.#stalled())
+    if (this.#timeLeft() <= 0) this.#stop.stop(this.#endless())
+    else if (this.#silenceLeft() <= 0) this.#stop.stop(this.#stalled())
+    else this.#arm()
+  }
+
+  /** Until the present silence is too long. */
+  #silenceLeft(): number {
+    return this.#limitMs > 0 ? this.#limitMs - this.#waitedMs - this.#waitingMs() : Number.POSITIVE_INFINITY
+  }
+
+  /** Until the whole reply has taken too long. The time of a slow reader does not count. */
+  #timeLeft(): number {
+    return this.#totalMs > 0 ? this.#totalMs - this.#spentMs - this.#waitingMs() : Number.POSITIVE_INFINITY
   }
 
   #waitingMs(): number {
     return this.#watch.clock.now() - this.#waitsSince
   }
 
+  #endless(): StalledError {
+    return new StalledError(
+      `the reply was not complete after ${inWords(this.#totalMs)}; for longer ones raise totalMs of withWatchdog (0 = off)`,
+      true,
+    )
+  }
+
   #stalled(): StalledError {
-    const limit = this.#limitMs
-    const time = limit < 1000 ? `${limit} ms` : `${limit / 1000} s`
+    const time = inWords(this.#limitMs)
     if (this.#hasContent)
       return new StalledError(
         `the stream stalled: nothing came for ${time}; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)`,
@@ -225,6 +256,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     if (!resolve) return
     this.#resolve = undefined
     this.#reject = undefined
+    this.#spentMs += this.#waitingMs()
     if (result?.done) this.#close()
     else this.#note(result?.value)
     resolve(result)
@@ -259,6 +291,8 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     this.#letGo?.()
   }
 }
+
+const inWords = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
 function leave(inner: AsyncIterator<ModelEvent> | undefined): void {
   try {

@@ -33,7 +33,7 @@ describe.each(transports)('R05 over %s', (_, transport) => {
 test.each(['application/json', 'text/event-stream'])(
   'R05 an answer in one piece without end (%s) is given up on too',
   async (type) => {
-    const server = await endlessServer(claude, { type, isOnePiece: true })
+    const server = await endlessServer(claude, { type, sends: ['{"text":"', 'x'.repeat(64 * 1024)] })
     const { failure } = meetAt(server.url, claude, { service: { maxReplyBytes: limit } })
     expect(await failure()).toMatchObject({ providerCode: 'reply_too_large' })
     await server.hungUp
@@ -53,21 +53,34 @@ test('R05 without the option 32 MiB are read', async () => {
   expect((await failure()).message).toContain(`more than ${32 * 1024 * 1024} bytes`)
 })
 
+test.each(families)(
+  'R09 a service of $name that only keeps the connection open is given up on, over all tries',
+  async (family) => {
+    const server = await endlessServer(family, { sends: ['', ': still here\n\n'] })
+    const patience = { watchdog: { firstEventMs: 40 }, retry: { maxTotalMs: 30, initialDelayMs: 0 } }
+    const { failure } = meetAt(server.url, family, { service: { ...patience, maxReplyBytes: 0 } })
+    expect((await failure()).message).toContain('no answer began for 40 ms')
+    expect(server.requests).toBe(1)
+    await server.hungUp
+  },
+)
+
 interface Endless {
   readonly encoding?: 'plain' | 'gzip'
   readonly status?: number
   readonly type?: string
-  readonly isOnePiece?: boolean
+  /** First this, then that again and again. Default: pieces of an answer. */
+  readonly sends?: readonly [string, string]
 }
 
 /** A service that sends pieces of an answer for as long as the connection is open. */
 async function endlessServer(
   family: Family,
-  { encoding = 'plain', status = 200, type = 'text/event-stream', isOnePiece = false }: Endless = {},
+  { encoding = 'plain', status = 200, type = 'text/event-stream', sends }: Endless = {},
 ) {
   const frames = family.frames({ text: ['x'.repeat(64 * 1024)] })
   const at = frames.findIndex((frame) => frame.includes('xxxx'))
-  const [head, piece] = isOnePiece ? ['{"text":"', 'x'.repeat(64 * 1024)] : [frames.slice(0, at).join(''), frames[at]!]
+  const [head, piece] = sends ?? [frames.slice(0, at).join(''), frames[at]!]
   const { promise: hungUp, resolve: hangUp } = Promise.withResolvers<void>()
   let requests = 0
 

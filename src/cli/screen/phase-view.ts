@@ -1,9 +1,13 @@
+import { visibleName } from '../../platform/visible-text.ts'
 import { lastWords } from './last-words.ts'
 import type { Paint } from './paint.ts'
 
 /** What the model, or what it needs, is at while nothing of it can be shown otherwise: a line that does not stay. */
 interface PhaseView {
-  asked(now: number): void
+  /** `attempt` counts from 1. */
+  asked(now: number, attempt?: number): void
+  /** Which model it is that is asked. */
+  model(name: string): void
   /** Something else has to come first. */
   waiting(text: string, now: number): void
   thinking(delta: string): void
@@ -11,22 +15,31 @@ interface PhaseView {
   idle(): void
   live(now: number, spinner: string): string[]
   readonly isBusy: boolean
+  /** What is waited for, where the model has been asked and has said nothing yet. */
+  awaited(now: number): string | undefined
 }
 
 export function createPhaseView(paint: Paint): PhaseView {
   let phase: 'idle' | 'asked' | 'thinking' | 'waiting' = 'idle'
   let awaited = ''
   let askedAt = 0
+  let attempt = 1
+  let model = 'the model'
   let thought = ''
   const words = (now: number): string => {
     if (phase === 'thinking') return `thinking… ${lastWords(thought)}`
     const seconds = Math.floor((now - askedAt) / 1000)
+    if (phase === 'asked' && seconds >= patienceS) return waitingWords({ model, seconds, attempt })
     const what = phase === 'waiting' ? awaited : 'asking the model'
     return seconds > 0 ? `${what}, ${seconds} s` : what
   }
   return {
-    asked(now) {
+    model(name) {
+      model = visibleName(name)
+    },
+    asked(now, which = 1) {
       phase = 'asked'
+      attempt = which
       askedAt = now
       thought = ''
     },
@@ -47,7 +60,22 @@ export function createPhaseView(paint: Paint): PhaseView {
     get isBusy() {
       return phase !== 'idle'
     },
+    awaited: (now) => (phase === 'asked' ? words(now) : undefined),
   }
 }
 
 const keptThought = 400
+/** From here on a person wonders what is going on. */
+const patienceS = 5
+
+/** Says what is waited for, for how long, and what can be done about it. */
+function waitingWords({ model, seconds, attempt }: Waiting): string {
+  const tries = attempt > 1 ? ` · attempt ${attempt}` : ''
+  return `waiting for ${model} · ${seconds} s${tries} · Ctrl-C to stop`
+}
+
+interface Waiting {
+  readonly model: string
+  readonly seconds: number
+  readonly attempt: number
+}

@@ -60,6 +60,22 @@ a notice
 `)
   })
 
+  test('R09 it is said every 30 s which model is waited for', async () => {
+    const { show, said, clock, hint, fact, turn } = stage({ tty: 'none' })
+    show(
+      fact({ type: 'run_started', runId: 'r', model: 'mock-1' }),
+      hint({ type: 'turn_started', turnId: 't1', step: 1 }),
+    )
+    await clock.advance(29_999)
+    expect(said.err).toBe('')
+    await clock.advance(30_001)
+    expect(said.err).toBe(
+      '… waiting for mock-1 · 30 s · Ctrl-C to stop\n… waiting for mock-1 · 60 s · Ctrl-C to stop\n',
+    )
+    show(turn('t1', 'Here.'))
+    expect(clock.pending).toBe(0)
+  })
+
   test('a reply that did not stream comes whole, and one that streamed in part is completed', () => {
     const { show, said, text, turn } = stage({ tty: 'none' })
     show(turn('t1', 'Whole.'), ...text('Half', 't2'), turn('t2', 'Half and half.'))
@@ -87,6 +103,20 @@ describe('quiet', () => {
 })
 
 describe('live lines', () => {
+  test('R09 say which model is waited for, how long, which try it is, and how to stop it', async () => {
+    const { show, writes, clock, hint, fact, screen } = stage()
+    const asked = hint({ type: 'turn_started', turnId: 't1', step: 1 })
+    show(fact({ type: 'run_started', runId: 'r', model: 'mock-1' }), asked)
+    await clock.advance(4_200)
+    expect(writes.at(-1)).toContain('asking the model, 4 s')
+    await clock.advance(21_000)
+    expect(writes.at(-1)).toContain('waiting for mock-1 · 25 s · Ctrl-C to stop')
+    show(hint({ type: 'stream_void', turnId: 't1', attempt: 2, reason: 'overloaded' }))
+    await clock.advance(7_000)
+    expect(writes.at(-1)).toContain('waiting for mock-1 · 7 s · attempt 2 · Ctrl-C to stop')
+    screen.close()
+  })
+
   test('however many deltas come in a frame, it is drawn once', async () => {
     const { show, writes, text, clock } = stage()
     show(...text('x'.repeat(70)))

@@ -78,6 +78,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
   let hasAnswered = false
   let isPaused = false
   let isClosed = false
+  let stopReminding: (() => void) | undefined
 
   const busyLines = (most: number): string[] => {
     const now = clock.now()
@@ -127,6 +128,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
       if (text.startsWith(said)) say(text.slice(said.length))
       endTurn()
     }
+    if (entry.type === 'run_started') phase.model(entry.model)
     if (entry.type === 'run_ended') endRun()
   }
   const endRun = (): void => {
@@ -134,12 +136,22 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     printer.lines(calls.end())
     children.end()
   }
-  const restart = (why: { readonly reason: string; readonly delayMs?: number }): void => {
+  const restart = (why: Extract<Provisional, { type: 'stream_void' }>): void => {
     const notice = retryNotice(why, answer.isPrinted)
-    phase.asked(clock.now())
+    phase.asked(clock.now(), why.attempt)
     said = ''
     answer.drop()
     print(notice, paint.dim)
+  }
+  /** Where nothing can move, a line says once in a while that the model is still waited for. */
+  const remind = (): void => {
+    stopReminding?.()
+    const isWaiting = !isLively && !isClosed && phase.awaited(clock.now()) !== undefined
+    stopReminding = isWaiting ? clock.timer(remindEveryMs, sayAgain) : undefined
+  }
+  const sayAgain = (): void => {
+    print(`… ${phase.awaited(clock.now())}`, paint.dim)
+    remind()
   }
   const hint = (event: Provisional): void => {
     switch (event.type) {
@@ -177,6 +189,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
         const lines = calls.show(event)
         if (lines.length > 0) printer.lines(lines)
       }
+      remind()
       changed()
     },
     notice(text, kind = 'info') {
@@ -195,6 +208,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     end(ending) {
       if (!hasAnswered && ending.stats) say(ending.stats.text)
       endRun()
+      remind()
       frames.stop()
       terminal.live([])
       const why = endingLine(ending)
@@ -219,12 +233,14 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
       printer.release()
       endTurn()
       isClosed = true
+      remind()
       frames.stop()
       terminal.close()
     },
   }
 }
 
+const remindEveryMs = 30_000
 const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 /** Lines in a file are not cut for a screen, and are not endless either. */
 const unknownWidth = 200
