@@ -6,6 +6,7 @@ export {
   AgentBudgetError,
   AgentContextExceededError,
   AgentError,
+  AgentPromptTooLongError,
   AgentProviderError,
   AgentQuotaError,
   AgentRateLimitError,

@@ -68,6 +68,22 @@ export interface ProviderErrorOptions extends ErrorOptions {
 /** The request does not fit into the model's context; prune or compact, then run again. */
 export class AgentContextExceededError extends AgentProviderError {}
 
+/**
+ * The prompt itself does not fit into the model's context. It was not shortened: half a question may get a wrong answer.
+ * `fits` is about how much prompt there is room for, where that is known.
+ */
+export class AgentPromptTooLongError extends AgentContextExceededError {
+  readonly fits?: { readonly tokens: number; readonly characters: number }
+  constructor(message: string, { fits, ...options }: PromptTooLongOptions) {
+    super(message, options)
+    if (fits) this.fits = fits
+  }
+}
+
+interface PromptTooLongOptions extends ProviderErrorOptions {
+  readonly fits?: AgentPromptTooLongError['fits']
+}
+
 /** The service wants a longer pause than we are willing to wait; try again at `retryAt` (ms since the epoch). */
 export class AgentRateLimitError extends AgentProviderError {
   retryAt?: number

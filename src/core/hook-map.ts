@@ -1,5 +1,5 @@
 import type { Decision, Effect, ToolOrigin } from './authority.ts'
-import type { AgentProviderError } from './errors.ts'
+import type { AgentError, AgentProviderError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
 import type { Log, RunStatus } from './log.ts'
 import type { Meta } from './meta.ts'
@@ -116,6 +116,8 @@ export interface HookContexts {
     messages: readonly Message[]
     tools: readonly ToolSpec[]
     thinkingBudget?: number
+    /** Ends the run with this error; nothing is sent. */
+    refuse?: AgentError
   }
   'context:transform': OfTurn & { messages: Message[] }
   'system:transform': OfTurn & { readonly turn: number; system: string; readonly session?: Session }
@@ -154,7 +156,8 @@ export interface HookContexts {
   'request:overflow': OfTurn & {
     readonly turn: number
     readonly request: ModelRequest
-    readonly error: AgentProviderError
+    /** What the run ends with, unless there is a retry. */
+    error: AgentProviderError
     retry: boolean
   }
   /** Before a summary is made: what has to survive it word for word. */

@@ -1,4 +1,5 @@
 import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
+import type { HookContexts } from './hook-map.ts'
 import { Draft, replyTo } from './model-attempts.ts'
 import { nameFailure } from './model-failure.ts'
 import { buildRequest } from './model-request.ts'
@@ -149,8 +150,8 @@ async function shrink(
   error: AgentContextExceededError,
 ): Promise<Mended | undefined> {
   if (!run.hooks.has('request:overflow')) return undefined
-  const overflow = { turnId, turn: run.turn, request, error, retry: false }
+  const overflow: HookContexts['request:overflow'] = { turnId, turn: run.turn, request, error, retry: false }
   await run.hooks.ask('request:overflow', overflow)
-  if (!overflow.retry) return undefined
+  if (!overflow.retry) throw overflow.error
   return { request: await buildRequest(run, turnId), reason: 'the conversation was made shorter' }
 }

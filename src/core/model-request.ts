@@ -51,6 +51,7 @@ async function askHooks(run: Run, prepared: HookContexts['request:prepare']): Pr
   if (hooks.has('request:prepare')) {
     prepared.messages = [...shown]
     await hooks.ask('request:prepare', prepared)
+    if (prepared.refuse) throw prepared.refuse
   }
   let { messages } = prepared
   if (!isConversation(messages)) {

@@ -2,10 +2,11 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import { compact, shownMessages } from './compaction/compact.ts'
 import { asBytes, type Limits, limitsAfterRefusal } from './compaction/limits.ts'
+import { promptBytes, promptTooLong } from './compaction/long-prompt.ts'
 import { pinnedIds } from './compaction/pins.ts'
 import { type ContextEdit, firstOfNewest } from './compaction/plan.ts'
 import { outputText } from './compaction/shorten.ts'
-import { bytesOf, sizeOfAll } from './compaction/sizes.ts'
+import { bytesOf, overheadOf, sizeOfAll } from './compaction/sizes.ts'
 import { leftOut } from './tail-compaction.ts'
 
 /**
@@ -17,15 +18,26 @@ export function createOverflowRecovery(run: Run): (overflow: Overflow) => Promis
   return async (overflow) => {
     if (overflow.retry) return // somebody else has done something about it
     const { turnId, request, error } = overflow
-    if (tried === turnId) return advise(error, 'It was made shorter once and still does not fit')
-    tried = turnId
     const sent = asBytes(sizeOfAll(request.messages))
+    const prompt = promptBytes(run, request.messages)
     const limits = await limitsAfterRefusal(run, request, error.message)
-    const isDone = await shorten(run, overflow, limits)
+    const { room } = limits
+    const giveUp = (what: string): void => {
+      // Hardly anything but the prompt is left.
+      if (sent >= shortConversation && prompt > sent / 2) overflow.error = promptTooLong(run, request, room, error)
+      else advise(error, what)
+    }
+    if (tried === turnId) return giveUp('It was made shorter once and still does not fit')
+    tried = turnId
+    const isHopeless = room && prompt + overheadOf(request) > room.window * room.bytesPerToken
+    const isDone = !isHopeless && sent >= shortConversation && (await shorten(run, overflow, limits))
     if (isDone && asBytes(sizeOfAll(shownMessages(run))) < sent * 0.95) overflow.retry = true
-    else advise(error, 'Nothing more in it can be left out')
+    else giveUp('Nothing more in it can be left out')
   }
 }
+
+/** So few bytes are less than a quarter of the smallest context there is: to shorten them helps nobody. */
+const shortConversation = 3000
 
 type Overflow = HookContexts['request:overflow']
 

@@ -53,11 +53,11 @@ const placeIn = (places: readonly Place[], { turnId, block }: Place): Place | un
 const isPart = ({ original: { type }, isHidden }: Place): boolean =>
   !isHidden && (type === 'tool_call' || type === 'tool_result')
 
-/** Without what the user has just said there is nothing to answer. */
+/** What the user has just said is answered whole or not at all. */
 function isTheQuestion({ turnId, original }: Place, messages: readonly Message[]): boolean {
   const isSaid = ({ role, content }: Message): boolean => role === 'user' && !content.some(isResult)
-  const { id, content = [] } = (messages.findLast(isSaid) ?? {}) as Partial<SessionTurn>
-  return id === turnId && original.type === 'text' && content.filter(({ type }) => type === 'text').length === 1
+  const { id } = (messages.findLast(isSaid) ?? {}) as Partial<SessionTurn>
+  return id === turnId && original.type === 'text'
 }
 
 const isResult = ({ type }: SessionContentBlock): boolean => type === 'tool_result'

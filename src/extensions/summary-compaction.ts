@@ -1,6 +1,7 @@
 import type { Extension, Run } from '../core/run.ts'
 import type { Message, SessionTurn } from '../core/turn.ts'
 import { fitsAnywhere, type Limits, limitsOf } from './compaction/limits.ts'
+import { isPromptTooLong, promptTooLong } from './compaction/long-prompt.ts'
 import { sizeOfAll } from './compaction/sizes.ts'
 
 /**
@@ -17,6 +18,10 @@ export function summaryCompaction(): Extension {
         const size = sizeOfAll(messages)
         if (fitsAnywhere(run, size)) return
         const limits = await limitsOf(run, request)
+        if (limits.room && isPromptTooLong(run, request, limits.room)) {
+          request.refuse = promptTooLong(run, request, limits.room)
+          return
+        }
         const isTooBig = limits.measure(size) > limits.limit
         if (!isTooBig || !(hasGrown(run, limits) || isOtherModel(run, model))) return
         const { compact, shownMessages } = await import('./compaction/compact.ts')

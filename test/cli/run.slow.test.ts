@@ -41,6 +41,22 @@ describe('libero "task"', () => {
     expect(await told(['run', '--prompt', 'a', 'b'])).toBe(2)
   })
 
+  test('T06 a piped prompt that does not fit is an error with the size that would, and is not sent shortened', async () => {
+    const desk = open()
+    const message =
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in 12345 tokens."
+    service.requests.length = 0
+    for (const args of [['-q'], ['--json']]) {
+      service.play({ status: 400, message })
+      const { code, out, err } = await desk.libero(args, { stdin: 'word '.repeat(5600) })
+      expect(code).toBe(1)
+      expect(args[0] === '-q' ? err : out).toMatch(
+        /prompt is too long for mock-1: it has about [\d,]+ tokens, and about [\d,]+ tokens \([\d,]+ characters\) fit/,
+      )
+    }
+    expect(service.requests).toHaveLength(2)
+  })
+
   test('keeps the session: --continue goes on with it, --fork in a copy', async () => {
     const desk = open()
     await desk.libero(['remember: blue'])

@@ -3,6 +3,7 @@ import {
   AgentAbortedError,
   AgentContextExceededError,
   type AgentHookMap,
+  AgentPromptTooLongError,
   type Behavior,
   createAgent,
   createMemoryStore,
@@ -130,18 +131,55 @@ test('FP-08 a conversation of words becomes a summary by rule', async () => {
   expect(allText(model.answers[0]!)).toContain('## What the user said\n- Q0 ')
 })
 
-test('FP-08 a question that does not fit by itself is not cut where nobody asked for summaries', async () => {
+describe('T06 a prompt that does not fit by itself is an error that says what would fit, and is not cut', () => {
   const question = `Begin ${'x'.repeat(inBytes * 4)} end?`
-  const asked = refused([], { behavior: {}, prompt: question })
-  await expect(asked).rejects.toThrow('Nothing more in it can be left out')
+  test.each([
+    ['before it is sent, where the context is known and summaries are made', { compactStrategy: 'summary' }, {}, 0],
+    ['where the service tells the counts', {}, { tellsWindow: false }, 1],
+    [
+      'where the service tells the counts and summaries are made',
+      { compactStrategy: 'summary' },
+      { tellsWindow: false },
+      1,
+    ],
+    ['where the context is known and the service tells nothing', {}, { tellsCounts: false }, 1],
+  ] as const)('%s', async (_, behavior, options, refusals) => {
+    const { model, session, error } = await failed(words, { behavior, options, prompt: question })
+    expect(error).toBeInstanceOf(AgentPromptTooLongError)
+    expect(error).toMatchObject({ fits: { tokens: expect.closeTo(9000, -2), characters: expect.closeTo(27_000, -3) } })
+    expect(String(error)).toMatch(/has about 40,\d{3} tokens, and about 8,9\d\d tokens \(2[67],\d{3} characters\) fit/)
+    expect([model.refused.length, model.summaries, model.answers]).toEqual([refusals, [], []])
+    expect(session.turns.at(-1)!.content).toEqual(user(question).content)
+  })
+
+  test('where nobody tells how much fits', async () => {
+    const options = { tellsWindow: false, tellsCounts: false }
+    const { model, error } = await failed([], { behavior: { compactStrategy: 'summary' }, options, prompt: question })
+    expect(error).toBeInstanceOf(AgentPromptTooLongError)
+    expect(String(error)).toContain('and the service does not say how much would fit')
+    expect(model.answers).toEqual([])
+  })
+
+  test('and the session goes on: the next prompt is answered', async () => {
+    const { model, session } = await failed([], { behavior: { compactStrategy: 'summary' }, prompt: question })
+    const next = createAgent({ provider: model, session, behavior: { compactStrategy: 'summary' } })
+    expect((await next.run({ prompt: 'Then this?' })).text).toBe('Answered.')
+    expect(allText(model.answers[0]!)).toContain('Then this?')
+  })
 })
 
-test('FP-08 with summaries a question that does not fit by itself is cut in its middle, and the session keeps it', async () => {
-  const question = `Begin ${'x'.repeat(inBytes * 4)} end?`
-  const { model, session } = await refused([], { behavior: { compactStrategy: 'summary' }, prompt: question })
-  expect(allText(model.answers[0]!)).toMatch(/^Begin x+\n\[… \d+ bytes, cut to save space …\]\nx+ end\?$/)
-  expect(session.turns[0]!.content).toEqual(user(question).content)
-})
+test.each(['off', 'summary'] as const)(
+  'T06 a short conversation that is refused stays as it is (%s)',
+  async (compactStrategy) => {
+    const history = [user('Hello there.'), assistant('Hi! What can I do for you today?')]
+    const options = { answer: () => new Error('too long: 215000 tokens > 200000 maximum') }
+    const { model, session, error } = await failed(history, { behavior: { compactStrategy }, options })
+    expect(String(error)).toContain('Nothing more in it can be left out')
+    expect(model.answers.map(allText)).toEqual([expect.stringContaining('Hello there.')])
+    expect(session.pending).toEqual([])
+    expect(JSON.stringify(model.answers)).not.toContain('…')
+  },
+)
 
 test('FP-08 a step that was just summed up and is refused all the same is not summed up by a model again', async () => {
   let isFirst = true
@@ -202,6 +240,19 @@ interface Setup {
   readonly options?: Partial<StrictOptions>
   readonly hooks?: AgentHookMap
   readonly prompt?: string
+}
+
+/** The same where the question cannot be answered. */
+async function failed(history: readonly Message[], { behavior, options, prompt = 'And now?' }: Setup) {
+  const model = strictModel({ window, ...options })
+  const session = await createSession()
+  if (history.length > 0) await session.addTurns(history)
+  const run = createAgent({ provider: model, session, behavior }).run({ prompt })
+  const error = await run.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return { model, session, error }
 }
 
 /** One more question after a history that is too long for it. */

@@ -1,6 +1,7 @@
 import {
   AgentAuthError,
   AgentContextExceededError,
+  AgentPromptTooLongError,
   type AgentProviderError,
   AgentQuotaError,
   AgentRateLimitError,
@@ -24,6 +25,7 @@ export function explainProvider(error: AgentProviderError, by: Explaining): stri
     return `the account at ${provider} has nothing left to spend (${said}): add credit there, or ${other}`
   if (error instanceof AgentRateLimitError)
     return `${provider} wants no more requests for now (${said}): ${whenAgain(error, by)}`
+  if (error instanceof AgentPromptTooLongError) return said.replace(/^The/, 'the').replace(/\.$/, '')
   if (error instanceof AgentContextExceededError)
     return `the conversation does not fit into the context of ${model}: begin a new one, or choose a model with more room (see: libero models ${provider})`
   if (error.providerCode === 'unknown_price')

@@ -96,10 +96,13 @@ function planFor(run: Run, turns: readonly ShownTurn[], { limit, hard, weigh }: 
     pinned: pinnedIds(run),
     budget,
     hard: Math.max(rest, limit * 0.05),
-    keepsQuestion: run.behavior.compactStrategy !== 'summary',
+    asked: askedIn(run),
     weigh,
   })
 }
+
+const askedIn = ({ id, log }: Run): ReadonlySet<string> =>
+  new Set(log.transcript.turns.flatMap((turn) => (turn.runId === id && turn.role === 'user' ? [turn.id] : [])))
 
 function pinsBytes(
   run: Run,

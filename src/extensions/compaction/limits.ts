@@ -14,6 +14,8 @@ export interface Limits {
   readonly measure: (size: Size) => number
   /** What it costs a model to read something. */
   readonly weigh: (size: Size) => number
+  /** How many tokens the model can take, and what one of them weighs; absent where nobody knows. */
+  readonly room?: { readonly window: number; readonly bytesPerToken: number }
 }
 
 type Asked = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
@@ -27,11 +29,12 @@ export async function limitsOf(run: Run, request: Asked): Promise<Limits> {
     return { limit: isSet ? compactThreshold : whenUnknown, measure: isSet ? asBytes : asShown, weigh: asShown }
   const overhead = overheadOf({ system: run.system.text, tools: request.tools })
   const { bytesPerToken, mediaWeight } = calibrated(run, request, overhead)
-  const room = window * bytesPerToken
-  const hard = Math.max(room * 0.95 - overhead, room * 0.3)
+  const all = window * bytesPerToken
+  const hard = Math.max(all * 0.95 - overhead, all * 0.3)
   const weigh: Limits['weigh'] = ({ text, shown }) => text + shown * mediaWeight
-  if (isSet) return { limit: compactThreshold, hard, measure: asBytes, weigh }
-  return { limit: Math.max(room * 0.75 - overhead, room * 0.25), hard, measure: weigh, weigh }
+  const known = { hard, weigh, room: { window, bytesPerToken } }
+  if (isSet) return { limit: compactThreshold, measure: asBytes, ...known }
+  return { limit: Math.max(all * 0.75 - overhead, all * 0.25), measure: weigh, ...known }
 }
 
 /** Whether it is less than a quarter of the smallest window there is: then nobody has to know the model's own. */
@@ -47,7 +50,8 @@ const asShown = ({ text, shown }: Size): number => text + shown
 
 /** What the bytes of a refused request have to become: by what the model can take, by what the error says, else half. */
 export async function limitsAfterRefusal(run: Run, request: ModelRequest, why: string): Promise<Limits> {
-  const share = shareIn(why)
+  const counts = countsIn(why)
+  const share = counts && counts.most / counts.sent
   const window = await windowOf(run, request.model)
   const weigh = share === undefined && window === undefined ? asBytes : asShown // the others are about tokens
   const sent = weigh(sizeOfAll(request.messages))
@@ -57,7 +61,10 @@ export async function limitsAfterRefusal(run: Run, request: ModelRequest, why: s
     share === undefined ? undefined : Math.max((sent + overhead) * share * 0.75 - overhead, sent * share * 0.3)
   // It was refused, so whatever is thought to fit, this much does not.
   const limit = Math.min(told ?? known ?? sent / 2, sent * 0.7)
-  return { limit, hard: limit, measure: weigh, weigh }
+  const room = counts
+    ? { window: counts.most, bytesPerToken: (sent + overhead) / counts.sent }
+    : window !== undefined && { window, bytesPerToken: bytesPerTokenAtFirst }
+  return { limit, hard: limit, measure: weigh, weigh, ...(room && { room }) }
 }
 
 const bytesPerTokenAtFirst = 3
@@ -100,12 +107,12 @@ function promptTokens({ log: { transcript } }: Run, reply: Message & Partial<Ses
   return input + cacheRead + cacheCreation
 }
 
-/** "… 215000 tokens > 200000 maximum": the share of the request that would have fitted, if the error tells. */
-function shareIn(message: string): number | undefined {
+/** "… 215000 tokens > 200000 maximum": what was sent and what may be, if the error tells. */
+function countsIn(message: string): { readonly sent: number; readonly most: number } | undefined {
   const plain = message.replace(/(\d)[,_](?=\d{3})/g, '$1')
   // What stands in a name, such as the date in that of a model, is no size.
   const numbers = (plain.match(/(?<![\w.@:/-])\d{3,9}(?![\w@/-]|\.\w)/g) ?? []).map(Number)
   // The greatest two are what was sent and what may be; smaller ones are parts of either.
-  const [most = 0, next = 0] = [...new Set(numbers)].filter((number) => number >= 500).sort((a, b) => b - a)
-  return next > 0 && next / most > 0.01 ? next / most : undefined
+  const [sent = 0, most = 0] = [...new Set(numbers)].filter((number) => number >= 500).sort((a, b) => b - a)
+  return most > 0 && most / sent > 0.01 ? { sent, most } : undefined
 }

@@ -22,8 +22,10 @@ test('a cut parts no call from its results, leaves an open turn alone, and keeps
         if (open >= 0) expect(cut).toBeLessThanOrEqual(open)
         if (open >= 0) return
         const edited = new Map(edits.map(({ turnId, block, replacement }) => [`${turnId} ${block}`, replacement]))
+        const question = turns.findLast(({ role, blocks }) => role === 'user' && blocks[0]!.type !== 'tool_result')
         const kept = turns
           .slice(cut)
+          .filter((turn) => turn !== question) // which stays whole
           .flatMap(({ id, blocks }) => blocks.map((block, i) => edited.get(`${id} ${i}`) ?? block!))
         expect(kept.reduce((sum, block) => sum + asBytes(sizeOfBlock(block)), 0)).toBeLessThanOrEqual(budget + 64)
       },
@@ -75,17 +77,13 @@ test('a pinned turn is not cut, and takes no room from the others', () => {
   expect(planCut({ ...options, pinned })).toEqual({ cut: 0, edits: [] })
 })
 
-test('a question of many short parts, or with a picture, is made to fit; where it must stay whole it does', () => {
+test('T06 what the user has just asked stays whole, however many parts it has and however little fits', () => {
   const part: SessionContentBlock = { type: 'text', text: 'p'.repeat(1900) }
   const picture: SessionContentBlock = { type: 'document', mediaType: 'text/plain', data: 'd'.repeat(40_000) }
   for (const blocks of [Array<SessionContentBlock>(20).fill(part), [part, part, picture]]) {
-    const turns: ShownTurn[] = [{ id: 'q', role: 'user', seq: 1, blocks }]
+    const turns = ['p', 'q'].map((id, i): ShownTurn => ({ id, role: 'user', seq: i, blocks }))
     const options = { turns, keepTurns: 4, budget: 4000, hard: 12_000, weigh: asBytes }
-    const { edits } = planCut(options)
-    const edited = new Map(edits.map(({ block, replacement }) => [block, replacement]))
-    const kept = blocks.map((block, i) => edited.get(i) ?? block)
-    expect(kept.reduce((sum, block) => sum + asBytes(sizeOfBlock(block)), 0)).toBeLessThanOrEqual(12_064)
-    expect(planCut({ ...options, keepsQuestion: true }).edits).toEqual([])
+    expect(planCut({ ...options, asked: new Set(['p', 'q']) })).toEqual({ cut: 0, edits: [] })
   }
 })
 

@@ -25,18 +25,22 @@ export interface PlanOptions {
   readonly pinned?: ReadonlySet<unknown>
   /** For the turns that stay. */
   readonly budget: number
-  /** Up to there what the user said last stays whole. */
+  /** More than that cannot be sent. */
   readonly hard: number
-  /** What the user said last stays whole in any case: half a question may get a wrong answer. */
-  readonly keepsQuestion?: boolean
+  /** The turns in which the present run was told what to do; the last message of a user is always one of them. */
+  readonly asked?: ReadonlySet<string>
   readonly weigh: (size: Size) => number
 }
 
-/** Cuts between turns only: a call and its results are never parted. Keeps fewer turns where they are too big. */
+/**
+ * Cuts between turns only: a call and its results are never parted. Keeps fewer turns where they are too big. What the
+ * user has just asked is never cut: half a question may get a wrong answer.
+ */
 export function planCut(options: PlanOptions): Plan {
-  const { turns, keepTurns, atLeast = 0, pinned = none, budget, hard, weigh } = options
+  const { turns, keepTurns, atLeast = 0, pinned = none, asked = none, budget, hard, weigh } = options
   const wanted = Math.max(firstOfNewest(turns, keepTurns), atLeast)
-  const cuts = boundariesOf(turns, options.openTurnId).filter((index) => index >= wanted)
+  const unanswered = firstUnanswered(turns, asked)
+  const cuts = boundariesOf(turns, options.openTurnId).filter((index) => index >= wanted && index <= unanswered)
   const last = cuts.at(-1) ?? 0
   const blocks = turns.flatMap((turn, at) =>
     turn.blocks.flatMap((block, index) =>
@@ -45,7 +49,8 @@ export function planCut(options: PlanOptions): Plan {
   )
   const newest = new Set(blocks.filter(({ at }) => at >= last))
   const question = turns.findLastIndex(isSaid)
-  const said = new Set(blocks.filter(({ at }) => at === question && at >= wanted))
+  const isAsked = ({ at, turn }: Part): boolean => at === question || (asked.has(turn.id) && isSaid(turn))
+  const said = new Set(blocks.filter((part) => part.at >= wanted && isAsked(part)))
   // Calls that were just answered are refused without the thinking that led to them.
   const bound = [...newest].filter(({ block }) => block.type === 'thinking')
 
@@ -57,7 +62,7 @@ export function planCut(options: PlanOptions): Plan {
     if (cut !== undefined) return { cut, edits: shorten(partsFrom(blocks, cut, whole), budget - fixed) }
   }
 
-  // Not even the newest fits. What was asked, and pictures that nobody has seen yet, are cut only if they must be.
+  // Not even the newest fits. Pictures that nobody has seen yet are cut only if they must be.
   const unseen = [...newest].filter((part) => said.has(part) || sizeOfBlock(part.block).media > 0)
   const whole = new Set([...unseen, ...bound])
   const fixed = sum([...whole].map(({ bytes }) => bytes))
@@ -65,8 +70,7 @@ export function planCut(options: PlanOptions): Plan {
   const room = Math.max(budget - fixed, budget / 4)
   const isTooMuch = fixed + Math.min(sum(rest.map(({ bytes }) => bytes)), room) > hard
   if (!isTooMuch) return { cut: last, edits: shorten(rest, room) }
-  const asked = options.keepsQuestion ? [...said] : shortOnes([...said], hard / 2)
-  return { cut: last, edits: shorten(partsFrom(blocks, last, new Set(asked)), hard - sum(asked.map(bytesOf))) }
+  return { cut: last, edits: shorten(partsFrom(blocks, last, said), hard - sum([...said].map(bytesOf))) }
 }
 
 /** A turn is what the model said and the results it asked for: it begins with an assistant message. */
@@ -93,12 +97,6 @@ interface Part {
 
 const none: ReadonlySet<never> = new Set()
 
-/** Cutting these would win nothing, unless there are many. */
-function shortOnes(parts: readonly Part[], most: number): readonly Part[] {
-  const short = parts.filter(({ bytes }) => bytes <= 2000)
-  return sum(short.map(bytesOf)) <= most ? short : []
-}
-
 const bytesOf = ({ bytes }: Part): number => bytes
 
 /** Where a conversation can be cut: before anything but results. */
@@ -113,6 +111,13 @@ const hasResults = ({ role, blocks }: ShownTurn): boolean =>
 
 /** Somebody spoke, and no tool. */
 const isSaid = (turn: ShownTurn): boolean => turn.role === 'user' && !hasResults(turn)
+
+/** The first message of this run that no model has answered yet. */
+function firstUnanswered(turns: readonly ShownTurn[], asked: ReadonlySet<string>): number {
+  const answered = turns.findLastIndex(({ role }) => role === 'assistant')
+  const first = turns.findIndex((turn, at) => at > answered && asked.has(turn.id) && isSaid(turn))
+  return first < 0 ? turns.length : first
+}
 
 /** What the turns from each on weigh when everything in them is cut to the least that is still worth reading. */
 function weightsFrom(count: number, parts: readonly Part[], least: number): number[] {

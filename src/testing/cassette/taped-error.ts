@@ -2,6 +2,7 @@ import {
   AgentAbortedError,
   AgentAuthError,
   AgentContextExceededError,
+  AgentPromptTooLongError,
   AgentProviderError,
   AgentQuotaError,
   AgentRateLimitError,
@@ -45,12 +46,13 @@ export function untapeError({ name, message, fields = {} }: TapedError): Error {
 const classes = [
   AgentProviderError,
   AgentContextExceededError,
+  AgentPromptTooLongError,
   AgentRateLimitError,
   AgentAuthError,
   AgentQuotaError,
 ] as const
 
-const telling = ['provider', 'providerCode', 'retryable', 'refused', 'retryAt', 'usage', 'code', 'status']
+const telling = ['provider', 'providerCode', 'retryable', 'refused', 'retryAt', 'usage', 'code', 'status', 'fits']
 
 function fieldsOf(error: unknown): Record<string, unknown> {
   if (typeof error !== 'object' || error === null) return {}
