@@ -43,6 +43,11 @@ export interface Limits {
   readonly since?: 'prompt' | 'session'
   /** The part of a limit at which the model is told. Default 0.8. */
   readonly warnAt?: number
+  /**
+   * With `schema`: the part of `cost` and `tokens` that is kept for the final answer, and one of `turns`. Default 0.2; more
+   * is kept where the conversation has grown so long that an answer costs more. 0 keeps nothing.
+   */
+  readonly reserve?: number
   /** With a limit on `cost`: go on where a model's price is not known. Default false: stop. */
   readonly allowUnknownPrice?: boolean
 }
@@ -152,6 +157,7 @@ const isLimits = (value: unknown): boolean =>
     if (name === 'since') return limit === 'prompt' || limit === 'session'
     if (name === 'allowUnknownPrice') return typeof limit === 'boolean'
     if (name === 'warnAt') return typeof limit === 'number' && limit > 0 && limit <= 1
+    if (name === 'reserve') return typeof limit === 'number' && limit >= 0 && limit < 1
     const isKnown = ['cost', 'tokens', 'turns', 'timeMs', 'toolCalls'].includes(name)
     return isKnown && typeof limit === 'number' && limit >= 0
   })
@@ -198,7 +204,7 @@ const fields: Record<keyof Behavior, Rule> = {
   schema: [(value) => isRecord(value) || isFunction(value), 'a schema of zod, valibot or arktype, or a JSON Schema'],
   limits: [
     isLimits,
-    'an object of { cost?, tokens?, turns?, timeMs?, toolCalls? } with numbers of at least 0, and { since?: "prompt" | "session", warnAt?: 0 to 1, allowUnknownPrice?: boolean }',
+    'an object of { cost?, tokens?, turns?, timeMs?, toolCalls? } with numbers of at least 0, and { since?: "prompt" | "session", warnAt?: 0 to 1, reserve?: 0 to less than 1, allowUnknownPrice?: boolean }',
   ],
 }
 

@@ -141,7 +141,7 @@ async function outcomeOf(
     await readSystem(run)
     return await runLoop(run)
   } catch (error) {
-    if (isOverBudget(run, error)) return { status: 'completed', stopReason: 'budget' }
+    if (isOverBudget(run, error)) return closeOnBudget(run)
     const { stopped, reason } = run.stop
     // Who lost the right to write was not aborted by anybody here.
     if (stopped && reason instanceof LeaseLostError) return { status: 'error', stopReason: 'error', failure: reason }
@@ -149,6 +149,16 @@ async function outcomeOf(
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
+}
+
+/** What the budget keeps for a last answer may be used now. Whether there is one, the run ends all the same. */
+async function closeOnBudget({ hooks, stop }: Run): Promise<Outcome> {
+  try {
+    if (!stop.stopped) await hooks.ask('limit:close', { turnId: '' })
+  } catch {
+    // The run was stopped meanwhile.
+  }
+  return { status: 'completed', stopReason: 'budget' }
 }
 
 /** Whether a run ended because it may use no more; then what it did until then counts, as at `maxTurns`. */

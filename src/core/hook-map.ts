@@ -259,6 +259,8 @@ export interface HookContexts {
   /** A limit of `behavior.limits` is near (the model is told) or reached (the run ends). */
   'limit:near': OfTurn & LimitState
   'limit:reached': OfTurn & LimitState
+  /** A limit has ended the work, and what is kept in reserve may be used for a last answer. */
+  'limit:close': OfTurn
   output: { readonly output: unknown; readonly schema: JsonSchema }
   /** What now? Extensions have the last word: change `stop`, speak to the model through `add`, or end it all with `error`. */
   'turn:next': OfTurn & { readonly turn: number; stop: boolean; readonly add: string[]; error?: unknown }
@@ -390,6 +392,7 @@ const names: Record<keyof HookContexts, true> = {
   'tool-budget:exceeded': true,
   'limit:near': true,
   'limit:reached': true,
+  'limit:close': true,
   output: true,
   'turn:next': true,
   'steer:inject': true,

@@ -1,3 +1,4 @@
+import type { Behavior } from '../core/behavior.ts'
 import type { Extension, Run } from '../core/run.ts'
 import { Account } from './limits/account.ts'
 import { Guard } from './limits/guard.ts'
@@ -49,6 +50,11 @@ async function countBeginning(run: Run, { meters }: Account, tally: RunTally): P
   }
 }
 
+/** Only a final answer in a shape is asked for when the work is over. */
+const reserveOf = ({ schema, limits }: Behavior): number => (schema ? (limits?.reserve ?? usualReserve) : 0)
+
+const usualReserve = 0.2
+
 /** For the children of a run, whose extensions need not be their parent's. It goes with the run. */
 const accounts = new WeakMap<Run, Account>()
 
@@ -58,7 +64,8 @@ async function openAccount(run: Run): Promise<{ account: Account; own: Meter | u
   const { limits } = behavior
   const above = parent && accounts.get(parent)
   const isShared = above !== undefined && limits === parent?.behavior.limits
-  const own = limits && !isShared ? new Meter(limits, await spentBefore(run, limits), clock) : undefined
+  const own =
+    limits && !isShared ? new Meter(limits, await spentBefore(run, limits), clock, reserveOf(behavior)) : undefined
   const account = new Account(own, above)
   accounts.set(run, account)
   return { account, own }

@@ -1,4 +1,4 @@
-import { AgentProviderError, messageOf } from '../core/errors.ts'
+import { AgentBudgetError, AgentError, AgentProviderError, messageOf } from '../core/errors.ts'
 import { buildRequest } from '../core/model-request.ts'
 import { asJson } from '../core/plain-json.ts'
 import type { ModelRequest } from '../core/provider.ts'
@@ -6,6 +6,7 @@ import type { Extension, Run } from '../core/run.ts'
 import { issuesOf, type ReadSchema, readSchema } from '../core/schema.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
+import { toolResultToText } from '../core/tool-output.ts'
 import { copyJson, type Message, type SessionContentBlock, textOf } from '../core/turn.ts'
 
 const toolName = '__output__'
@@ -20,26 +21,64 @@ export function structuredOutput(): Extension {
       hooks.hook('turn:next', async (next) => {
         if (!next.stop || next.add.length > 0) return
         try {
-          run.output = await answerIn(run, schema, next.turnId)
-          await run.log.append({ type: 'state', owner: 'structured-output', value: asJson(run.output) })
+          await answer(next.turnId)
         } catch (error) {
           next.error = error
-          return
         }
-        await run.hooks.tell('output', { output: run.output, schema: schema.jsonSchema })
       })
+      // The budget has ended the work: an answer from what is known by now is better than none.
+      hooks.hook('limit:close', async ({ turnId }) => {
+        if (run.output !== undefined || run.behavior.limits?.reserve === 0) return
+        try {
+          await answer(turnId).catch((error) => {
+            if (!(error instanceof AgentBudgetError)) throw error
+            return answer(turnId, inBrief)
+          })
+        } catch (error) {
+          if (!(error instanceof AgentError)) throw error // without an answer the run ends as any other that met a limit
+        }
+      })
+
+      async function answer(turnId: string, view?: View): Promise<void> {
+        const output = await answerIn(run, schema, turnId, view)
+        await run.log.append({ type: 'state', owner: 'structured-output', value: asJson(output) })
+        run.output = output
+        await run.hooks.tell('output', { output, schema: schema.jsonSchema })
+      }
     },
   }
 }
 
-async function answerIn(run: Run, schema: ReadSchema, turnId: string): Promise<unknown> {
+/** What is shown of a conversation. */
+type View = (messages: readonly Message[]) => readonly Message[]
+
+/** Long results lose all but their beginning, for an answer that has to be cheap. */
+const inBrief: View = (messages) =>
+  messages.map(({ content, ...message }) => ({
+    ...message,
+    content: content.map((block) => {
+      const text = block.type === 'tool_result' ? toolResultToText(block.output) : ''
+      return text.length > longestResult
+        ? { ...block, output: `${text.slice(0, longestResult).toWellFormed()}…` }
+        : block
+    }),
+  }))
+
+const longestResult = 400
+
+async function answerIn(
+  run: Run,
+  schema: ReadSchema,
+  turnId: string,
+  view: View = (messages) => messages,
+): Promise<unknown> {
   const shape = asToolInput(schema.jsonSchema)
   const { inputSchema } = shape
   // The same hooks as for any other request: what is kept from the model stays kept from it here.
   const asked = await buildRequest(run, turnId)
   const way = isNative(run, asked.model) ? natively(asked, inputSchema) : byTool(inputSchema)
   const { model, system } = asked
-  const messages: Message[] = [...asked.messages, said(way.request)]
+  const messages: Message[] = [...view(asked.messages), said(way.request)]
   let problem = ''
   for (let tries = 0; tries < 2; tries++) {
     const { content } = await run.askAside({

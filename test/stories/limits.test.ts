@@ -66,7 +66,7 @@ describe('each limit by itself', () => {
     const cut: Step = { text: 'half of', usage: { input: 1030, output: 260 }, stop: 'length' }
     const schema = { type: 'object' }
     const steps = [looks(1000, '1'), cut, 'never']
-    const { agent, heard } = agentWith({ tokens: 2400, warnAt: 1 }, steps, { behavior: { schema } })
+    const { agent, heard } = agentWith({ tokens: 2400, warnAt: 1, reserve: 0 }, steps, { behavior: { schema } })
     expect(await agent.run({ prompt: 'go' })).toMatchObject({ stopReason: 'budget', text: 'half of' })
     expect(heard).toMatchObject([['reached', { limit: 'tokens' }, true]])
   })
@@ -426,7 +426,9 @@ describe('the tree', () => {
 
   test('calls aside count, and one that does not fit ends the run with what it has', async () => {
     const schema = { type: 'object', properties: { n: { type: 'number' } } }
-    const { agent, provider } = agentWith({ turns: 1, warnAt: 1 }, ['fin', 'never'], { behavior: { schema } })
+    const { agent, provider } = agentWith({ turns: 1, warnAt: 1, reserve: 0 }, ['fin', 'never'], {
+      behavior: { schema },
+    })
     const stats = await agent.run({ prompt: 'go' })
     expect(stats).toMatchObject({ status: 'completed', stopReason: 'budget', text: 'fin' })
     expect('output' in stats).toBe(false)

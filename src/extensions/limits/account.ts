@@ -11,6 +11,8 @@ export interface Wanted {
   readonly leastOutput: number
   /** Absent where nobody knows the price, and that is allowed. */
   readonly quote: Quote | undefined
+  /** It is the final answer of the run, and may use what the run's own meter keeps for it. */
+  readonly isFinal?: boolean
 }
 
 export interface Reservation {
@@ -25,10 +27,14 @@ export interface Refused {
   readonly refused: LimitState
   /** What it would need at the least, as far as it is known. */
   readonly needs: number
+  /** What is kept for a final answer and would be enough. */
+  readonly kept?: number
 }
 
 /** What one run may use: every meter from its own up to the one at the top has a say. */
 export class Account {
+  /** The meter of the run itself. */
+  readonly own: Meter | undefined
   readonly meters: readonly Meter[]
   /** Shared by the whole tree: what one run gives back may be what another waits for. */
   readonly #bell: Bell
@@ -36,6 +42,7 @@ export class Account {
   #own = 0
 
   constructor(own: Meter | undefined, above: Account | undefined) {
+    this.own = own
     this.meters = [...(own ? [own] : []), ...(above?.meters ?? [])]
     this.#bell = above ? above.#bell : new Bell()
   }
@@ -45,8 +52,8 @@ export class Account {
     let output = wanted.output
     let cutBy: LimitState | undefined
     for (const meter of this.meters) {
-      const { fits, limit, needs } = affordable(meter, wanted)
-      if (fits < wanted.leastOutput) return { refused: meter.state(limit), needs }
+      const { fits, limit, needs } = this.#affordable(meter, wanted)
+      if (fits < wanted.leastOutput) return { refused: meter.state(limit), needs, kept: meter.kept(limit) }
       if (fits >= output) continue
       output = fits
       cutBy = meter.state(limit)
@@ -65,7 +72,13 @@ export class Account {
   /** Output for which there will be no more room, whatever others give back. */
   mostOutput(wanted: Wanted): number {
     const own = this.meters.filter((meter) => !meter.isHeld)
-    return Math.min(wanted.output, ...own.map((meter) => affordable(meter, wanted).fits))
+    return Math.min(wanted.output, ...own.map((meter) => this.#affordable(meter, wanted).fits))
+  }
+
+  /** A child's final answer is work to the run above it. */
+  #affordable(meter: Meter, wanted: Wanted): Affordable {
+    const mayUseAll = wanted.isFinal && meter === this.own
+    return affordable((name) => (mayUseAll ? meter.room(name) : meter.roomForWork(name)), wanted)
   }
 
   /** Resolves when something was given back. */
@@ -106,14 +119,17 @@ class Bell {
   }
 }
 
-/** How much output a meter has room for, and what bounds it. */
-function affordable(
-  meter: Meter,
-  { input, leastOutput, quote }: Wanted,
-): { fits: number; limit: string; needs: number } {
-  if (meter.room('turns') < 1) return { fits: 0, limit: 'turns', needs: 1 }
-  const byTokens = meter.room('tokens') - input
-  const byCost = quote ? affordableBy(quote, meter.room('cost')) : Number.POSITIVE_INFINITY
+interface Affordable {
+  readonly fits: number
+  readonly limit: string
+  readonly needs: number
+}
+
+/** How much output there is room for, and what bounds it. */
+function affordable(room: (name: keyof Amounts) => number, { input, leastOutput, quote }: Wanted): Affordable {
+  if (room('turns') < 1) return { fits: 0, limit: 'turns', needs: 1 }
+  const byTokens = room('tokens') - input
+  const byCost = quote ? affordableBy(quote, room('cost')) : Number.POSITIVE_INFINITY
   if (byTokens <= byCost) return { fits: byTokens, limit: 'tokens', needs: input + leastOutput }
   return { fits: byCost, limit: 'cost', needs: quote ? quote.base + quote.perToken * leastOutput : 0 }
 }

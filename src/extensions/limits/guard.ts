@@ -134,10 +134,11 @@ export class Guard {
   /** Limits that have become near, each once. */
   #near(): LimitState[] {
     const near: LimitState[] = []
-    for (const { states, limits } of this.#account.meters)
-      for (const state of states) {
+    for (const meter of this.#account.meters)
+      for (const state of meter.states) {
         if (this.#told.has(state.limit) || isFree(state)) continue
-        if (state.spent < state.max * (limits.warnAt ?? usualWarning)) continue
+        const forWork = state.max - meter.kept(state.limit)
+        if (state.spent < forWork * (meter.limits.warnAt ?? usualWarning)) continue
         this.#told.add(state.limit)
         near.push(state)
       }

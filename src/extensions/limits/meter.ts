@@ -31,18 +31,25 @@ type Amount = keyof Amounts
 const amounts: readonly Amount[] = ['turns', 'tokens', 'cost']
 const billion = 1_000_000_000
 
-/** How much of one set of limits is used up, and how much is spoken for by requests under way. */
+/** How much of one set of limits is used up, spoken for by requests under way, and kept for the final answer. */
 export class Meter {
   readonly limits: Limits
   readonly calls: Set<string>
   readonly #spent: Record<Amount, number>
   readonly #held: Record<Amount, number> = { cost: 0, tokens: 0, turns: 0 }
+  /** The least that is kept. */
+  readonly #reserve: Amounts
+  #kept: Amounts
   readonly #clock: Clock
   #elapsed: number
   #lookedAt: number
 
-  constructor(limits: Limits, { cost, tokens, turns, timeMs, calls }: Spent, clock: Clock) {
+  /** `reserve` is the part that is kept for the final answer. */
+  constructor(limits: Limits, { cost, tokens, turns, timeMs, calls }: Spent, clock: Clock, reserve = 0) {
     this.limits = limits
+    const part = (name: Amount): number => (limits[name] === undefined ? 0 : Math.floor(reserve * this.#max(name)))
+    this.#reserve = { cost: part('cost'), tokens: part('tokens'), turns: reserve > 0 ? 1 : 0 }
+    this.#kept = this.#reserve
     this.calls = new Set(calls)
     this.#spent = { cost, tokens, turns }
     this.#clock = clock
@@ -56,6 +63,24 @@ export class Meter {
     this.#elapsed += Math.max(0, now - this.#lookedAt)
     this.#lookedAt = now
     return this.#elapsed
+  }
+
+  /** Keeps what a final answer would use up as things stand, where that is more than the part that is always kept. */
+  keep(answer: Omit<Amounts, 'turns'>): void {
+    const { cost, tokens, turns } = this.#reserve
+    if (turns > 0) this.#kept = { cost: Math.max(cost, answer.cost), tokens: Math.max(tokens, answer.tokens), turns }
+  }
+
+  /** What is kept of a limit for the final answer, as it is shown. */
+  kept(limit: string): number {
+    const { cost, ...kept } = this.#kept
+    const shown: Record<string, number> = { cost: cost / billion, ...kept }
+    return shown[limit] ?? 0
+  }
+
+  /** What may still be asked for, short of what is kept. */
+  roomForWork(name: Amount): number {
+    return this.room(name) - this.#kept[name]
   }
 
   /** What may still be asked for. */

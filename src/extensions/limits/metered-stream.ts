@@ -9,7 +9,7 @@ import { readUsage, spend } from '../../core/usage.ts'
 import type { Account, Reservation } from './account.ts'
 import { cut, leastOutput } from './cut.ts'
 import { type Estimator, streamedTokens, thinkingTokens } from './estimate.ts'
-import { amountsOf } from './meter.ts'
+import { amountsOf, billionths } from './meter.ts'
 import { priceNow, type Quote, quoteFor } from './quote.ts'
 import { type RequestState, type RunTally, stateOwner } from './tally.ts'
 
@@ -89,6 +89,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     this.#input = estimator.inputTokens(request)
     this.#quote = await quoteFor(provider, request, this.#input)
     if (!this.#quote) this.#checkPrice()
+    if (!isFinal(request)) this.#keepForAnswer()
     this.#reservation = await this.#reserve()
     this.#unlisten = run.stop.onStop(() => this.#end('aborted attempt'))
     // Whoever goes on after a crash counts it as used up.
@@ -98,6 +99,14 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     this.#request = cut(request, output)
     this.#inner = provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
     return this.#inner
+  }
+
+  /** The final answer will read the same conversation and a little more. */
+  #keepForAnswer(): void {
+    const { base, perToken } = this.#quote ?? { base: 0, perToken: 0 }
+    const answer = Math.min(this.#request.maxTokens, answerTokens)
+    const tokens = Math.ceil(this.#input * growth) + answer
+    this.#metering.account.own?.keep({ tokens, cost: billionths(base * growth + perToken * answer) })
   }
 
   #checkPrice(): void {
@@ -119,14 +128,23 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     const { run, account } = this.#metering
     const output = this.#request.maxTokens + thinkingTokens(this.#request)
     const least = leastOutput(this.#request)
-    const wanted = { input: this.#input, output, leastOutput: least, quote: this.#quote }
+    const wanted = {
+      input: this.#input,
+      output,
+      leastOutput: least,
+      quote: this.#quote,
+      isFinal: isFinal(this.#request),
+    }
     for (;;) {
       if (run.stop.stopped) throw run.stop.reason
       const most = account.mostOutput(wanted)
       const mayWait = account.mayGetMore && most >= least
       const granted = account.reserve({ ...wanted, leastOutput: mayWait ? most : least })
       if ('amounts' in granted) return granted
-      if (!mayWait) throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}`)
+      if (!mayWait) {
+        const kept = granted.kept ? `, beside ${granted.kept} kept for the final answer (limits.reserve)` : ''
+        throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}${kept}`)
+      }
       try {
         await orStopped(account.change(), run.stop)
       } catch (error) {
@@ -259,6 +277,14 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     return written
   }
 }
+
+/** Only the final answer of a run is asked for in a shape. */
+const isFinal = ({ outputSchema }: ModelRequest): boolean => outputSchema !== undefined
+
+/** How long a final answer may be that is kept room for. */
+const answerTokens = 1024
+/** By how much a conversation grows until its final answer. */
+const growth = 1.25
 
 const nothing = (): void => {}
 const over = { done: true, value: undefined } as const
