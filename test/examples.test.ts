@@ -102,6 +102,7 @@ const expected: Record<string, readonly (string | RegExp)[]> = {
     '← 2',
     /^← Blocked: the active skill "stocktaking" allows only Read, .*write_file/,
   ],
+  '14-ported-plugin.ts': ['roll: 4 of 6', 'You rolled a four.'],
   'wiki-agent.ts': [
     '← 1 page of "garden"',
     'input-required',

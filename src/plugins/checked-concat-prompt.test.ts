@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { concatPrompt, createHooksWithPlugins, getFinalPromptResult } from './index.ts'
+import { concatPrompt, createPluginHooks, getFinalPromptResult } from './index.ts'
 
 const input = {
   prompts: [{ id: 's', text: 'You help.' }],
   messages: [],
-  hooks: createHooksWithPlugins([], () => {}),
+  hooks: createPluginHooks([], () => {}),
   agentFrameworkContext: {},
   metadata: {},
   actions: {},
@@ -18,10 +18,7 @@ test.each([
   [undefined, 'concatPrompt takes an object with prompts and hooks, got undefined'],
   [{ ...input, plugins: [] }, 'concatPrompt takes no "plugins"'],
   [{ ...input, prompt: [] }, 'concatPrompt takes no "prompt", did you mean "prompts"?'],
-  [
-    { ...input, hooks: undefined },
-    'concatPrompt needs hooks, what createHooksWithPlugins(plugins, onError) gives, got',
-  ],
+  [{ ...input, hooks: undefined }, 'concatPrompt needs hooks, what createPluginHooks(plugins, onError) gives, got'],
   [{ ...input, messages: 'Hi' }, 'concatPrompt needs messages, a list of messages, got "Hi"'],
   [
     { ...input, contextWindowSize: '8k' },

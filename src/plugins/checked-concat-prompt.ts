@@ -24,7 +24,7 @@ const rules: Record<keyof ConcatPromptInput, Rule> = {
   messages: [Array.isArray, 'a list of messages'],
   hooks: [
     (value) => isRecord(value) && typeof value.waterfall === 'function',
-    'what createHooksWithPlugins(plugins, onError) gives',
+    'what createPluginHooks(plugins, onError) gives',
   ],
   agentFrameworkContext: [isRecord, 'an object with agent, agentDef and isCancelled()'],
   metadata: anObject,

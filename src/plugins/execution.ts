@@ -7,7 +7,7 @@ import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { type AgentName, agentView } from './agent-view.ts'
 import { contentOfMessage } from './attachments.ts'
-import { createHooksWithPlugins } from './create-hooks.ts'
+import { createPluginHooks } from './create-plugin-hooks.ts'
 import type { LogViews } from './log-views.ts'
 import type { AgentInstanceLatestStatus, AgentState } from './message.ts'
 import type { PluginDefinition } from './plugin.ts'
@@ -79,7 +79,7 @@ export class Execution {
     this.#run = run
     this.#views = views
     this.#options = options
-    this.#hooks = createHooksWithPlugins(options.plugins, options.onError)
+    this.#hooks = createPluginHooks(options.plugins, options.onError)
     this.#unlisten = run.log.subscribe((entry) => {
       if (entry.type === 'call_result') this.#results.push(marksOf(entry.details))
     })

@@ -2,7 +2,8 @@
 export { batchLimitMs } from './batch-clock.ts'
 export { builtInPlugins } from './built-in-plugins.ts'
 export { concatPrompt } from './checked-concat-prompt.ts'
-export { createHooksWithPlugins } from './create-hooks.ts'
+export { createHooksWithPlugins, type HandlerConfig, type HooksOptions } from './create-hooks-with-plugins.ts'
+export { createPluginHooks } from './create-plugin-hooks.ts'
 export { type PluginExtensionOptions, pluginExtension } from './extension.ts'
 export type {
   AgentInstanceLatestStatus,
@@ -56,6 +57,7 @@ export type {
   ScheduleState,
   ScheduleTime,
 } from './schedule.ts'
+export type { HandlerPlugin, TapableContext, TapableHook, TapableHooks } from './tapable-hook.ts'
 export { matchAllToolCallings, matchToolCalling } from './text-tools/match-tool-calling.ts'
 export type { TextCallPattern } from './text-tools/text-call-pattern.ts'
 export { toolListText } from './text-tools/tool-list-text.ts'

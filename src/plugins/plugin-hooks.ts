@@ -106,7 +106,9 @@ export interface PluginHookContexts {
 }
 
 export type PluginHookName = keyof PluginHookContexts
-export type WaterfallName = 'processPrompts' | 'finalizePrompts' | 'postProcess'
+/** The moments in which each handler gets what the one before it left. */
+export const waterfallNames = ['processPrompts', 'finalizePrompts', 'postProcess'] as const
+export type WaterfallName = (typeof waterfallNames)[number]
 export type SeriesName = Exclude<PluginHookName, WaterfallName>
 
 /** What an execution hands to all handlers of a moment; which plugin it is about is filled in for each. */

@@ -7,6 +7,7 @@ import type { JsonSchema, ToolContext, ToolDef } from '../core/tool.ts'
 import type { PluginTaps, PostProcessContext, PromptContext, ResponseContext } from './plugin-hooks.ts'
 import type { PromptNode } from './prompts/prompt.ts'
 import type { ScheduleBook } from './schedule.ts'
+import type { TapableHooks } from './tapable-hook.ts'
 import type { KnowledgeStore } from './wiki/knowledge-store.ts'
 import type { Embed, VectorIndexes } from './wiki/vector-search.ts'
 
@@ -89,7 +90,7 @@ export interface PluginDefinition<Config = Record<string, unknown>> {
   readonly onResponseComplete?: (ctx: ResponseContext & ResponseHelpers & { readonly config: Config }) => unknown
   readonly onPostProcess?: (ctx: PostProcessContext & PromptHelpers & { readonly config: Config }) => unknown
   /** Any other moment. Called for each execution anew. */
-  readonly register?: (hooks: PluginTaps, setup: PluginSetup<Config>) => void
+  readonly register?: (hooks: PluginTaps & TapableHooks, setup: PluginSetup<Config>) => void
 }
 
 /** For handlers that work on the tree. */

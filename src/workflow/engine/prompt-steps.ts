@@ -1,7 +1,7 @@
 import type { Session } from '../../core/store.ts'
 import type { Message, PromptPart } from '../../core/turn.ts'
 import { agentView } from '../../plugins/agent-view.ts'
-import { createHooksWithPlugins } from '../../plugins/create-hooks.ts'
+import { createPluginHooks } from '../../plugins/create-plugin-hooks.ts'
 import type { LogViews } from '../../plugins/log-views.ts'
 import { concatPrompt } from '../../plugins/prompts/concat-prompt.ts'
 import type { PromptState } from '../../plugins/prompts/prompt.ts'
@@ -32,7 +32,7 @@ export function promptSteps({ makings, instance, session, views, said }: PromptS
     },
     metadata: {},
     actions: {},
-    hooks: createHooksWithPlugins(pluginsOf(makings, definition, instance), makings.onError),
+    hooks: createPluginHooks(pluginsOf(makings, definition, instance), makings.onError),
     prompts,
     messages: views.durations.of([...session.log.transcript.turns, ...next]),
     contextWindowSize,

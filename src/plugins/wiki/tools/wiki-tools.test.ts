@@ -7,6 +7,7 @@ import { call, fakeClock, scripted } from '../../../testing/index.ts'
 import type { PluginDefinition, PluginServices } from '../../plugin.ts'
 import { PluginHooks } from '../../plugin-hooks.ts'
 import type { PromptNode } from '../../prompts/prompt.ts'
+import { tapableHooks } from '../../tapable-hook.ts'
 import type { KnowledgeStore, Tiddler, Wiki, WorkspaceInfo } from '../knowledge-store.ts'
 import { createMemoryKnowledgeStore } from '../stores/memory-store.ts'
 import { attachedPages } from './attached-pages.ts'
@@ -606,7 +607,8 @@ async function prompted(config: Record<string, unknown>, workspaces: readonly Wo
   const errors: unknown[] = []
   const hooks = new PluginHooks((error) => errors.push(error))
   const knowledge = { ...wikis({}), workspaces: async () => workspaces }
-  wikiSearch.register!(hooks.tapsOf(entry, 0), { config, entry, services: servicesOf(knowledge) })
+  const taps = hooks.tapsOf(entry, 0)
+  wikiSearch.register!({ ...taps, ...tapableHooks(hooks, taps) }, { config, entry, services: servicesOf(knowledge) })
   const tree: PromptNode[] = [
     { id: 'role', text: 'You are', children: [{ id: 'deep', text: 'deep' }] },
     { id: 'rules', role: 'system', text: 'Rules' },

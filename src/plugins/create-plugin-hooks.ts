@@ -4,10 +4,11 @@ import { PluginHooks, type PromptContext } from './plugin-hooks.ts'
 import { pluginProblem, type SetUpPlugin } from './plugin-set.ts'
 import { findPrompt, injectContent } from './prompts/inject.ts'
 import { noCall } from './response-helpers.ts'
+import { tapableHooks } from './tapable-hook.ts'
 import { toolListText } from './text-tools/tool-list-text.ts'
 
 /** Fresh hooks for one execution, with every plugin in its place. A plugin that cannot register itself is reported. */
-export function createHooksWithPlugins(plugins: readonly SetUpPlugin[], onError: (error: Error) => void): PluginHooks {
+export function createPluginHooks(plugins: readonly SetUpPlugin[], onError: (error: Error) => void): PluginHooks {
   const hooks = new PluginHooks((error, { hook, plugin }) => onError(pluginProblem(plugin, hook, error)))
   for (const [index, one] of plugins.entries()) {
     try {
@@ -40,7 +41,7 @@ function registerPlugin(hooks: PluginHooks, { plugin, setup, tools }: SetUpPlugi
       const isOurs = ctx.toolCalls.some(({ toolId }) => Object.hasOwn(plugin.llmToolSchemas ?? {}, toolId))
       if (!isOurs) await onResponseComplete({ ...ctx, ...noCall(ctx), config }) // its calls come one by one, when they run
     })
-  plugin.register?.(taps, setup)
+  plugin.register?.({ ...taps, ...tapableHooks(hooks, taps) }, setup)
 }
 
 /** They look at the context when they are called: a handler may have put another tree there. */
