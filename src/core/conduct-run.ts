@@ -182,7 +182,8 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
 
   const { agent, parent, meta } = run.facts
   const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
-  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }]
+  const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
+  const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }, ...states]
   const waiting = prompt ? run.inbox.interjections() : []
   const before = transcript.turns.length
   begun.from = transcript.settledTurns.length

@@ -8,7 +8,7 @@ import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import type { Lane } from './lane.ts'
-import type { Log } from './log.ts'
+import type { EntryBody, Log } from './log.ts'
 import type { Meta } from './meta.ts'
 import type { Provider } from './provider.ts'
 import type { RunFacts } from './run-facts.ts'
@@ -110,9 +110,13 @@ export interface Extension {
   readonly name: string
   /** Slow preparations, once per agent, side by side with those of the others. */
   warmup?(host: ExtensionHost): Promise<void>
+  /** What the log has to say of a run from its first entry on: written with that, in one append. */
+  begin?(run: Run): readonly StateEntry[]
   start?(run: Run, hooks: HookScope<HookContexts>): void | Promise<void>
   dispose?(): Promise<void>
 }
+
+type StateEntry = Extract<EntryBody, { type: 'state' }>
 
 export interface ExtensionHost {
   readonly hooks: Hooks<HookContexts>

@@ -1,0 +1,8 @@
+import { onFailpoint } from '../../src/core/failpoint.ts'
+
+/** The command line from source, killed where the first word of argv says; the rest is its arguments. */
+const [place = ''] = process.argv.splice(2, 1)
+onFailpoint((name) => {
+  if (name.startsWith(place)) process.kill(process.pid, 'SIGKILL')
+})
+await import('../../src/cli/main.ts')
