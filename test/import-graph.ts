@@ -18,7 +18,6 @@ export interface Rules {
   /** Layers that stand side by side and must not know each other. */
   readonly rows: readonly (readonly string[])[]
   readonly core: {
-    readonly packages: readonly string[]
     readonly forbidden: readonly string[]
   }
   /** Entry points that a web page may load: they and all they import know nothing of Node and need no package. */
@@ -223,7 +222,7 @@ function placeBreaches(file: string, { layers, indexes }: Rules): Breach[] {
   return breaches
 }
 
-function importBreaches(file: string, { specifier, kind }: Import, sources: Sources, rules: Rules): Breach[] {
+function importBreaches(file: string, { specifier }: Import, sources: Sources, rules: Rules): Breach[] {
   const isCore = layerOf(file) === 'core'
   const breach = (kind: Breach['kind'], detail = String(specifier)): Breach[] => [{ kind, file, detail }]
   if (specifier === undefined) return isCore ? breach('core computed import', 'its target cannot be checked') : []
@@ -235,7 +234,7 @@ function importBreaches(file: string, { specifier, kind }: Import, sources: Sour
   if (/^libero(\/|$)/.test(specifier)) return breach('own package')
   if (!isCore) return []
   if (isBuiltin(specifier)) return breach('core built-in')
-  return kind === 'dynamic' && rules.core.packages.includes(specifier) ? [] : breach('core package')
+  return breach('core package')
 }
 
 function layerBreaches(file: string, target: string, { layers, rows }: Rules): Breach[] {

@@ -24,8 +24,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
     let reply: Reply
     try {
       const streamed = await orStopped(streamReply(run, request, draft), run.stop)
-      const admitted = admitReply(streamed, request.model, draft.ids)
-      reply = admitted instanceof Promise ? await admitted : admitted
+      reply = admitReply(streamed, request.model, draft.ids)
     } catch (cause) {
       draft.waste('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
       const error = nameFailure(run, cause)

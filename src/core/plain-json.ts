@@ -58,3 +58,9 @@ export function asJson(value: unknown): unknown {
     return undefined
   }
 }
+
+/** The type of a value, as JSON Schema calls it. */
+export function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}

@@ -11,39 +11,31 @@ export interface Reply {
   readonly stop: StopReason
 }
 
-/** A reply made fit for the log, whatever the provider sent; at once, unless arguments have to be repaired. */
-export function admitReply(reply: ModelReply, model: string, ids: CallIds): Reply | Promise<Reply> {
+/** A reply made fit for the log, whatever the provider sent. */
+export function admitReply(reply: ModelReply, model: string, ids: CallIds): Reply {
   if (!Array.isArray(reply.content)) throw new TypeError(`its reply has no content list, got ${show(reply.content)}`)
   const stop = stops.has(reply.stop) ? reply.stop : 'other'
   const last = reply.content.length - 1
   const calls = reply.content.reduce((count, block) => count + (block?.type === 'tool_call' ? 1 : 0), 0)
-  const content: (SessionContentBlock | Promise<SessionContentBlock>)[] = []
-  let isWaiting = false
+  const content: SessionContentBlock[] = []
   let call = 0
   for (let i = 0; i <= last; i++) {
     const block = reply.content[i]!
     if (block?.type === 'tool_call') {
       checkProviderData(block, i)
-      const admitted = admitCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last)
-      isWaiting ||= admitted instanceof Promise
-      content.push(admitted)
+      content.push(admitCall(block, ids.final(block.id, call++, calls), stop === 'length' && i === last))
       continue
     }
     const admitted = admitBlock(block, i)
     if (admitted) content.push(admitted)
   }
-  const usage = readUsage(reply.usage, model)
-  if (!isWaiting) return { content: content as SessionContentBlock[], usage, stop }
-  return Promise.all(content).then((settled) => ({ content: settled, usage, stop }))
+  return { content, usage: readUsage(reply.usage, model), stop }
 }
 
-function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallBlock | Promise<ToolCallBlock> {
+function admitCall(block: ReplyToolCall, id: string, wasCut: boolean): ToolCallBlock {
   const { input, providerData } = block
   const name = typeof block.name === 'string' ? block.name : ''
-  const kept = providerData && { providerData }
-  const read = readArguments(input, wasCut)
-  if (!(read instanceof Promise)) return { type: 'tool_call', id, name, ...read, ...kept }
-  return read.then((args) => ({ type: 'tool_call', id, name, ...args, ...kept }))
+  return { type: 'tool_call', id, name, ...readArguments(input, wasCut), ...(providerData && { providerData }) }
 }
 
 const stops = new Set<unknown>(['end', 'tool_use', 'length', 'refusal'])

@@ -1,8 +1,7 @@
 import { messageOf } from './errors.ts'
 import { isRecord } from './is-record.ts'
-import { isPlainJson } from './plain-json.ts'
+import { isPlainJson, typeName } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
-import { typeName } from './tool-input.ts'
 
 /** A schema of any library that implements Standard Schema: zod 4, arktype, valibot. */
 export interface StandardSchema<Output = unknown> {

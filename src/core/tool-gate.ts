@@ -1,6 +1,8 @@
 import type { Effect } from './authority.ts'
 import { messageOf } from './errors.ts'
 import type { Approval, Halt, HookContexts, ToolHookContext } from './hook-map.ts'
+import { isRecord } from './is-record.ts'
+import { parsedJson } from './object-text.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { isThenable, orStopped, type Stop } from './stop.ts'
@@ -36,9 +38,9 @@ function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult
   if (call.unreadable !== undefined)
     return { valid: false, error: `the arguments could not be read: ${call.unreadable}. Send one JSON object` }
   if (!tool) return { valid: true, input: call.input }
-  const mended = validateToolArgs(call.input, tool.spec.inputSchema)
+  const mended = validateToolArgs(call.input, tool.spec.inputSchema, call.raw)
   if (!mended.valid) return mended
-  const checked = call.raw === undefined ? mended : { ...mended, coercions: [repaired, ...(mended.coercions ?? [])] }
+  const checked = !wasRepaired(call) ? mended : { ...mended, coercions: [repaired, ...(mended.coercions ?? [])] }
   return tool.check ? { ...checked, ...ownCheck(tool, checked.input) } : checked
 }
 
@@ -51,6 +53,9 @@ function ownCheck(tool: ToolDef, input: Record<string, unknown>): ToolCheck | un
     return { valid: false, error: messageOf(error) }
   }
 }
+
+/** A text is also kept where it is JSON and spells a number in another way than its value would. */
+const wasRepaired = ({ raw }: ToolCallBlock): boolean => raw !== undefined && !isRecord(parsedJson(raw))
 
 const repaired: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
 

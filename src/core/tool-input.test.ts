@@ -91,7 +91,11 @@ describe('what is refused', () => {
     ['boolean', 'constructor', '"v" must be boolean, got string "constructor"'],
     ['object', '[1]', '"v" must be object, got string "[1]"'],
     ['object', 'null', '"v" must be object, got string "null"'],
-    ['object', '{"a":', '"v" must be object, got string "{\\"a\\":"'],
+    [
+      'object',
+      '{"a":',
+      '"v" must be object, got string "{\\"a\\":" (at position 5: a value is missing; it looks cut off)',
+    ],
     ['object', [], '"v" must be object, got array'],
     ['array', '{}', '"v" must be array, got string "{}"'],
     ['array', 'a, b', '"v" must be array, got string "a, b"'],

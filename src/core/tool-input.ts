@@ -1,6 +1,10 @@
-import { flawOf } from './plain-json.ts'
+import { messageOf } from './errors.ts'
+import { exactNumber } from './lenient-json.ts'
+import { readObjectText } from './object-text.ts'
+import { typeName } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
 import { copyJson, setOwn } from './turn.ts'
+import { readWrappedJson } from './wrapped-json.ts'
 
 /** One value that was not of the declared type and could be read as it. */
 export interface Coercion {
@@ -14,15 +18,24 @@ export type ValidationResult =
   | { readonly valid: true; readonly input: Record<string, unknown>; readonly coercions?: readonly Coercion[] }
   | { readonly valid: false; readonly error: string }
 
-/** Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input. */
-export function validateToolArgs(input: Record<string, unknown>, schema: JsonSchema): ValidationResult {
-  if (typeof input !== 'object' || input === null)
-    return { valid: false, error: `expected an object, got ${typeName(input)}` }
+/**
+ * Checks a call's top-level properties and mends what models commonly get wrong. Never changes a valid input.
+ * `raw` is the text that the input was read from, for numbers that a text property takes as they were written.
+ */
+export function validateToolArgs(given: Record<string, unknown>, schema: JsonSchema, raw?: string): ValidationResult {
+  if (typeof given !== 'object' || given === null)
+    return { valid: false, error: `expected an object, got ${typeName(given)}` }
   const properties = recordOf(schema.properties)
+  const wrapper = wrapperOf(given, properties)
+  const input = wrapper === undefined ? given : (given[wrapper] as Record<string, unknown>)
   const required = Array.isArray(schema.required) ? (schema.required as readonly string[]) : []
   let errors: string[] | undefined
   let coercions: Coercion[] | undefined
   let mended: Record<string, unknown> | undefined
+  if (wrapper !== undefined) {
+    mended = copyJson(input)
+    coercions = [{ property: wrapper, from: 'object', to: 'its properties' }]
+  }
 
   for (const key of required)
     if (isMissing(input, key, properties)) (errors ??= []).push(`missing required property "${key}"`)
@@ -39,10 +52,11 @@ export function validateToolArgs(input: Record<string, unknown>, schema: JsonSch
       ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
-    const read = readAs(value, typeof types === 'string' ? [types] : types)
-    if (!read) {
+    const source = () => (wrapper === undefined ? sourceOf(value, property, raw) : undefined)
+    const read = readAs(value, typeof types === 'string' ? [types] : types, source)
+    if (typeof read === 'string') {
       const wanted = typeof types === 'string' ? types : types.join(' or ')
-      ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}`)
+      ;(errors ??= []).push(`"${property}" must be ${wanted}, got ${from}${excerpt(value)}${read}`)
       continue
     }
     mended ??= copyJson(input)
@@ -102,17 +116,48 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-/** Tries the declared types in their order. */
-function readAs(value: unknown, types: readonly string[]): { type: string; value: unknown } | undefined {
-  for (const type of types) {
-    const read = coerce(value, type)
-    if (read !== undefined) return { type, value: read }
-  }
-  return undefined
+/** The names under which models put all of the arguments once more. */
+const wrappers = ['arguments', 'args', 'parameters', 'params', 'input', 'kwargs']
+
+/** The only property, where the schema knows what is inside it and not the property itself. */
+function wrapperOf(given: Record<string, unknown>, properties: Record<string, unknown>): string | undefined {
+  const [name, ...others] = Object.keys(given)
+  if (name === undefined || others.length > 0 || !wrappers.includes(name) || Object.hasOwn(properties, name))
+    return undefined
+  const inner = given[name]
+  if (!isOfType(inner, 'object')) return undefined
+  const isKnown = Object.keys(inner as object).every((key) => Object.hasOwn(properties, key))
+  return isKnown && Object.keys(properties).length > 0 ? name : undefined
 }
 
-function coerce(value: unknown, type: string): unknown {
-  if (type === 'string') return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+/** How a number of the arguments was written, where that is known. */
+function sourceOf(value: unknown, property: string, raw: string | undefined): string | undefined {
+  if (typeof value !== 'number' || raw === undefined) return undefined
+  const read = readObjectText(raw)
+  return read.problem === undefined ? read.sources.get(property) : undefined
+}
+
+/** Tries the declared types in their order; a text says what is wrong with JSON inside the value. */
+function readAs(
+  value: unknown,
+  types: readonly string[],
+  source: () => string | undefined,
+): { type: string; value: unknown } | string {
+  let problem = ''
+  for (const type of types) {
+    const isJson = typeof value === 'string' && (type === 'array' || type === 'object')
+    const read = isJson ? readJson(value, type) : { value: coerce(value, type, source) }
+    if (read.value !== undefined) return { type, value: read.value }
+    problem ||= read.problem ?? ''
+  }
+  return problem
+}
+
+function coerce(value: unknown, type: string, source: () => string | undefined): unknown {
+  if (type === 'string') {
+    if (typeof value === 'number') return source() ?? String(value)
+    return typeof value === 'boolean' ? String(value) : undefined
+  }
   if (typeof value !== 'string') return undefined
   switch (type) {
     case 'boolean':
@@ -123,9 +168,6 @@ function coerce(value: unknown, type: string): unknown {
       const number = readNumber(value)
       return Number.isInteger(number) ? number : undefined
     }
-    case 'array':
-    case 'object':
-      return readJson(value, type)
     default:
       return undefined
   }
@@ -139,22 +181,17 @@ function readBoolean(text: string): boolean | undefined {
 }
 
 function readNumber(text: string): number | undefined {
-  const number = Number(text)
-  return text.trim() !== '' && Number.isFinite(number) ? number : undefined
+  return text.trim() === '' ? undefined : exactNumber(text.trim())
 }
 
-function readJson(text: string, type: 'array' | 'object'): unknown {
+/** A list or an object that was sent as text. What is wrong with it is only said of a text that looks like one. */
+function readJson(text: string, type: 'array' | 'object'): { value?: unknown; problem?: string } {
   try {
-    const value: unknown = JSON.parse(text)
-    return isOfType(value, type) && !flawOf(value as object) ? value : undefined
-  } catch {
-    return undefined
+    const { value } = readWrappedJson(text)
+    return isOfType(value, type) ? { value } : {}
+  } catch (error) {
+    return /^\s*[[{(]/.test(text) ? { problem: ` (${messageOf(error)})` } : {}
   }
-}
-
-export function typeName(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
 }
 
 function excerpt(value: unknown): string {

@@ -45,7 +45,7 @@ export interface ToolCallBlock {
   readonly id: string
   readonly name: string
   readonly input: Record<string, unknown>
-  /** The argument text as the model wrote it, kept only when it was not a JSON object. */
+  /** The argument text as the model wrote it, kept only when it was not a JSON object, or one that says more than `input`. */
   readonly raw?: string
   /** Why `raw` could not be read; such a call is answered, never run. */
   readonly unreadable?: string

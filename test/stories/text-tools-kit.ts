@@ -1,3 +1,6 @@
+import type { ModelReply } from '../../src/core/provider.ts'
+import { readArguments } from '../../src/core/tool-arguments.ts'
+import type { SessionContentBlock } from '../../src/core/turn.ts'
 /** Answers as models really give them, and what they mean. */
 export interface ReplyFixture {
   readonly title: string
@@ -402,3 +405,17 @@ export const fragments = [
   '</functions_result>',
   '<tool_use name=',
 ]
+
+/** The calls of a reply: a text that the engine has to refuse stands under `input`, as it does in the lists above. */
+export function callsIn(content: readonly ModelReply['content'][number][]): unknown[] {
+  const calls = content.filter((block) => block.type === 'tool_call')
+  return calls.map(({ name, input }) => [name, typeof input === 'string' ? { input } : input])
+}
+
+/** A reply as the engine stores it. */
+export function stored(content: readonly ModelReply['content'][number][]): readonly SessionContentBlock[] {
+  const admitted = content.map((block) =>
+    block.type === 'tool_call' ? { ...block, ...readArguments(block.input, false) } : block,
+  )
+  return JSON.parse(JSON.stringify(admitted)) as readonly SessionContentBlock[]
+}

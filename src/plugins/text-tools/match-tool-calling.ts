@@ -1,5 +1,5 @@
 import { scan } from './call-scanner.ts'
-import { readInput } from './read-parameters.ts'
+import { inputOf, readParameters } from './read-parameters.ts'
 import type { ScannedCall } from './scanned.ts'
 import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
 
@@ -7,6 +7,8 @@ import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
 export interface TextToolCall {
   readonly toolId: string
   readonly parameters: Readonly<Record<string, unknown>>
+  /** Why the parameters could not be read; then `parameters` holds the beginning of their text, and nothing would run. */
+  readonly unreadable?: string
   /** As the model wrote it, tags included. */
   readonly originalText: string
 }
@@ -33,8 +35,9 @@ export function matchAllToolCallings(
   return { calls: found.map(callOf), parallel: found.some(({ isParallel }) => isParallel) }
 }
 
-const callOf = ({ name, words, nameIn }: ScannedCall): TextToolCall => ({
-  toolId: name,
-  parameters: readInput(words[1], nameIn),
-  originalText: words.join(''),
-})
+function callOf({ name, words, nameIn }: ScannedCall): TextToolCall {
+  const { text, read } = readParameters(words[1], nameIn)
+  const call = { toolId: name, originalText: words.join('') }
+  if (read.problem === undefined) return { ...call, parameters: read.value }
+  return { ...call, parameters: inputOf(text), unreadable: read.problem }
+}

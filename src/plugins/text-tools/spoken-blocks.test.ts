@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fragments, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
+import { callsIn, fragments, stored, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import type { SessionContentBlock, TextBlock } from '../../core/turn.ts'
 import { messagesAsText } from './messages-as-text.ts'
 import { ReplyReader } from './reply-reader.ts'
@@ -13,9 +13,7 @@ const said = (text: string): TextBlock => ({ type: 'text', text })
 
 /** What the model is sent of what it said. */
 function sentBack(content: readonly TextBlock[]): readonly SessionContentBlock[] {
-  const blocks = spokenBlocks(content, options) as readonly SessionContentBlock[]
-  const stored = JSON.parse(JSON.stringify(blocks)) as readonly SessionContentBlock[]
-  return messagesAsText()([{ role: 'assistant', content: stored }])[0]!.content
+  return messagesAsText()([{ role: 'assistant', content: stored(spokenBlocks(content, options)) }])[0]!.content
 }
 
 describe('a thought of which only the end is marked', () => {
@@ -24,7 +22,7 @@ describe('a thought of which only the end is marked', () => {
     expect(first).toMatchObject({ type: 'thinking', text: thought })
     const spoken = rest.flatMap((block) => (block.type === 'text' ? [block.text] : []))
     expect(spoken.join('').trim()).toBe(words)
-    expect(rest.flatMap((block) => (block.type === 'tool_call' ? [[block.name, block.input]] : []))).toEqual(calls)
+    expect(callsIn(rest)).toEqual(calls)
     expect(sentBack([said(text)])).toEqual([said(text)])
   })
 

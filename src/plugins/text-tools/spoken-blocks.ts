@@ -1,7 +1,7 @@
 import type { ModelReply, ReplyToolCall } from '../../core/provider.ts'
 import type { ProviderData, TextBlock, ThinkingBlock } from '../../core/turn.ts'
 import { scan } from './call-scanner.ts'
-import { readInput } from './read-parameters.ts'
+import { readParameters } from './read-parameters.ts'
 import type { Scanned, ScannedCall, ScanOptions } from './scanned.ts'
 import { Seam } from './seam.ts'
 import { between, callText, jsonOf, type Neighbour, type SpokenData } from './spoken-call.ts'
@@ -169,8 +169,10 @@ function kindOf(item: Item | undefined): Neighbour {
 function callBlock(call: ScannedCall, around: SpokenData, { nameOf, idOf }: ReadOptions): ReplyToolCall {
   const name = nameOf(call.name)
   const [head, body, tail] = call.words
-  const input = readInput(body, call.nameIn)
-  const isUsual = head + body + tail === callText(name, jsonOf(input))
+  const { text, read } = readParameters(body, call.nameIn)
+  // The engine gets the text where it has to refuse it, or to see how a number was written.
+  const input = read.problem === undefined && read.isComplete ? read.value : text
+  const isUsual = typeof input !== 'string' && head + body + tail === callText(name, jsonOf(input))
   const textTools: SpokenData = {
     ...(!isUsual && { name, words: [head.toWellFormed(), body.toWellFormed(), tail] as const }),
     ...(call.nameIn && { nameIn: call.nameIn }),

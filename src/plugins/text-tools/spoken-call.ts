@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { ProviderData, SessionContentBlock, TextBlock, ThinkingBlock, ToolCallBlock } from '../../core/turn.ts'
-import { readInput } from './read-parameters.ts'
+import { readParameters } from './read-parameters.ts'
 import { parallelTag } from './text-call-pattern.ts'
 
 /** What has to be known to say a call again exactly as the model did. Where it spoke as we would, nothing. */
@@ -32,9 +32,15 @@ function spokenCall(block: ToolCallBlock): string {
   const { name, words, nameIn } = spokenData(block)
   const { input, raw } = block
   // Hooks and compaction may have changed what is in the block since it was said.
-  const isSame = name === block.name && isWords(words) && jsonOf(readInput(words[1], nameIn)) === jsonOf(input)
+  const isSame = name === block.name && isWords(words) && jsonOf(inputIn(words[1], nameIn)) === jsonOf(input)
   if (isSame) return words.join('')
   return callText(block.name, raw ?? jsonOf(input))
+}
+
+/** What the engine puts into the block of a call with this body. */
+function inputIn(body: string, nameIn: 'json' | undefined): Record<string, unknown> {
+  const { read } = readParameters(body, nameIn)
+  return read.problem === undefined ? read.value : {}
 }
 
 /** A call, a text, or a thought that was part of a text. */

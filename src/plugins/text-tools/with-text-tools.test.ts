@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { replies, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
+import { callsIn, replies, stored, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import type { ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, ToolCallBlock } from '../../core/turn.ts'
 import { call, type ScriptedOptions, type Step, scripted } from '../../testing/index.ts'
@@ -144,9 +144,7 @@ describe('the reply', () => {
 
   test.each(replies)('is the same in any chunks: $title', async ({ text: said, calls }) => {
     const whole = await ask(said, {}, { chunk: 10_000 })
-    expect(
-      whole.reply.content.flatMap((block) => (block.type === 'tool_call' ? [[block.name, block.input]] : [])),
-    ).toEqual(calls)
+    expect(callsIn(whole.reply.content)).toEqual(calls)
     for (let chunk = 1; chunk <= 25; chunk++) {
       const { reply, events } = await ask(said, {}, { chunk })
       expect(reply).toEqual(whole.reply)
@@ -163,7 +161,7 @@ describe('the reply', () => {
   test.each(replies)('is sent back byte for byte: $title', async ({ text: said }) => {
     const { reply, wrapped, provider } = await ask(said)
     provider.push('ok')
-    await collect(wrapped, { messages: [user('Hi'), assistant(...(reply.content as SessionContentBlock[]))] })
+    await collect(wrapped, { messages: [user('Hi'), assistant(...stored(reply.content))] })
     expect(provider.requests[1]!.messages[1]).toEqual(assistant(text(said)))
   })
 
@@ -172,7 +170,7 @@ describe('the reply', () => {
     async ({ text: said, calls }) => {
       const whole = await ask(said, {}, { chunk: 10_000 })
       const made = whole.reply.content.filter(({ type }) => type === 'tool_call')
-      expect(made.map((block) => 'input' in block && [block.name, block.input])).toEqual(calls)
+      expect(callsIn(made)).toEqual(calls)
       expect(whole.reply.stop).toBe(calls.length > 0 ? 'tool_use' : 'end')
       for (let chunk = 1; chunk <= 25; chunk++) {
         const { reply, events } = await ask(said, {}, { chunk })

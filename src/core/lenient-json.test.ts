@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest'
+import { readArguments } from './tool-arguments.ts'
+import { validateToolArgs } from './tool-input.ts'
+
+const inputOf = (text: string): unknown => readArguments(text, false).input
+const problemOf = (text: string): string => readArguments(text, false).unreadable ?? 'it was read'
+
+describe('Q01 an escape that JSON does not have', () => {
+  test.each([
+    ['find . -exec rm {} \\;', '\\; is no escape of JSON; write \\\\ for a backslash'],
+    ['\\d+', '\\d is no escape of JSON; write \\\\ for a backslash'],
+    ['C:\\Users', '\\U is no escape of JSON; write \\\\ for a backslash'],
+    ['\\x41', '\\x is no escape of JSON; write \\\\ for a backslash'],
+    ['a\\\nb', '\\"\\n" is no escape of JSON; write \\\\ for a backslash'],
+    ['\\u12', '"\\\\u12\\"}" is no escape of JSON: \\u takes four hexadecimal digits'],
+  ])('Q01 in %j is refused by name, with its place', (value, problem) => {
+    const text = `{"v": "${value}"}`
+    expect(problemOf(text)).toBe(`at position ${text.indexOf('\\')}: ${problem}`)
+    expect(inputOf(text)).toEqual({})
+  })
+
+  test('Q01 an escaped apostrophe is read, whatever the quotes are', () => {
+    expect(inputOf(`{"v": "it\\'s"}`)).toEqual({ v: "it's" })
+    expect(inputOf(`{'v': 'it\\'s "so"'}`)).toEqual({ v: `it's "so"` })
+  })
+})
+
+describe('Q03 a value that cannot be kept exactly', () => {
+  test.each([
+    ['{"n": NaN}', 'at position 6: "NaN" is no JSON value; put a text in quotes'],
+    ['{"n": -Infinity}', 'at position 6: "-Infinity" is no JSON value; put a text in quotes'],
+    ['{command: echo(rm -rf x)}', 'at position 10: "echo" is no JSON value; put a text in quotes'],
+    ['{"on": yes}', 'at position 7: "yes" is no JSON value; put a text in quotes'],
+    ['{"n": 007}', 'at position 6: the number 007 begins with 0; put a text in quotes'],
+    ['{"a": first, note: second}', 'at position 6: "first" is no JSON value; put a text in quotes'],
+    ['{"a": 1, "a": 2}', 'at position 9: the property "a" is there twice with different values'],
+    ['{"a": "\\ud83d"}', 'at position 6: the string has half a character (\\ud83d)'],
+    ...['9007199254740993', '-12345678901234567890', '1e999', '1e-999'].map((digits) => [
+      `{"n": ${digits}}`,
+      `at position 6: the number ${digits} cannot be kept exactly; put it in quotes if the tool takes a text`,
+    ]),
+  ])('Q03 %s is refused, with its place', (text, problem) => {
+    expect(problemOf(text!)).toBe(problem)
+  })
+
+  test.each([
+    ['9007199254740992', 9007199254740992],
+    ['-9007199254740991', -9007199254740991],
+    ['1e21', 1e21],
+    ['0x1F', 31],
+    ['+.5', 0.5],
+  ])('Q03 the number %s is exact, and is read', (source, value) => {
+    expect(inputOf(`{"n": ${source}}`)).toEqual({ n: value })
+  })
+
+  test.each(['3.10', '1.0', '-0.50', '1e3', '0x1F', '42'])(
+    'Q03 a text property takes %s as it was written',
+    (source) => {
+      const { input, raw } = readArguments(`{"version": ${source}, "n": 1}`, false)
+      const schema = { properties: { version: { type: 'string' }, n: { type: 'number' } } }
+      expect(validateToolArgs(input, schema, raw)).toMatchObject({ valid: true, input: { version: source, n: 1 } })
+    },
+  )
+
+  test('Q03 digits that a number would lose are not lost in a text either', () => {
+    const schema = { properties: { n: { type: 'integer' } } }
+    expect(validateToolArgs({ n: '9007199254740993' }, schema)).toEqual({
+      valid: false,
+      error: '"n" must be integer, got string "9007199254740993"',
+    })
+  })
+})
+
+describe('Q04 what has one possible meaning is read', () => {
+  test.each([
+    ['a comment behind a value', '{"a": 1, // it\'s }\n "b": [2, /* } */ 3] # so\n}', { a: 1, b: [2, 3] }],
+    ['an object as JSON inside a text', JSON.stringify('{"a": "x\\ny"}'), { a: 'x\ny' }],
+    ['JSON inside a text inside a text', JSON.stringify(JSON.stringify('{"a": 1}')), { a: 1 }],
+    ['the inside of such a text', '{\\"a\\": \\"x\\\\ny\\"}', { a: 'x\ny' }],
+    [
+      'Python',
+      "{'a': True, 'b': None, 'c': ('x', \"it's\"), 'd': (1,), 'e': ()}",
+      { a: true, b: null, c: ['x', "it's"], d: [1], e: [] },
+    ],
+    ['a function that is called with it', 'tools.save({"a": 1});', { a: 1 }],
+    ['entities of HTML', '{&quot;a&quot;: &quot;1 &lt; 2 &amp;amp;&quot;}', { a: '1 < 2 &amp;' }],
+    ['a byte order mark', '\uFEFF{"a": 1}', { a: 1 }],
+  ])('Q04 %s', (_, text, input) => {
+    expect(readArguments(text, false)).toMatchObject({ input, raw: text })
+    expect(problemOf(text)).toBe('it was read')
+  })
+
+  test.each([
+    ["['a', 'it\\'s', None]", ['a', "it's", null]],
+    [
+      "[('a', 1), ('b', 2)]",
+      [
+        ['a', 1],
+        ['b', 2],
+      ],
+    ],
+    ["[{'old': 'x', 'new': \"y's\", 'all': True}]", [{ old: 'x', new: "y's", all: true }]],
+    ['["a", // first\n "b"]', ['a', 'b']],
+    [JSON.stringify('["a"]'), ['a']],
+  ])('Q04 a list that was sent as the text %s', (text, value) => {
+    const schema = { properties: { list: { type: 'array' } } }
+    expect(validateToolArgs({ list: text }, schema)).toMatchObject({ valid: true, input: { list: value } })
+  })
+
+  test.each(["['a', 'b'", "['it's']", '[a, b]', "['a' 'b']", "[r'a']", '[1, ...]', '("a")'])(
+    'Q04 the text %s is no list beyond doubt, and is refused with the place',
+    (text) => {
+      const checked = validateToolArgs({ list: text }, { properties: { list: { type: 'array' } } })
+      expect(checked).toMatchObject({ valid: false, error: expect.stringMatching(/must be array.*at position \d+/) })
+    },
+  )
+
+  test('Q04 arguments that stand once more inside one property are taken out of it', () => {
+    const schema = { properties: { path: { type: 'string' }, n: { type: 'number' } } }
+    expect(validateToolArgs({ arguments: { path: 'x', n: '1' } }, schema)).toMatchObject({ input: { path: 'x', n: 1 } })
+    const other = { arguments: { path: 'x', what: 1 } }
+    expect(validateToolArgs(other, schema)).toEqual({ valid: true, input: other })
+  })
+})
+
+describe('Q08 "it looks cut off" is said', () => {
+  test.each([
+    '{"a": 1',
+    '{"a": "x',
+    '{"a": [1, 2',
+    '{"a":',
+    '{"a"',
+    '{',
+    '{"a": 1 /* so',
+    "{'a': 'x",
+    '{"a": 1, // }',
+    '"{\\"a\\": 1"',
+  ])('Q08 where something is open: %s', (text) => expect(problemOf(text)).toMatch(/at position \d+: .*cut off$/))
+
+  test.each([
+    ['{"a": 1}}', 'at position 8: there is a } too many'],
+    ['{"a": [1]]}', 'at position 9: expected "," or "}", got "]"'],
+    ["{'a': 'it's'}", `at position 10: expected "," or "}", got "s" (a quote inside a string is written \\")`],
+    ['{"a": "say "hi""}', 'at position 12: expected "," or "}", got "hi" (a quote inside a string is written \\")'],
+    ['{"a": 1} and more', 'at position 9: "and" follows the end of the object'],
+    ['{"a": 1}{"b": 2}', 'at position 8: "{" follows the end of the object'],
+    ['{"a": 1, ...}', 'at position 9: expected the name of a property, got "..."'],
+    ['{"a" 1}', 'at position 5: expected ":" after the name "a", got "1"'],
+  ])('Q08 and not of %s', (text, problem) => {
+    expect(problemOf(text)).toBe(problem)
+  })
+})

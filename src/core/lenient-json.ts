@@ -1,0 +1,274 @@
+import { deepest } from './plain-json.ts'
+import { setOwn } from './turn.ts'
+
+/** A text that was read: its value, and the source text of each property of the outermost object. */
+export interface LenientJson {
+  readonly value: unknown
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/** Why a text was not read. The message names the character and its place. */
+export class LenientJsonError extends Error {}
+
+/**
+ * Reads JSON, and beyond it only what has one possible meaning: single and typographic quotes, Python's literals and
+ * tuples, names without quotes, comments, a comma too many, line breaks in strings. Everything else is refused: an
+ * escape that JSON does not have, a property that is there twice, a number that would lose digits.
+ */
+export function readLenientJson(text: string): LenientJson {
+  const reader = new Reader(text)
+  return { value: reader.whole(), sources: reader.sources }
+}
+
+/** JSON's own whitespace, other spaces, and characters without width. */
+const space = /[\s\u200B-\u200D\u2060\uFEFF]*/y
+const closing: Readonly<Record<string, string>> = { '"': '"', "'": "'", '`': '`', '“': '”', '‘': '’' }
+/** What a string may hold up to its end or an escape. */
+const plainIn: Readonly<Record<string, RegExp>> = {
+  ...{ '"': /[^"\\]*/y, "'": /[^'\\]*/y, '`': /[^`\\]*/y, '”': /[^”\\]*/y, '’': /[^’\\]*/y },
+}
+const escapes: Readonly<Record<string, string>> = {
+  ...{ '"': '"', "'": "'", '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' },
+}
+const words: Readonly<Record<string, boolean | null>> = {
+  ...{ true: true, false: false, null: null, True: true, False: false, None: null },
+}
+const number = /[+-]?(?:0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])/y
+const name = /[\p{L}_$][\p{L}\p{N}_$-]*/uy
+/** Text without quotes: nothing in it may end it, open something, or begin a comment or an escape. */
+const bareText = /[\p{L}\p{N}/.~_$@*](?:[^\s{}[\](),:;"'`“”‘’\\#]|[ \t](?=\S)|:(?=\w))*/uy
+/** Numbers, and words that are a value in some language: as text without quotes they may mean either. */
+const literal = /^(?:[\d.][\w.+-]*|true|false|null|none|nil|undefined|nan|inf|infinity|yes|no|on|off)$/i
+
+class Reader {
+  readonly sources = new Map<string, string>()
+  readonly #text: string
+  #at = 0
+  #depth = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  whole(): unknown {
+    this.#skip()
+    const value = this.#value()
+    this.#skip()
+    const rest = this.#text[this.#at]
+    if (rest === undefined) return value
+    if (rest === '}' || rest === ']' || rest === ')') throw this.#error(`there is a ${rest} too many`)
+    throw this.#error(`${this.#shown()} follows the end of the ${typeof value === 'object' ? 'object' : 'value'}`)
+  }
+
+  #value(): unknown {
+    const char = this.#text[this.#at]
+    if (char === undefined) throw this.#error('a value is missing; it looks cut off')
+    if (char === '{') return this.#nested(() => this.#object())
+    if (char === '[') return this.#nested(() => this.#list(']'))
+    if (char === '(') return this.#nested(() => this.#list(')'))
+    if (closing[char] !== undefined) return this.#string()
+    const word = this.#match(name)
+    if (word !== '' && Object.hasOwn(words, word) && this.#isEndOfValue()) return words[word]
+    this.#at -= word.length
+    return this.#number()
+  }
+
+  #nested<T>(read: () => T): T {
+    if (++this.#depth > deepest) throw new LenientJsonError(`nested deeper than ${deepest} levels`)
+    const value = read()
+    this.#depth--
+    return value
+  }
+
+  #object(): Record<string, unknown> {
+    const start = this.#at++
+    const object: Record<string, unknown> = {}
+    while (!this.#isClosed('}', start, 'object')) {
+      const keyAt = this.#at
+      const key = this.#key()
+      this.#skip()
+      if (this.#text[this.#at] === undefined) throw this.#open('object', start)
+      if (this.#text[this.#at] !== ':')
+        throw this.#error(`expected ":" after the name ${JSON.stringify(key)}, got ${this.#shown()}`)
+      this.#at++
+      const spaces = this.#skip()
+      const valueAt = this.#at
+      const value = (spaces <= 1 ? this.#bareText() : undefined) ?? this.#value()
+      if (Object.hasOwn(object, key) && JSON.stringify(object[key]) !== JSON.stringify(value))
+        throw this.#error(`the property ${JSON.stringify(key)} is there twice with different values`, keyAt)
+      setOwn(object, key, value)
+      if (this.#depth === 1) this.sources.set(key, this.#text.slice(valueAt, this.#at))
+      this.#separator('}', typeof value === 'string')
+    }
+    return object
+  }
+
+  #list(close: ']' | ')'): unknown[] {
+    const start = this.#at++
+    const list: unknown[] = []
+    let commas = 0
+    while (!this.#isClosed(close, start, 'list')) {
+      const value = this.#value()
+      list.push(value)
+      if (this.#separator(close, typeof value === 'string')) commas++
+    }
+    // In Python a single value in parentheses is no tuple.
+    if (close === ')' && list.length === 1 && commas === 0)
+      throw this.#error('"(" begins neither a value nor a tuple', start)
+    return list
+  }
+
+  #isClosed(close: string, start: number, what: string): boolean {
+    this.#skip()
+    const char = this.#text[this.#at]
+    if (char === undefined) throw this.#open(what, start)
+    if (char === close) this.#at++
+    return char === close
+  }
+
+  /**
+   * Passes a comma. It may be missing between values that end by themselves; behind a string, what follows may belong
+   * to it, with a quote that was not escaped.
+   */
+  #separator(close: string, isAfterString: boolean): boolean {
+    const spaces = this.#skip()
+    const char = this.#text[this.#at]
+    if (char === ',') {
+      this.#at++
+      return true
+    }
+    if (char === undefined || char === close) return false
+    const isNext = closing[char] !== undefined || (close !== '}' && /[\d{[-]/.test(char))
+    if (isNext && !isAfterString && (spaces > 0 || !/[\d-]/.test(char))) return false
+    const hint = isAfterString ? ' (a quote inside a string is written \\")' : ''
+    throw this.#error(`expected "," or "${close}", got ${this.#shown()}${hint}`)
+  }
+
+  #key(): string {
+    if (closing[this.#text[this.#at]!] !== undefined) return this.#string()
+    const key = this.#match(name)
+    if (key === '') throw this.#error(`expected the name of a property, got ${this.#shown()}`)
+    return key
+  }
+
+  #string(): string {
+    const start = this.#at
+    const close = closing[this.#text[start]!]!
+    let value = ''
+    let from = ++this.#at
+    for (;;) {
+      this.#match(plainIn[close]!)
+      if (this.#at === this.#text.length) throw this.#open('string', start)
+      if (this.#text[this.#at] === close) break
+      value += this.#text.slice(from, this.#at) + this.#escape(start, close)
+      from = this.#at
+    }
+    value += this.#text.slice(from, this.#at++)
+    if (!value.isWellFormed()) {
+      const code = value.charCodeAt(value.search(/\p{Surrogate}/u)).toString(16)
+      throw this.#error(`the string has half a character (\\u${code})`, start)
+    }
+    return value
+  }
+
+  #escape(start: number, close: string): string {
+    const at = this.#at
+    const char = this.#text[at + 1]
+    if (char === undefined) throw this.#open('string', start)
+    this.#at += 2
+    if (char === 'u') {
+      const digits = this.#text.slice(at + 2, at + 6)
+      this.#at += 4
+      if (/^[\da-fA-F]{4}$/.test(digits)) return String.fromCharCode(Number.parseInt(digits, 16))
+      throw this.#error(`${JSON.stringify(`\\u${digits}`)} is no escape of JSON: \\u takes four hexadecimal digits`, at)
+    }
+    if (Object.hasOwn(escapes, char)) return escapes[char]!
+    if (char === close) return char
+    throw this.#error(`\\${visible(char)} is no escape of JSON; write \\\\ for a backslash`, at)
+  }
+
+  #number(): number {
+    const start = this.#at
+    const source = this.#match(number)
+    if (source === '' || !this.#isEndOfValue())
+      throw this.#error(`${this.#shown(start)} is no JSON value; put a text in quotes`, start)
+    if (/^[+-]?0\d/.test(source)) throw this.#error(`the number ${source} begins with 0; put a text in quotes`, start)
+    const value = exactNumber(source)
+    if (value === undefined)
+      throw this.#error(
+        `the number ${cut(source)} cannot be kept exactly; put it in quotes if the tool takes a text`,
+        start,
+      )
+    return value
+  }
+
+  /** A property's text without quotes, where nothing shows that more or less than it was meant. */
+  #bareText(): string | undefined {
+    const start = this.#at
+    const text = this.#match(bareText)
+    const isText = text !== '' && !literal.test(text) && !/\/[/*]|\.\.\.|…/.test(text)
+    if (isText && this.#text[this.#at] === '}') return text
+    // Before another name without quotes, the comma may be part of the text.
+    if (isText && /^,\s*["'“‘]/.test(this.#text.slice(this.#at, this.#at + 100))) return text
+    this.#at = start
+    return undefined
+  }
+
+  #isEndOfValue(): boolean {
+    return /[\s,}\])/#\u200B-\u200D\u2060\uFEFF]|^$/.test(this.#text[this.#at] ?? '')
+  }
+
+  /** Passes space and comments; tells how many characters they were. */
+  #skip(): number {
+    const start = this.#at
+    for (;;) {
+      this.#match(space)
+      const char = this.#text[this.#at]
+      const next = this.#text[this.#at + 1]
+      if (char === '#' || (char === '/' && next === '/')) this.#match(/[^\n\r]*/y)
+      else if (char === '/' && next === '*') {
+        const end = this.#text.indexOf('*/', this.#at + 2)
+        if (end < 0) throw this.#open('comment', this.#at)
+        this.#at = end + 2
+      } else return this.#at - start
+    }
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at
+    const found = pattern.exec(this.#text)?.[0] ?? ''
+    this.#at += found.length
+    return found
+  }
+
+  #open(what: string, start: number): LenientJsonError {
+    return this.#error(`the ${what} that begins here is not closed; it looks cut off`, start)
+  }
+
+  #error(problem: string, at = this.#at): LenientJsonError {
+    return new LenientJsonError(`at position ${at}: ${problem}`)
+  }
+
+  /** What stands here, for a message. */
+  #shown(at = this.#at): string {
+    const rest = this.#text.slice(at)
+    return JSON.stringify(cut(/^[\p{L}\p{N}_.+-]+/u.exec(rest)?.[0] ?? String.fromCodePoint(rest.codePointAt(0) ?? 0)))
+  }
+}
+
+/** The number that a text says; `undefined` where it says none, or one that JavaScript would have to round. */
+export function exactNumber(source: string): number | undefined {
+  number.lastIndex = 0
+  if (number.exec(source)?.[0] !== source) return undefined
+  const digits = source.replace(/^[+-]/, '')
+  const value = Number(digits) * (source.startsWith('-') ? -1 : 1)
+  if (!Number.isFinite(value)) return undefined
+  if (value === 0) return /^[^eE]*[1-9]/.test(digits) ? undefined : value
+  const integer = /^(0x[\da-f]+|\d+)(?:\.0*)?$/i.exec(digits)?.[1]
+  const size = Math.abs(value)
+  const isExact = integer === undefined || String(size) === integer || BigInt(size) === BigInt(integer)
+  return isExact ? value : undefined
+}
+
+const cut = (text: string): string => (text.length > 40 ? `${text.slice(0, 39).toWellFormed()}…` : text)
+const visible = (char: string): string => (/[\p{C}\p{Z}]/u.test(char) ? JSON.stringify(char) : char)
