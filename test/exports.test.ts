@@ -19,6 +19,7 @@ const rootNames = [
   'AgentBudgetError',
   'AgentContextExceededError',
   'AgentError',
+  'AgentPromptTooLongError',
   'AgentProviderError',
   'AgentQuotaError',
   'AgentRateLimitError',
