@@ -170,7 +170,7 @@ export interface HookContexts {
     /** No model was asked, or none gave a usable answer: the summary was made by rule. */
     readonly isFallback: boolean
   }
-  /** Always, with zero usage when the call failed. */
+  /** Always. The usage of a call that failed is that of what was streamed until then, else zero. */
   'turn:after': OfTurn & {
     readonly turn: number
     readonly usage: TurnUsage
@@ -181,6 +181,8 @@ export interface HookContexts {
     readonly error?: Error
     /** What had been streamed when it failed; absent when nothing had come at all. */
     readonly partial?: string
+    /** The text of that as a turn of the conversation; absent when there was none. */
+    readonly interrupted?: SessionTurn
   }
   usage: OfTurn & { readonly turn: number; readonly usage: TurnUsage; readonly totals: TurnUsage }
 

@@ -1,8 +1,9 @@
 import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
+import { goOnNote } from './interruption-note.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
-import { hear, type Letters, tellTurns } from './say.ts'
+import { hear, tellTurns } from './say.ts'
 import { runToolBatch } from './tool-batch.ts'
 
 /** How a loop came to its end by itself. */
@@ -19,8 +20,7 @@ export async function runLoop(run: Run): Promise<Ending> {
   const { transcript } = run.log
   const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
   if (hasNothingToAnswer && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
-  const left = hasNothingToAnswer ? [] : leftLetters(run)
-  if (left.length > 0) await hear(run, left)
+  if (!hasNothingToAnswer) await hearWhatIsLeft(run)
   let turn: Turn
   do {
     stopIfAborted(run)
@@ -35,9 +35,12 @@ export async function runLoop(run: Run): Promise<Ending> {
 }
 
 /** What waits for the session comes before the model is asked, where the run has no prompt of its own. */
-function leftLetters({ id, inbox, log: { transcript } }: Run): Letters {
-  const hasOwnPrompt = transcript.turns.at(-1)?.runId === id
-  return transcript.openTurn || hasOwnPrompt ? [] : inbox.left()
+async function hearWhatIsLeft(run: Run): Promise<void> {
+  const { transcript } = run.log
+  if (transcript.openTurn || transcript.turns.at(-1)?.runId === run.id) return
+  const letters = run.inbox.left()
+  const notes = letters.length === 0 && transcript.isInterrupted ? [goOnNote] : []
+  if (letters.length > 0 || notes.length > 0) await hear(run, letters, notes)
 }
 
 interface Turn {

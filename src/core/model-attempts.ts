@@ -46,7 +46,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
   }
 }
 
-/** What was streamed so far; shown, never stored. */
+/** What was streamed so far. It is shown; only where a reply is broken off for good its text becomes a turn. */
 export class Draft {
   text = ''
   thinking = ''
@@ -59,15 +59,25 @@ export class Draft {
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
+  /** How many usages were counted when the present attempt began. */
+  #countedBefore: number
+  #isWasted = false
 
   constructor(run: Run, turnId: string) {
     this.#run = run
     this.turnId = turnId
+    this.#countedBefore = run.turnUsage.length
     this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
   }
 
   waste(cause: string, usage: unknown, model: string): void {
-    if (typeof usage === 'object' && usage !== null) this.wasted.push({ cause, usage: readUsage(usage, model) })
+    this.#isWasted = typeof usage === 'object' && usage !== null
+    if (this.#isWasted) this.wasted.push({ cause, usage: readUsage(usage as object, model) })
+  }
+
+  /** What the present attempt used is known already: the service said it, or limits counted it. */
+  get isCounted(): boolean {
+    return this.#isWasted || this.#run.turnUsage.length > this.#countedBefore
   }
 
   async settle(): Promise<void> {
@@ -78,7 +88,8 @@ export class Draft {
     this.text = ''
     this.thinking = ''
     this.attempt = attempt
-    this.hasContent = false
+    this.hasContent = this.#isWasted = false
+    this.#countedBefore = this.#run.turnUsage.length
     this.ids.clear()
     const more = delayMs !== undefined && { delayMs }
     return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })

@@ -1,5 +1,6 @@
 import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
+import { keepInterrupted } from './interrupted-turn.ts'
 import { Draft, replyTo } from './model-attempts.ts'
 import { nameFailure } from './model-failure.ts'
 import { buildRequest } from './model-request.ts'
@@ -65,20 +66,23 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
     }
   } catch (cause) {
     const error = nameFailure(run, cause)
+    if (error instanceof AgentBudgetError && !draft.isStarted) run.turn-- // what was never sent was no turn
+    const interrupted = await keepInterrupted(run, request, draft)
     await draft.settle()
-    if (error instanceof AgentBudgetError) endOnBudget(run, draft)
     const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
     const partial = draft.isStarted && { partial: draft.text }
     run.counts.refresh()
     await hooks.tell('turn:after', {
       turnId,
       turn,
-      usage: noUsage,
+      usage: interrupted?.usage ?? noUsage,
       stop,
       error,
       ...partial,
+      ...(interrupted && { interrupted }),
       toolCounts: run.counts.snapshot,
     })
+    if (interrupted) await tellTurns(run, interrupted)
     throw error
   }
 
@@ -116,12 +120,6 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
   if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.usage })
   await tellTurns(run, sessionTurn)
   return sessionTurn
-}
-
-/** What was said until then is the run's last word; what was never sent was no turn. */
-function endOnBudget(run: Run, draft: Draft): void {
-  run.lastWords = draft.text
-  if (!draft.isStarted) run.turn--
 }
 
 /** Of one request: three places, each perhaps twice, and once more to take them back when it did not help. */

@@ -97,7 +97,7 @@ export interface Run {
   /** Nothing is left but to tell of its end. */
   isOver: boolean
   stopReason: string
-  /** What was being said when the budget ended it. */
+  /** The answer, where it is not what the model said last: a result that ended the run, for instance. */
   lastWords: string
   output: unknown
 }

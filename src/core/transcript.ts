@@ -1,4 +1,5 @@
 import { type TouchedFile, touchedFileOf } from './file-touch.ts'
+import { withInterruptionNote } from './interruption-note.ts'
 import type { EntryOf, LogEntry, ParentCall } from './log.ts'
 import type { Meta } from './meta.ts'
 import { Pairs } from './pairing.ts'
@@ -44,6 +45,7 @@ export class Transcript {
   #compactions: EntryOf<'compaction'>[] = []
   #shown: { of: readonly SessionTurn[]; list: readonly SessionTurn[] } = { of: [], list: [] }
   #edits: ContextEdit[] = []
+  #hasInterrupted = false
   #rewoundAt = 0
   #views = new Map<string, View>()
 
@@ -59,7 +61,12 @@ export class Transcript {
 
   /** The model has had its say and nobody has spoken since. */
   get isAnswered(): boolean {
-    return !this.#open && this.turns.at(-1)?.role === 'assistant'
+    return !this.#open && this.turns.at(-1)?.role === 'assistant' && !this.isInterrupted
+  }
+
+  /** The model was interrupted, and the user has said nothing since. */
+  get isInterrupted(): boolean {
+    return this.turns.at(-1)?.interrupted === true
   }
 
   /** The run that has begun and not ended; after a crash, the one that never will. */
@@ -109,9 +116,9 @@ export class Transcript {
     return this.#clientKeys.has(key)
   }
 
-  /** What a model is shown. The turns themselves, the very same list, unless something was compacted or edited. */
+  /** What a model is shown. The turns themselves, the very same list, unless one was compacted, edited or interrupted. */
   messagesFor(provider: string): readonly Message[] {
-    if (this.#compactions.length === 0 && this.#edits.length === 0) return this.turns
+    if (this.#compactions.length === 0 && this.#edits.length === 0 && !this.#hasInterrupted) return this.turns
     let view = this.#views.get(provider)
     if (!view) this.#views.set(provider, (view = this.#newView(provider)))
     for (; view.next < this.turns.length; view.next++) view.pairs.add(edited(this.turns[view.next]!, view.edits))
@@ -225,6 +232,7 @@ export class Transcript {
       return
     }
     this.crashes = 0
+    if (turn.interrupted) this.#hasInterrupted = true
     const calls = toolCallsOf(turn)
     this.#open = undefined // who goes on does not wait for what was asked before
     if (calls.length === 0) return
@@ -414,8 +422,11 @@ function readable(turn: SessionTurn): SessionTurn {
 
 function edited(turn: SessionTurn, edits: Map<string, ContextEdit[]>): Message {
   const mine = edits.get(turn.id)
-  if (!mine) return turn
-  return { ...turn, content: editedBlocks(turn, mine).filter((block) => block !== undefined) }
+  if (!mine) return withInterruptionNote(turn)
+  return withInterruptionNote({
+    ...turn,
+    content: editedBlocks(turn, mine).filter((block) => block !== undefined),
+  })
 }
 
 function editedBlocks({ content }: SessionTurn, edits: readonly ContextEdit[] = []): ShownTurn['blocks'] {

@@ -66,6 +66,8 @@ export type PromptPart = TextBlock | ImageBlock | DocumentBlock
 export interface Message {
   readonly role: 'user' | 'assistant'
   readonly content: readonly SessionContentBlock[]
+  /** Of the assistant: the run was stopped, or the stream broke off, while this was said. It is the text until then. */
+  readonly interrupted?: true
 }
 
 export interface SessionTurn extends Message {
@@ -88,6 +90,8 @@ export interface TurnUsage {
   readonly cacheCreation?: number
   readonly cost?: number
   readonly model?: string
+  /** By the length of what was sent and received: the service did not say. */
+  readonly estimated?: true
 }
 
 export function toolCallsOf(message: Message): ToolCallBlock[] {

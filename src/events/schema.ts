@@ -203,14 +203,14 @@ export const eventSchema: JsonSchema = {
 
     turn: object<SessionTurn>(
       { id: text, runId: text, role: oneOf({ user: true, assistant: true }), content: blocks, createdAt: number },
-      { usage: ref('usage'), model: text, provider: text, meta: record },
+      { interrupted: only(true), usage: ref('usage'), model: text, provider: text, meta: record },
     ),
     block: anyOf(content.names),
     ...content.defs,
     output: { anyOf: [text, listOf(anyOf(['block_text', 'block_image']))] },
     usage: object<TurnUsage>(
       { input: count, output: count },
-      { cacheRead: count, cacheCreation: count, cost: count, model: text },
+      { cacheRead: count, cacheCreation: count, cost: count, model: text, estimated: only(true) },
     ),
     failure: object<RunFailure>({ name: text, message: text }, { providerCode: text, retryable: { type: 'boolean' } }),
     origin: object<ToolOrigin>(

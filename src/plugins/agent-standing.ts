@@ -39,9 +39,9 @@ export class AgentStanding {
     this.#stood = undefined
   }
 
-  /** The model has spoken, and wants to go on if it calls tools. */
-  say({ hasCalls }: { readonly hasCalls: boolean }): void {
-    this.#isAnswered = !hasCalls
+  /** The model has spoken, and has more to say where it calls tools or was interrupted. */
+  say({ hasMore }: { readonly hasMore: boolean }): void {
+    this.#isAnswered = !hasMore
     this.#stood = undefined
   }
 

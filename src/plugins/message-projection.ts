@@ -1,3 +1,4 @@
+import { goOnNote } from '../core/interruption-note.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import { toolResultToText } from '../core/tool-output.ts'
@@ -129,7 +130,8 @@ export class MessageProjection {
   #hear({ turn, consumed = [], clientKey }: EntryOf<'turn'>): readonly AgentInstanceMessage[] {
     const results = turn.content.filter((block) => block.type === 'tool_result')
     if (results.length > 0 && results.length === turn.content.length) return []
-    const isNote = !this.#isBeginning && consumed.length === 0 && clientKey === undefined
+    const isBare = consumed.length === 0 && clientKey === undefined
+    const isNote = isBare && (!this.#isBeginning || textOf(turn) === goOnNote)
     // What an earlier run said is no answer to this.
     if (!isNote && (this.#isBeginning || !this.#isUnderWay)) this.#lastAnswer = undefined
     this.#isBeginning = false
@@ -169,7 +171,7 @@ export class MessageProjection {
     this.#isBeginning = false
     this.rounds++
     const calls = toolCallsOf(turn)
-    this.#standing.say({ hasCalls: calls.length > 0 })
+    this.#standing.say({ hasMore: calls.length > 0 || turn.interrupted === true })
     for (const call of calls) this.#calls.set(call.id, { call, messageId: turn.id })
     const reasoning = thoughtsIn(turn.content)
     const [first] = calls
@@ -180,13 +182,13 @@ export class MessageProjection {
       toolParameters: first.input,
       calls: calls.map(({ id, name, input }) => ({ callId: id, toolId: name, parameters: input })),
     }
-    this.#lastAnswer = turn.id
+    if (!turn.interrupted) this.#lastAnswer = turn.id
     return [
       this.#put(turn, {
         role: 'assistant',
         content: textOf(turn),
         ...(reasoning !== '' && { reasoning_content: reasoning }),
-        metadata: { ...called },
+        metadata: { ...called, ...(turn.interrupted && { interrupted: true }) },
         ...(called && { duration: 1 }),
       }),
     ]

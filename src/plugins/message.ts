@@ -33,6 +33,8 @@ export interface MessageMetadata {
   readonly isPersisted?: boolean
   /** False while it is streamed. */
   readonly isComplete?: boolean
+  /** The agent was stopped, or its answer broke off, while it said this. */
+  readonly interrupted?: boolean
   readonly containsToolCall?: boolean
   readonly calls?: readonly MessageCall[]
   readonly errorDetail?: { readonly name: string; readonly message: string; readonly code?: string }

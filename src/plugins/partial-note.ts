@@ -1,20 +1,16 @@
 import { isRecord } from '../core/is-record.ts'
-import type { EntryBody } from '../core/log.ts'
 
 const owner = 'workflow:partial'
 
-/** What had been streamed of an answer when it was cut off. People see it; the model does not. */
+/**
+ * What had been streamed of an answer when it was cut off, in logs of earlier versions: people see it, the model does not.
+ * Now it is a turn that is marked as interrupted.
+ */
 export interface PartialNote {
   readonly id: string
   readonly text: string
 }
 
-/** As it is written into the log. */
-export function partialEntry(note: PartialNote): EntryBody {
-  return { type: 'state', owner, value: note }
-}
-
-/** As it is found there. */
 export function partialOf(noteOwner: string, value: unknown): PartialNote | undefined {
   if (noteOwner !== owner || !isRecord(value) || typeof value.id !== 'string') return undefined
   return { id: value.id, text: String(value.text ?? '') }

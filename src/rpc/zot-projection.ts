@@ -104,8 +104,9 @@ export class ZotProjection {
     const { turn, stop } = entry
     const open = this.#turn
     if (open?.id !== turn.id) return none
-    this.#turn = undefined
     if (turn.usage) open.spends(turn.usage)
+    if (turn.interrupted) return none // its `turn_failed` says how it ended
+    this.#turn = undefined
     this.#calls.open(turn.content)
     return open.complete(turn, stop, this.#total)
   }

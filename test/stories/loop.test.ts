@@ -297,8 +297,8 @@ describe('the order of events', () => {
     const seen: unknown[] = []
     agent.hooks.hook('turn:after', ({ stop, usage, partial }) => void seen.push({ stop, usage, partial }))
     await expect(agent.run({ prompt: 'hello' })).rejects.toBeInstanceOf(AgentProviderError)
-    expect(seen).toEqual([{ stop: 'error', usage: { input: 0, output: 0 }, partial: 'half a ' }])
-    expect(texts(agent.turns)).toEqual(['user: hello'])
+    expect(seen).toMatchObject([{ stop: 'error', usage: { output: 2, estimated: true }, partial: 'half a ' }])
+    expect(texts(agent.turns)).toEqual(['user: hello', 'assistant: half a '])
   })
 
   test('A029 stream:end fires only in turns with text, with the whole text', async () => {

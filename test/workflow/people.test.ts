@@ -249,7 +249,7 @@ describe('permissions', () => {
 })
 
 describe('stopping', () => {
-  test('cancel stops an answer in the middle; what was said until then stays to be seen, and is not sent', async () => {
+  test('cancel stops an answer in the middle; what was said until then stays, for people and for the model', async () => {
     let stop = (): void => {}
     const { workflow, provider } = world([
       [{ type: 'start' }, { type: 'text', delta: 'Once upon' }, { type: 'text', delta: ' a time' }],
@@ -263,10 +263,14 @@ describe('stopping', () => {
     expect((await workflow.sendMsgToAgent(id, 'Tell me')).state).toBe('canceled')
     expect(short(await workflow.getMessages(id))).toEqual([
       'user: Tell me',
-      expect.stringMatching(/^assistant\/0: Once upon/),
+      expect.stringMatching(/^assistant: Once upon/),
     ])
     await workflow.sendMsgToAgent(id, 'Hello?')
-    expect(texts(provider.requests[1]!.messages)).toEqual(['user: Tell me', 'user: Hello?'])
+    expect(texts(provider.requests[1]!.messages)).toEqual([
+      'user: Tell me',
+      expect.stringMatching(/^assistant: Once upon.*interrupted/s),
+      'user: Hello?',
+    ])
   })
 
   test('what is cancelled before it begins is written down, and no model is asked', async () => {

@@ -171,7 +171,7 @@ describe('an agent at work in another process', () => {
     await two.workflow.closeAgent(id)
     expect((await working).state).toBe('canceled')
     for (const { workflow } of [one, two])
-      expect(short(await workflow.getMessages(id))).toEqual(['user: Tell me', 'assistant/0: Once upon a time'])
+      expect(short(await workflow.getMessages(id))).toEqual(['user: Tell me', 'assistant: Once upon a time'])
     expect([...one.errors, ...two.errors]).toEqual([])
   })
 

@@ -1,3 +1,4 @@
+import { withInterruptionNote } from '../../core/interruption-note.ts'
 import type {
   DocumentBlock,
   Message,
@@ -41,9 +42,10 @@ export function fromAnthropic(messages: readonly object[]): Message[] {
  */
 export function toAnthropic(messages: readonly Message[]): AnthropicMessage[] {
   requireMessages(messages, canonicalRoles)
-  return messages.map(({ role, content }, i) => {
+  return messages.map((message, i) => {
     const at = `messages[${i}].content`
-    requireList(content, at, 'an array of blocks')
+    requireList(message.content, at, 'an array of blocks')
+    const { role, content } = withInterruptionNote(message)
     return { role, content: content.map((block, j) => writeBlock(block, `${at}[${j}]`)) }
   })
 }

@@ -1,3 +1,4 @@
+import { withInterruptionNote } from '../../core/interruption-note.ts'
 import type {
   DocumentBlock,
   ImageBlock,
@@ -60,9 +61,10 @@ export function systemOf(messages: readonly object[]): string {
  */
 export function toOpenAI(messages: readonly Message[]): OpenAIMessage[] {
   requireMessages(messages, canonicalRoles)
-  return messages.flatMap(({ role, content }, i) => {
+  return messages.flatMap((message, i) => {
     const at = `messages[${i}].content`
-    requireList(content, at, 'an array of blocks')
+    requireList(message.content, at, 'an array of blocks')
+    const { role, content } = withInterruptionNote(message)
     return role === 'user' ? writeUser(content, at) : [writeAssistant(content, at)]
   })
 }

@@ -4,7 +4,6 @@ import type { Session } from '../../core/store.ts'
 import type { PromptPart } from '../../core/turn.ts'
 import type { LogViews } from '../../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../../plugins/message.ts'
-import { partialEntry } from '../../plugins/partial-note.ts'
 import { yieldEntry } from '../../plugins/yield-note.ts'
 import type { OneWriter } from '../agent/one-writer.ts'
 import type { Updates } from '../updates.ts'
@@ -64,8 +63,8 @@ export class EngineRuns {
       this.#hasBegun = true
     })
     hooks.hook('stream:text', ({ turnId, text }) => this.#streamed.update(turnId, text, messages.rounds))
-    hooks.hook('turn:after', ({ message }) => {
-      if (message) this.#streamed.end()
+    hooks.hook('turn:after', ({ message, interrupted }) => {
+      if (message || interrupted) this.#streamed.end()
     })
   }
 
@@ -97,7 +96,7 @@ export class EngineRuns {
     } finally {
       this.#queue = undefined
       await run.catch((error) => this.#failed(error, prompt, { clientKey, meta }))
-      await this.#keepPartial()
+      this.#showUnkept()
     }
     yield this.status
   }
@@ -186,14 +185,10 @@ export class EngineRuns {
     await writer.note(...words, yieldEntry('canceled'))
   }
 
-  /** What had been streamed of an answer that did not become one stays to be seen. */
-  async #keepPartial(): Promise<void> {
-    const { views, writer, makings } = this.#options
+  /** What had been streamed of an answer stays to be seen, also where the log could not take it. */
+  #showUnkept(): void {
     const partial = this.#streamed.end()
-    if (!partial || views.messages.get(partial.id)) return
-    await writer.note(partialEntry({ id: partial.id, text: partial.content })).catch((error) => {
-      this.show({ ...partial, metadata: { ...partial.metadata, isComplete: true } })
-      makings.onError(error instanceof Error ? error : new Error(messageOf(error)))
-    })
+    if (!partial || this.#options.views.messages.get(partial.id)) return
+    this.show({ ...partial, metadata: { ...partial.metadata, isComplete: true } })
   }
 }

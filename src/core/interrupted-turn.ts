@@ -1,0 +1,59 @@
+import { LeaseLostError } from './errors.ts'
+import type { Draft } from './model-attempts.ts'
+import { wellFormed } from './plain-json.ts'
+import type { ModelRequest } from './provider.ts'
+import type { Run } from './run.ts'
+import { toolOutputByteLength } from './tool-output.ts'
+import type { SessionTurn, TurnUsage } from './turn.ts'
+import { addUsage, spend } from './usage.ts'
+
+/**
+ * What a person saw of a reply that was broken off becomes a turn: its text alone, marked. Calls and thinking without
+ * their end are dropped. Whatever came is counted, as an estimate where the service did not say what it was.
+ */
+export async function keepInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
+  const { log, stop } = run
+  if (!draft.hasContent || log.isBroken || stop.reason instanceof LeaseLostError) return undefined
+  const usage = draft.isCounted ? undefined : await estimateOf(run, request, draft)
+  const text = wellFormed(draft.text)
+  if (text.trim() === '') {
+    if (usage) await spend(run, draft.turnId, 'interrupted reply', usage)
+    return undefined
+  }
+  const turn: SessionTurn = {
+    id: draft.turnId,
+    runId: run.id,
+    role: 'assistant',
+    content: [{ type: 'text', text }],
+    interrupted: true,
+    createdAt: run.clock.now(),
+    ...(usage && { usage }),
+    model: request.model,
+    provider: run.provider.meta.name,
+  }
+  await log.append({ type: 'turn', turn })
+  if (!usage) return turn
+  run.usage = addUsage(run.usage, usage)
+  run.turnUsage.push(usage)
+  await run.hooks.tell('usage', { turnId: turn.id, turn: run.turn, usage, totals: run.usage })
+  return turn
+}
+
+async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft): Promise<TurnUsage> {
+  const { system, tools, messages, model } = request
+  const said = messages.map(({ content }) => content)
+  const input = tokensOf(system + JSON.stringify(tools) + JSON.stringify(said, withoutMedia))
+  const usage = { input, output: tokensOf(draft.text) + tokensOf(draft.thinking), model, estimated: true } as const
+  try {
+    const cost = await provider.costOf?.(model, usage)
+    return cost === undefined ? usage : { ...usage, cost }
+  } catch {
+    return usage
+  }
+}
+
+/** An image is far less for a model than its base64. */
+const withoutMedia = (key: string, value: unknown): unknown => (key === 'data' ? undefined : value)
+
+const tokensOf = (text: string): number => Math.ceil(toolOutputByteLength(text) / bytesPerToken)
+const bytesPerToken = 4
