@@ -25,7 +25,7 @@ export const head = `# The command line
 libero "find the failing test and fix it"
 \`\`\`
 
-works on a task in this folder, and asks before it does harm. In the repository it is \`npm start -- "…"\`. Without a key it finds Ollama or LM Studio on this machine, or takes the \`offline\` model, which needs neither a key nor a network. \`libero doctor\` says what works here, and every command has \`--help\`.
+works on a task in this folder, and asks before it does harm. In the repository it is \`npm start -- "…"\`. It needs a model: \`libero login\`, a key in the environment, or Ollama or LM Studio on this machine. Without any it ends with an error; only at a terminal it offers the \`offline\` model, a set of rules that needs neither a key nor a network and that scripts get with \`--provider offline\`. \`libero doctor\` says what works here, and every command has \`--help\`.
 
 ## Streams
 

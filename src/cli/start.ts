@@ -5,16 +5,19 @@ import { readStdin } from './run/read-stdin.ts'
 /** How long bare `libero` waits for a task on stdin. */
 const patienceMs = 300
 
-/** `libero` without a word: a task that was piped in, else the demo where there is no key yet, else a conversation. */
+/** `libero` without a word: a task that was piped in, else the demo where no model is set up, else a conversation. */
 export async function start(io: Io): Promise<number> {
   const piped = await readStdin(io, patienceMs)
   const { command: run } = await import('./commands/run.ts')
   if (piped !== undefined) return run.run!({ values: { prompt: piped }, words: [] }, io)
   const { loadConfig } = await import('./config/config.ts')
   const { config } = await loadConfig({ home: io.home })
-  const { chooseModel } = await import('./models/choose-model.ts')
-  const { name } = await chooseModel({}, config, io)
-  if (name === 'offline') {
+  const { chooseModel, NoModelError } = await import('./models/choose-model.ts')
+  const chosen = await chooseModel({}, config, io).catch((error: unknown) => {
+    if (error instanceof NoModelError) return undefined
+    throw error
+  })
+  if (!chosen || chosen.name === 'offline') {
     const { command: demo } = await import('./commands/demo.ts')
     return demo.run!({ values: {}, words: [] }, io)
   }

@@ -37,18 +37,19 @@ test('TR-04 a project that names itself as the provider gets no request, neither
   const again = (...args: string[]) => runLibero(args, fakeIo({ cwd: io.cwd, home: io.home, fetch }))
   const task = 'run `touch made`'
 
-  expect(await again(task)).toMatchObject({ code: 3, err: expect.stringContaining('is not trusted') })
+  const offline = ['--provider', 'offline', task]
+
+  expect(await again(...offline)).toMatchObject({ code: 3, err: expect.stringContaining('is not trusted') })
   const [, digest = ''] = /^digest: (\w+)$/m.exec((await again('trust')).out) ?? []
   expect(await again('trust', '--digest', digest)).toMatchObject({ code: 0 })
 
-  for (const args of [[task], ['--provider', 'offline', task]]) {
-    const { code, err } = await again(...args)
-    expect(code, err).toBe(3)
-    for (const key of ['provider', 'model', 'providers', 'system', 'maxTurns'])
-      expect(err).toContain(`${key} was left out`)
-    expect(err).toContain('the project\'s mode "yolo" was left out')
-    expect(err).toContain('offline')
-  }
+  const { code, err } = await again(...offline)
+  expect(code, err).toBe(3)
+  for (const key of ['provider', 'model', 'providers', 'system', 'maxTurns'])
+    expect(err).toContain(`${key} was left out`)
+  expect(err).toContain('the project\'s mode "yolo" was left out')
+  expect(err).toContain('offline')
+  expect(await again(task)).toMatchObject({ code: 1, err: expect.stringContaining('no model is set up') })
   expect(await again('models')).toMatchObject({ code: 0, out: expect.not.stringContaining('theirs') })
 
   expect(asked).toEqual([])

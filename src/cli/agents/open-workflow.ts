@@ -14,7 +14,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import { linesView } from '../mcp/servers-view.ts'
-import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
+import { type ChosenModel, chooseModel, NoModelError } from '../models/choose-model.ts'
 import { tellWaking } from '../schedules/who-wakes.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import type { WorkValues } from './agent-flags.ts'
@@ -95,13 +95,13 @@ export async function openWorkflow(
     definitions,
     ...(knowledge && { knowledge }),
     modelOf(id = '') {
-      const own = models?.own.get(id)
-      return own instanceof CliError ? undefined : (own ?? models?.usual)
+      const chosen = models?.own.get(id) ?? models?.usual
+      return chosen instanceof CliError ? undefined : chosen
     },
     notices: [
       ...workspace.loaded.warnings,
       ...(servers ? [...servers.notices, ...servers.missing] : []),
-      ...(models ? aboutThinking(models.usual, assembly.thinking) : []),
+      ...(models && !(models.usual instanceof CliError) ? aboutThinking(models.usual, assembly.thinking) : []),
     ],
     async close() {
       await workflow.close()
@@ -132,7 +132,8 @@ const complain =
   }
 
 interface Models {
-  readonly usual: ChosenModel
+  /** An error where none is set up: definitions may name their own. */
+  readonly usual: ChosenModel | NoModelError
   readonly definitions: readonly AgentDefinition[]
   /** Of definitions that name a model; an error where it is not to be had. */
   readonly own: ReadonlyMap<string, ChosenModel | CliError>
@@ -145,7 +146,10 @@ async function modelsFor(
   config: Config,
   io: Io,
 ): Promise<Models> {
-  const usual = await chooseModel({ provider, model }, config, io)
+  const usual = await chooseModel({ provider, model }, config, io).catch((error: unknown) => {
+    if (error instanceof NoModelError && found.some(({ definition }) => definition.model !== undefined)) return error
+    throw error
+  })
   const isFlagged = provider !== undefined || model !== undefined
   const own = new Map<string, ChosenModel | CliError>()
   const definitions: AgentDefinition[] = []
@@ -175,9 +179,9 @@ const nobody: Provider = {
 }
 
 function providerOf({ id }: AgentDefinition, models: Models): Provider {
-  const own = models.own.get(id)
-  if (own instanceof CliError) throw own
-  return (own ?? models.usual).provider
+  const chosen = models.own.get(id) ?? models.usual
+  if (chosen instanceof CliError) throw chosen
+  return chosen.provider
 }
 
 /** What stands for definitions that agents were made of and that are not there now, so that one can still look at the agents. */

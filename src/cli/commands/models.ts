@@ -11,7 +11,7 @@ export const command = defineCommand({
   mostWords: 1,
   about: [
     'Without a provider: those of every provider there is a key for, of Ollama and LM Studio where they run, and of the offline model. The default of each is marked with *; prices are dollars per million tokens, from a list that is installed with Libero.',
-    'Which one a run takes: what --provider says; else --model, as in openai/gpt-5.5; else the config; else the first of anthropic, openai, openrouter, google, cerebras, groq, deepseek, mistral, together, fireworks, baseten, xai and those of the config that has a key in the environment; else the first that has a stored one; else Ollama or LM Studio, where one answers on this machine; else the offline model.',
+    'Which one a run takes: what --provider says; else --model, as in openai/gpt-5.5; else the config; else the first of anthropic, openai, openrouter, google, cerebras, groq, deepseek, mistral, together, fireworks, baseten, xai and those of the config that has a key in the environment; else the first that has a stored one; else Ollama or LM Studio, where one answers on this machine. Else a run ends with an error; at a terminal it offers the offline model.',
   ],
   flags: {
     all: { type: 'boolean', says: 'Also providers without a key, and models that are going out of use' },

@@ -5,6 +5,7 @@ import { programName } from '../program-name.ts'
 export function nextCommands(io: Pick<Io, 'env'>): { line: string; says: string }[] {
   const libero = programName(io)
   return [
+    { line: `${libero} login`, says: 'a real model: your key, or a login' },
     { line: `${libero} "list the files here"`, says: 'a task of your own, in this folder' },
     { line: `${libero} sessions`, says: 'what was done, and how to go on with it' },
     { line: `${libero} doctor`, says: 'what works on this machine' },

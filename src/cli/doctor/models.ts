@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
-import { chooseModel } from '../models/choose-model.ts'
+import { chooseModel, NoModelError } from '../models/choose-model.ts'
 import { credentialsPathOf, openCredentials, variableOf } from '../models/credentials.ts'
 import { findLocal } from '../models/local-models.ts'
 import { knownProviders } from '../models/providers.ts'
@@ -47,6 +47,11 @@ export const chosenModel: Check = {
       if (name === 'offline') return missing(`offline, a stand-in that is not a language model: ${why}`, 'libero login')
       return ok(`${name}/${model}: ${why}`)
     } catch (error) {
+      if (error instanceof NoModelError)
+        return missing(
+          'none is set up; programs get an error, and the terminal offers the offline model',
+          'libero login',
+        )
       return broken(messageOf(error), 'libero login, or libero config set provider <name>')
     }
   },

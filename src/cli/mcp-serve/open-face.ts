@@ -17,8 +17,16 @@ export async function openFace(values: McpServeValues, io: Io): Promise<McpFace>
     said.add(text)
     io.err(`libero: ${visibleText(text)}`)
   }
+  // Tools are lent without a model.
+  const noModel = values['tools-only'] ? { mayGoOffline: async () => true } : {}
   const make: MakeAgent = async ({ interactors: [person] }) => {
-    const opened = await openAgent(runValuesOf(values), { command: 'mcp-serve', io, cwd, ...(person && { person }) })
+    const opened = await openAgent(runValuesOf(values), {
+      command: 'mcp-serve',
+      io,
+      cwd,
+      ...noModel,
+      ...(person && { person }),
+    })
     for (const notice of opened.notices) say(notice)
     const { agent, thinking, chosen, close } = opened
     return { agent, run: { model: chosen.model, ...(thinking !== undefined && { thinking }) }, close }

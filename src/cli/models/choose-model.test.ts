@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { Config } from '../config/config.ts'
-import { chooseModel, type ModelIo, type ModelWish } from './choose-model.ts'
+import { chooseModel, type ModelIo, type ModelWish, NoModelError } from './choose-model.ts'
 
 let home: string
 beforeEach(async () => {
@@ -174,17 +174,16 @@ describe('where no provider is named', () => {
 
   test('a server that answers rubbish, or never, is not there', async () => {
     const rubbish: typeof fetch = async () => new Response('<html>')
-    expect(await choose({}, { fetch: rubbish })).toMatchObject({ name: 'offline' })
+    await expect(choose({}, { fetch: rubbish })).rejects.toThrow(NoModelError)
     const never: typeof fetch = (_address, init) =>
       new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
-    expect(await choose({}, { fetch: never })).toMatchObject({ name: 'offline' })
+    await expect(choose({}, { fetch: never })).rejects.toThrow(NoModelError)
   })
 
-  test('the offline model is last, and says why', async () => {
-    expect(await choose({})).toMatchObject({
-      name: 'offline',
-      why: 'no key was found, and neither Ollama nor LM Studio answers on this machine',
-    })
+  test('T07 without any, it is an error that names libero login, a variable and the offline model', async () => {
+    await expect(choose({})).rejects.toThrow(
+      /^no model is set up: .*libero login.*ANTHROPIC_API_KEY.*--provider offline/,
+    )
   })
 
   test('a model that was asked for is never silently another one', async () => {

@@ -31,7 +31,8 @@ export interface ChosenModel {
 /**
  * The model to work with. `--model openai/gpt-5.5` also names the provider, unless the config's own has models that are
  * called like that. Where no flag and no config names a provider: the first one with a key in the environment, in
- * the order of `knownProviders`; the first one with a stored login; a local Ollama or LM Studio; `offline`.
+ * the order of `knownProviders`; the first one with a stored login; a local Ollama or LM Studio. Else it throws a
+ * `NoModelError`: the offline model is taken only where it is named.
  */
 export async function chooseModel(wish: ModelWish, config: Config, io: ModelIo): Promise<ChosenModel> {
   const known = knownProviders(config)
@@ -48,8 +49,16 @@ export async function chooseModel(wish: ModelWish, config: Config, io: ModelIo):
     throw new CliError(
       `no provider was found for the model "${fullyVisible(wish.model)}": name one with --provider, or run: libero login (to try without a key: --provider offline)`,
     )
-  const why = 'no key was found, and neither Ollama nor LM Studio answers on this machine'
-  return create({ provider: requireKnown('offline', known), why }, wish, io)
+  throw new NoModelError()
+}
+
+/** Neither flags nor settings name a model, and none was found on this machine. */
+export class NoModelError extends CliError {
+  constructor() {
+    super(
+      'no model is set up: there is no key, no login, and neither Ollama nor LM Studio answers on this machine. Run: libero login, or set a key such as ANTHROPIC_API_KEY (to try without one: --provider offline)',
+    )
+  }
 }
 
 /** What of the outside world the choice depends on. */

@@ -8,9 +8,9 @@ import { assemble } from '../assembly/assemble.ts'
 import type { RpcValues } from '../commands/rpc.ts'
 import type { Io } from '../io.ts'
 import { linesView } from '../mcp/servers-view.ts'
+import { chooseModel } from '../models/choose-model.ts'
 import { folderOf } from '../run/folder.ts'
 import { createAgentHost } from './agent-host.ts'
-import { chooseWithKey } from './choose-with-key.ts'
 import { servedModels } from './served-models.ts'
 import { zotAliases, zotTools } from './zot-tools.ts'
 
@@ -43,14 +43,14 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
     extensions: [compaction],
   })
   closing.push(() => assembled.close())
-  const chosen = await chooseWithKey(values, config, io)
+  const { 'api-key': apiKey, 'base-url': baseURL } = values
+  const chosen = await chooseModel({ provider: values.provider, model: values.model, apiKey, baseURL }, config, io)
   const { provider, name, model } = chosen
   for (const notice of [...warningsOf(values), ...assembled.notices, ...aboutThinking(chosen, thinking)])
     io.err(`libero: ${notice}`)
   const agent = createAgent({ ...assembled.options, provider })
   servers?.follow(agent)
   closing.push(() => agent.destroy())
-  const { 'base-url': baseURL } = values
   const models = servedModels({ provider: name, model, config, io, ...(baseURL !== undefined && { baseURL }) })
   const run = thinking === undefined ? {} : { thinking }
   return createAgentHost({ agent, compaction, version, provider: name, model, cwd, models, run })

@@ -13,7 +13,7 @@ describe('libero rpc', () => {
     const io = fakeIo({ stdin: '{"type":"ping"}\n' })
     const running = command.run!({ values: {}, words: [] }, io)
     await expect(running).rejects.toThrow(CliError)
-    await expect(running).rejects.toThrow(/^no credentials were found: set a key .*libero login.*--provider offline$/)
+    await expect(running).rejects.toThrow(/^no model is set up: .*libero login, or set a key .*--provider offline\)$/)
     expect(io.said.out).toBe('')
   })
 

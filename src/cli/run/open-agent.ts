@@ -6,19 +6,19 @@ import type { LogEntry } from '../../core/log.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import { createAgent, type LiberoAgent } from '../../create-agent.ts'
-import { fullyVisible } from '../../platform/visible-text.ts'
 import { aboutThinking } from '../assembly/about-thinking.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
 import { assemble } from '../assembly/assemble.ts'
-import { CliError, UsageError } from '../cli-error.ts'
+import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import { linesView, type ServersView } from '../mcp/servers-view.ts'
-import { type ChosenModel, chooseModel } from '../models/choose-model.ts'
+import type { ChosenModel } from '../models/choose-model.ts'
 import { notePlace } from '../sessions/note-place.ts'
 import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
+import { modelFor } from './model-for.ts'
 import { readSchema } from './read-schema.ts'
 
 /** An agent as the command line makes it, with everything it stands on. */
@@ -43,13 +43,15 @@ export interface OpenOptions extends OpenSessionOptions {
   readonly cwd: string
   /** Who can be asked. Without one a run halts where it would ask. */
   readonly person?: Interactor
+  /** Whether to go on with the offline model where no other is set up. Absent: it is an error. */
+  readonly mayGoOffline?: () => Promise<boolean>
   /** Hears what MCP servers do to a run. Default: lines on stderr. */
   readonly servers?: ServersView
 }
 
 /** Puts an agent together from flags, settings and what there is on this machine. Nothing is started yet. */
 export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
-  const { command = 'run', io, cwd, person, servers: view = linesView(io.err) } = options
+  const { command = 'run', io, cwd, person, mayGoOffline, servers: view = linesView(io.err) } = options
   const assembly = await assemble(values, { command, io, cwd, view, ...(person && { person }) })
   const { config, servers, thinking } = assembly
   const assembled = await agentOptions(assembly, {
@@ -61,7 +63,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   })
   const { authority } = assembled
   const kept = values['no-session'] ? undefined : await keptSession(values, config, options)
-  const { chosen, notice } = await modelFor(values, kept?.session, config, io)
+  const { chosen, notice } = await modelFor(values, { session: kept?.session, config, io, mayGoOffline })
   const agent = createAgent({
     ...assembled.options,
     provider: chosen.provider,
@@ -87,27 +89,6 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
       await assembled.close()
       await kept?.store.close?.()
     },
-  }
-}
-
-/** What flags say; else, in a session that goes on, the model it was on, if that is still to be had. */
-async function modelFor(
-  { provider, model }: RunValues,
-  session: Session | undefined,
-  config: Config,
-  io: Io,
-): Promise<{ readonly chosen: ChosenModel; readonly notice?: string }> {
-  const last = session?.turns.findLast(({ role }) => role === 'assistant')
-  const isOpen = provider === undefined && model === undefined
-  // Whoever has a key by now does not want to go on with rules.
-  if (!isOpen || last?.provider === undefined || last.model === undefined || last.provider === 'offline')
-    return { chosen: await chooseModel({ provider, model }, config, io) }
-  try {
-    return { chosen: await chooseModel({ provider: last.provider, model: last.model }, config, io) }
-  } catch (error) {
-    if (!(error instanceof CliError)) throw error
-    const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not to be had now: ${error.message}`
-    return { chosen: await chooseModel({}, config, io), notice }
   }
 }
 

@@ -8,6 +8,7 @@ import { createScreen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
 import { watch } from './attend.ts'
 import { conclude, withSession } from './conclude.ts'
+import { offerOffline } from './offer-offline.ts'
 import { type OpenedAgent, openAgent } from './open-agent.ts'
 import { leavingFirst, personAt } from './person-at.ts'
 import { isGoingOn, runOptions } from './run-options.ts'
@@ -45,7 +46,9 @@ export async function workAtTerminal(values: RunValues, task: string | undefined
       said: (text: string) => screen.notice(text),
     }
     const seat = person && { person: person.interactor, pick: person.pick }
-    opened = await openAgent(values, { io, cwd, servers, ...seat })
+    const { interactor } = person ?? {}
+    const offer = interactor && isAlone(terminal, io, values) && { mayGoOffline: () => offerOffline(interactor) }
+    opened = await openAgent(values, { io, cwd, servers, ...seat, ...offer })
     for (const notice of opened.notices) screen.notice(notice, 'warning')
     const { agent, chosen } = opened
     screen.notice(`${nameOf(chosen)} (${chosen.why})`)
