@@ -13,7 +13,7 @@ import { peekAt } from './jsonl/peek.ts'
 import { deleteFolder, finishDeleting, makeSessionFolder } from './jsonl/session-folder.ts'
 import { listSessions } from './jsonl/session-list.ts'
 import { refuseLink, syncFolder } from './jsonl/small-files.ts'
-import { checkFolder, closeToOthers, prepareStore } from './jsonl/store-file.ts'
+import { checkFolder, closeToOthers, identityOf, prepareStore } from './jsonl/store-file.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
 export interface JsonlStoreOptions {
@@ -144,7 +144,8 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
     },
 
     async identity() {
-      return prepare()
+      refuseClosed()
+      return identityOf(dir) ?? prepare() // a store that is there is only looked at, and so may be read-only
     },
 
     async close() {

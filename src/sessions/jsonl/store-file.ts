@@ -26,6 +26,11 @@ export function prepareStore(dir: string): string {
   return found.identity
 }
 
+/** The identity of a store that is there. */
+export function identityOf(dir: string): string | undefined {
+  return readStoreFile(join(dir, 'store.json'))?.identity
+}
+
 function readStoreFile(path: string): StoreFile | undefined {
   const text = textOf(path)
   if (text === undefined) return undefined
