@@ -6,6 +6,7 @@ import { disclosure } from './disclosure.ts'
 import { loop } from './loop.ts'
 import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
+import { redaction } from './redaction.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
 import { tools } from './tools.ts'
@@ -19,6 +20,7 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   tools: { goals: 3, run: tools },
   search: { goals: 10, run: search },
   sessions: { goals: 13, run: sessions },
+  redaction: { goals: 1, run: redaction },
   authority: { goals: 8, run: authority },
   disclosure: { goals: 2, run: disclosure },
   mcp: { goals: 3, run: mcp },

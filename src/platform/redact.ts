@@ -1,4 +1,6 @@
+import { isNoSecret, type SecretSpan, secretShapesIn } from './secret-shapes.ts'
 import { spellingsOf } from './spellings.ts'
+import { TextIndex } from './text-index.ts'
 
 /** Takes secrets out of texts. The same secret becomes the same placeholder, so that what is left can be compared. */
 export interface Redactor {
@@ -25,10 +27,10 @@ export const placeholder = /\[REDACTED:\d+\]/
 export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {}): Redactor {
   const known = new Set<string>()
   const spelled = new Map<string, string>()
+  const spellings = new TextIndex()
   const finders = secrets.filter((secret) => typeof secret === 'function')
   const numbers = new Map<string, number>()
-  let knownPattern: RegExp | undefined
-  let longKnown: readonly string[] = []
+  const names = new Map<string, string>()
 
   for (const secret of secrets) if (typeof secret === 'string') addKnown(requireLong(secret))
   for (const [name, value] of Object.entries(env))
@@ -36,25 +38,18 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
 
   function addKnown(secret: string): void {
     known.add(secret)
-    knownPattern = undefined
+    names.clear()
+    for (const spelling of spellingsOf(secret)) {
+      spelled.set(spelling, secret)
+      spellings.add(spelling)
+    }
   }
 
-  function patternOfKnown(): RegExp {
-    if (knownPattern) return knownPattern
-    for (const secret of known) for (const spelling of spellingsOf(secret)) spelled.set(spelling, secret)
-    const longestFirst = [...spelled.keys()].sort((a, b) => b.length - a.length)
-    // A pattern can be too large, and the error of that would quote what it was made of.
-    longKnown = longestFirst.filter((spelling) => spelling.length > longestInPattern)
-    const rest = longestFirst.slice(longKnown.length)
-    knownPattern = new RegExp(rest.map(escaped).join('|') || '(?!)', 'g')
-    return knownPattern
-  }
-
-  function spansOf(text: string): Span[] {
-    const spans = [...shapesIn(text), ...matchesOf(text, patternOfKnown())]
-    for (const spelling of longKnown) spans.push(...occurrences(text, spelling))
+  function spansOf(text: string): SecretSpan[] {
+    const spans = secretShapesIn(text)
+    for (const { start, end, text: secret } of spellings.find(text)) spans.push({ start, end, secret })
     for (const find of finders) for (const secret of find(text)) spans.push(...occurrences(text, requireLong(secret)))
-    return withoutOverlaps(spans)
+    return spans.length > 1 ? withoutOverlaps(spans) : spans
   }
 
   function tokenOf(secret: string): string {
@@ -100,7 +95,15 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
     if (typeof value === 'string') return isSecretField(name, value) ? tokenOf(value) : redact(value)
     if (Array.isArray(value)) return value.map((inner) => json(inner, name))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redact(key), json(inner, key)]))
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redactedName(key), json(inner, key)]))
+  }
+
+  /** Fields of a log have few names, again and again. */
+  function redactedName(name: string): string {
+    let redacted = names.get(name)
+    if (redacted === undefined) names.set(name, (redacted = redact(name)))
+    if (names.size > mostNames) names.clear()
+    return redacted
   }
 
   function learn(value: unknown, name = ''): void {
@@ -116,36 +119,7 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
   return { learn, text: redact, json: (value) => json(value) as typeof value, pieces }
 }
 
-const longestInPattern = 4096
-
-interface Span {
-  readonly start: number
-  readonly end: number
-  readonly secret: string
-}
-
-/** Where a group is, it is the secret, and what is before it gives it away. Lengths are bounded: texts may be hostile. */
-const shapes: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]{1,20000}?-----END [A-Z ]{0,30}PRIVATE KEY-----/g,
-  /(?<![A-Za-z0-9])sk-(?=[A-Za-z0-9_-]{0,200}\d)[A-Za-z0-9_-]{12,}/g,
-  /(?<![A-Za-z0-9])(?:gh[pousr]_|github_pat_|glpat-|npm_|hf_)[A-Za-z0-9_-]{16,}/g,
-  /(?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{20,}/g,
-  /(?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}/g,
-  /(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Za-z0-9])/g,
-  /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
-  /\bBearer\s{1,4}([A-Za-z0-9._~+/=-]{12,})/gi,
-  /\bauthorization\\?["']?\s{0,4}[=:]\s{0,4}\\?["']?(?:basic|bearer|token|digest|apikey)\s{1,4}([^\s"'\\,;]{8,400})/gi,
-  /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:@/"'<>\\]{0,200}:([^\s@/"'<>\\]{3,400})@/gi,
-  /\bhttps?:\/\/([^\s:@/"'<>\\]{16,400})@/gi,
-  /[?&](?:[a-z0-9]{1,20}[_.-]){0,3}(?:api_?-?key|access_?-?key|(?:access|auth|api|refresh)?token|(?:client)?secret|password|passwd|signature)=([^\s&"'#<>\\]{6,400})/gi,
-  /[?&](?:key|sig)=([^\s&"'#<>\\]{16,400})/gi,
-  /\b[A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)[A-Z0-9_]{0,60}\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/g,
-  /\b[A-Z0-9_]{0,60}(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)[A-Z0-9_]{0,60}\s{0,4}[=:]\s{0,4}([^\s"'`,;\\]{6,400})/g,
-  /\b[a-z0-9_-]{0,60}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase|authorization|cookie|credentials?)\\?["']?\s{0,4}[=:]\s{0,4}\\?["']([^"'\\\n]{6,400})\\?["']/gi,
-  /(?:^|[\s"'`([{,;|-])(?:[a-z0-9]{1,20}[_-]){0,3}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase|pwd|cookie)\s{0,4}[=:]\s{0,4}([^\s"'`,;\\()<>{}[\]]{6,400})/gi,
-  /\s--?(?:[a-z0-9]{1,20}[_-]){0,3}(?:(?:api|access|private|secret)_?-?key|secret|token|password|passwd|passphrase)[\s=]{1,2}([^\s"'`,;\\-][^\s"'`,;\\]{5,400})/gi,
-  /\b(?:set-)?cookie\s{0,4}:\s{0,4}[^\s=;]{1,100}=([^\s;"'\\]{6,400})/gi,
-]
+const mostNames = 1000
 
 const envName = /KEY|TOKEN|SECRET|PASSWORD|PASSWD/
 const secretField =
@@ -153,24 +127,15 @@ const secretField =
 const camelSecretField =
   /(?:apiKey|ApiKey|accessKey|AccessKey|privateKey|PrivateKey|secretKey|Secret|Token|Password|Passphrase|Authorization|Cookie|Credentials?)$/
 
-function shapesIn(text: string): Span[] {
-  return shapes.flatMap((shape) => matchesOf(text, shape)).filter(({ secret }) => !isNoSecret(secret))
-}
-
-function matchesOf(text: string, pattern: RegExp): Span[] {
-  return Array.from(text.matchAll(pattern), (match) => {
-    const secret = match[1] ?? match[0]
-    const start = match.index + match[0].lastIndexOf(secret)
-    return { start, end: start + secret.length, secret }
-  })
-}
-
-function occurrences(text: string, secret: string): Span[] {
-  return matchesOf(text, new RegExp(escaped(secret), 'g'))
+function occurrences(text: string, secret: string): SecretSpan[] {
+  const spans: SecretSpan[] = []
+  for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + secret.length))
+    spans.push({ start, end: start + secret.length, secret })
+  return spans
 }
 
 /** Of two that overlap, the one that begins first, or else the longer one. */
-function withoutOverlaps(spans: Span[]): Span[] {
+function withoutOverlaps(spans: SecretSpan[]): SecretSpan[] {
   spans.sort((a, b) => a.start - b.start || b.end - a.end)
   let end = 0
   return spans.filter((span) => {
@@ -186,12 +151,6 @@ function isSecretField(name: string, value: string): boolean {
   return isNamedSo && value.length >= 6 && !isNoSecret(value)
 }
 
-/** Placeholders and the names of secrets are none themselves. A password may well begin as they do. */
-const isNoSecret = (text: string): boolean =>
-  /^(?:\[REDACTED:|\$\{|\$\(|\$[A-Z_][A-Z0-9_]*$|\$[a-z_]+$|<[^>]*>?$|\{[^}]*\}+$|%\w+%$|process\.|os\.|undefined$|string$)/.test(
-    text,
-  )
-
 /** Whether a text is secret wherever it stands; an everyday word is only where something says so. */
 const isTelling = (text: string): boolean => text.length >= 8 && /[^A-Za-z]/.test(text) && !isNoSecret(text)
 
@@ -199,5 +158,3 @@ function requireLong(secret: string): string {
   if (secret.length >= 4) return secret
   throw new TypeError(`A secret of ${secret.length} characters would be found everywhere; give at least 4`)
 }
-
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
