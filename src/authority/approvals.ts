@@ -5,7 +5,16 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
-import { type Answer, type AskedAbout, askPerson, denialBy, isGenuine, type Question } from './ask-person.ts'
+import {
+  type Answer,
+  type AskedAbout,
+  askPerson,
+  denialBy,
+  isGenuine,
+  type Question,
+  signatureOf,
+  tellInvalid,
+} from './ask-person.ts'
 import type { AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
 import { identityOf } from './grants/grant.ts'
@@ -69,7 +78,10 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       const key = await parts.key()
       const { approval: before } = ctx
       const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
-      if (isAnswered && isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
+      if (isAnswered) {
+        if (isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
+        await tellInvalid(run, ctx, before)
+      }
 
       const previewed = await previewCall(asked.tool, asked.call, run, redactor)
       const pointless = await whyPointless(ctx, asked, previewed)
@@ -87,7 +99,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       if (verdicts.status === 'left' && !run.session) return { decision: leftAlone }
       if (verdicts.status !== 'answered') {
         const request = { ...permissionRequired(kind, verdicts.correlationId ?? run.newId()), payload }
-        ctx.halt = { reason: 'permission-required', digest: asked.digest, request }
+        ctx.halt = { reason: 'permission-required', digest: asked.digest, request, signature: signatureOf(key) }
         return asked
       }
       const { by, answers } = verdicts

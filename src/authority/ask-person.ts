@@ -1,6 +1,6 @@
 import type { Decision } from '../core/authority.ts'
 import type { HookContexts } from '../core/hook-map.ts'
-import type { EntryOf } from '../core/log.ts'
+import type { EntryOf, WantedSignature } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
 import type { AnswerKey } from './grants/answer-key.ts'
 import type { ApprovalScope } from './grants/grant.ts'
@@ -64,7 +64,7 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
   const elsewhere = answerFromElsewhere(question, asking, answered.signal)
   elsewhere.catch(() => {}) // the race below hears of it, if it comes to that
   try {
-    for (const call of question.calls) await noteQuestion(run, call, question.payload)
+    for (const call of question.calls) await noteQuestion(asking, call, question.payload)
     const here = interactions.interact(request, {
       signal: AbortSignal.any([run.stop.signal, answered.signal]),
       ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
@@ -81,26 +81,46 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
   }
 }
 
-async function noteQuestion(run: Run, about: AskedAbout, payload: Question['payload']): Promise<void> {
+async function noteQuestion({ run, key }: Asking, about: AskedAbout, payload: Question['payload']): Promise<void> {
   const { callId, digest, reason, name, input, parentCallId } = about
   const known = run.log.transcript.approvals.get(callId)
-  if (known?.type === 'approval_requested' && known.digest === digest) return
+  const signature = signatureOf(key)
+  const isAsked = known?.type === 'approval_requested' && known.digest === digest
+  if (isAsked && known.signature?.keyId === signature.keyId) return
   const nested = parentCallId !== undefined && { call: { name, input } }
-  await run.log.append({ type: 'approval_requested', callId, digest, reason, request: payload, ...nested })
+  await run.log.append({ type: 'approval_requested', callId, digest, reason, request: payload, signature, ...nested })
 }
 
-/** Somebody may answer in another process, through the session. One that is not signed is not heard, and asked for again. */
+/** What the question says of the key that an answer has to be signed with. */
+export const signatureOf = ({ id }: AnswerKey): WantedSignature => (id === undefined ? {} : { keyId: id })
+
+/** An answer that does not count must not be asked about again in silence. */
+export function tellInvalid(
+  { hooks }: Run,
+  { callId, name }: Pick<AskedAbout, 'callId' | 'name'>,
+  { by, mac }: Pick<EntryOf<'approval_answered'>, 'by' | 'mac'>,
+): Promise<void> | void {
+  const reason = mac === undefined ? 'it is not signed' : 'it is not signed with the key of this authority'
+  if (hooks.has('approval:invalid')) return hooks.tell('approval:invalid', { callId, name, by, reason })
+}
+
+/** Somebody may answer in another process, through the session. One that does not count is told, and asked for again. */
 function answerFromElsewhere(
   { calls: [about], payload }: Question,
-  { run, key, sessionId }: Asking,
+  asking: Asking,
   signal: AbortSignal,
 ): Promise<{ entry: EntryOf<'approval_answered'> }> {
+  const { run, key, sessionId } = asking
   const { callId, digest } = about!
+  const askAgain = async (entry: EntryOf<'approval_answered'>): Promise<void> => {
+    await tellInvalid(run, about!, entry)
+    await noteQuestion(asking, about!, payload)
+  }
   return new Promise((resolve, reject) => {
     const off = run.log.subscribe((entry) => {
       if (entry.type !== 'approval_answered' || entry.callId !== callId || entry.digest !== digest) return
       if (isGenuine(entry, key, sessionId)) resolve({ entry })
-      else noteQuestion(run, about!, payload).catch(reject)
+      else askAgain(entry).catch(reject)
     })
     signal.addEventListener('abort', off, { once: true })
   })

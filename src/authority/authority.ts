@@ -6,7 +6,7 @@ import { createIds, systemClock } from '../core/clock.ts'
 import { CodedError } from '../core/errors.ts'
 import type { Interact, InteractionResponse } from '../core/interaction.ts'
 import type { Extension } from '../core/run.ts'
-import type { Session } from '../core/store.ts'
+import type { PendingCall, Session } from '../core/store.ts'
 import { Suspended } from '../core/tool-context.ts'
 import { createRedactor, type Redactor } from '../platform/redact.ts'
 import { checkOptions } from './check-options.ts'
@@ -175,7 +175,21 @@ const nowhere: AuditSink = { write() {} }
 
 async function openKey({ answerSecret, home }: AuthorityOptions): Promise<AnswerKey> {
   if (answerSecret !== undefined) return answerKeyFromSecret(answerSecret)
-  return home === undefined ? answerKeyFromSecret(randomBytes(32)) : openAnswerKey(home)
+  if (home !== undefined) return openAnswerKey(home)
+  const { sign, verify } = answerKeyFromSecret(randomBytes(32))
+  return { sign, verify }
+}
+
+/** Where the question says which key has to sign, an answer with another one would never count. */
+function requireKey(callId: string, key: AnswerKey, pending: PendingCall | undefined): void {
+  const wanted = pending?.signature?.keyId
+  if (wanted === undefined || wanted === key.id) return
+  throw new CodedError(
+    'Validation/WrongAnswerKey',
+    `call "${callId}" was asked about by an authority with the key ${wanted}, and this one has ` +
+      `${key.id === undefined ? 'a key that only this process knows' : `the key ${key.id}`}, so its "allow" would not ` +
+      'count. Give it the home or answerSecret of the one that asked, or run the session with this one, which asks anew',
+  )
 }
 
 function build(options: AuthorityOptions, shared: AuthorityParts, above: readonly Authority[]): Authority {
@@ -237,6 +251,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
         )
       const digest = pending?.digest ?? ''
       const key = await shared.key()
+      if (decision === 'allow') requireKey(callId, key, pending)
       const mac = decision === 'allow' && { mac: key.sign({ sessionId: session.id, callId, digest, decision, by }) }
       await session.answer(callId, { decision, by, ...mac, ...(note !== undefined && { content: note }) })
     },

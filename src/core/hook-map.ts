@@ -1,7 +1,7 @@
 import type { Decision, Effect, ToolOrigin } from './authority.ts'
 import type { AgentError, AgentProviderError } from './errors.ts'
 import type { Hooks } from './hooks.ts'
-import type { Log, RunStatus } from './log.ts'
+import type { Log, RunStatus, WantedSignature } from './log.ts'
 import type { Meta } from './meta.ts'
 import type { ModelRequest, Refusal, Repair, StopReason } from './provider.ts'
 import type { RunFacts } from './run-facts.ts'
@@ -45,6 +45,8 @@ export interface Halt {
   readonly request?: unknown
   /** Names what would be approved; an answer counts only for the same. Default: the call's id. */
   readonly digest?: string
+  /** An `allow` counts only if it is signed. */
+  readonly signature?: WantedSignature
 }
 
 export interface Approval {
@@ -202,6 +204,8 @@ export interface HookContexts {
     }
   /** With an authority: a person is about to be asked about this call. A handler that knows that it cannot work blocks it. */
   'approval:before': ToolHookContext & { readonly tool: ToolDef; block: boolean; reason: string }
+  /** With an authority: the session holds an `allow` for this call that does not count, for this `reason`. It is asked about again. */
+  'approval:invalid': { readonly callId: string; readonly name: string; readonly by: string; readonly reason: string }
   /** With an authority: what it decided, and why. It is recorded already; nothing has run yet. */
   'tool:decision': ToolHookContext & {
     readonly decision: Decision
@@ -376,6 +380,7 @@ const names: Record<keyof HookContexts, true> = {
   usage: true,
   'tool:gate': true,
   'approval:before': true,
+  'approval:invalid': true,
   'tool:decision': true,
   'tool:unknown': true,
   'validation:reject': true,

@@ -65,6 +65,8 @@ export type EntryBody =
       readonly digest: string
       readonly reason?: string
       readonly request?: unknown
+      /** An `allow` counts only if it is signed. */
+      readonly signature?: WantedSignature
       /** Where the tool comes from; absent where there is no such tool. */
       readonly origin?: ToolOrigin
       /** What is called, where it is a tool that calls and no turn says so. */
@@ -161,6 +163,11 @@ export type CallOutcome =
   | 'skipped'
   | 'cancelled'
   | 'unknown'
+
+/** What an answer has to be signed with: the key of this id, else one that only the process that reads it knows. */
+export interface WantedSignature {
+  readonly keyId?: string
+}
 
 /** The call that a child agent works for. */
 export interface ParentCall {

@@ -1,5 +1,5 @@
 import type { LeaseLostError } from './errors.ts'
-import type { InboxItem, Log, LogEntry } from './log.ts'
+import type { InboxItem, Log, LogEntry, WantedSignature } from './log.ts'
 import type { RunRecord } from './transcript.ts'
 import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
 
@@ -141,6 +141,8 @@ export interface PendingCall {
   readonly reason: string
   readonly digest: string
   readonly request?: unknown
+  /** An `allow` counts only if it is signed: answer with `authority.answer`. */
+  readonly signature?: WantedSignature
   /** What was decided, when the run has not gone on since. */
   readonly decision?: 'allow' | 'deny' | 'expired'
 }

@@ -107,8 +107,8 @@ function haltOf({ log: { transcript } }: Run, { id }: ToolCallBlock): { halt?: H
   if (!entry || entry.seq < (transcript.startOf(id)?.seq ?? 0)) return {}
   if (entry.type === 'approval_answered')
     return entry.decision === 'expired' ? { halt: { reason: 'approval expired', digest: entry.digest } } : {}
-  const { reason = 'approval needed', digest, request } = entry
-  return { halt: { reason, digest, ...(request !== undefined && { request }) } }
+  const { reason = 'approval needed', digest, request, signature } = entry
+  return { halt: { reason, digest, ...(request !== undefined && { request }), ...(signature && { signature }) } }
 }
 
 function denialBy({ by, note = [] }: Approval): string {
@@ -124,12 +124,14 @@ async function requestApproval(
   halt: Halt,
 ): Promise<void> {
   const { callId, name, input, parentCallId } = about
-  const { reason, request, digest = callId } = halt
+  const { reason, request, digest = callId, signature } = halt
   const known = log.transcript.approvals.get(callId)
-  if (known?.type === 'approval_requested' && known.digest === digest) return
+  const isAsked = known?.type === 'approval_requested' && known.digest === digest
+  if (isAsked && known.signature?.keyId === signature?.keyId) return
   const more = {
     ...(typeof reason === 'string' && { reason }),
     ...(request !== undefined && { request: copyJson(request) }),
+    ...(signature && { signature }),
     ...(tool && { origin: { ...originOf(tool) } }),
     ...(parentCallId !== undefined && { call: { name, input } }),
   }

@@ -1,5 +1,14 @@
 import type { Decision, ToolOrigin, Verdict } from '../core/authority.ts'
-import type { CallOutcome, EntryBody, InputMode, LogEntry, ParentCall, RunFailure, RunStatus } from '../core/log.ts'
+import type {
+  CallOutcome,
+  EntryBody,
+  InputMode,
+  LogEntry,
+  ParentCall,
+  RunFailure,
+  RunStatus,
+  WantedSignature,
+} from '../core/log.ts'
 import type { StopReason } from '../core/provider.ts'
 import type { JsonSchema, ReplayClass } from '../core/tool.ts'
 import type {
@@ -81,6 +90,7 @@ const entryFields: { [Type in EntryBody['type']]: JsonSchema } = {
     {
       reason: text,
       request: anything,
+      signature: object<WantedSignature>({}, { keyId: text }),
       origin: ref('origin'),
       call: object<{ name: string; input: unknown }>({ name: text, input: anything }),
     },

@@ -1,4 +1,5 @@
 import { show } from '../core/behavior.ts'
+import { CodedError } from '../core/errors.ts'
 import type { InboxItem, Log } from '../core/log.ts'
 import { readPrompt } from '../core/run-options.ts'
 import type { PendingAnswer } from '../core/store.ts'
@@ -23,6 +24,15 @@ export function answerTo(log: Log, callId: string, given: PendingAnswer): InboxI
     throw new TypeError(`Call "${callId}" waits for a decision, "allow" or "deny"; a content alone decides nothing`)
   if (!isApproval && content === undefined)
     throw new TypeError(`Call "${callId}" put a question; answer it with a content`)
+
+  if (decision === 'allow' && call.signature && !(typeof mac === 'string' && /^[0-9a-f]{64}$/.test(mac)))
+    throw new CodedError(
+      'Validation/UnsignedAnswer',
+      `call "${callId}" of session ${log.id} was asked about by an authority, which counts an "allow" only if it is ` +
+        `signed, and this one ${mac === undefined ? 'has no signature' : `has ${show(mac)} as its signature`}. ` +
+        `Use authority.answer(session, "${callId}", { decision: 'allow' }), with the home or answerSecret of the ` +
+        'authority that asked',
+    )
 
   const said = isApproval && isDecision && { decision }
   return {

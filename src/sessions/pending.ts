@@ -48,13 +48,14 @@ export function answerKey(transcript: Transcript, { callId, digest }: PendingCal
   return `answer/${callId}/${digest}/${asked}`
 }
 
-type Asked = { readonly digest: string } & Partial<Pick<PendingCall, 'reason' | 'request' | 'decision'>>
+type Asked = { readonly digest: string } & Partial<Pick<PendingCall, 'reason' | 'request' | 'signature' | 'decision'>>
 
 function describe({ id, name, input }: ToolCallBlock, asked: Asked, stop = 'suspended'): PendingCall {
-  const { digest, reason = stop, request, decision } = asked
+  const { digest, reason = stop, request, signature, decision } = asked
   return {
     ...{ callId: id, name, input, reason, digest },
     ...(request !== undefined && { request }),
+    ...(signature && { signature }),
     ...(decision && { decision }),
   }
 }

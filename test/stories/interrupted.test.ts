@@ -11,7 +11,7 @@ import {
 import { exportSession, importSession } from '../../src/sessions/index.ts'
 import { toAnthropic } from '../../src/sessions/interop/anthropic.ts'
 import { toOpenAI } from '../../src/sessions/interop/openai.ts'
-import { call, fakeClock, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
+import { fakeClock, type Step, scripted, texts, tool } from '../../src/testing/index.ts'
 import type { ModelEvent, SessionTurn } from '../../src/types.ts'
 import { counterparts } from '../faults/poisons/counterparts.ts'
 import { strictBase, strictTransport } from '../strict/strict-transport.ts'

@@ -17,6 +17,8 @@ export interface SignedAnswer {
 
 /** Tells answers that a person gave from those that somebody wrote into a log. */
 export interface AnswerKey {
+  /** Tells keys apart, and tells nothing of them. Absent for one that ends with its process. */
+  readonly id?: string
   sign(answer: SignedAnswer): string
   /** Whether `mac` was made for exactly this answer with the same key. */
   verify(answer: SignedAnswer, mac: string | undefined): boolean
@@ -37,6 +39,7 @@ export function answerKeyFromSecret(secret: Uint8Array): AnswerKey {
   const macOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
   return {
+    id: macOf('libero answer key').toString('hex').slice(0, 16),
     sign(answer) {
       const text = signedText(answer)
       if (text === undefined) throw new TypeError('An answer to sign needs sessionId, callId, digest, decision and by')
