@@ -29,6 +29,7 @@ async function tried(step: () => Promise<string | undefined | void>): Promise<st
 
 /** The code alone. */
 export async function bundleInto(dist: string): Promise<void> {
+  const shared = await sharedWithBrowsers()
   const bundle = await rolldown({
     cwd: root,
     input: { 'cli/main': './src/cli/main.ts', ...subpaths() },
@@ -45,11 +46,21 @@ export async function bundleInto(dist: string): Promise<void> {
     // Readers have the source; the types keep their comments.
     comments: false,
     codeSplitting: {
-      groups: chunks.map(([name, test]) => ({ name, test })),
+      groups: [{ name: 'browser', test: (id) => shared.has(id) }, ...chunks.map(([name, test]) => ({ name, test }))],
       includeDependenciesRecursively: true,
     },
   })
   await bundle.close()
+}
+
+/** Modules of other folders that the subpaths for browsers load: in a chunk of their own, where nothing of Node is. */
+async function sharedWithBrowsers(): Promise<Set<string>> {
+  const input = ['./src/chat/view-models.ts', './src/events/index.ts']
+  const bundle = await rolldown({ cwd: root, input })
+  const { output } = await bundle.generate()
+  await bundle.close()
+  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+  return new Set(modules.filter((id) => !/\/src\/(chat|events)\//.test(id)))
 }
 
 /**
@@ -80,8 +91,7 @@ const asciiOnly: Plugin = {
  * anything else.
  */
 const chunks: readonly (readonly [name: string, test: RegExp])[] = [
-  // What subpaths for browsers share with the rest is here, where nothing of Node is.
-  ['base', /\/src\/(core\/(is-record|nearest|version)|platform\/visible-text|plugins\/tokens\/token-breakdown)\.ts$/],
+  ['base', /\/src\/(core\/(nearest|version)|platform\/visible-text)\.ts$/],
   ['events', /\/src\/events\//],
   ['cli', /\/src\/cli\/(cli-error|command|exit-codes|help|libero|parse)\.ts$/],
   [

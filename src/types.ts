@@ -1,4 +1,6 @@
-/** Every public type of the engine in one place, for code that only needs to name them. */
+/** Every public type of the engine. The root exports them all; `libero/types` is the same without a function. */
+
+export type { Authority, AuthorityOptions } from './authority/authority.ts'
 export type { AgentParts, MessageOptions } from './core/agent.ts'
 export type {
   AroundContexts,
@@ -21,6 +23,7 @@ export type {
 export type { Behavior, ExceededBudget, Limits, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
+export type { PromptTooLongOptions, ProviderErrorOptions, StoreErrorCode } from './core/errors.ts'
 export type {
   ExecOptions,
   ExecResult,
@@ -130,14 +133,27 @@ export type {
 } from './core/turn.ts'
 export type { AgentStats, ChildRunStats, ModelTotals, TurnRange } from './core/usage.ts'
 export type { LiberoAgent as Agent } from './create-agent.ts'
+export type { CommandLimits } from './execution/commands/command-shell.ts'
+export type { ProcessContextOptions } from './execution/process.ts'
+export type { SandboxContextOptions, SandboxProvider } from './execution/sandbox.ts'
 export type { LazyToolEntry } from './extensions/disclosure/lazy-tool.ts'
-export type { ToolSearchOptions } from './extensions/disclosure/tool-search.ts'
+export type { ToolSearchInput, ToolSearchOptions } from './extensions/disclosure/tool-search.ts'
 export type { McpServerConfig } from './mcp/config.ts'
+export type { ConnectMcpOptions } from './mcp/connect.ts'
 export type { McpConnections, McpConnector, McpServer } from './mcp/connections.ts'
+export type { McpMemory } from './mcp/memory.ts'
+export type { McpCredentialStore } from './mcp/oauth/credential-store.ts'
+export type { McpLogin } from './mcp/oauth/login-mcp-server.ts'
+export type { McpLoginOptions } from './mcp/oauth/login-options.ts'
+export type { McpAuthProvider, McpOAuthProviderOptions } from './mcp/oauth/mcp-oauth-provider.ts'
 export type { AgentOptions, Preset } from './presets/preset.ts'
+export type { FileMapAdapter } from './sessions/file-map/adapter-files.ts'
 export type { AnthropicMessage } from './sessions/interop/anthropic.ts'
 export type { OpenAIMessage } from './sessions/interop/openai.ts'
+export type { JsonlStoreOptions } from './sessions/jsonl-store.ts'
 export type { SessionOptions } from './sessions/leased-log.ts'
+export type { RemoteStoreOptions } from './sessions/remote/options.ts'
+export type { SqliteStoreOptions } from './sessions/sqlite-store.ts'
 export type { Skill, SkillDefinition, SkillProblem, SkillSource, SkillsConfig } from './skills/skill.ts'
 export type { InteractionToolOptions } from './tools/interaction.ts'
-export type { SpawnOptions } from './tools/spawn.ts'
+export type { SpawnInput, SpawnOptions } from './tools/spawn.ts'

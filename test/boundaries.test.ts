@@ -21,7 +21,8 @@ const table: readonly (readonly [row: readonly string[], mayImport: readonly str
   [['plugins'], ['core', 'platform', 'tools']],
   [['presets'], 'everything above'],
   [['create-agent.ts'], 'everything above'],
-  [['index.ts', 'types.ts'], 'everything above'],
+  [['types.ts'], 'everything above'],
+  [['index.ts'], 'everything above'],
   [['testing'], ['core', 'platform', 'providers', 'sessions', 'execution']],
   [['workflow', 'chat'], 'everything above'],
   [

@@ -1,3 +1,5 @@
+export type { Clock } from '../core/clock.ts'
+export type { AgentError } from '../core/errors.ts'
 export {
   type ApiKeyCredential,
   type Credential,

@@ -1,5 +1,9 @@
 /** `libero/authority`: who may do what, decided in one place. */
 
+export type { AuditSink, Decision } from '../core/authority.ts'
+export type { Clock } from '../core/clock.ts'
+export type { Interact } from '../core/interaction.ts'
+export type { Redactor } from '../platform/redact.ts'
 export type { PersonalAnswer } from './ask-person.ts'
 export { createMemoryAudit, type MemoryAudit, teeAudit } from './audit/audit.ts'
 export { type AuditCheck, verifyAudit } from './audit/audit-chain.ts'
@@ -22,7 +26,8 @@ export type { Interactor, OpenInteraction, Prompt } from './interaction/interact
 export type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
 export { type ExplainOptions, type Explanation, explain, explainCommand } from './rules/explain.ts'
 export { loadSettings, type SettingsSources } from './rules/load-settings.ts'
-export { type PolicyFailure, testPolicy } from './rules/policy-test.ts'
+export { type FactsOfLine, type PolicyFailure, testPolicy } from './rules/policy-test.ts'
+export type { RuleLayer } from './rules/rule-entry.ts'
 export {
   type AuthoritySettings,
   type ResolvedSettings,
@@ -32,7 +37,9 @@ export {
   type SettingsLayers,
   type ToolRule,
 } from './rules/settings.ts'
+export type { Place as ShellPlace } from './shell/place.ts'
 export type { ReadCommand, ReadRedirect, ShellReading } from './shell/reading.ts'
+export type { ReadLine } from './shell/with-reader.ts'
 export type { SetupContext, Stage, StageContext, StageGrant, StageProposal, Stages } from './stages/stages.ts'
 export { createStateMachine, type StateMachine, type StateMachineOptions } from './stages/state-machine.ts'
 export { type EnterOptions, enterProject } from './trust/enter-project.ts'
@@ -41,5 +48,6 @@ export { instructionsSection } from './trust/instructions-section.ts'
 export type { PendingItem } from './trust/item-gate.ts'
 export type { ProjectEntry } from './trust/project-entry.ts'
 export { type ProjectItem, projectDigest } from './trust/project-items.ts'
+export type { LookFor } from './trust/project-names.ts'
 export { trustByDigest } from './trust/trust-by-digest.ts'
 export { createTrustList, type TrustEntry, type TrustList } from './trust/trust-list.ts'

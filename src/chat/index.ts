@@ -1,4 +1,6 @@
 /** `libero/chat`: what programs around an agent share. */
+
+export type { McpCredentialStore } from '../mcp/oauth/credential-store.ts'
 export { createFileMcpCredentialStore } from '../mcp/oauth/file-credential-store.ts'
 export { build, plan } from '../presets/profiles.ts'
 export * from './view-models.ts'

@@ -1,4 +1,8 @@
 /** All that a screen needs, without a screen and without anything of Node. */
+
+export type { InteractionResponse } from '../core/interaction.ts'
+export type { PendingAnswer, PendingCall } from '../core/store.ts'
+export type { AgentInstanceMessage } from '../plugins/message.ts'
 export {
   type ApprovalAnswer,
   type ApprovalCall,

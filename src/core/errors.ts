@@ -80,7 +80,7 @@ export class AgentPromptTooLongError extends AgentContextExceededError {
   }
 }
 
-interface PromptTooLongOptions extends ProviderErrorOptions {
+export interface PromptTooLongOptions extends ProviderErrorOptions {
   readonly fits?: AgentPromptTooLongError['fits']
 }
 

@@ -1,3 +1,4 @@
+export type { LogEntry } from '../core/log.ts'
 export {
   type AgentEvent,
   type ChildEvent,

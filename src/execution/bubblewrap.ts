@@ -13,7 +13,8 @@ import { fileError } from './files/confined-path.ts'
 import { settleRoots, whereabouts } from './files/confined-roots.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
-export type { BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
+export type { ExecutionContext } from '../core/execution.ts'
+export type { BubblewrapLimits, BubblewrapNetwork, BubblewrapOptions, EgressEvent } from './bubblewrap/options.ts'
 
 /**
  * Tools run on this machine behind the walls of the kernel (Linux only): they write in the roots and nowhere else, do not

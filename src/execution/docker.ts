@@ -8,7 +8,8 @@ import type { ContainerOptions, DockerEngine, PullPolicy } from './docker/option
 import { type ContainerPlace, runInContainer } from './docker/run.ts'
 import { type ShellFiles, shellFiles } from './files/shell-files.ts'
 
-export type { DockerEngine, DockerLimits, PullPolicy } from './docker/options.ts'
+export type { ExecutionContext } from '../core/execution.ts'
+export type { ContainerOptions, DockerEngine, DockerLimits, PullPolicy } from './docker/options.ts'
 
 export interface DockerContextOptions extends ContainerOptions {
   /** An instance of dockerode, or the options for one. Default: the engine of this machine, or DOCKER_HOST. */

@@ -1,4 +1,8 @@
 export { checkApprovalKey } from '../core/approval-key.ts'
+export type { AuditSink } from '../core/authority.ts'
+export type { Clock } from '../core/clock.ts'
+export type { Interact } from '../core/interaction.ts'
+export type { ToolDef } from '../core/tool.ts'
 export {
   contractVersion,
   defineToolFile,

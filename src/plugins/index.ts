@@ -1,10 +1,22 @@
 /** `libero/plugins`: what agents are made of. `libero/workflow` runs them. */
+
+export type { Clock } from '../core/clock.ts'
+export type { AgentError } from '../core/errors.ts'
+export type { LogEntry } from '../core/log.ts'
+export type { Provider } from '../core/provider.ts'
+export type { Extension } from '../core/run.ts'
+export type { ToolDef, ToolSpec } from '../core/tool.ts'
+export type { Message, TurnUsage } from '../core/turn.ts'
+export type { PublicWebOptions } from '../platform/public-web.ts'
+export type { WebFetchOptions } from '../tools/web-fetch.ts'
 export { batchLimitMs } from './batch-clock.ts'
 export { builtInPlugins } from './built-in-plugins.ts'
 export { concatPrompt } from './checked-concat-prompt.ts'
 export { createHooksWithPlugins, type HandlerConfig, type HooksOptions } from './create-hooks-with-plugins.ts'
 export { createPluginHooks } from './create-plugin-hooks.ts'
+export type { ExecutionOptions } from './execution.ts'
 export { type PluginExtensionOptions, pluginExtension } from './extension.ts'
+export type { LogViews } from './log-views.ts'
 export type {
   AgentInstanceLatestStatus,
   AgentInstanceMessage,
@@ -15,7 +27,7 @@ export type {
   MessageMetadata,
   UserContent,
 } from './message.ts'
-export { MessageProjection } from './message-projection.ts'
+export { MessageProjection, type ProjectionOptions } from './message-projection.ts'
 export {
   definePlugin,
   type ExecutorResult,
@@ -35,12 +47,16 @@ export {
   type AIResponse,
   type PluginActions,
   type PluginHookContexts,
+  type PluginHookName,
   PluginHooks,
   type PluginTaps,
   type PostProcessContext,
   type PromptContext,
   pluginHookNames,
   type ResponseContext,
+  type SeriesName,
+  type Shared as SharedContext,
+  type WaterfallName,
 } from './plugin-hooks.ts'
 export { type SetUpPlugin, setUpPlugins } from './plugin-set.ts'
 export { type ConcatPromptInput, getFinalPromptResult } from './prompts/concat-prompt.ts'
@@ -58,17 +74,33 @@ export type {
   ScheduleTime,
 } from './schedule.ts'
 export type { HandlerPlugin, TapableContext, TapableHook, TapableHooks } from './tapable-hook.ts'
-export { matchAllToolCallings, matchToolCalling } from './text-tools/match-tool-calling.ts'
+export {
+  type MatchOptions,
+  matchAllToolCallings,
+  matchToolCalling,
+  type TextToolCall,
+} from './text-tools/match-tool-calling.ts'
 export type { TextCallPattern } from './text-tools/text-call-pattern.ts'
 export { toolListText } from './text-tools/tool-list-text.ts'
 export { type TextToolsOptions, withTextTools } from './text-tools/with-text-tools.ts'
 export { estimateTokens } from './tokens/estimate-tokens.ts'
-export { type TokenBreakdown, type TokenLevel, tokenBreakdown, withReported } from './tokens/token-breakdown.ts'
+export {
+  type CountedRequest,
+  type TokenBreakdown,
+  type TokenLevel,
+  tokenBreakdown,
+  withReported,
+} from './tokens/token-breakdown.ts'
 export { trimMessages } from './tokens/trim-messages.ts'
 export { type ToolMarks, withMarks } from './tool-marks.ts'
 export { createWebFetchPlugin } from './tools/web-fetch.ts'
-export { createZxScriptPlugin } from './tools/zx-script.ts'
-export { knowledgeContract } from './wiki/knowledge-contract.ts'
+export { createZxScriptPlugin, type ZxScriptOptions } from './tools/zx-script.ts'
+export type { TurnSnapshots } from './turn-snapshots.ts'
+export {
+  type KnowledgeContractCase,
+  type KnowledgeContractOptions,
+  knowledgeContract,
+} from './wiki/knowledge-contract.ts'
 export {
   type FilterPage,
   type KnowledgeStore,
@@ -81,6 +113,11 @@ export {
   type WikiWrite,
   type WorkspaceInfo,
 } from './wiki/knowledge-store.ts'
-export { createMemoryKnowledgeStore } from './wiki/stores/memory-store.ts'
-export { createTiddlyWikiStore } from './wiki/stores/tiddlywiki-store.ts'
-export { createVectorIndex, type Embed } from './wiki/vector-search.ts'
+export { createMemoryKnowledgeStore, type MemoryKnowledgeOptions } from './wiki/stores/memory-store.ts'
+export {
+  createTiddlyWikiStore,
+  type NamedTiddlyWikiWorkspace,
+  type TiddlyWikiStoreOptions,
+  type TiddlyWikiWorkspace,
+} from './wiki/stores/tiddlywiki-store.ts'
+export { createVectorIndex, type Embed, type VectorIndex, type VectorIndexOptions } from './wiki/vector-search.ts'

@@ -3,7 +3,7 @@ import type { OAuthEndpoints, OAuthTokens, TokenSource } from '../auth/oauth.ts'
 import type { Clock } from '../core/clock.ts'
 
 /** What a request proves itself with. */
-export interface Credential {
+export interface RequestCredential {
   readonly kind: 'api_key' | 'oauth'
   readonly secret: string
   readonly accountId?: string
@@ -32,9 +32,9 @@ export interface CredentialOptions {
 
 export interface CredentialSource {
   /** Undefined where none was found and the service needs none. */
-  get(): Promise<Credential | undefined> | Credential | undefined
+  get(): Promise<RequestCredential | undefined> | RequestCredential | undefined
   /** A new one in place of one that was not accepted; undefined where there is no way to get one. */
-  renew(rejected: Credential): Promise<Credential | undefined>
+  renew(rejected: RequestCredential): Promise<RequestCredential | undefined>
 }
 
 export interface CredentialPlace {
@@ -70,7 +70,10 @@ const trimmed = (secret: string | undefined): string | undefined => secret?.trim
 const processEnv = (): Readonly<Record<string, string | undefined>> =>
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env ?? {}
 
-const fixed = (credential: Credential): CredentialSource => ({ get: () => credential, renew: async () => undefined })
+const fixed = (credential: RequestCredential): CredentialSource => ({
+  get: () => credential,
+  renew: async () => undefined,
+})
 
 /** Tokens that are renewed when they end, where there is a way to. With a store, other processes' renewals are seen too. */
 function fromTokens(
@@ -98,7 +101,7 @@ function fromTokens(
     return createTokenSource({ name, tokens: await known(), endpoints, onRefresh, ...given({ store, fetch, clock }) })
   }
   let making: Promise<TokenSource> | undefined
-  const take = async (use: (source: TokenSource) => Promise<OAuthTokens>): Promise<Credential> => {
+  const take = async (use: (source: TokenSource) => Promise<OAuthTokens>): Promise<RequestCredential> => {
     making ??= make()
     const credential = asCredential(await use(await making))
     if (!isFresh) return credential
@@ -150,7 +153,7 @@ async function readFile(options: CredentialOptions, place: CredentialPlace): Pro
 /** Nobody said how to prove who we are. */
 export class MissingCredentialError extends Error {}
 
-const asCredential = ({ access, accountId, expires }: OAuthTokens): Credential => ({
+const asCredential = ({ access, accountId, expires }: OAuthTokens): RequestCredential => ({
   kind: 'oauth',
   secret: access,
   ...(expires !== undefined && { expires }),

@@ -3,7 +3,7 @@ import type { ModelEvent, ModelReply, ModelRequest } from '../core/provider.ts'
 import type { SessionContentBlock, TurnUsage } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { HttpResponse } from '../platform/http.ts'
-import type { Credential } from './credential.ts'
+import type { RequestCredential } from './credential.ts'
 import type { Line } from './line.ts'
 import { located } from './located-refusal.ts'
 import type { FittedTranscript } from './rules/transcript-rules.ts'
@@ -158,7 +158,7 @@ interface Answer {
   scrub(text: string): string
 }
 
-const refreshed = ({ expires }: Credential): ModelEvent => ({
+const refreshed = ({ expires }: RequestCredential): ModelEvent => ({
   type: 'oauth_refresh',
   ...(expires !== undefined && { expires }),
 })

@@ -1,8 +1,17 @@
+export type { OAuthEndpoints, OAuthTokens } from '../auth/oauth.ts'
+export type { Clock } from '../core/clock.ts'
+export type { Provider, ProviderCapabilities } from '../core/provider.ts'
 export type { HttpRequest, HttpResponse, Transport } from '../platform/http.ts'
 export { type AiSdkModel, type AiSdkOptions, aiSdk } from './ai-sdk/ai-sdk.ts'
 export { withAliases } from './aliases.ts'
-export { type Catalogue, type CatalogueOverrides, createCatalogue, type ModelInfo } from './catalogue.ts'
-export type { Credential, CredentialOptions, CredentialSource } from './credential.ts'
+export {
+  type Catalogue,
+  type CatalogueOverrides,
+  createCatalogue,
+  type ModelInfo,
+  type PriceSource,
+} from './catalogue.ts'
+export type { CredentialOptions, CredentialPlace, CredentialSource, RequestCredential } from './credential.ts'
 export { credentialSource } from './credential.ts'
 export { type OfflineOptions, offline } from './offline/offline.ts'
 export { type RetryOptions, withRetry } from './retry.ts'
@@ -15,4 +24,5 @@ export { type OpenAIOptions, openai } from './services/openai.ts'
 export { type OpenAICompatOptions, openaiCompat } from './services/openai-compat.ts'
 export { type OpenRouterOptions, openrouter } from './services/openrouter.ts'
 export { type WatchdogOptions, withWatchdog } from './watchdog.ts'
+export type { ChatQuirks } from './wires/chat-quirks.ts'
 export { withoutVision } from './without-vision.ts'

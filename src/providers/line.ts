@@ -6,7 +6,7 @@ import type { Message } from '../core/turn.ts'
 import { defaultTransport, followRedirects, type HttpResponse, type Transport } from '../platform/http.ts'
 import { BodyBook } from './body.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
-import type { Credential } from './credential.ts'
+import type { RequestCredential } from './credential.ts'
 import { Exchange } from './exchange.ts'
 import { createToolNames } from './lower-schema.ts'
 import { inShape } from './output-shape.ts'
@@ -81,12 +81,12 @@ export class Line {
   }
 
   /** Whatever else than the credential must not be repeated: what the caller put into headers and addresses. */
-  secretsFor(credential: Credential | undefined): readonly string[] {
+  secretsFor(credential: RequestCredential | undefined): readonly string[] {
     const query = new URL(this.#baseURL(credential)).searchParams
     return [...Object.values(this.#headers), ...query.values(), ...(credential ? [credential.secret] : [])]
   }
 
-  #baseURL(credential: Credential | undefined): string {
+  #baseURL(credential: RequestCredential | undefined): string {
     const { baseURL } = this.service
     return typeof baseURL === 'string' ? baseURL : baseURL(credential)
   }
@@ -136,7 +136,7 @@ export class Line {
   send(
     request: ModelRequest,
     messages: readonly Message[],
-    credential: Credential | undefined,
+    credential: RequestCredential | undefined,
     signal: AbortSignal,
   ): Promise<HttpResponse> {
     const { service, wire } = this

@@ -3,7 +3,7 @@ import { fakeService, loopbackService } from '../../test/oracles/loopback.ts'
 import { ask, requestTo, serviceCases } from '../../test/oracles/services.ts'
 import { speak } from '../../test/oracles/streams.ts'
 import { providerContract } from '../testing/index.ts'
-import type { Credential } from './credential.ts'
+import type { RequestCredential } from './credential.ts'
 import { createProvider, type Service } from './service.ts'
 import { openaiChat } from './wires/openai-chat.ts'
 
@@ -71,7 +71,7 @@ describe('a provider of one’s own', () => {
 
   test('may choose its address by the credential, and has the last word on the fields of a body', async () => {
     const { fetch, asked } = fakeService(hello)
-    const got: (Credential | undefined)[] = []
+    const got: (RequestCredential | undefined)[] = []
     const own = service({
       baseURL: (credential) => `https://${credential?.kind}.example`,
       fields(fields, request, credential) {

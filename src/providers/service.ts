@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import type { ModelRequest, Provider, ProviderCapabilities } from '../core/provider.ts'
 import type { Transport } from '../platform/http.ts'
 import type { CatalogueOverrides } from './catalogue.ts'
-import type { Credential, CredentialOptions, CredentialPlace, CredentialSource } from './credential.ts'
+import type { CredentialOptions, CredentialPlace, CredentialSource, RequestCredential } from './credential.ts'
 import { LateStream } from './late-stream.ts'
 import type { OpenLine } from './line.ts'
 import { priceList } from './price-list.ts'
@@ -36,14 +36,14 @@ export interface Service {
   readonly name: string
   /** Best as a function that imports it: it is not needed before the first request. */
   readonly wire: Wire | (() => Promise<Wire>)
-  readonly baseURL: string | ((credential: Credential | undefined) => string)
+  readonly baseURL: string | ((credential: RequestCredential | undefined) => string)
   readonly defaultModel: string
   readonly capabilities: ProviderCapabilities
   readonly credentials: CredentialSource
   /** Besides the content type and what the caller adds. */
-  headers(credential: Credential | undefined, request: ModelRequest): Readonly<Record<string, string>>
+  headers(credential: RequestCredential | undefined, request: ModelRequest): Readonly<Record<string, string>>
   /** The last word on the fields of a body; the conversation itself is the wire's. */
-  fields?(fields: Fields, request: ModelRequest, credential: Credential | undefined): Fields
+  fields?(fields: Fields, request: ModelRequest, credential: RequestCredential | undefined): Fields
   /** Refuses a prompt that is too long with a bare 400. */
   readonly isSilentOnOverflow?: boolean
   /** Headers that go to no other origin, besides the usual ones. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AgentState, foldFrame, foldLine, idleState, isStalled, normalizeEvent } from './index.ts'
+import { foldFrame, foldLine, idleState, isStalled, normalizeEvent, type WatchedState } from './index.ts'
 
 describe('C034 a frame in the words of Glasspane', () => {
   const rows: [frame: Record<string, unknown>, type: string | undefined][] = [
@@ -60,8 +60,8 @@ describe('C034 a frame in the words of Glasspane', () => {
 })
 
 describe('C036 the state of an agent', () => {
-  const stateAfter = (...frames: object[]): AgentState =>
-    frames.reduce<AgentState>((state, frame) => foldFrame(state, frame, 0), idleState)
+  const stateAfter = (...frames: object[]): WatchedState =>
+    frames.reduce<WatchedState>((state, frame) => foldFrame(state, frame, 0), idleState)
   const end = (stop: string) => ({ type: 'turn_end', stop })
 
   const sequences: [frames: object[], status: string][] = [

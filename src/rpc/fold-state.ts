@@ -3,8 +3,8 @@ import { type NormalizedEvent, normalizeEvent } from './normalize-event.ts'
 
 export type AgentStatus = 'idle' | 'working' | 'blocked' | 'done' | 'error'
 
-/** What somebody who watches an agent's lines knows about it. */
-export interface AgentState {
+/** What a program that watches an agent's lines knows about it. */
+export interface WatchedState {
   readonly status: AgentStatus
   /** When the last frame came, known or not; absent before the first. */
   readonly heardAt?: number
@@ -15,10 +15,10 @@ export interface AgentState {
 }
 
 /** An agent that nobody has heard of yet. */
-export const idleState: AgentState = Object.freeze({ status: 'idle', badLines: 0 })
+export const idleState: WatchedState = Object.freeze({ status: 'idle', badLines: 0 })
 
 /** The state after one more line. Blank lines are none; what is no frame is counted; unknown frames change no status. */
-export function foldLine(state: AgentState, line: string, now: number): AgentState {
+export function foldLine(state: WatchedState, line: string, now: number): WatchedState {
   if (line.trim() === '') return state
   let frame: unknown
   try {
@@ -31,7 +31,7 @@ export function foldLine(state: AgentState, line: string, now: number): AgentSta
 }
 
 /** The state after one more frame. */
-export function foldFrame(state: AgentState, frame: object, now: number): AgentState {
+export function foldFrame(state: WatchedState, frame: object, now: number): WatchedState {
   const event = normalizeEvent(frame)
   const status = event ? statusAfter(state.status, event) : state.status
   const usage = 'type' in frame && frame.type === 'usage' && { usage: frame as unknown as ZotUsage }
@@ -39,7 +39,7 @@ export function foldFrame(state: AgentState, frame: object, now: number): AgentS
 }
 
 /** Whether an agent that should be at work has not been heard of for four hours, or as long as you say. */
-export function isStalled({ status, heardAt }: AgentState, now: number, afterMs = 4 * 60 * 60 * 1000): boolean {
+export function isStalled({ status, heardAt }: WatchedState, now: number, afterMs = 4 * 60 * 60 * 1000): boolean {
   return (status === 'working' || status === 'blocked') && heardAt !== undefined && now - heardAt >= afterMs
 }
 

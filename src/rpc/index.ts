@@ -1,3 +1,4 @@
+export type { AgentEvent } from '../events/events.ts'
 export { eventLineSchema } from './event-line-schema.ts'
 export {
   type EventCommand,
@@ -10,7 +11,7 @@ export {
   type RequestLine,
 } from './event-lines.ts'
 export { type Asked, type EventsHost, type ServeEventsOptions, serveEvents } from './event-server.ts'
-export { type AgentState, type AgentStatus, foldFrame, foldLine, idleState, isStalled } from './fold-state.ts'
+export { type AgentStatus, foldFrame, foldLine, idleState, isStalled, type WatchedState } from './fold-state.ts'
 export type {
   ZotCommand,
   ZotContent,

@@ -1,11 +1,14 @@
+export type { Clock } from '../core/clock.ts'
+export type { AgentError } from '../core/errors.ts'
+export type { Session, SessionStore } from '../core/store.ts'
 export { type ExportOptions, exportSession, type ImportedSession, type ImportOptions, importSession } from './export.ts'
-export { createFileMapStore, type FileMapAdapter } from './file-map-store.ts'
+export type { FileMapAdapter } from './file-map-store.ts'
 export { fromClaudeCode } from './interop/claude-code.ts'
 export { fromCodex } from './interop/codex.ts'
-export { detectTranscript, fromTranscript } from './interop/detect-transcript.ts'
+export { detectTranscript, fromTranscript, type TranscriptProgram } from './interop/detect-transcript.ts'
 export { fromPi } from './interop/pi.ts'
 export type { ForeignTranscript } from './interop/transcript.ts'
-export { createJsonlStore, type JsonlStoreOptions } from './jsonl-store.ts'
+export type { JsonlStoreOptions } from './jsonl-store.ts'
 export type { SessionOptions } from './leased-log.ts'
 export {
   type ManifestOptions,
@@ -17,7 +20,8 @@ export {
   writeManifest,
 } from './manifest.ts'
 export { createMemoryStore } from './memory-store.ts'
-export { createRemoteStore, type RemoteStoreOptions } from './remote-store.ts'
+export type { AccessOptions } from './remote/access.ts'
+export type { RemoteStoreOptions } from './remote-store.ts'
 export { createSession, loadSession } from './session.ts'
 export {
   type Authorize,
@@ -29,3 +33,4 @@ export {
   type StoreMethod,
   toNodeListener,
 } from './store-handler.ts'
+export { createFileMapStore, createJsonlStore, createRemoteStore } from './stores.ts'

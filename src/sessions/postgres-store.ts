@@ -12,6 +12,9 @@ import { unlessAborted } from './postgres/waiting.ts'
 import { createWakeUps } from './postgres/wake-ups.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
+export type { Clock } from '../core/clock.ts'
+
+export type { SessionStore } from '../core/store.ts'
 export type { PostgresSql } from './postgres/driver.ts'
 
 export interface PostgresStoreOptions {

@@ -16,6 +16,7 @@ import { openDatabase } from './sqlite/open-database.ts'
 import { SessionRows } from './sqlite/session-rows.ts'
 import { watchByPolling } from './watch-by-polling.ts'
 
+export type { Clock } from '../core/clock.ts'
 export { type LostPart, type RescueReport, rescueSqlite } from './sqlite/rescue.ts'
 
 export interface SqliteStoreOptions {

@@ -16,7 +16,7 @@ export interface GlobOptions extends SearcherOptions {
   readonly limitMs?: number
 }
 
-interface GlobInput extends PageInput {
+export interface GlobInput extends PageInput {
   readonly pattern: string
   readonly path?: string
 }

@@ -19,7 +19,7 @@ export interface GrepOptions extends SearcherOptions {
 
 type OutputMode = 'content' | 'files_with_matches' | 'count'
 
-interface GrepInput extends PageInput {
+export interface GrepInput extends PageInput {
   readonly pattern: string
   readonly path?: string
   readonly glob?: string

@@ -1,5 +1,17 @@
 /** `libero/workflow`: agents made of plugins, kept in a store, woken by schedules. */
 
+export type { AuthorityOptions } from '../authority/authority.ts'
+export type { Clock } from '../core/clock.ts'
+export type { ExecutionContext } from '../core/execution.ts'
+export type { Provider } from '../core/provider.ts'
+export type { SessionStore } from '../core/store.ts'
+export type { ThinkingLevel } from '../core/thinking.ts'
+export type { McpConnector } from '../mcp/connections.ts'
+export type { PluginDefinition } from '../plugins/plugin.ts'
+export type { ScheduleBook } from '../plugins/schedule.ts'
+export type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
+export type { Embed } from '../plugins/wiki/vector-search.ts'
+export type { SkillsConfig } from '../skills/skill.ts'
 export type { Waiting } from './agent/waiting-calls.ts'
 export { builtInDefinitions } from './definitions/built-in-definitions.ts'
 export { checkDefinition } from './definitions/check-definition.ts'
@@ -16,7 +28,8 @@ export {
   defaultHandlerId,
   type HandlerContext,
 } from './handlers/handler.ts'
-export { createScheduleBook } from './schedules/schedule-book.ts'
+export type { Wake } from './schedules/owner-shift.ts'
+export { createScheduleBook, type ScheduleBookOptions } from './schedules/schedule-book.ts'
 export { createScheduler, type Scheduler, type SchedulerOptions } from './schedules/scheduler.ts'
 export type { WorkflowSettings } from './settings.ts'
 export type { UpdateListener, WorkflowUpdate } from './updates.ts'

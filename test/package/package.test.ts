@@ -7,6 +7,7 @@ import { inAscii } from '../../scripts/in-ascii.ts'
 import { browserBundles } from './browser-bundles.ts'
 import { bundledApplications } from './bundled-application.ts'
 import { type InstalledPackage, installPackage, root, run } from './installed-package.ts'
+import { publicTypes } from './public-types.ts'
 import { tarball } from './tarball.ts'
 
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -64,6 +65,7 @@ describe('the build', () => {
 bundledApplications(() => installed)
 browserBundles(() => installed)
 tarball(() => installed, targets)
+publicTypes(targets)
 
 test('a build that fails says so and leaves no dist behind', async () => {
   const project = join(installed.folder, 'broken')
