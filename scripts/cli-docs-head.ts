@@ -29,7 +29,7 @@ works on a task in this folder, and asks before it does harm. In the repository 
 
 ## Streams
 
-- **stdout** gets the answer and nothing else, so that it can be piped: \`libero -q "…" > answer.md\`. With \`--json\` or \`--events\` it gets JSON lines.
+- **stdout** gets the answer and nothing else, so that it can be piped: \`libero -q "…" > answer.md\`. A pipe gets what the model says turn by turn, when a turn is complete: of an attempt that broke off, and of a turn that failed, it gets nothing. With \`--json\` or \`--events\` it gets JSON lines.
 - **stderr** gets everything about the answer: tools, diffs, questions, cost, notices, errors.
 - **stdin**, where it is not a terminal, is added to the task: \`git diff | libero "review this"\`.
 - Colours and moving lines appear on a terminal only. What comes from models, tools and files cannot move the cursor: control characters are shown, not sent.

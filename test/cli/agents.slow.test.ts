@@ -595,6 +595,6 @@ async function atWork(desk: Desk, id: string) {
   service.play([{ say: 'Let me ' }, { hang: closed }])
   const working = desk.start(['agents', 'send', id, 'think'])
   working.child.stdin.end()
-  await working.until('Let me')
+  await closed.reached
   return { working, closed }
 }

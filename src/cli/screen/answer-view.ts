@@ -4,7 +4,7 @@ import { createMarkdownRenderer } from './markdown/render-markdown.ts'
 import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What the model says, on its way to stdout: as it is into a pipe, rendered block by block for a person. */
+/** What the model says, on its way to stdout: as it is into a pipe, turn by turn; rendered block by block for a person. */
 interface AnswerView {
   push(delta: string): void
   /** Nothing more of this block will come, though perhaps more of the answer. */
@@ -29,39 +29,28 @@ export function createAnswerView(terminal: Terminal, out: AnswerOut): AnswerView
   return terminal.isAnswerShown ? renderedAnswer(terminal, out) : pipedAnswer(out)
 }
 
-/** In a pipe text is data: byte for byte what came, and a newline at its end. */
+/**
+ * In a pipe text is data: byte for byte what came, and a newline at its end. It is written when all of it is there: what
+ * is in a pipe cannot be taken back, and an attempt that breaks off is no part of the answer.
+ */
 function pipedAnswer(out: AnswerOut): AnswerView {
-  let last = ''
-  /** Half a character cannot be written; the other half comes with the next delta. */
-  let half = ''
-  const push = (delta: string): void => {
-    const text = half + delta
-    half = isHalf(text) ? text.slice(-1) : ''
-    const whole = half === '' ? text : text.slice(0, -1)
-    if (whole === '') return
-    last = whole.at(-1)!
-    out.more(whole)
-  }
-  const finish = (): void => {
-    if (half !== '') out.more(half)
-    if (last + half !== '' && last !== '\n') out.more('\n')
-    last = half = ''
-  }
+  let deltas: string[] = []
   return {
-    push,
-    flush() {},
-    finish,
-    live: () => [],
-    get isPrinted() {
-      return last !== ''
+    push(delta) {
+      deltas.push(delta)
     },
-    drop: finish,
+    flush() {},
+    finish() {
+      const text = deltas.join('')
+      deltas = []
+      if (text !== '') out.more(text.endsWith('\n') ? text : `${text}\n`)
+    },
+    live: () => [],
+    isPrinted: false,
+    drop() {
+      deltas = []
+    },
   }
-}
-
-const isHalf = (text: string): boolean => {
-  const code = text.charCodeAt(text.length - 1)
-  return code >= 0xd800 && code < 0xdc00
 }
 
 /** Rendered lines longer than this tire the eye. */

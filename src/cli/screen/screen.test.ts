@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type FakeTerminalOptions, fakeTerminal } from '../../../test/cli/fake-terminal.ts'
 import { ending, hostile, scenes, teller } from '../../../test/cli/screen-scenes.ts'
@@ -17,10 +18,10 @@ function stage(options: FakeTerminalOptions & Partial<Pick<ScreenOptions, 'isQui
 }
 
 describe('into a pipe', () => {
-  test('goes the text as it streams, byte for byte, and one newline at the end of a turn', () => {
+  test('goes the text of a turn, byte for byte, and one newline at its end', () => {
     const { show, said, text, turn } = stage({ tty: 'none' })
     show(...text('# A *b*\r\n\x1b[2J 日本'))
-    expect(said.out).toBe('# A *b*\r\n\x1b[2J 日本')
+    expect(said.out).toBe('')
     show(turn('t1', '# A *b*\r\n\x1b[2J 日本'))
     show(...text('ends itself\n', 't2'), turn('t2', 'ends itself\n'))
     expect(said.out).toBe('# A *b*\r\n\x1b[2J 日本\nends itself\n')
@@ -82,13 +83,35 @@ a notice
     expect(said.out).toBe('Whole.\nHalf and half.\n')
   })
 
-  test('what a retry makes void is said on stderr', () => {
+  test('R07 goes the answer alone: an attempt that broke off is only told of on stderr', () => {
     const { show, said, hint, text, turn } = stage({ tty: 'none' })
     show(...text('Half'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
     show(...text('Whole.'), turn('t1', 'Whole.'))
-    expect(said.out).toBe('Half\nWhole.\n')
-    expect(said.err).toContain('broke off (overloaded); what it said so far does not count; trying again')
+    expect(said).toEqual({ out: 'Whole.\n', err: '… the service broke off (overloaded); trying again\n' })
   })
+
+  test.each(['a failure', 'closing'])('R07 goes nothing of a turn that %s cuts off', (how) => {
+    const { show, said, hint, text, screen } = stage({ tty: 'none' })
+    show(...text('Half'))
+    if (how === 'a failure') show(hint({ type: 'turn_failed', turnId: 't1', stop: 'error', error: 'down' }))
+    screen.close()
+    expect(said.out).toBe('')
+  })
+
+  test('R07 goes what the model had said when a budget ended the run', () => {
+    const { show, said, hint, text, screen } = stage({ tty: 'none' })
+    show(...text('So far'), hint({ type: 'turn_failed', turnId: 't1', stop: 'error', error: 'down' }))
+    screen.end({ ...ending, stats: { ...ending.stats!, text: 'So far' } })
+    expect(said.out).toBe('So far\n')
+  })
+})
+
+test('R07 a person sees that what was shown of an attempt does not count', () => {
+  const { show, said, hint, text } = stage({ tty: 'both' })
+  show(...text('Half.\n\nMore.\n\n'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
+  expect(said.out).toContain('Half.')
+  const words = stripVTControlCharacters(said.err).replace(/\s+/g, ' ')
+  expect(words).toContain('broke off (overloaded); what it said so far does not count; trying again')
 })
 
 describe('quiet', () => {

@@ -122,6 +122,14 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     said = ''
     answer.finish()
   }
+  /** The turn did not come to its end: a person keeps what there was of it, a pipe gets answers only. */
+  const breakOff = (): void => {
+    if (!terminal.isAnswerShown) {
+      answer.drop()
+      if (said !== '') hasAnswered = false // the end of the run may tell it
+    }
+    endTurn()
+  }
   const fact = (entry: LogEntry): void => {
     if (entry.type === 'turn' && entry.turn.role === 'assistant') {
       const text = textOf(entry.turn)
@@ -132,7 +140,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     if (entry.type === 'run_ended') endRun()
   }
   const endRun = (): void => {
-    endTurn()
+    breakOff()
     printer.lines(calls.end())
     children.end()
   }
@@ -173,7 +181,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
         answer.flush()
         break
       case 'turn_failed':
-        endTurn()
+        breakOff()
         break
     }
   }
@@ -206,7 +214,10 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
       changed()
     },
     end(ending) {
-      if (!hasAnswered && ending.stats) say(ending.stats.text)
+      if (!hasAnswered && ending.stats) {
+        say(ending.stats.text)
+        endTurn()
+      }
       endRun()
       remind()
       frames.stop()
@@ -231,7 +242,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
       if (isClosed) return
       isPaused = false
       printer.release()
-      endTurn()
+      breakOff()
       isClosed = true
       remind()
       frames.stop()
