@@ -27,7 +27,8 @@ export function checkService<Options extends ServiceOptions>(
 /** Also of an address that is none, which would be shown otherwise. */
 const holdsPassword = (address: unknown): boolean => isText(address) && /^[^/]*\/\/[^/?#]*@/.test(address)
 
-function checkPrices(where: string, prices: CatalogueOverrides): void {
+/** Throws on prices that cannot be meant. */
+export function checkPrices(where: string, prices: CatalogueOverrides): void {
   checkOptions(where, prices, { models: record, prices: [(value) => value === false, 'false'] })
   for (const [model, override] of Object.entries(prices.models ?? {}))
     checkOptions(`${where} for "${model}"`, override, modelRules)
@@ -56,7 +57,7 @@ export const endpointsRule: OptionRule = [
 ]
 
 const secret: OptionRule = [isText, 'a text', 'secret']
-const settings: OptionRule = [(value) => value === false || isRecord(value), 'an object or false']
+export const settings: OptionRule = [(value) => value === false || isRecord(value), 'an object or false']
 
 /** What holds for the options that all services share. */
 export const serviceRules: OptionRules<ServiceOptions> = {

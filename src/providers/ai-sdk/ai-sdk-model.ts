@@ -1,6 +1,6 @@
 import { keep } from '../../core/keep.ts'
 import { wellFormed } from '../../core/plain-json.ts'
-import type { ModelRequest } from '../../core/provider.ts'
+import type { ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { ProviderData } from '../../core/turn.ts'
 import type { AiSdkModel, AiSdkOptions, Speaker } from './ai-sdk.ts'
@@ -45,7 +45,7 @@ export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
           isStarted = true
           for (const event of parts.read(part)) yield event
         }
-        for (const event of parts.end()) yield event
+        for (const event of parts.end()) yield event.type === 'reply' ? await priced(event, model, options) : event
       } catch (error) {
         signal.throwIfAborted() // whatever an abort looks like from here
         throw error
@@ -57,6 +57,13 @@ export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
 
     classifyError: classifyAiSdkError,
   }
+}
+
+/** The reply with what it cost, where that is known. */
+async function priced(reply: ModelReply, { modelId }: AiSdkModel, { costOf }: AiSdkOptions): Promise<ModelReply> {
+  const { usage } = reply
+  const cost = usage.cost ?? (await costOf?.(modelId, usage))
+  return cost === undefined ? reply : { ...reply, usage: { ...usage, cost } }
 }
 
 /** All of a call but its signal. */

@@ -44,6 +44,34 @@ test('a request for another model is refused, since the model object is only one
   )
 })
 
+describe('E11 prices', () => {
+  const prices = { models: { 'echo-1': { input: 1000, output: 2000 } } } // 6 tokens in, 3 out: 1.2 cents
+
+  test('E11 appear as cost in usage and stats', async () => {
+    const stats = await createAgent({ provider: aiSdk(echo('v4'), { prices }) }).run({ prompt: 'hello' })
+    expect(stats.cost).toBeCloseTo(0.012)
+    expect(stats.turnUsage).toMatchObject([{ input: 6, output: 3, cost: stats.cost }])
+    const own = aiSdk(echo('v4'), { costOf: () => 0.5 })
+    expect((await createAgent({ provider: own }).run({ prompt: 'hello' })).cost).toBe(0.5)
+  })
+
+  test('E11 count for budgets', async () => {
+    const tools = { shout: tool('shout', () => 'LOUD') }
+    const behavior = { maxTokens: 300, limits: { cost: 0.1 } }
+    const dear = createAgent({ provider: aiSdk(echo('v4'), { prices }), tools, behavior })
+    expect(await dear.run({ prompt: 'hello' })).toMatchObject({ stopReason: 'budget', turns: 0 })
+    const unknown = createAgent({ provider: aiSdk(echo('v4')), tools, behavior })
+    await expect(unknown.run({ prompt: 'hello' })).rejects.toThrow(/prices: \{ models: \{ "echo-1"/)
+  })
+
+  test('E11 come from the price list for a model that is in it, and a misspelt option is refused', () => {
+    const model = { ...echo('v4'), provider: 'anthropic.messages', modelId: 'claude-sonnet-4-5' }
+    const cost = aiSdk(model, { prices: {} }).costOf?.('claude-sonnet-4-5', { input: 1_000_000, output: 0 })
+    expect(() => aiSdk(model, { price: {} } as AiSdkOptions)).toThrow(/no option "price", did you mean "prices"/)
+    return expect(cost).resolves.toBeGreaterThan(0)
+  })
+})
+
 describe('leaving early', () => {
   test('the stream is cancelled when its reader leaves', async () => {
     const { model, cancelled } = endless()

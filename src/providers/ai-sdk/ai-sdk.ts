@@ -1,16 +1,25 @@
 import { show } from '../../core/behavior.ts'
 import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
+import type { CatalogueOverrides } from '../catalogue.ts'
 import { LateStream } from '../late-stream.ts'
+import { checkOptions, isFunction, type OptionRules } from '../options.ts'
+import { priceList } from '../price-list.ts'
+import { checkPrices, record, settings, text } from '../service-options.ts'
 
 /** Any language model of the AI SDK as a provider: `aiSdk(anthropic('claude-…'))`. */
 export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
   checkModel(model)
-  const { name = model.provider, capabilities } = options
+  checkOptions('aiSdk()', options, rules)
+  const { name = model.provider, capabilities, prices } = options
+  if (prices) checkPrices('aiSdk() option "prices"', prices)
+  // Packages name what they speak, too: "anthropic.messages".
+  const listed = prices ? priceList(name.split('.', 1)[0]!, prices) : undefined
+  const { costOf = listed?.costOf, contextWindow = listed?.contextWindow } = options
   let loaded: Speaker | undefined
   let loading: Promise<Speaker> | undefined
   const load = async (): Promise<Speaker> => {
     const { speaker } = await import('./ai-sdk-model.ts')
-    loaded = speaker(model, options)
+    loaded = speaker(model, { ...options, ...(costOf && { costOf }) })
     return loaded
   }
   return {
@@ -21,8 +30,8 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
       return new LateStream(loading.then(({ stream }) => stream(request, signal)[Symbol.asyncIterator]()))
     },
     classifyError: (error) => options.classifyError?.(error) ?? loaded?.classifyError(error) ?? null,
-    ...(options.costOf && { costOf: options.costOf }),
-    ...(options.contextWindow && { contextWindow: options.contextWindow }),
+    ...(costOf && { costOf }),
+    ...(contextWindow && { contextWindow }),
   }
 }
 
@@ -45,9 +54,24 @@ export interface AiSdkOptions {
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Asked first; where it gives `null`, the usual answer counts. */
   readonly classifyError?: NonNullable<Provider['classifyError']>
-  /** Dollars for so many tokens of the model, for `behavior.limits.cost`. */
+  /**
+   * What the model costs, as for every other provider: `{ models: { 'my-model': { input: 3, output: 15 } } }`, dollars per
+   * million tokens; `{}` for what the price list says. Without it and `costOf`, what the model costs is unknown.
+   */
+  readonly prices?: CatalogueOverrides | false
+  /** Dollars for so many tokens of the model, in place of `prices`. */
   readonly costOf?: NonNullable<Provider['costOf']>
   readonly contextWindow?: NonNullable<Provider['contextWindow']>
+}
+
+const rules: OptionRules<AiSdkOptions> = {
+  name: text,
+  capabilities: record,
+  providerOptions: record,
+  classifyError: [isFunction, 'a function'],
+  prices: settings,
+  costOf: [isFunction, 'a function'],
+  contextWindow: [isFunction, 'a function'],
 }
 
 function checkModel(model: AiSdkModel): void {
