@@ -58,6 +58,8 @@ export interface Approvals {
 interface Approved {
   readonly decision: Decision
   readonly approver?: string
+  /** Keeps what was answered, once it is known that it was answered about things as they are. */
+  readonly remember?: () => Promise<void>
 }
 
 /** Finds out what a person thinks of the calls of one run. */
@@ -103,9 +105,12 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
         return asked
       }
       const { by, answers } = verdicts
-      for (const { call, ctx } of all) await remember(call, answers.get(ctx.callId), by)
+      const rememberAll = async (): Promise<void> => {
+        for (const { call, ctx } of all) await remember(call, answers.get(ctx.callId), by)
+      }
       const answer = answers.get(ctx.callId)!
-      return answer.decision === 'allow' ? allowedBy(by) : { decision: denialBy(by, answer), approver: by }
+      const verdict = answer.decision === 'allow' ? allowedBy(by) : { decision: denialBy(by, answer), approver: by }
+      return { ...verdict, remember: rememberAll }
     },
   }
 

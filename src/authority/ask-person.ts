@@ -141,20 +141,22 @@ function fromLog({ callId, decision, by }: EntryOf<'approval_answered'>): Verdic
   return { status: 'answered', by, answers: new Map([[callId, { decision, scope: 'once' }]]) }
 }
 
-function fromPerson({ calls }: Question, outcome: Answered): Verdicts & { status: 'answered' } {
+function fromPerson({ kind, calls }: Question, outcome: Answered): Verdicts & { status: 'answered' } {
   const by = outcome.by ?? 'user'
-  const answers = new Map(calls.map((call) => [call.callId, answerFor(call, outcome)]))
+  const answers = new Map(calls.map((call) => [call.callId, answerFor(kind, call, outcome)]))
   return { status: 'answered', by, answers }
 }
 
 type Answered = Extract<InteractionOutcome, { status: 'accepted' | 'rejected' | 'timeout' }>
 
-function answerFor({ callId, scopes }: AskedAbout, outcome: Answered): Answer {
+function answerFor(kind: Question['kind'], { callId, scopes }: AskedAbout, outcome: Answered): Answer {
   if (outcome.status === 'timeout') return { decision: 'expired', scope: 'once', note: 'nobody answered in time' }
   if (outcome.status === 'rejected') return { decision: 'deny', scope: 'once', note: outcome.reason }
   const { value } = outcome
   if (typeof value !== 'object' || value === null)
-    return { decision: value === false ? 'deny' : 'allow', scope: 'once' }
+    return value === false
+      ? { decision: 'deny', scope: 'once' }
+      : { decision: 'allow', scope: plainYes(kind, scopes, outcome.by) }
   const { scope, expiresAt, note, calls } = value as Partial<PersonalAnswer>
   const decision = calls ? calls[callId] : 'allow'
   const offered = scope !== undefined && scopes.includes(scope)
@@ -167,7 +169,12 @@ function answerFor({ callId, scopes }: AskedAbout, outcome: Answered): Answer {
   }
 }
 
-/** What an interactor may answer to `Approve`, beside `true` and `false`. */
+/** A yes without a scope holds for the session where that may be offered. Stages are asked each time, and `yolo` keeps nothing. */
+function plainYes(kind: Question['kind'], scopes: readonly ApprovalScope[], by: string | undefined): ApprovalScope {
+  return kind === 'Approve' && by !== 'yolo' && scopes.includes('session') ? 'session' : 'once'
+}
+
+/** What an interactor may answer to `Approve`, beside `true` (for the session) and `false`. Without a scope: this once. */
 export interface PersonalAnswer {
   readonly scope?: ApprovalScope
   /** When a grant ends, in milliseconds since 1970. */

@@ -80,7 +80,7 @@ export function createGate(
       // Where a hook answered in the tool's place the tool does not run, and nobody has to be asked.
       if (decision.verdict !== 'ask' || ctx.result !== undefined) return { call, decision }
       const digest = await digestWithFiles(tool, call, workspace)
-      const approved = await approvals.ask({
+      const { remember, ...approved } = await approvals.ask({
         ctx,
         tool,
         call,
@@ -88,8 +88,10 @@ export function createGate(
         digest,
         isDeferred: stage?.verdict === 'defer',
       })
-      if (approved.decision.verdict !== 'allow') return { call, ...approved }
-      if (digest !== (await digestWithFiles(tool, call, workspace))) continue
+      const isAllowed = approved.decision.verdict === 'allow'
+      if (isAllowed && digest !== (await digestWithFiles(tool, call, workspace))) continue
+      await remember?.()
+      if (!isAllowed) return { call, ...approved }
       const again = await authority.judge(call, asker)
       return again.verdict === 'deny' ? { call, decision: again } : { call, ...approved }
     }

@@ -23,13 +23,13 @@ export interface MessageList {
   /** In the order in which they came, hidden ones left out. */
   readonly ids: readonly string[]
   readonly turns: readonly ChatTurn[]
-  /** Whether there are so many turns that a screen should draw only those it shows. */
+  /** Whether there are so many messages that a screen should draw only those it shows. */
   readonly isVirtualised: boolean
   /** Whether the next model call is without it. Such messages are shown faded. */
   isFaded(id: string): boolean
 }
 
-/** With more turns than this, a screen should draw only what it shows. */
+/** With more messages than this, a screen should draw only what it shows. */
 export const virtualisedAbove = 50
 
 /** A list without messages. */
@@ -46,6 +46,9 @@ export function createMessageList(): MessageList {
   let rounds = 0
   /** The results, by their calls. */
   const results = new Map<string, string>()
+
+  const currentIds = (): readonly string[] =>
+    (ids ??= Object.freeze([...messages.values()].flatMap(({ id, hidden }) => (hidden ? [] : [id]))))
 
   const currentTurns = (): readonly ChatTurn[] => {
     if (hasStaleTurns) turns = grouped(messages.values(), turns)
@@ -106,13 +109,13 @@ export function createMessageList(): MessageList {
     },
     get: (id) => messages.get(id),
     get ids() {
-      return (ids ??= Object.freeze([...messages.values()].flatMap(({ id, hidden }) => (hidden ? [] : [id]))))
+      return currentIds()
     },
     get turns() {
       return currentTurns()
     },
     get isVirtualised() {
-      return currentTurns().length > virtualisedAbove
+      return currentIds().length > virtualisedAbove
     },
     isFaded(id) {
       const message = messages.get(id)

@@ -17,7 +17,7 @@ test.each(own)('%s loads nothing of Node, no package, and no engine, so that a b
 
 test('libero/chat has them all, the profiles, and the file of MCP logins', () => {
   expect(Object.keys(chat).sort()).toEqual(
-    [...Object.keys(viewModels), 'build', 'createFileMcpCredentialStore', 'plan'].sort(),
+    [...Object.keys(viewModels), 'BUILD_AGENT', 'build', 'createFileMcpCredentialStore', 'PLAN_AGENT', 'plan'].sort(),
   )
   expect([chat.build.name, chat.plan.name]).toEqual(['build', 'plan'])
 })

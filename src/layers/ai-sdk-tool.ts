@@ -35,7 +35,6 @@ export async function contractOfAiSdkTool(tool: AiSdkTool, name: string): Promis
     contractVersion,
     requiredCoreVersion: '*',
     configSchema,
-    stateSlot: null,
     reloadBehavior: 'between-turns',
     name,
     description: typeof description === 'string' && description.trim() !== '' ? description : `The tool ${name}.`,

@@ -20,8 +20,8 @@ export interface ToolContract<Input = any> {
   readonly configSchema: JsonSchema & { readonly 'x-env'?: readonly string[] }
   readonly loadedCardinality?: 'unlimited'
   readonly activeCardinality?: 'unlimited'
-  /** What it remembers in a session; `null` for nothing. */
-  readonly stateSlot: StateSlot | null
+  /** What it remembers in a session. Default `'none'`, for which `null` is another word. */
+  readonly stateSlot?: StateSlot | 'none' | null
   readonly discoveryRules?: Readonly<Record<string, unknown>>
   readonly reloadBehavior: 'between-turns' | 'never'
   /** Flat: the same in every layer. */

@@ -8,6 +8,7 @@ import type { ToolConfig } from './contract.ts'
 import type { FoundTool } from './discover.ts'
 import type { HostedTool } from './host.ts'
 import { importFile } from './import-file.ts'
+import { slotOf } from './state-slot.ts'
 import { validateContract } from './validate-contract.ts'
 import { versionProblem } from './version-problem.ts'
 
@@ -42,7 +43,7 @@ export async function checkContract(
   manifest?: FoundTool['manifest'],
 ): Promise<LoadedTool> {
   const contract = validateContract(value, 'tool')
-  const { name, stateSlot, inputSchema, configSchema, executor } = contract
+  const { name, inputSchema, configSchema, executor } = contract
   if (executor === 'remote')
     throw new Error('its executor is "remote", which only MCP clients say; a tool in a file is "local"')
   const unfit = await versionProblem(contract, options.coreVersion)
@@ -57,7 +58,7 @@ export async function checkContract(
     origin: Object.freeze(origin),
     config,
     inputCheck: await schemaCheck(inputSchema),
-    stateCheck: await schemaCheck(stateSlot?.schema ?? {}),
+    stateCheck: await schemaCheck(slotOf(contract)?.schema ?? {}),
   }
 }
 

@@ -2,6 +2,7 @@ import { CodedError } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isPlainJson } from '../core/plain-json.ts'
 import { copyJson } from '../core/turn.ts'
+import type { StateSlot, ToolContract } from './contract.ts'
 import type { HostedTool, ToolHost } from './host.ts'
 
 /** What one tool remembers in one session: kept in the log, under its name and layer, in the shape it declares. */
@@ -9,7 +10,8 @@ export function stateSlot(
   { contract, origin, stateCheck }: HostedTool,
   logNow: () => Log | undefined,
 ): ToolHost['session']['state'] {
-  const { name, stateSlot: slot } = contract
+  const { name } = contract
+  const slot = slotOf(contract)
   const owner = `tool:${name}`
   const { layer } = origin
 
@@ -40,6 +42,10 @@ export function stateSlot(
     },
   }
 }
+
+/** What a tool keeps; `undefined` for one that is stateless. */
+export const slotOf = ({ stateSlot }: ToolContract): StateSlot | undefined =>
+  stateSlot === 'none' || stateSlot === null ? undefined : stateSlot
 
 interface Kept {
   readonly slotVersion: string | number

@@ -51,12 +51,15 @@ describe('the validator', () => {
   })
 
   const optional =
-    'loadedCardinality activeCardinality discoveryRules outputSchema timeoutMs effects isConcurrencySafe replay'
+    'stateSlot loadedCardinality activeCardinality discoveryRules outputSchema timeoutMs effects isConcurrencySafe replay'
   const isOptional = (field: string): boolean => optional.split(' ').includes(field)
 
-  test('takes a tool that says only what it must, and one without state', () => {
+  test('M05 takes a tool that says only what it must; without a stateSlot, with none or with null it is stateless', () => {
     const must = Object.fromEntries(Object.entries(full).filter(([field]) => !isOptional(field)))
-    expect(validateContract({ ...must, stateSlot: null, lifecycle: {} }, 'words.ts')).toMatchObject({ stateSlot: null })
+    expect(validateContract({ ...must, lifecycle: {} }, 'words.ts')).not.toHaveProperty('stateSlot')
+    for (const stateSlot of ['none', null])
+      expect(validateContract({ ...must, stateSlot }, 'words.ts')).toMatchObject({ stateSlot: 'none' })
+    isRefused({ stateSlot: 'nothing' }, /stateSlot must be "none", or \{ slotVersion/)
   })
 
   test.each(Object.keys(full).filter((field) => !isOptional(field)))('B001 names %s when it is missing', (field) => {

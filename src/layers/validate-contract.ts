@@ -59,10 +59,10 @@ const fields: Record<string, Field> = {
   configSchema: { read: readConfigSchema, wanted: 'a JSON Schema of its configuration' },
   loadedCardinality: unlimited,
   activeCardinality: unlimited,
-  stateSlot: {
+  stateSlot: optional({
     read: readStateSlot,
-    wanted: 'null, or { slotVersion, schema, migrate? } for what it keeps in a session',
-  },
+    wanted: '"none", or { slotVersion, schema, migrate? } for what it keeps in a session',
+  }),
   discoveryRules: optional({ read: (value) => (isRecord(value) ? value : undefined), wanted: 'an object' }),
   reloadBehavior: oneOf('between-turns', 'never'),
   name: text(/^[A-Za-z0-9_-]{1,64}$/, 'a name of at most 64 letters, digits, "_" and "-"'),
@@ -110,8 +110,8 @@ function readConfigSchema(value: unknown, where: string): JsonSchema | undefined
 const isAtLeastOne = ({ minimum, exclusiveMinimum }: Record<string, unknown>): boolean =>
   (typeof minimum === 'number' && minimum >= 1) || (typeof exclusiveMinimum === 'number' && exclusiveMinimum >= 0)
 
-function readStateSlot(value: unknown): StateSlot | null | undefined {
-  if (value === null) return null
+function readStateSlot(value: unknown): StateSlot | 'none' | undefined {
+  if (value === null || value === 'none') return 'none'
   if (!isRecord(value)) return undefined
   const { slotVersion, schema, migrate } = value
   const isVersion = Number.isInteger(slotVersion) || (typeof slotVersion === 'string' && slotVersion !== '')

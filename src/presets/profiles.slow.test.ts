@@ -1,13 +1,24 @@
 import { expect, test } from 'vitest'
 import { createAgent } from '../create-agent.ts'
 import { call, memoryExecution, scripted, texts, tool } from '../testing/index.ts'
-import { build, coding, composePresets, plan } from './index.ts'
+import { BUILD_AGENT, build, coding, composePresets, PLAN_AGENT, plan } from './index.ts'
 
 const namesOf = (tools: object): string[] => Object.values(tools).map(({ spec }) => spec.name)
 
 test('build is all of coding, and asks', () => {
   expect(namesOf(build.tools)).toEqual(namesOf(coding.tools))
   expect(build.authority).toEqual({ mode: 'ask' })
+})
+
+test('M13 both come to an end by themselves, keep the conversation short and think less later on', async () => {
+  expect([BUILD_AGENT, PLAN_AGENT]).toEqual([build, plan])
+  const thinkingDecay = { afterTurn: 5, factor: 0.5, floor: 1024 }
+  for (const { behavior } of [build, plan])
+    expect(behavior).toEqual({ maxTurns: 100, compactStrategy: 'summary', thinkingDecay })
+  const provider = scripted(...Array.from({ length: 101 }, (_, i) => [call(`${i}`, 'todoread')]))
+  expect(await createAgent({ ...BUILD_AGENT, provider }).run({ prompt: 'Go on for ever.' })).toMatchObject({
+    turns: 100,
+  })
 })
 
 test('plan has no tool that writes, edits or starts sub-agents, and keeps all that look', () => {

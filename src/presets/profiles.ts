@@ -1,8 +1,16 @@
+import type { Behavior } from '../core/behavior.ts'
 import { codingTools } from './coding.ts'
 import { definePreset } from './preset.ts'
 
+/** What a long piece of work needs: an end, a conversation that fits, and late turns that think less. */
+const steady = {
+  maxTurns: 100,
+  compactStrategy: 'summary',
+  thinkingDecay: { afterTurn: 5, factor: 0.5, floor: 1024 },
+} satisfies Behavior
+
 /** Works on a project, and asks before anything that could do harm. */
-export const build = definePreset({ name: 'build', tools: codingTools, authority: { mode: 'ask' } })
+export const build = definePreset({ name: 'build', tools: codingTools, authority: { mode: 'ask' }, behavior: steady })
 
 const { writeFile: _, edit: __, multiEdit: ___, spawn: ____, ...lookingTools } = codingTools
 
@@ -13,4 +21,7 @@ export const plan = definePreset({
     'You are planning. Look at whatever you need; nothing can be changed now. Your answer is the plan: the steps, the files they touch, and what is left open.',
   tools: lookingTools,
   authority: { mode: 'plan' },
+  behavior: steady,
 })
+
+export { build as BUILD_AGENT, plan as PLAN_AGENT }

@@ -9,7 +9,7 @@ import type { AgentOptions, AuditRecord } from '../../src/types.ts'
 export function guarded(
   script: readonly Step[],
   authority: AuthorityOptions,
-  { answer = () => true, ...options }: Partial<AgentOptions> & { answer?: (prompt: Prompt) => unknown } = {},
+  { answer = () => 'once', ...options }: Partial<AgentOptions> & { answer?: (prompt: Prompt) => unknown } = {},
 ) {
   const prompts: Prompt[] = []
   const audit = createMemoryAudit()

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createProcessContext } from '../../src/index.ts'
-import { call, fakeClock, tool } from '../../src/testing/index.ts'
+import { createAuthority } from '../../src/authority/index.ts'
+import type { Prompt } from '../../src/authority/interaction/interactor-line.ts'
+import { createAgent, createProcessContext, createSession } from '../../src/index.ts'
+import { call, fakeClock, memoryExecution, scripted, tool } from '../../src/testing/index.ts'
 import { shell, writeFile as writeFileTool } from '../../src/tools/index.ts'
 import { temporary } from '../temporary.ts'
 import { guarded, noting } from './authority-kit.ts'
@@ -31,13 +33,52 @@ describe('the mode ask', () => {
     expect(prompts.map(({ payload }) => payload.toolId)).toEqual(['mail', 'call'])
   })
 
-  test('a plain yes holds for this once', async () => {
-    const { tools, ran } = noting('mail', keyed)
-    const calls = [call('1', 'mail', { to: 'ann' }), call('2', 'mail', { to: 'ann' })]
-    const { agent, prompts } = guarded([calls, 'Done.'], { mode: 'ask' }, { tools })
-    await agent.run({ prompt: 'Write.' })
-    expect(prompts).toHaveLength(2)
-    expect(ran).toHaveLength(2)
+  test('M04 a plain yes holds for this tool and key in this session; "once" for the one call', async () => {
+    const calls = (from: number) => [
+      call(`${from}`, 'mail', { to: 'ann', from }),
+      call(`${from}a`, 'mail', { to: 'ann' }),
+      call(`${from}b`, 'mail', { to: 'bob' }),
+    ]
+    const asked = async (answer: true | 'once'): Promise<unknown[]> => {
+      const { tools, ran } = noting('mail', keyed)
+      const script = [calls(1), 'Done.', calls(2), 'Done.']
+      const { agent, prompts } = guarded(script, { mode: 'ask' }, { tools, answer: () => answer })
+      await agent.run({ prompt: 'Write.' })
+      await agent.run({ prompt: 'Write again.' })
+      expect(ran).toHaveLength(6)
+      return prompts.map(({ payload }) => payload.approvalKey)
+    }
+    expect(await asked(true)).toEqual(['ann', 'bob'])
+    expect(await asked('once')).toEqual(['ann', 'ann', 'bob', 'ann', 'ann', 'bob'])
+  })
+
+  test('M04 a plain yes does not hold in another session, and is for this once where no more may be offered', async () => {
+    const asked: unknown[] = []
+    const person = ({ payload }: Prompt) => asked.push([payload.toolId, payload.scopes]) > 0
+    const authority = createAuthority({ mode: 'ask', interactors: [person] })
+    const tools = { ...noting('mail', keyed).tools, shell }
+    const execution = memoryExecution({ exec: () => ({ stdout: '' }) })
+    const run = async (...calls: ReturnType<typeof call>[]) =>
+      createAgent({
+        provider: scripted(calls, 'Done.'),
+        tools,
+        authority,
+        execution,
+        session: await createSession(),
+      }).run({
+        prompt: 'Go.',
+      })
+    for (let i = 0; i < 2; i++) await run(call('1', 'mail', { to: 'ann' }), call('2', 'mail', { to: 'ann' }))
+    const scopes = ['once', 'session', 'always']
+    expect(asked.splice(0)).toEqual([
+      ['mail', scopes],
+      ['mail', scopes],
+    ])
+    await run(call('1', 'shell', { command: 'rm -rf /' }), call('2', 'shell', { command: 'rm -rf /' }))
+    expect(asked).toEqual([
+      ['shell', ['once']],
+      ['shell', ['once']],
+    ])
   })
 
   test('B030 a denial affects one call, and the model reads why', async () => {
