@@ -12,6 +12,7 @@ export type { ScheduleBook } from '../plugins/schedule.ts'
 export type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 export type { Embed } from '../plugins/wiki/vector-search.ts'
 export type { SkillsConfig } from '../skills/skill.ts'
+export type { EventListener } from './agent/event-followers.ts'
 export type { Waiting } from './agent/waiting-calls.ts'
 export { builtInDefinitions } from './definitions/built-in-definitions.ts'
 export { checkDefinition } from './definitions/check-definition.ts'
@@ -28,6 +29,7 @@ export {
   defaultHandlerId,
   type HandlerContext,
 } from './handlers/handler.ts'
+export { RollbackError, type RollbackProblem } from './rollback/rollback-error.ts'
 export type { Wake } from './schedules/owner-shift.ts'
 export { createScheduleBook, type ScheduleBookOptions } from './schedules/schedule-book.ts'
 export { createScheduler, type Scheduler, type SchedulerOptions } from './schedules/scheduler.ts'

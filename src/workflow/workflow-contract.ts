@@ -14,6 +14,7 @@ import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import type { Embed } from '../plugins/wiki/vector-search.ts'
 import type { SkillsConfig } from '../skills/skill.ts'
+import type { EventListener } from './agent/event-followers.ts'
 import type { Waiting } from './agent/waiting-calls.ts'
 import type { AgentDefinition, AgentInstance, InstanceConfig } from './definitions/definition.ts'
 import type { AgentHandler } from './handlers/handler.ts'
@@ -120,7 +121,12 @@ export interface Workflow {
   /** The same for good: it is not woken and cannot be spoken to any more. What it said stays. */
   closeAgent(agentId: string): Promise<void>
   deleteAgent(agentId: string): Promise<void>
-  /** Of one agent, or of all. */
+  /**
+   * Tells the events of an agent from now on, as `followEvents` does: the entries of its log, whichever process writes
+   * them, what is streamed in this process, and those of its sub-agents here. Resolves with how to stop.
+   */
+  follow(agentId: string, listener: EventListener): Promise<() => void>
+  /** Messages and states, of one agent or of all. */
   subscribe(agentId: string | undefined, listener: UpdateListener): () => void
   readonly schedules: ScheduleBook
   readonly definitions: readonly AgentDefinition[]

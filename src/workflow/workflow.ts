@@ -180,6 +180,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     cancelAgent: async (agentId) => (await agents.open(agentId)).cancel(),
     closeAgent: (agentId) => agents.close(agentId),
     deleteAgent: (agentId) => agents.delete(agentId),
+    follow: async (agentId, listener) => (await agents.open(agentId)).follow(listener),
     subscribe: (agentId, listener) => updates.subscribe(agentId, listener),
     schedules: agentSchedules(schedules, (agentId) => agents.find(agentId)),
     get definitions() {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import type { EntryBody, LogEntry } from '../../core/log.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
+import { type ChildEvent, durable } from '../../events/events.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createChildrenView } from '../screen/children-view.ts'
 import { createPaint } from '../screen/paint.ts'
 import { followChildren } from './follow-children.ts'
 import { mayChangeFiles } from './may-change-files.ts'
-import { childEnded, ofChild } from './message-events.ts'
 import { usageSince } from './usage-since.ts'
 
 const turn = (content: readonly SessionContentBlock[] = [], cost = 0.25): EntryBody => ({
@@ -47,15 +47,10 @@ test('what work took is counted from its beginning on, with what its sub-agents 
 test('sub-agents are followed with theirs from the call that starts them to its result', async () => {
   const { store, write } = openLogs()
   const all = new AbortController()
-  const [seen, ends]: [string[], string[]] = [[], []]
-  const ended = Promise.withResolvers<void>()
+  const seen: string[] = []
   const follow = followChildren({
     ...{ store, agentId: 'agent-a', signal: all.signal },
     onEntry: ({ id, depth }, { type }) => void seen.push(`${depth} ${id} ${type}`),
-    onEnd({ id }) {
-      ends.push(id)
-      if (ends.length === 2) ended.resolve()
-    },
   })
   const call = { callId: 'one', toolId: 'spawn-agent', parameters: {} }
   const message = { id: 'm', agentId: 'agent-a', role: 'assistant', content: '' } as const
@@ -64,19 +59,27 @@ test('sub-agents are followed with theirs from the call that starts them to its 
   await write('agent-a/one/two', 2, turn())
   await expect.poll(() => seen).toContain('2 agent-a/one/two turn')
   await write('agent-a/one', 3, { type: 'call_result', callId: 'two', output: 'x', outcome: 'done' })
-  await expect.poll(() => ends).toEqual(['agent-a/one/two'])
+  await expect.poll(() => seen).toContain('1 agent-a/one call_result')
+  await write('agent-a/one/two', 4, turn()) // nobody follows it any more
+  await write('agent-a/one', 5, turn())
+  await expect.poll(() => seen).toHaveLength(4)
   follow({ ...message, metadata: { calls: [{ ...call, outcome: 'done' }] } })
-  await ended.promise
-  expect(seen).toEqual(['1 agent-a/one turn', '2 agent-a/one/two turn', '1 agent-a/one call_result'])
+  expect(seen.toSorted()).toEqual([
+    ...['1 agent-a/one call_result', '1 agent-a/one turn', '1 agent-a/one turn', '2 agent-a/one/two turn'],
+  ])
   all.abort()
 })
 
 test('a sub-agent has a live line on the screen as long as it works', () => {
   const view = createChildrenView(createPaint({ colours: false }), '/')
   const child = { id: 'agent-a/one', depth: 1 }
-  view.show(ofChild(child, { seq: 1, id: '', at: 0, ...turn([calling('two')]) }))
+  const event = (body: EntryBody): ChildEvent => {
+    const entry = { seq: 1, id: '', at: 0, ...body } as LogEntry
+    return { durable: false, type: 'child', child, event: durable(entry) }
+  }
+  view.show(event(turn([calling('two')])))
   expect(view.live('*')).toEqual([expect.stringContaining('* agent 1 spawn-agent')])
-  view.show(childEnded(child))
+  view.show(event({ type: 'run_ended', runId: 'r', status: 'completed', stop: 'end' }))
   expect(view.live('*')).toEqual([])
 })
 

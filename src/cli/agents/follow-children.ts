@@ -17,13 +17,11 @@ export interface FollowChildrenOptions {
   readonly signal: AbortSignal
   /** What it wrote into its log. */
   onEntry(child: WorkingChild, entry: LogEntry): void
-  /** It does nothing any more, or nobody follows it. */
-  onEnd?(child: WorkingChild): void
 }
 
 /** Follows the sub-agents that an agent's messages start, and theirs, by their logs: whichever process lets them work. */
 export function followChildren(options: FollowChildrenOptions): (message: AgentInstanceMessage) => void {
-  const { agentId, signal, onEntry, onEnd } = options
+  const { agentId, signal, onEntry } = options
   const store = withSpill(options.store)
   const followed = new Map<string, AbortController>()
 
@@ -37,18 +35,14 @@ export function followChildren(options: FollowChildrenOptions): (message: AgentI
   }
 
   async function follow(child: WorkingChild, until: AbortSignal): Promise<void> {
-    try {
-      for await (const { entries } of store.watch(child.id, { signal: until }))
-        for (const entry of entries) {
-          if (until.aborted) return
-          onEntry(child, entry)
-          if (entry.type === 'turn')
-            for (const { id, name } of toolCallsOf(entry.turn)) if (name === spawning) begin(id, child)
-          if (entry.type === 'call_result') followed.get(`${child.id}/${entry.callId}`)?.abort()
-        }
-    } finally {
-      onEnd?.(child)
-    }
+    for await (const { entries } of store.watch(child.id, { signal: until }))
+      for (const entry of entries) {
+        if (until.aborted) return
+        onEntry(child, entry)
+        if (entry.type === 'turn')
+          for (const { id, name } of toolCallsOf(entry.turn)) if (name === spawning) begin(id, child)
+        if (entry.type === 'call_result') followed.get(`${child.id}/${entry.callId}`)?.abort()
+      }
   }
 
   return ({ metadata }) => {

@@ -1,6 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { RollbackPlan, RollbackResult } from '../../workflow/rollback/file-snapshots.ts'
+import { RollbackError, type RollbackProblem } from '../../workflow/rollback/rollback-error.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
@@ -67,7 +68,7 @@ async function isToGo({ workflow }: OpenedWorkflow, going: Going, io: Io): Promi
   if (isUndo) return isWanted('Take back that files were put back?', io)
   const plan = await workflow.planRollback(agentId, messageId).catch((error: unknown) => {
     // What the last work changed is found out by force, and cannot be planned.
-    if (force && !isPlan && messageOf(error).includes('use force')) return undefined
+    if (force && !isPlan && error instanceof RollbackError && isForced.has(error.code)) return undefined
     throw noWayBack(error)
   })
   const say = isPlan ? io.out : io.err
@@ -77,6 +78,9 @@ async function isToGo({ workflow }: OpenedWorkflow, going: Going, io: Io): Promi
   const question = force ? 'Put them back, whoever changed them since?' : 'Put them back?'
   return isWanted(question, io)
 }
+
+/** What is no obstacle to `force`. */
+const isForced: ReadonlySet<RollbackProblem> = new Set(['already_back', 'cut_off'])
 
 async function isWanted(question: string, io: Io): Promise<boolean> {
   const isSure = await confirm(`In ${fullyVisible(io.cwd)}: ${question}`, io)
@@ -138,17 +142,24 @@ function conflictLines(
   return lines.length > 0 && !force ? [...lines, 'What is kept goes back too with --force'] : lines
 }
 
-/** The words are those of the API; here it is a flag, and a folder that one is in. */
+/** The words of the API name its methods; here it is a flag, and a folder that one is in. */
 function noWayBack(error: unknown): CliError {
-  const said = messageOf(error)
-  if (said.includes('use force'))
-    return new CliError(said.replace('use force', '--force goes back all the same, and cannot be planned'), undefined, {
-      cause: error,
-    })
-  if (said.includes('nothing is to be undone')) return new CliError(said, undefined, { cause: error })
-  if (said.includes(' already')) return new CliError(fullyVisible(said.slice(0, 600)), undefined, { cause: error })
-  const hint = said.includes('its files were not kept')
-    ? 'files are kept where an agent can change them, in a git repository (libero agents rollback --help)'
-    : 'go to the folder where the agent worked, and do it there'
-  return new CliError(`${fullyVisible(said.slice(0, 600))}; ${hint}`, undefined, { cause: error })
+  const said = fullyVisible(messageOf(error).slice(0, 600))
+  const told = (text: string): CliError => new CliError(text, undefined, { cause: error })
+  if (!(error instanceof RollbackError))
+    return told(`${said}; go to the folder where the agent worked, and do it there`)
+  switch (error.code) {
+    case 'already_back':
+      return told(`the files went back to before that message already; ${byForce}`)
+    case 'cut_off':
+      return told(`what the work on the last message changed is not known, it was cut off; ${byForce}`)
+    case 'not_kept':
+      return told(
+        `${said}; files are kept where an agent can change them, in a git repository (libero agents rollback --help)`,
+      )
+    default:
+      return told(said)
+  }
 }
+
+const byForce = '--force goes back all the same, and cannot be planned'

@@ -14,8 +14,6 @@ import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal } from '../screen/terminal.ts'
 import type { WorkValues } from './agent-flags.ts'
 import { askWhileAsked } from './ask-while-asked.ts'
-import { followChildren } from './follow-children.ts'
-import { asked, childEnded, createMessageEvents, ofChild, spoken } from './message-events.ts'
 import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
 import { usageSince, type WorkSpan } from './usage-since.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
@@ -107,41 +105,23 @@ async function converse(
   { agentId, work, allowed: allowedFirst }: AgentTask,
   { screen, person, watching, asking, cwd }: Scene,
 ): Promise<Outcome> {
-  const { workflow, store, modelOf } = opened
+  const { workflow, modelOf } = opened
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
-  const events = createMessageEvents({ isAttended: person !== undefined })
-  for (const message of await workflow.getMessages(agentId)) events(message) // said before
-  const over = new AbortController()
-  const children = followChildren({
-    ...{ store, agentId, signal: over.signal },
-    onEntry: (child, entry) => screen.show(ofChild(child, entry)),
-    onEnd: (child) => screen.show(childEnded(child)),
-  })
   let allowed: Waiting | undefined
-  /** An allowed call that is being made: before that nobody asks the model. */
-  let making: string | undefined
   /** What the log said last, whoever wrote it. */
   let told: AgentInstanceLatestStatus | undefined
-  const off = workflow.subscribe(agentId, (update) => {
+  const unsubscribe = workflow.subscribe(agentId, (update) => {
     if (update.type === 'status') told = update.status
-    if (update.type === 'status' && update.status.state === 'working' && making === undefined && !asking.stop)
-      screen.show(asked)
-    if (update.type !== 'message') return
-    const shown = events(update.message)
-    if (asking.stop) return // another program works on it: what it says is said there
-    children(update.message)
-    for (const event of shown) screen.show(event)
-    const { role, metadata } = update.message
-    if (making === undefined || role !== 'tool' || metadata?.callId !== making) return
-    making = undefined
-    screen.show(asked)
+  })
+  const unfollow = await workflow.follow(agentId, (event) => {
+    // While a person is asked, another program may work on it: what it says is said there. More runs may come after one.
+    if (!asking.stop && !(event.durable && event.entry.type === 'run_ended')) screen.show(event)
   })
   const expectCall = (call: Waiting | undefined): void => {
     allowed = call
-    making = call?.sessionId === agentId ? call.callId : undefined
-    if (!call || making === undefined) return
-    screen.expect([{ type: 'tool_call', id: making, name: call.name, input: call.input }])
+    if (call?.sessionId !== agentId) return
+    screen.expect([{ type: 'tool_call', id: call.callId, name: call.name, input: call.input }])
     screen.waitFor(undefined) // draws it
   }
   const since = Date.now()
@@ -185,8 +165,8 @@ async function converse(
     }
     return { status, span: { since, elapsed }, elsewhere, allowed }
   } finally {
-    over.abort()
-    off()
+    unfollow()
+    unsubscribe()
   }
 }
 
@@ -218,7 +198,7 @@ async function conclude({
   const { agentId } = task
   const { state, message } = status
   const waiting = state === 'input-required' ? await opened.workflow.pending(agentId) : []
-  if (message?.role === 'tool' && state !== 'failed') screen.show(spoken(message))
+  if (message?.role === 'tool' && state !== 'failed') screen.answer(message.content)
   if (!elsewhere) await sayCost(opened, agentId, { span, screen })
   screen.close()
   if (watching.error !== undefined) throw watching.error

@@ -21,6 +21,8 @@ export interface Screen {
   /** Calls that an earlier run of the session left open; their results are told without their names. */
   expect(calls: readonly ToolCallBlock[]): void
   show(event: AgentEvent): void
+  /** An answer that the model did not say itself, but ended with: what its last tool gave. */
+  answer(text: string): void
   /** Something to know that is no event: what settings were left out, which model was chosen. */
   notice(text: string, kind?: 'info' | 'warning' | 'failure'): void
   /** What is waited for before a model can be asked; nothing when it is over. */
@@ -53,6 +55,7 @@ function quietScreen(terminal: Terminal): Screen {
   return {
     expect() {},
     show() {},
+    answer() {}, // the end has it
     notice(text, kind) {
       if (kind === 'failure') terminal.line(visibleText(text).replaceAll('\r', ''))
     },
@@ -198,6 +201,11 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
         if (lines.length > 0) printer.lines(lines)
       }
       remind()
+      changed()
+    },
+    answer(text) {
+      say(text)
+      endTurn()
       changed()
     },
     notice(text, kind = 'info') {

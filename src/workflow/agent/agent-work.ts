@@ -10,6 +10,7 @@ import { type AgentHandler, handlerOf } from '../handlers/handler.ts'
 import { workByHandler } from '../handlers/work-by-handler.ts'
 import type { TurnFiles } from '../rollback/turn-files.ts'
 import type { Updates } from '../updates.ts'
+import type { EventFollowers } from './event-followers.ts'
 import type { FollowedLog } from './followed-log.ts'
 import type { OneWriter } from './one-writer.ts'
 import type { Unheard } from './unheard.ts'
@@ -23,6 +24,7 @@ export interface AgentWorkOptions {
   readonly files: TurnFiles
   readonly writer: OneWriter
   readonly unheard: Unheard
+  readonly followers: EventFollowers
 }
 
 /** What this process does with one agent: a handler at a time, and the engine while it is needed. */
@@ -101,10 +103,11 @@ export class AgentWork {
   }
 
   async #make(): Promise<Engine> {
-    const { makings, session, log, files } = this.#options
+    const { makings, session, log, files, followers } = this.#options
     const engine = await makeEngine(makings, log.instance, session, log.views)
     this.runs.attach(engine)
     this.tokens.attach(engine)
+    followers.attach(engine.agent)
     engine.agent.hooks.hook('session:start', ({ runId }) => {
       if (this.#isCancelledBefore(runId)) this.abort(new Error('what there was to do was cancelled'))
     })

@@ -10,6 +10,7 @@ import { loadSession } from '../../sessions/session.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
 import { promptSteps } from '../engine/prompt-steps.ts'
 import type { RequestTokens } from '../engine/request-tokens.ts'
+import type { EventListener } from './event-followers.ts'
 import type { GoingBack } from './going-back.ts'
 import { hasMail } from './has-mail.ts'
 import { hasWork } from './has-work.ts'
@@ -73,6 +74,11 @@ export class LiveAgent {
   /** Another process is at work on it, as far as we know. */
   get isElsewhere(): boolean {
     return this.#parts.work.runs.isElsewhere
+  }
+
+  /** Tells what happens from now on. Returns how to stop. */
+  follow(listener: EventListener): () => void {
+    return this.#parts.followers.follow(listener)
   }
 
   get status(): AgentInstanceLatestStatus {

@@ -7,6 +7,7 @@ import { TurnFiles } from '../rollback/turn-files.ts'
 import type { Updates } from '../updates.ts'
 import { AgentWork } from './agent-work.ts'
 import { Cancelling } from './cancelling.ts'
+import { EventFollowers } from './event-followers.ts'
 import { FollowedLog } from './followed-log.ts'
 import { GoingBack } from './going-back.ts'
 import { OneWriter } from './one-writer.ts'
@@ -43,6 +44,7 @@ export interface LiveParts {
   readonly waiting: WaitingCalls
   readonly back: GoingBack
   readonly cancelling: Cancelling
+  readonly followers: EventFollowers
 }
 
 /** What one agent in this process is made of, each part knowing those that it needs. */
@@ -56,20 +58,22 @@ export function liveParts(options: LiveOptions, { refresh, catchUp, current }: K
     onEntry(entry) {
       unheard.apply(entry)
       work.runs.takeBackUnsaved(entry)
+      followers.entry(entry)
     },
     show: (message) => work.runs.show(message),
     onClosed: (why) => work.abort(new Error(why)), // another process was faster than a run of ours
   })
   const { messages } = log.views
+  const followers = new EventFollowers(onError)
   const isCancelled = (): boolean => messages.status.state === 'canceled'
   const files = new TurnFiles({ files: options.files, noted: messages.files, onError })
   const unheard = new Unheard({ session, writer, makings })
-  const work = new AgentWork({ session, log, makings, handlers, updates, files, writer, unheard })
+  const work = new AgentWork({ session, log, makings, handlers, updates, files, writer, unheard, followers })
   const engine = (): ReturnType<typeof work.engine.load> => work.engine.load()
   const definitionId = (): string => log.instance.definitionId
   const waiting = new WaitingCalls({ agentId, store, clock, isCancelled, session: current, engine, definitionId })
   const isRunning = (): boolean => work.running !== undefined
   const back = new GoingBack({ agentId, session, writer, messages, files, isRunning, catchUp })
   const cancelling = new Cancelling({ agentId, session, store, makings, log, writer, unheard, waiting, work, refresh })
-  return { log, writer, unheard, work, waiting, back, cancelling }
+  return { log, writer, unheard, work, waiting, back, cancelling, followers }
 }

@@ -6,6 +6,7 @@ import type { KeptFiles, TurnSnapshots } from '../../plugins/turn-snapshots.ts'
 import type { FileHistory } from './file-history.ts'
 import type { RollbackPlan, RollbackResult, Snapshot } from './file-snapshots.ts'
 import { planTurns, type WholeTurn } from './plan-turns.ts'
+import { RollbackError } from './rollback-error.ts'
 
 export interface TurnFilesOptions {
   /** Absent where nobody wants to go back. */
@@ -88,7 +89,10 @@ export class TurnFiles {
     const since = noted.since(messageId)
     if (!undo) {
       refuseOfOther(messageId, since)
-      throw new Error(`the files were not put back to before the message "${messageId}"; nothing is to be undone`)
+      throw new RollbackError(
+        'nothing_to_undo',
+        `the files were not put back to before the message "${messageId}"; nothing is to be undone`,
+      )
     }
     const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
     const withIt = since.slice(1).filter(({ wentBack }) => wentBack?.to === messageId)
@@ -109,11 +113,15 @@ export class TurnFiles {
     const files = this.#kept()
     const noWay = `there is no way back to before the message "${messageId}"`
     const known = noted.since(messageId)
-    if (known.length === 0) throw new Error(`${noWay}: ${files.unavailable ?? 'its files were not kept'}`)
+    if (known.length === 0)
+      throw new RollbackError('not_kept', `${noWay}: ${files.unavailable ?? 'its files were not kept'}`)
     const isBack = known.every(({ wentBack }) => wentBack)
     if (isBack) refuseOfOther(messageId, known)
     if (isBack && !force && !known[0]!.wentBack!.isPartial)
-      throw new Error(`the files went back to before the message "${messageId}" already; to do it once more, use force`)
+      throw new RollbackError(
+        'already_back',
+        `the files went back to before the message "${messageId}" already; to do it once more, use force`,
+      )
     const isDone = ({ wentBack }: KeptFiles): boolean => !force && wentBack?.isPartial === false
     const turns: WholeTurn[] = []
     for (const [i, one] of known.entries()) {
@@ -121,7 +129,10 @@ export class TurnFiles {
       if (isDone(one)) continue
       const end = after ?? (force ? await files.take() : undefined)
       if (!before || !end)
-        throw new Error(`${noWay}: nobody knows what the work on the last message changed, it was cut off; use force`)
+        throw new RollbackError(
+          'cut_off',
+          `${noWay}: nobody knows what the work on the last message changed, it was cut off; use force`,
+        )
       turns.push({ before: before as Snapshot, after: end as Snapshot })
     }
     const later = known.slice(1).filter(({ wentBack }) => !wentBack || wentBack.to === messageId)
@@ -140,7 +151,8 @@ interface WayBack {
 function refuseOfOther(messageId: string, [own]: readonly KeptFiles[]): void {
   const to = own?.wentBack?.to ?? messageId
   if (to === messageId) return
-  throw new Error(
+  throw new RollbackError(
+    'with_another',
     `the files went back to before the message "${to}" already, and what the message "${messageId}" changed went with it; undoRollback with "${to}" takes that back`,
   )
 }
