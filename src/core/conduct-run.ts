@@ -38,7 +38,7 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   try {
     // Wrappers come only now: extensions may have added theirs.
     const unready = await failureOf(plan.prepare())
-    noteSender(run)
+    if (!plan.prompt) noteSender(run)
     const conduct = (failure = unready): Promise<AgentStats> => conductReady(run, plan, begun, failure)
     if (!hooks.isWrapped('run')) return await conduct()
     const refused = (error: unknown): Promise<AgentStats> => conduct({ error })
@@ -94,8 +94,8 @@ const failureOf = (work: Promise<unknown>): Promise<Failure | undefined> =>
 
 /** A run that brings no prompt answers one that waits in the session, or goes on with the last one; it is for their sender. */
 function noteSender(run: Run): void {
-  const { options, inbox, log, facts } = run
-  if (facts.meta || options.prompt !== undefined) return
+  const { inbox, log, facts } = run
+  if (facts.meta) return
   const waiting = log.transcript.openTurn ? undefined : inbox.left()[0]
   const { meta } = waiting ?? log.transcript.turns.findLast(isMessage) ?? {}
   if (meta) run.facts = { ...facts, meta }

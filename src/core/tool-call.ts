@@ -167,7 +167,7 @@ function logStart(
   start: ReturnType<typeof startOf>,
 ): Promise<void> | void {
   const { replay = 'opaque' } = tool
-  return run.log.append({ type: 'call_started', callId: call.id, ...start, replay, origin: { ...originOf(tool) } })
+  return run.log.append({ type: 'call_started', callId: call.id, ...start, replay, origin: originOf(tool) })
 }
 
 /** Leaves a call open. Whatever was given as the reason, there is one. */

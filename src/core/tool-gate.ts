@@ -132,7 +132,7 @@ async function requestApproval(
     ...(typeof reason === 'string' && { reason }),
     ...(request !== undefined && { request: copyJson(request) }),
     ...(signature && { signature }),
-    ...(tool && { origin: { ...originOf(tool) } }),
+    ...(tool && { origin: originOf(tool) }),
     ...(parentCallId !== undefined && { call: { name, input } }),
   }
   await log.append({ type: 'approval_requested', callId, digest, ...more })

@@ -124,10 +124,10 @@ export interface ToolContext {
 
 export const defaultTimeoutMs = 30_000
 
-/** Where a tool comes from. What it says of itself does not count where a server offers it. */
-export function originOf({ mcp, origin }: Pick<ToolDef, 'mcp' | 'origin'>): ToolOrigin {
-  if (mcp) return { ...origin, layer: 'mcp', path: mcp.server }
-  return origin ?? hostProgram
+/** Where a tool comes from, frozen. What it says of itself does not count where a server offers it. */
+export function originOf({ mcp, origin = hostProgram }: Pick<ToolDef, 'mcp' | 'origin'>): ToolOrigin {
+  if (mcp) return Object.freeze({ ...origin, layer: 'mcp', path: mcp.server })
+  return Object.isFrozen(origin) ? origin : Object.freeze({ ...origin })
 }
 
 const hostProgram: ToolOrigin = Object.freeze({ layer: 'host' })
