@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readTextIfThere, writeFileAtomic } from './files.ts'
+import { processMark } from './process-mark.ts'
 
 let folder: string
 
@@ -78,3 +80,13 @@ test('the text of a file that is not there is undefined, other failures are told
 async function modeOf(path: string): Promise<number> {
   return (await stat(path)).mode & 0o777
 }
+
+test('R08 what a killed process left while it replaced a file is removed by the next one; what a living one writes is not', async () => {
+  const dead = spawnSync('true').pid
+  const leftBy = (pid: number): string =>
+    join(folder, `export.md.libero-${processMark().replace(/-\d+-/, `-${pid}-`)}.tmp`)
+  const [left, present] = [leftBy(dead), leftBy(process.pid)]
+  for (const path of [left, present, join(folder, 'mine.tmp')]) await writeFile(path, 'half')
+  await writeFileAtomic(join(folder, 'other.md'), 'whole')
+  expect((await readdir(folder)).sort()).toEqual([basename(present), 'mine.tmp', 'other.md'])
+})

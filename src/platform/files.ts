@@ -1,24 +1,35 @@
-import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { AgentError, messageOf } from '../core/errors.ts'
+import { codeOf } from './code-of.ts'
+import { isMarkOfDead, processMark } from './process-mark.ts'
+import { shortageOf } from './shortage-of.ts'
+
+export { codeOf } from './code-of.ts'
 
 /** Replaces a file in one step: whoever reads it sees the old text or the new one, also after a crash. A link at `path` is replaced. */
 export async function writeFileAtomic(path: string, text: string, { mode = 0o600 } = {}): Promise<void> {
   const folder = dirname(path)
-  const temporary = `${path}.${randomUUID()}.tmp`
+  const temporary = `${path}.libero-${processMark()}.tmp`
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })
+    await removeLeft(folder)
     await writeNew(temporary, text, mode)
     await rename(temporary, path)
     await syncFolder(folder)
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => {})
-    throw new AgentError(
-      `Cannot write ${path}: ${messageOf(cause)}; check that the folder is writable and the disk has room`,
-      { cause },
-    )
+    const next = shortageOf(codeOf(cause) ?? '') ?? 'check that the folder is writable and the disk has room'
+    throw new AgentError(`Cannot write ${path}: ${messageOf(cause)}; ${next}`, { cause })
+  }
+}
+
+/** Removes what processes left in a folder that were killed while they replaced a file there. */
+async function removeLeft(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const mark = /\.libero-([0-9a-f]{8}-\d+-[0-9a-f]{8})\.tmp$/.exec(name)?.[1]
+    if (mark !== undefined && isMarkOfDead(mark)) await rm(join(folder, name), { force: true }).catch(() => {})
   }
 }
 
@@ -30,12 +41,6 @@ export async function readTextIfThere(path: string): Promise<string | undefined>
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
-}
-
-/** The code of a system error, such as `ENOENT`. */
-export function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : undefined
 }
 
 async function writeNew(path: string, text: string, mode: number): Promise<void> {

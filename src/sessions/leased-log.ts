@@ -5,7 +5,6 @@ import { readMeta } from '../core/meta.ts'
 import type { Fence, SessionStore } from '../core/store.ts'
 import { gotOn, leftBehind } from './crash-remains.ts'
 import { type Guard, guardOf } from './family.ts'
-import { endLeftCommands } from './left-commands.ts'
 import { WriteLease } from './write-lease.ts'
 
 export interface SessionOptions {
@@ -230,7 +229,7 @@ export abstract class LeasedLog {
     if (!run || run.id === this.ownRun) return
     const wasCutOff = cutOff.get(this.store)?.delete(run.id) ?? false
     // Where this process lives, its run has ended its commands itself.
-    const commandsOf = wasCutOff ? undefined : await endLeftCommands(transcript)
+    const commandsOf = wasCutOff ? undefined : await (await import('./left-commands.ts')).endLeftCommands(transcript)
     const left = leftBehind(transcript, { wasCutOff, commandsOf })
     const isParking = left.at(-1)?.type === 'parked'
     // What its children did in the run that died counts as much as what it did itself.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit } from '../../platform/at-exit.ts'
 import { codeOf } from '../../platform/files.ts'
-import { isMarkOfDead, processMark } from '../commands/process-mark.ts'
+import { isMarkOfDead, processMark } from '../../platform/process-mark.ts'
 
 /** What belongs to one handle on this machine; nobody else may look into it. */
 export interface PrivatePlace {

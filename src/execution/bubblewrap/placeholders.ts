@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../core/errors.ts'
 import { atExit } from '../../platform/at-exit.ts'
 import { codeOf } from '../../platform/files.ts'
-import { isMarkOfDead, processMark } from '../commands/process-mark.ts'
+import { isMarkOfDead, processMark } from '../../platform/process-mark.ts'
 
 /**
  * To mount something over a name, the name has to be there. So where nothing may come into being an empty folder stands as

@@ -1,7 +1,8 @@
-import { lstatSync } from 'node:fs'
+import { accessSync, constants, lstatSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
 import type { StoreError } from '../../core/errors.ts'
+import { codeOf } from '../../platform/files.ts'
 import { isBusy, problemOf, storeError } from './problems.ts'
 
 /** How long SQLite itself waits for a lock, during which nothing else can happen in this process. */
@@ -110,7 +111,11 @@ export class Connection {
       // What is not tidied up now is found by the next one to open it.
     }
     this.#statements.clear()
-    this.#database.close()
+    if (isFrozen(this.path)) keepOpen(this.#database)
+    else {
+      unclosed.delete(this.#database)
+      this.#database.close()
+    }
   }
 
   async #inTurn<T>(begin: string, work: () => T): Promise<T> {
@@ -129,6 +134,10 @@ export class Connection {
   }
 
   #attempt<T>(begin: string, work: () => T): T {
+    if (isFrozen(this.path)) {
+      keepOpen(this.#database)
+      throw storeError('read_only', this.path, frozen)
+    }
     this.statement(begin).run()
     try {
       const result = work()
@@ -155,6 +164,7 @@ export class Connection {
   }
 }
 
+const frozen = 'it was made immutable while it was open; see lsattr, and undo it with chattr -i'
 const moved =
   'the file was moved, deleted or replaced while it was open; put it back, or close this store and make a new one'
 
@@ -176,4 +186,27 @@ export async function retryWhileBusy<T>(attempt: () => T, timeoutMs: number): Pr
     }
     await new Promise<void>((resolve) => systemClock.timer(pauseMs, resolve))
   }
+}
+
+/**
+ * Every transaction, a reading one too, writes to the index of the log (-shm), which is mapped into memory. If that file
+ * was made immutable meanwhile (`chattr +i`), the kernel answers such a write with SIGBUS, which ends the process; so it is
+ * asked first. Rights that are taken away by other means do not count for a file that is open.
+ */
+function isFrozen(path: string): boolean {
+  try {
+    accessSync(`${path}-shm`, constants.W_OK)
+    return false
+  } catch (error) {
+    return codeOf(error) === 'EPERM'
+  }
+}
+
+/** They belong to the process: one that the garbage collector took would be closed by it. */
+const unclosed = new Set<DatabaseSync>()
+
+/** To close a frozen database would write to it. The end of the process would close it as well, unless `exit` cuts it short. */
+function keepOpen(database: DatabaseSync): void {
+  if (unclosed.size === 0) process.once('exit', () => void (unclosed.size > 0 && process.exit()))
+  unclosed.add(database)
 }

@@ -1,11 +1,14 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AgentError, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
 import { codeOf } from '../../platform/files.ts'
+import { shortageOf } from '../../platform/shortage-of.ts'
 
 /** Whatever went wrong with the database at `path`, as an error that says what to do. */
 export function problemOf(error: unknown, path: string): Error {
   if (error instanceof AgentError) return error
+  const shortage = shortageAt(error, path)
+  if (shortage) return new StoreError('unavailable', `${path} cannot be opened: ${shortage}`, { cause: error })
   const code = storeCodeOf(error, path)
   return new StoreError(code, `${whatHappened[code](path)} (${messageOf(error)})`, { cause: error })
 }
@@ -76,6 +79,25 @@ function storeCodeOf(error: unknown, path: string): StoreErrorCode {
   if ((result & 0xff) === resultCode.cannotOpen) return isWritable(path) ? 'unavailable' : 'read_only'
   return codes[result] ?? codes[result & 0xff] ?? 'unavailable'
 }
+
+/** SQLite does not say why it could not open a file: whether there are too many is found out with others. */
+function shortageAt(error: unknown, path: string): string | undefined {
+  const result = resultCodeOf(error)
+  if (result === undefined) return shortageOf(codeOf(error) ?? '')
+  if ((result & 0xff) !== resultCode.cannotOpen) return undefined
+  const opened: number[] = []
+  try {
+    while (opened.length < mostOpened) opened.push(openSync(dirname(path), 'r'))
+    return undefined
+  } catch (reason) {
+    return shortageOf(codeOf(reason) ?? '')
+  } finally {
+    for (const fd of opened) closeSync(fd)
+  }
+}
+
+/** The database, its log, the index of that, and a folder to sync: with some more, it was not for want of these. */
+const mostOpened = 8
 
 function resultCodeOf(error: unknown): number | undefined {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined
