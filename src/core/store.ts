@@ -1,5 +1,6 @@
 import type { LeaseLostError } from './errors.ts'
 import type { InboxItem, Log, LogEntry, WantedSignature } from './log.ts'
+import type { Meta } from './meta.ts'
 import type { RunRecord } from './transcript.ts'
 import type { Message, SessionContentBlock, SessionTurn } from './turn.ts'
 
@@ -131,6 +132,8 @@ export interface PendingAnswer {
   readonly content?: string | readonly SessionContentBlock[]
   readonly by?: string
   readonly mac?: string
+  /** Who sent it, a trace, a reply address. At most 8 KiB of JSON. */
+  readonly meta?: Meta
 }
 
 /** A call that waits for a person: an approval, or a question that its tool put. */

@@ -7,7 +7,7 @@ import { answerKey, approvalFor, pendingCalls } from './pending.ts'
 
 /** What somebody says about a call, as a message for its session; `undefined` when it was answered before. */
 export function answerTo(log: Log, callId: string, given: PendingAnswer): InboxItem | undefined {
-  const { decision, content, by, mac } = given ?? {}
+  const { decision, content, by, mac, meta } = given ?? {}
   const isDecision = decision === 'allow' || decision === 'deny'
   if (!isDecision && decision !== undefined)
     throw new TypeError(`The decision about "${callId}" must be "allow" or "deny", got ${show(decision)}`)
@@ -40,5 +40,6 @@ export function answerTo(log: Log, callId: string, given: PendingAnswer): InboxI
     clientKey: answerKey(log.transcript, call),
     content: readPrompt(content) ?? [],
     answer: { callId, digest: call.digest, ...said, ...(by && { by }), ...(mac && { mac }) },
+    ...(meta && { meta }),
   }
 }

@@ -28,6 +28,19 @@ describe('the hooks of an MCP tool', () => {
     expect(log).toEqual(['tool:gate', 'tool:before', 'tool:transform', 'tool:after'])
   })
 
+  test('E16 a wrapper around tools has them inside, and knows the server', async () => {
+    const { agent, log } = client()
+    agent.hooks.around('tool', async ({ origin, mcp }, next) => {
+      log.push(`enter ${origin.layer} ${mcp?.server}.${mcp?.tool}`)
+      await next()
+      log.push('leave')
+    })
+    await agent.run({ prompt: 'go' })
+    const inside = log.slice(log.indexOf('enter mcp docs.find') + 1, log.indexOf('leave'))
+    expect(inside).toContain('remote {"q":"x"}')
+    expect(inside).not.toContain('tool:gate')
+  })
+
   test('A095 know the call and where it goes', async () => {
     const seen: unknown[] = []
     const note = ({ turnId, callId, name, displayName, input, server, tool }: McpToolHookContext) =>

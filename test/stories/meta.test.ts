@@ -75,7 +75,8 @@ describe('E16 the meta of a message', () => {
     const ask = tool('ask', (_, { suspend, answer }) => (answer ? 'answered' : suspend('waiting')))
     const { agent, session, store } = await desk([call('c1', 'ask')])
     await agent.run({ prompt: 'Ask.', meta: ada, tools: { ask } })
-    await session.answer('c1', { content: 'yes' })
+    await session.answer('c1', { content: 'yes', meta: bob })
+    expect(session.log.transcript.inbox).toEqual([])
     const again = await loadSession(store, 's')
     const resumed = createAgent({
       name: 'desk',
@@ -85,6 +86,7 @@ describe('E16 the meta of a message', () => {
     })
     await resumed.run({ tools: { ask } })
     expect(again.runs.map(({ meta }) => meta)).toEqual([ada, ada])
+    expect((await store.read('s')).find(({ type }) => type === 'input')).toMatchObject({ mode: 'answer', meta: bob })
     const elsewhere = createMemoryStore()
     await importSession(elsewhere, exportSession(store, 's'), { id: 's' })
     const copy = (await elsewhere.read('s')).filter((entry): entry is EntryOf<'turn'> => entry.type === 'turn')
