@@ -41,10 +41,11 @@ export function lazyDisclosure(): Extension {
 
       open()
       if (isOpen) {
-        const { catalog, catalogueBytes: maxBytes } = disclosure
-        const named = searchTool !== undefined && { searchTool }
         // Never again in this run, whatever comes and goes: the prompt is cached.
-        run.system.set('searchable-tools', buildSearchableCatalog(catalog, { ...named, maxBytes }))
+        run.system.set(
+          'searchable-tools',
+          buildSearchableCatalog(disclosure.catalog, { ...(searchTool !== undefined && { searchTool }) }),
+        )
       }
       hooks.hook('request:prepare', (request) => {
         const { specs } = run.tools

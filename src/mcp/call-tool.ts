@@ -5,6 +5,7 @@ import { visibleText } from '../platform/visible-text.ts'
 import type { OpenCall } from './answers.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
 import { isAnswer, isSessionGone, isUnreadable } from './failures.ts'
+import { asHeaderRefused } from './oauth/header-refused.ts'
 import { asLoginRequired } from './oauth/login-required.ts'
 import { createPatience } from './patience.ts'
 import { redactFailure } from './redact-failure.ts'
@@ -23,6 +24,7 @@ export interface CallOptions {
     worked(): void
     /** Why it is not connected. */
     readonly problem: string | undefined
+    /** It turned out that the server lets nobody in like this. */
     needsLogin(error: Error, client: Client): Promise<void>
   }
   /** Where questions of the server find the call they are about. */
@@ -54,7 +56,7 @@ export async function callTool(
       client = link.ready ?? (await waitUnless(ctx.signal, link.client()))
     } catch (error) {
       ctx.signal.throwIfAborted()
-      const login = asLoginRequired(error, server)
+      const login = asHeaderRefused(error, config) ?? asLoginRequired(error, server)
       if (login) return say(signIn(login))
       return say(
         `The MCP server "${server}" cannot be reached, and the call was not made: ${toErrorText(error, secrets)}`,
@@ -76,7 +78,7 @@ export async function callTool(
         link.worked()
         return say(toErrorText(error, secrets))
       }
-      const login = asLoginRequired(error, server)
+      const login = asHeaderRefused(error, config) ?? asLoginRequired(error, server)
       if (login) {
         await link.needsLogin(login, client)
         return say(signIn(login))

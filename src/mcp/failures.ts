@@ -1,15 +1,18 @@
 import { AgentError, messageOf } from '../core/errors.ts'
 import { statusOf } from './http/http-transport.ts'
+import { McpHeaderRefusedError } from './oauth/header-refused.ts'
 import { asLoginRequired } from './oauth/login-required.ts'
 import { toErrorText } from './results/to-error-text.ts'
 
 /** An error as programs and people may see it: what a server repeated of our secrets is not in it, nor in what caused it. */
 export function withoutSecrets(error: unknown, server: string, secrets: readonly string[]): Error {
+  if (error instanceof McpHeaderRefusedError) return error
   return asLoginRequired(error, server) ?? new AgentError(toErrorText(error, secrets))
 }
 
 /** Whether trying again is pointless until somebody changes something. */
 export function isPermanent(error: unknown): boolean {
+  if (error instanceof McpHeaderRefusedError) return true
   return (
     /could not be started|is not installed|where \d+ are allowed|lines that are no messages/i.test(messageOf(error)) &&
     !isNetwork(error)

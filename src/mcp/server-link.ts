@@ -9,6 +9,7 @@ import { isPermanent, withoutSecrets } from './failures.ts'
 import { createKnownEra, type KnownEra } from './known-era.ts'
 import { createKnownTools } from './known-tools.ts'
 import type { McpMemory, RememberedEra } from './memory.ts'
+import { asHeaderRefused } from './oauth/header-refused.ts'
 import { isLoginRequired } from './oauth/login-required.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { letGoOf, type OpenedClient, openClient, ServerEndedError, withEnding } from './open-client.ts'
@@ -172,7 +173,7 @@ export class ServerLink {
       await hooks.tell('mcp:connect', this.#about)
       return client
     } catch (error) {
-      const cause = signal.aborted ? signal.reason : error
+      const cause = signal.aborted ? signal.reason : (asHeaderRefused(error, this.config) ?? error)
       this.#letGo()
       await this.#failed(cause)
       throw withoutSecrets(cause, this.config.name, this.#secrets)

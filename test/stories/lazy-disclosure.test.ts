@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { promptBytes } from '../../bench/disclosure.ts'
+import { goals, promptBytes } from '../../bench/disclosure.ts'
 import { apiServers, serverTools, smallServers } from '../../bench/disclosure-tools.ts'
 import type { HookContexts } from '../../src/core/hook-map.ts'
 import { createToolSearchTool } from '../../src/extensions/disclosure/tool-search.ts'
@@ -163,20 +163,33 @@ describe('the catalogue in the system prompt', () => {
     expect(system).not.toContain('mcp_docs_find')
   })
 
-  test.for([
-    ['schemas of 1 to 3 KB', apiServers],
-    ['the small schemas of the reference servers', smallServers],
-  ] as const)('200 tools of five servers cost at most a twentieth of their schemas: %s', async ([, sizes]) => {
-    const { eager, lazy } = await promptBytes(sizes)
-    expect(eager).toBeGreaterThan(90_000)
-    expect(lazy / eager).toBeLessThanOrEqual(0.05)
+  test.for([60, 100, 200])('M11 of %i tools it has the name and one line of every one', async (count) => {
+    const description = 'Moves the marked pages into another folder and keeps what refers to them. Then more.'
+    const many = Array.from({ length: count }, (_, i) => remote(`server${i % 5}`, `move_the_pages_${i}`, description))
+    const { agent, provider } = lazily(['done'], { tools: named(...many) })
+    await agent.run({ prompt: 'go' })
+    const lines = catalogueOf(provider.requests[0]!.system).slice(2)
+    const line = description.replace('. Then more.', '')
+    expect(lines.toSorted()).toEqual(many.map(({ spec: { name } }) => `${name}: ${line}`).toSorted())
   })
 
-  test('has at most 16 KB, however many tools there are: then it names servers alone', async () => {
-    const many = Array.from({ length: 1500 }, (_, i) => remote(`s${i % 3}`, `do_thing_${i}`))
+  test.for([
+    ['schemas of 1 to 3 KB', apiServers, goals.large],
+    ['the small schemas of the reference servers', smallServers, goals.small],
+  ] as const)('200 tools of five servers cost a small part of their schemas: %s', async ([, sizes, goal]) => {
+    const { eager, lazy } = await promptBytes(sizes)
+    expect(eager).toBeGreaterThan(90_000)
+    expect(lazy / eager).toBeLessThanOrEqual(goal)
+  })
+
+  test('M11 of 1500 tools it still has every name, with fewer words', async () => {
+    const description = 'Moves the marked pages into another folder and keeps what refers to them.'
+    const many = Array.from({ length: 1500 }, (_, i) => remote(`s${i % 3}`, `do_thing_${i}`, description))
     const { agent, provider } = lazily([[search({ names: ['do_thing_7'] })], 'done'], { tools: named(...many) })
     await agent.run({ prompt: 'go' })
-    expect(catalogueOf(provider.requests[0]!.system).slice(1)).toEqual(['Servers: s0 (500), s1 (500), s2 (500)'])
+    const [, servers, ...lines] = catalogueOf(provider.requests[0]!.system)
+    expect([servers, lines.length]).toEqual(['Servers: s0 (500), s1 (500), s2 (500)', 1500])
+    expect(lines).toContain('mcp_s1_do_thing_7: Moves the marked pages into…')
     expect(provider.requests[1]?.tools.map(({ name }) => name)).toEqual(['tool_search', 'mcp_s1_do_thing_7'])
   })
 })

@@ -1,9 +1,6 @@
-import { keep } from '../../core/keep.ts'
 import { shownName } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import type { ToolSpec } from '../../core/tool.ts'
-import { toolOutputByteLength } from '../../core/tool-output.ts'
-import { mostCatalogueBytes } from './catalogue.ts'
 import { type LazyToolEntry, lazyToolsOf, toolSearchName } from './lazy-tool.ts'
 import { createToolSearchTool, type Disclosed, isToolSearch } from './tool-search.ts'
 
@@ -74,17 +71,4 @@ export class Disclosure implements Disclosed {
     this.refresh()
     return shownName(provider, toolSearchName)
   }
-
-  /** What the catalogue may take, so that all of it costs a twentieth of the schemas; few tools may cost more. */
-  get catalogueBytes(): number {
-    let eager = 0
-    let search = 0
-    for (const spec of this.#run.tools.specs) {
-      if (this.#lazy.has(spec.name)) eager += bytesOf(spec)
-      if (spec.name === toolSearchName) search = bytesOf(spec)
-    }
-    return Math.min(mostCatalogueBytes, Math.max(4096, Math.floor(eager / 20) - search))
-  }
 }
-
-const bytesOf = keep((spec: ToolSpec): number => toolOutputByteLength(JSON.stringify(spec)))
