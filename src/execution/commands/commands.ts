@@ -41,7 +41,7 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
       LIBERO_HANDLE: nested(host.LIBERO_HANDLE, handleMark),
       LIBERO_COMMAND: nested(host.LIBERO_COMMAND, mark),
       LIBERO_KEEPER: nested(host.LIBERO_KEEPER, keeperMark),
-      ...(options.call && { [callVariable]: nested(host[callVariable], callMark(options.call)) }),
+      [callVariable]: options.call ? nested(host[callVariable], callMark(options.call)) : host[callVariable],
     }
     const added = [{ PWD: at }, ...env, options.env, marks]
     const all = childEnv({ host, inherit: inheritEnv, added })
