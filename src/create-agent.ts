@@ -12,6 +12,7 @@ import { checkMcpServers } from './mcp/config.ts'
 import type { McpConnector, McpServer } from './mcp/connections.ts'
 import type { McpExtension } from './mcp/extension.ts'
 import { connectMcpServers } from './mcp/late.ts'
+import { lateTools } from './presets/late-tools.ts'
 import type { AgentOptions, Preset } from './presets/preset.ts'
 import { standardExtensions } from './presets/standard.ts'
 import { withAliases } from './providers/aliases.ts'
@@ -67,6 +68,7 @@ function partsOf(
     ...(authority && { interact: authority.interact }),
     // The framework's own come last, and so have the last word at a gate; but nobody comes between a call and the authority.
     extensions: [
+      lateTools(),
       ...(skills ? [skills.extension] : []), // it only refuses, and nobody is asked about what it refuses
       ...(authority ? [authority.extension] : []),
       ...(mcp ? [mcp.extension] : []),

@@ -29,6 +29,7 @@ const rootNames = [
   'SessionParkedError',
   'StoreError',
   'autoDetectAndConvert',
+  'basicTools',
   'composePresets',
   'connectMcpServers',
   'createAgent',
@@ -50,6 +51,8 @@ const rootNames = [
   'flattenTurns',
   'fromAnthropic',
   'fromOpenAI',
+  'glob',
+  'grep',
   'loadSession',
   'loginMcpServer',
   'spawn',
@@ -63,7 +66,7 @@ const rootNames = [
   'zodToJsonSchema',
 ]
 
-const mostFiles = 79
+const mostFiles = 82
 
 /** Worth loading only for those who use them. */
 const heavy = /sqlite|child_process|worker_threads|dockerode|postgres|^pg$|modelcontextprotocol|cfworker|dbos/

@@ -3,8 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { readDeclarations } from './declarations.ts'
 import { root } from './installed-package.ts'
 
-/** One function under two names of the same spelling, and why. */
+/** Names with two declarations of the same thing, and why. */
 const loadedLate: Readonly<Record<string, string>> = {
+  basicTools: 'those of the root are loaded by the first run that has them',
+  glob: 'that of the root is loaded by the first run that has it',
+  grep: 'that of the root is loaded by the first run that has it',
   createSqliteStore: 'that of the root is loaded when it is used, and so has no backup() to offer before that',
 }
 

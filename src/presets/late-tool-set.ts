@@ -1,0 +1,9 @@
+import type { ToolDef } from '../core/tool.ts'
+import { glob } from '../tools/glob.ts'
+import { grep } from '../tools/grep.ts'
+import { basicTools } from './basic.ts'
+
+const { spawn: _light, ...heavy } = basicTools
+
+/** The whole tools behind those of `late-tools.ts`. */
+export const lateToolSet: Readonly<Record<'glob' | 'grep' | keyof typeof heavy, ToolDef>> = { ...heavy, glob, grep }

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { factsOf } from '../../scripts/late-tools.ts'
+import {
+  createAgent,
+  createSpawnTool,
+  definePreset,
+  glob,
+  grep,
+  basicTools as lateBasicTools,
+  type ToolDef,
+} from '../index.ts'
+import { call, memoryExecution, scripted } from '../testing/index.ts'
+import { basicTools } from './basic.ts'
+import { lateToolFacts } from './late-tool-facts.ts'
+
+test('M06 what the tools of the root say of themselves is what the whole tools say', () => {
+  // If not: npx node --conditions=libero-source scripts/late-tools.ts && npm run format
+  expect(lateToolFacts).toEqual(JSON.parse(factsOf()))
+  expect(Object.keys(lateBasicTools)).toEqual(Object.keys(basicTools))
+})
+
+test('M06 basicTools, glob and grep of the root work in an agent, in a run and in its children, under an authority', async () => {
+  const preset = definePreset({
+    name: 'orchestrator',
+    tools: { ...lateBasicTools, spawn: createSpawnTool(), glob, grep },
+  })
+  const execution = memoryExecution({ files: { 'a.txt': 'apples' } })
+  const provider = scripted(
+    [call('1', 'edit', { path: 'a.txt', old_string: 'apples', new_string: 'pears' })],
+    [call('2', 'spawn', { task: 'search' })],
+    [call('3', 'grep', { pattern: 'pears' })],
+    'found',
+    [call('4', 'write_file', { path: 'secret.txt', content: 'x' })],
+    'done',
+  )
+  const agent = createAgent({
+    ...preset,
+    provider,
+    execution,
+    authority: { mode: 'ask', allow: ['edit', 'spawn'], deny: ['fs.write:secret.txt'] },
+  })
+  await agent.run({ prompt: 'Go.' })
+  const names = Object.values(preset.tools).map(({ spec }: ToolDef) => spec.name)
+  expect(provider.requests[0]!.tools.map(({ name }) => name)).toEqual(names)
+  const results = agent.turns.flatMap(({ content }) => content.filter((block) => block.type === 'tool_result'))
+  expect(results.map(({ output }) => String(output).split('\n')[0])).toEqual([
+    'Edited a.txt (1 replacement, line 1)',
+    expect.stringContaining('found'),
+    expect.stringMatching(/^Blocked: .*denied/),
+  ])
+  await agent.destroy()
+})
