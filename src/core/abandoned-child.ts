@@ -1,5 +1,5 @@
 import type { Session } from './store.ts'
-import { syntheticResult } from './synthetic-result.ts'
+import { abortedResult } from './synthetic-result.ts'
 
 /**
  * A call that began before (its process died, or it was suspended) and is now answered without being run again may have
@@ -10,7 +10,7 @@ export async function abandonChildren(session: Session, callIds: readonly string
   if (callIds.length === 0) return
   for (const name of await session.childrenOf(...callIds)) {
     const child = await session.child(name) // settles what its process left behind
-    const open = child.log.transcript.openCalls.map(({ id }) => syntheticResult(id, 'aborted'))
+    const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
     await abandonOpenCalls(child)
     if (open.length > 0) await child.log.appendAll(open)
   }

@@ -14,7 +14,7 @@ import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
 import { deliveryOf, tellDelivered, tellTurns, userTurn } from './say.ts'
 import { isThenable, orStopped, stoppedWaiting } from './stop.ts'
-import { syntheticResult } from './synthetic-result.ts'
+import { abortedResult, syntheticResult } from './synthetic-result.ts'
 import { abandonIfBegun } from './tool-call.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
@@ -222,8 +222,8 @@ function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody
   const { status, stopReason: stop, failure } = outcome
   const output = asJson(run.output)
   const open = isStopped(outcome) ? log.transcript.openCalls : []
-  const why = status === 'completed' && noBudget
-  const results = open.map((call) => ({ ...syntheticResult(call.id, 'aborted'), ...why }))
+  const why = status === 'completed' ? noBudget : undefined
+  const results = open.map((call) => abortedResult(log.transcript, call.id, why))
   const end: EntryBody = {
     type: 'run_ended',
     runId,
@@ -236,7 +236,7 @@ function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody
   return [...results, end]
 }
 
-const noBudget = { output: 'Aborted: the budget is used up' }
+const noBudget = 'Aborted: the budget was used up'
 
 function describe(failure: unknown): RunFailure {
   const name = failure instanceof Error ? failure.name : typeof failure

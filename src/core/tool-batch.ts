@@ -2,7 +2,7 @@ import { AgentProviderError } from './errors.ts'
 import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
 import { Stop } from './stop.ts'
-import { syntheticResult, syntheticText } from './synthetic-result.ts'
+import { abortedResult, interruptedText, stopped, syntheticText } from './synthetic-result.ts'
 import { abandonIfBegun, answer, type Settled, SiblingFailed, settleCall, suspendedBy } from './tool-call.ts'
 import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
 import type { SessionTurn } from './turn.ts'
@@ -21,7 +21,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   // An abort beats a suspension: what it left open is answered too.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
   await abandonIfBegun(run, ...open)
-  for (const id of open) await run.log.append(syntheticResult(id, 'aborted'))
+  for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
   if (!run.stop.stopped) countUnreadable(run, turn)
   return undefined
 }
@@ -96,9 +96,11 @@ function settle(run: Run, one: PreparedCall, gate: Verdict, lane: Lane): Settled
 }
 
 function leave(run: Run, { call }: PreparedCall, { text, outcome }: Reason): Settled | Promise<Settled> {
+  const start = run.log.transcript.startOf(call.id)
+  const told = start && outcome === 'aborted' ? interruptedText(stopped, start) : text
   const abandoning = abandonIfBegun(run, call.id)
-  if (!abandoning) return answer(run, call, text, outcome)
-  return abandoning.then(() => answer(run, call, text, outcome))
+  if (!abandoning) return answer(run, call, told, outcome)
+  return abandoning.then(() => answer(run, call, told, outcome))
 }
 
 /** If one lane breaks (the log cannot be written) the others are stopped and awaited: no tool outlives its run unseen. */

@@ -6,7 +6,7 @@ import { didYouMean } from './nearest.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { isThenable, stoppedWaiting } from './stop.ts'
-import { syntheticText } from './synthetic-result.ts'
+import { interruptedText, stopped, syntheticText } from './synthetic-result.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
 import { gateCall, type PreparedCall, prepareCall } from './tool-gate.ts'
@@ -81,7 +81,7 @@ async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: 
     done = readToolResult(isThenable(work) ? await lane.wait(work, timeoutMs, context) : work)
   } catch (error) {
     await giveUpChildren(run, context, lane, error)
-    return settleFailure(run, prepared, error, lane)
+    return settleFailure(run, prepared, error, lane, context)
   } finally {
     context.close()
   }
@@ -127,14 +127,22 @@ const settleNested: CallNested = async (run, { turnId, callId }, call, context) 
 }
 
 /** A failing tool is a result that the model reads; an interrupted one is answered for, a suspended one stays open. */
-async function settleFailure(run: Run, prepared: PreparedCall, error: unknown, lane: Lane): Promise<Settled> {
-  const { call, about } = prepared
+async function settleFailure(
+  run: Run,
+  prepared: PreparedCall,
+  error: unknown,
+  lane: Lane,
+  begun?: CallContext,
+): Promise<Settled> {
+  const { call, about, tool } = prepared
   if (error instanceof Suspended) return suspend(run, prepared, error)
   const isLate = error instanceof TimeLimitError
   if (lane.stop.stopped && !isLate) {
     const { reason } = lane.stop
-    if (!run.stop.stopped && reason instanceof SiblingFailed) return answer(run, call, reason.message, 'cancelled')
-    return answer(run, call, syntheticText.aborted, 'aborted')
+    const isCancelled = !run.stop.stopped && reason instanceof SiblingFailed
+    const [why, unbegun] = isCancelled ? [reason.message, reason.message] : [stopped, syntheticText.aborted]
+    const text = begun ? interruptedText(why, tool ?? {}, begun.soFar) : unbegun
+    return answer(run, call, text, isCancelled ? 'cancelled' : 'aborted')
   }
   const failed: HookContexts['tool:error'] = { ...about, error }
   await run.hooks.ask('tool:error', failed)

@@ -40,6 +40,8 @@ export class CallContext implements ToolContext {
   hasChildren = false
   /** One of them was suspended. */
   hasWaitingChild = false
+  #readSoFar: (() => string) | undefined
+  #lastProgress = ''
   /** Where this call runs, with its time limit. */
   readonly lane: Lane
   #stop: Stop | undefined
@@ -123,8 +125,22 @@ export class CallContext implements ToolContext {
   // Getters give functions that a tool may take out by destructuring, and cost nothing where it does not.
   get progress(): (text: string) => void {
     return (text) => {
+      if (!this.#isOver) this.#lastProgress = String(text)
       if (this.#isOver || !this.#run.hooks.has('tool:progress')) return
       void this.#run.hooks.tell('tool:progress', { ...this.#about, text: String(text) })
+    }
+  }
+  get ifInterrupted(): NonNullable<ToolContext['ifInterrupted']> {
+    return (read) => {
+      this.#readSoFar = read
+    }
+  }
+  /** What is known of a call that was stopped: what its tool says of it, else its last progress. */
+  get soFar(): string {
+    try {
+      return String(this.#readSoFar ? this.#readSoFar() : this.#lastProgress).slice(-mostSoFar)
+    } catch {
+      return ''
     }
   }
   get call(): ToolContext['call'] {
@@ -195,6 +211,9 @@ export class CallContext implements ToolContext {
     if (this.#isOver || this.stop.stopped) throw new Error(`${this.#about.name} is over and can start nothing any more`)
   }
 }
+
+/** In characters: as much as the shell shows of a command's output. */
+const mostSoFar = 33_000
 
 function given<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('This agent has no execution context; pass one as `execution`')

@@ -109,6 +109,8 @@ export interface ToolContext {
   /** Absent when nobody can be asked. */
   readonly interact?: Interact
   readonly progress: (text: string) => void
+  /** Says how to find out what this call has printed so far: the model is told, should the call be stopped before its end. */
+  readonly ifInterrupted?: (read: () => string) => void
   /** Runs another tool through the same gates and hooks. */
   readonly call: (
     name: string,

@@ -1,5 +1,5 @@
 import type { EntryBody, LogEntry } from '../core/log.ts'
-import { syntheticResult } from '../core/synthetic-result.ts'
+import { abortedResult, syntheticResult } from '../core/synthetic-result.ts'
 import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
 import type { ToolCallBlock } from '../core/turn.ts'
 import type { CommandsOf } from './left-commands.ts'
@@ -33,12 +33,14 @@ export function leftBehind(
 
 /** As the run would have ended by itself, had its process lived a moment longer. */
 function stoppedOver(
-  { openCalls }: Transcript,
+  transcript: Transcript,
   runId: string,
   stoppedAt: number,
   lost: readonly ToolCallBlock[],
 ): EntryBody[] {
-  const others = openCalls.filter((call) => !lost.includes(call)).map(({ id }) => syntheticResult(id, 'aborted'))
+  const others = transcript.openCalls
+    .filter((call) => !lost.includes(call))
+    .map(({ id }) => abortedResult(transcript, id))
   return [...others, { type: 'run_ended', runId, status: 'aborted', stop: 'aborted', stoppedAt }]
 }
 

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { temporary } from '../../test/temporary.ts'
 import type { ExecOptions, ExecResult, ExecutionContext } from '../core/execution.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { createAgent } from '../create-agent.ts'
@@ -238,7 +241,7 @@ describe('beside other calls', () => {
 
   test('A131 a command that fails cancels its siblings', async () => {
     const { aborted, text } = await start('cat slow', 'cat missing')
-    expect(text).toMatch(/^user: ←Cancelled: shell failed ←no such file/)
+    expect(text).toMatch(/^user: ←Cancelled: shell failed while this call ran\..* ←no such file/s)
     expect(aborted).toEqual(['cat slow'])
   })
 
@@ -321,7 +324,27 @@ describe('while it runs', () => {
     late?.('more\n', 'stdout')
     expect(heard).toEqual(['started\n'])
     expect(String(reason)).toContain('abort() was called')
-    expect(texts(agent.turns).at(-1)).toContain('Aborted: ')
+    expect(texts(agent.turns).at(-1)).toBe(
+      'user: ←Aborted: the run was stopped while this call ran. Its effects may or may not have happened; check before repeating it.\nUntil then:\nstarted\n',
+    )
+  })
+
+  test('R02 a command that is stopped says that it had begun and what it printed, and one that never began says that', async () => {
+    const folder = await temporary('aborted-')
+    const execution = createProcessContext({ cwd: folder })
+    const command = 'echo out; echo err >&2; touch effect; sleep 100'
+    const provider = scripted([call('1', 'shell', { command }), call('2', 'shell', { command: 'touch never' })], 'Hm.')
+    const agent = createAgent({ provider, execution, tools: { shell } })
+    const stop = ({ text }: { text: string }) => {
+      if (text.includes('err')) agent.abort()
+    }
+    await agent.run({ prompt: 'go', hooks: { 'tool:progress': stop } }).catch(() => {})
+    await agent.run({ prompt: 'What happened?' })
+    const [begun, unbegun] = provider.requests[1]!.messages[2]!.content
+    expect(begun).toMatchObject({ output: expect.stringMatching(/stopped while this call ran.*out\nerr/s) })
+    expect(unbegun).toMatchObject({ output: expect.stringContaining('before this call began; it did not run') })
+    expect(existsSync(join(folder, 'never'))).toBe(false)
+    await agent.destroy()
   })
 })
 

@@ -104,6 +104,7 @@ async function runCommand(input: ShellInput, ctx: ToolContext, settings: Setting
   const metadata = readFlag(input.metadata) ?? settings.metadata
   const timeoutMs = timeoutOf(input, settings)
   const listener = new ShellListener({ maxBytes: maxBytesOf(input, settings), bare: !metadata, progress: ctx.progress })
+  ctx.ifInterrupted?.(() => withMarker(listener.take()))
   const startedAt = performance.now()
   try {
     const result = await execWithin(input, ctx, timeoutMs, listener)
@@ -182,6 +183,7 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
   const maxBytes = Math.min(maxBytesOf(input, settings) || mostUnread, mostUnread)
   const { runId, callId } = ctx
   const job = jobs.start(ctx.execution, ctx.handle, { command, cwd, maxBytes, call: { runId, callId } })
+  ctx.ifInterrupted?.(() => withMarker(job.output.take()))
   try {
     await job.until('end', earlyMs, ctx.signal)
   } catch (error) {

@@ -61,8 +61,12 @@ async function abortDuring(
   expect(agent.isRunning).toBe(false)
   expect(openCallsOf(agent.turns)).toEqual([])
   const answers = answersOf(agent.turns)
-  for (const id of ['slow', 'after'])
-    expect(answers.get(id), id).toEqual({ output: 'Aborted: the run was stopped', isError: true })
+  const aborted = (when: string) => ({
+    output: expect.stringMatching(new RegExp(`^Aborted: the run was stopped ${when}`)),
+    isError: true,
+  })
+  expect(answers.get('slow')).toEqual(aborted('while this call ran'))
+  expect(answers.get('after')).toEqual(aborted('before this call began; it did not run'))
   expect((await use('shell', { command: 'echo fine; ls never.txt' })).output).toMatch(/^fine\nls: /)
 }
 
@@ -211,7 +215,7 @@ test('after aborts in every tool nothing keeps the process from ending', async (
   const program = await asProgram(here.around, lastingProgram)
   expect(program).toMatchObject({
     stderr: '',
-    stdout: expect.stringMatching(/^(Aborted: the run was stopped\n){6}over\n$/),
+    stdout: expect.stringMatching(/^(Aborted: the run was stopped while this call ran\..*\n){6}over\n$/),
   })
 })
 

@@ -50,7 +50,7 @@ describe('asking a person', () => {
     })
     await expect(run).rejects.toBeInstanceOf(AgentAbortedError)
     expect(signals.map(({ aborted }) => aborted)).toEqual([true])
-    expect(texts(agent.turns).at(-1)).toBe('user: ←Aborted: the run was stopped')
+    expect(texts(agent.turns).at(-1)).toMatch(/^user: ←Aborted: the run was stopped while this call ran/)
   })
 
   test('A149 the model is shown the schema, and held to it', async () => {
