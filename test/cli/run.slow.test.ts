@@ -77,10 +77,10 @@ describe('libero "task"', () => {
     expect(JSON.parse(out)).toHaveLength(2)
   })
 
-  test('a session goes on with the model it was on, unless another is named', async () => {
+  test('T10 a session goes on with the model it was on, and says so, unless another is named', async () => {
     const desk = open()
     await desk.libero(['-m', 'mock-2', 'one'])
-    await desk.libero(['-c', 'two'])
+    expect((await desk.libero(['-c', 'two'])).err).toContain('mock mock-2 (the model of this session)')
     expect(service.requests.at(-1).model).toBe('mock-2')
     await desk.libero(['-c', '-m', 'mock-1', 'three'])
     expect(service.requests.at(-1).model).toBe('mock-1')

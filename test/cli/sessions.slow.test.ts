@@ -107,7 +107,7 @@ describe('libero sessions list', () => {
     const second = await desk.begun('Second')
     const json = await desk.libero(['list', '--json'])
     expect(JSON.parse(json.out)).toMatchObject([
-      { id: second, title: 'Second', state: 'done', turns: 1, cwd: desk.cwd },
+      { id: second, title: 'Second', state: 'done', prompts: 1, cwd: desk.cwd },
       { title: 'First' },
     ])
     const one = await desk.libero(['-n', '1'])
@@ -516,7 +516,7 @@ describe('libero sessions export and import', () => {
 })
 
 describe('libero sessions delete', () => {
-  test('needs a yes: of a person, or of the flag', async () => {
+  test('T10 needs a yes, of a person or of the flag, and counts prompts: turns are those of the model', async () => {
     const desk = openHome()
     const [one, two] = [await desk.begun('One'), await desk.begun('Two')]
     const silent = await desk.libero(['delete', one])
@@ -530,6 +530,7 @@ describe('libero sessions delete', () => {
     }
     const no = await desk.libero(['delete', one, two], { io: typed('') })
     expect([no.code, no.err]).toEqual([0, expect.stringContaining('Nothing was deleted')])
+    expect(no.err).toContain(`${one}  1 prompt  One`)
     const unknown = await desk.libero(['delete', one, 'nobody', '--yes'])
     expect(unknown.code).toBe(1)
     expect(JSON.parse((await desk.libero(['list', '--json'])).out)).toHaveLength(2)

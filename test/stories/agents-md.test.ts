@@ -91,6 +91,15 @@ test('what lies above is pinned by its digest like all else', async () => {
   expect(textsOf(await enter('app', 'trust'))).toEqual(['evil', 'near'])
 })
 
+test('T10 an AGENTS.md that was edited since it was trusted is left out with the next step', async () => {
+  const { top, list, write } = await repository({ 'AGENTS.md': 'mine' })
+  await trustByDigest(list, top, await projectDigest(top))
+  await write('AGENTS.md', 'mine, edited')
+  const { notice, dispose } = await enterProject(top, { list, advice: 'To see and trust it: libero trust' })
+  expect(notice).toBe('AGENTS.md is left out: it is changed and was not accepted.\nTo see and trust it: libero trust.')
+  dispose()
+})
+
 test('a folder of a repository that brings nothing of its own is asked about for what lies above it', async () => {
   const { enter, asked } = await repository({ 'AGENTS.md': 'root', 'src/code.ts': '' })
   expect(textsOf(await enter('src', 'once'))).toEqual(['root'])

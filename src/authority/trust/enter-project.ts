@@ -17,7 +17,7 @@ export interface EnterOptions extends LookFor {
   readonly interact?: Interact
   readonly audit?: AuditSink
   readonly signal?: AbortSignal
-  /** What a notice says to do where nobody could be asked, or somebody declined. Default: what a program would do. */
+  /** What a notice says to do where nobody could be asked, or somebody declined, or something is not what was accepted. */
   readonly advice?: string
   /** The file with the user's own instructions, such as `~/.libero/AGENTS.md`: it comes first, and needs no trust. */
   readonly ownInstructions?: string
@@ -30,8 +30,12 @@ export interface EnterOptions extends LookFor {
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
   const place = await placeOf(cwd)
   const root = place.canonicalPath
-  const { list, ownInstructions, claudeSkills = false } = options
-  const always = { claudeSkills, ...(ownInstructions !== undefined && { ownInstructions }) }
+  const { list, ownInstructions, advice, claudeSkills = false } = options
+  const always = {
+    claudeSkills,
+    ...(ownInstructions !== undefined && { ownInstructions }),
+    ...(advice !== undefined && { advice }),
+  }
   if (!(await isProject(root, options)))
     return createEntry(
       place,

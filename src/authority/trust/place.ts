@@ -40,8 +40,8 @@ export async function untrustable({ canonicalPath }: Place, keptIn: string): Pro
 export async function nobodysProject(canonicalPath: string): Promise<string | undefined> {
   const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
   if (canonicalPath === parse(canonicalPath).root) return 'it is the root of the file system'
-  if (isWithin(canonicalPath, home ?? '')) return 'it is the home folder, or holds it'
   if (temporary.includes(canonicalPath)) return 'it is the folder for temporary files, where anybody may write'
+  if (isWithin(canonicalPath, home ?? '')) return 'it is the home folder, or holds it'
   return undefined
 }
 

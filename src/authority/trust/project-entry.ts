@@ -53,6 +53,8 @@ interface Found {
   /** To hear of a revocation. */
   readonly list?: TrustList
   readonly ownInstructions?: string
+  /** What to do about items that are not what was accepted. */
+  readonly advice?: string
   readonly claudeSkills: boolean
 }
 
@@ -134,11 +136,12 @@ function watchTrust(list: TrustList, root: string, state: ProjectEntry['state'],
   })
 }
 
-function noticesOf({ notice, notices = [] }: Found, pending: readonly PendingItem[]): readonly string[] {
+function noticesOf({ notice, notices = [], advice }: Found, pending: readonly PendingItem[]): readonly string[] {
   const left = pending.map(
     ({ id, why, problem }) => `${fullyVisible(id)} is left out: ${problem ?? `it is ${why} and was not accepted`}.`,
   )
-  return [...(notice ? [notice] : []), ...notices, ...left]
+  const isAdvised = advice !== undefined && pending.some(({ problem }) => problem === undefined)
+  return [...(notice ? [notice] : []), ...notices, ...left, ...(isAdvised ? [`${advice}.`] : [])]
 }
 
 function covers({ path, realPath, files, kind }: ProjectItem, asked: string): boolean {

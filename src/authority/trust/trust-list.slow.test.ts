@@ -119,16 +119,22 @@ describe('which folder is meant', () => {
     expect(await list.lookup(base)).toBeUndefined()
   })
 
-  test('the root, the home folder and the folder for temporary files cannot be trusted', async () => {
-    const { list } = await places()
-    const refused = { '/': 'root of', [homedir()]: 'home folder', [tmpdir()]: 'for temporary files' }
-    for (const [path, reason] of Object.entries(refused)) {
-      await expect(list.trust(path)).rejects.toMatchObject({ class: 'Validation', code: 'TrustScopeViolation' })
-      await expect(list.trust(path)).rejects.toThrow(reason)
-      expect(await list.lookup(path)).toBeUndefined()
-    }
-    await expect(stat(list.path)).rejects.toThrow('ENOENT')
-  })
+  test.each(['where it is', 'under the folder for temporary files'])(
+    'T11 the root, the home folder (%s) and the folder for temporary files cannot be trusted',
+    async (where) => {
+      const { list, base } = await places()
+      const { HOME = homedir() } = process.env
+      process.env.HOME = where === 'where it is' ? HOME : base
+      onTestFinished(() => void (process.env.HOME = HOME))
+      const refused = { '/': 'root of', [homedir()]: 'home folder', [tmpdir()]: 'for temporary files' }
+      for (const [path, reason] of Object.entries(refused)) {
+        await expect(list.trust(path)).rejects.toMatchObject({ class: 'Validation', code: 'TrustScopeViolation' })
+        await expect(list.trust(path)).rejects.toThrow(reason)
+        expect(await list.lookup(path)).toBeUndefined()
+      }
+      await expect(stat(list.path)).rejects.toThrow('ENOENT')
+    },
+  )
 
   test('a list inside a project is refused, whatever it says', async () => {
     const { project, folder, list } = await places()

@@ -113,13 +113,21 @@ describe('home', () => {
     })
   })
 
-  test('one that others can enter is to be closed', async () => {
+  test('T10 one that others can list works; one that they can write is to be closed', async () => {
     const io = fakeIo()
     mkdirSync(io.home)
     chmodSync(io.home, 0o755)
-    expect(await look(homeFolder, io)).toMatchObject({ state: 'broken', mend: `chmod 700 ${io.home}` })
+    expect(await look(homeFolder, io)).toMatchObject({
+      state: 'ok',
+      says: expect.stringContaining('others may list it'),
+    })
+    chmodSync(io.home, 0o1777)
+    expect(await look(homeFolder, io)).toMatchObject({
+      state: 'broken',
+      mend: expect.stringContaining(`chmod 700 ${io.home}`),
+    })
     chmodSync(io.home, 0o700)
-    expect(await look(homeFolder, io)).toMatchObject({ state: 'ok' })
+    expect(await look(homeFolder, io)).toMatchObject({ state: 'ok', says: `${io.home}, for you alone` })
   })
 
   test('secrets that others may read are named', async () => {

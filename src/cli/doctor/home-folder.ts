@@ -5,7 +5,7 @@ import { shellWord } from '../../core/posix-path.ts'
 import { codeOf } from '../../platform/files.ts'
 import { broken, type Check, type Finding, ok } from './check.ts'
 
-/** The user's own folder: there or possible, writable, and closed to others. */
+/** The user's own folder: there or possible, writable, and by nobody else; its secrets closed to others. */
 export const homeFolder: Check = {
   name: 'home',
   isEssential: true,
@@ -21,16 +21,19 @@ export const homeFolder: Check = {
       return broken(`${home} is not a folder`, `mv ${shellWord(home)} ${shellWord(`${home}.old`)}`)
     if (!(await isWritable(home)))
       return broken(`${home} cannot be written`, `chmod u+rwx ${shellWord(home)}, or set LIBERO_HOME to another folder`)
-    const { mode } = info
-    if (process.platform !== 'win32' && mode & 0o077)
-      return broken(`${home} is open to others (${(mode & 0o777).toString(8)})`, `chmod 700 ${shellWord(home)}`)
+    const mode = process.platform === 'win32' ? 0 : info.mode
+    if (mode & 0o022)
+      return broken(
+        `${home} can be written by others (mode ${(mode & 0o7777).toString(8)}), so nothing in it counts`,
+        `look through it, then run: chmod 700 ${shellWord(home)}`,
+      )
     const open = await openFiles(home)
     if (open.length > 0)
       return broken(
         `others may read ${open.join(', ')} in ${home}`,
         `chmod 600 ${open.map((name) => shellWord(join(home, name))).join(' ')}`,
       )
-    return ok(`${home}, for you alone`)
+    return ok(mode & 0o055 ? `${home}; others may list it, and read nothing secret` : `${home}, for you alone`)
   },
 }
 

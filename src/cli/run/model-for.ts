@@ -29,7 +29,8 @@ export async function modelFor({ provider, model }: RunValues, options: ModelFor
   if (last.provider === 'offline')
     return { chosen: await usualModel({}, { ...options, mayGoOffline: async () => true }) }
   try {
-    return { chosen: await chooseModel({ provider: last.provider, model: last.model }, config, io) }
+    const chosen = await chooseModel({ provider: last.provider, model: last.model }, config, io)
+    return { chosen: { ...chosen, why: 'the model of this session' } }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not to be had now: ${error.message}`

@@ -11,7 +11,9 @@ interface PhaseView {
   /** Something else has to come first. */
   waiting(text: string, now: number): void
   thinking(delta: string): void
-  /** Something of it is shown, or nothing is expected. */
+  /** Something of its answer has come and is shown, and more is expected. */
+  answering(now: number): void
+  /** Nothing is expected of it. */
   idle(): void
   live(now: number, spinner: string): string[]
   readonly isBusy: boolean
@@ -20,7 +22,7 @@ interface PhaseView {
 }
 
 export function createPhaseView(paint: Paint): PhaseView {
-  let phase: 'idle' | 'asked' | 'thinking' | 'waiting' = 'idle'
+  let phase: 'idle' | 'asked' | 'thinking' | 'waiting' | 'answering' = 'idle'
   let awaited = ''
   let askedAt = 0
   let attempt = 1
@@ -29,6 +31,7 @@ export function createPhaseView(paint: Paint): PhaseView {
   const words = (now: number): string => {
     if (phase === 'thinking') return `thinking… ${lastWords(thought)}`
     const seconds = Math.floor((now - askedAt) / 1000)
+    if (phase === 'answering') return `waiting for ${model} to go on · ${seconds} s · Ctrl-C to stop`
     if (phase === 'asked' && seconds >= patienceS) return waitingWords({ model, seconds, attempt })
     const what = phase === 'waiting' ? awaited : 'asking the model'
     return seconds > 0 ? `${what}, ${seconds} s` : what
@@ -52,11 +55,20 @@ export function createPhaseView(paint: Paint): PhaseView {
       phase = 'thinking'
       thought = (thought + delta).slice(-keptThought)
     },
+    answering(now) {
+      phase = 'answering'
+      askedAt = now
+      thought = ''
+    },
     idle() {
       phase = 'idle'
       thought = ''
     },
-    live: (now, spinner) => (phase === 'idle' ? [] : [`${paint.cyan(spinner)} ${paint.dim(words(now))}`]),
+    live(now, spinner) {
+      // While the answer moves it is its own sign of life.
+      const isStill = phase === 'idle' || (phase === 'answering' && now - askedAt < stalledMs)
+      return isStill ? [] : [`${paint.cyan(spinner)} ${paint.dim(words(now))}`]
+    },
     get isBusy() {
       return phase !== 'idle'
     },
@@ -65,6 +77,8 @@ export function createPhaseView(paint: Paint): PhaseView {
 }
 
 const keptThought = 400
+/** A pause that long is no part of an answer that moves. */
+const stalledMs = 2000
 /** From here on a person wonders what is going on. */
 const patienceS = 5
 

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import xterm from '@xterm/headless'
 import { describe, expect, test } from 'vitest'
 import { type FakeTerminalOptions, fakeTerminal } from '../../../test/cli/fake-terminal.ts'
 import { ending, hostile, scenes, teller } from '../../../test/cli/screen-scenes.ts'
@@ -126,6 +127,56 @@ describe('quiet', () => {
 })
 
 describe('live lines', () => {
+  test('T10 a stream that stalls in the middle of an answer shows a spinner until it goes on', async () => {
+    const { show, writes, clock, fact, text } = stage()
+    show(fact({ type: 'run_started', runId: 'r', model: 'mock-1' }), ...text('So far'))
+    await clock.advance(1900)
+    expect(writes.join('')).not.toContain('waiting for')
+    await clock.advance(10_000)
+    expect(writes.at(-1)).toMatch(/[⠀-⣿] waiting for mock-1 to go on · 11 s · Ctrl-C to stop/)
+    writes.length = 0
+    show(...text(' and on'))
+    await clock.advance(100)
+    expect(writes.at(-1)).toContain('So far and on')
+    expect(writes.at(-1)).not.toContain('waiting for')
+  })
+
+  test('T10 a window that is made smaller inside a code block shows no line of it twice', async () => {
+    const emulator = new xterm.Terminal({
+      cols: 100,
+      rows: 30,
+      scrollback: 500,
+      allowProposedApi: true,
+      convertEol: true,
+    })
+    const { show, writes, clock, text, turn, resize } = stage({ columns: 100, rows: 30 })
+    const drawn = async (): Promise<string> => {
+      await clock.advance(100)
+      const all = writes.splice(0).join('')
+      await new Promise<void>((done) => emulator.write(all, done))
+      const { active } = emulator.buffer
+      return Array.from({ length: active.length }, (_, i) => active.getLine(i)!.translateToString(true)).join('\n')
+    }
+    const lines = Array.from({ length: 40 }, (_, i) => `const v${i} = compute(${i}) // ${'long '.repeat(10)}\n`)
+    const code = ['Look:\n\n```ts\n', ...lines, '```\n']
+    show(...code.slice(0, 30).flatMap((one) => text(one)))
+    await drawn()
+    for (const [columns, rows] of [
+      [60, 30],
+      [45, 24],
+      [100, 30],
+    ] as const) {
+      emulator.resize(columns, rows)
+      resize(columns, rows)
+      show(...text(' '))
+      await drawn()
+    }
+    show(...code.slice(30).flatMap((one) => text(one)), turn('t1', code.join('')))
+    const seen = (await drawn()).match(/const v\d+ /g)
+    emulator.dispose()
+    expect(seen).toEqual(lines.map((line) => line.slice(0, line.indexOf(' =') + 1)))
+  })
+
   test('R09 say which model is waited for, how long, which try it is, and how to stop it', async () => {
     const { show, writes, clock, hint, fact, screen } = stage()
     const asked = hint({ type: 'turn_started', turnId: 't1', step: 1 })

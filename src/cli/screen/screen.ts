@@ -96,7 +96,8 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     if (!isLively || isPaused || isClosed) return
     const most = Math.max(1, terminal.rows - 2)
     const busy = busyLines(most)
-    const tail = answer.live(Math.min(terminal.rows - 4, most - busy.length))
+    // A narrower window breaks live lines into more rows: what is then pushed off the screen cannot be taken back.
+    const tail = answer.live(Math.min(Math.ceil(terminal.rows / 3), most - busy.length))
     const lines = [...tail, ...(tail.length > 0 && busy.length > 0 ? [''] : []), ...busy]
     const isApart = lines.length > 0 && printer.isApart(tail.length > 0 ? 'answer' : 'line')
     terminal.live(isApart ? ['', ...lines] : lines)
@@ -170,7 +171,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
         phase.asked(clock.now())
         break
       case 'text':
-        phase.idle()
+        phase.answering(clock.now())
         say(event.delta)
         break
       case 'thinking':

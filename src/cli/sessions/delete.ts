@@ -4,6 +4,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
+import { counted } from '../screen/numbers.ts'
 import { findSession } from './find-session.ts'
 import { isBeingWritten } from './live-state.ts'
 import { openSummaries } from './summaries.ts'
@@ -54,7 +55,7 @@ async function meant(store: SessionStore, words: readonly string[], env: Io['env
       id,
       await summarize(store, info, env).catch(() => ({
         id,
-        turns: 0,
+        prompts: 0,
         title: '(cannot be read)',
         state: 'failed' as const,
       })),
@@ -64,7 +65,7 @@ async function meant(store: SessionStore, words: readonly string[], env: Io['env
 }
 
 async function isWanted(sessions: readonly SessionSummary[], { stdin, stderr, err }: Io): Promise<boolean> {
-  for (const { id, turns, title } of sessions) err(`  ${fullyVisible(id)}  ${turns} turns  ${title}`)
+  for (const { id, prompts, title } of sessions) err(`  ${fullyVisible(id)}  ${counted(prompts, 'prompt')}  ${title}`)
   const reader = createInterface({ input: stdin, output: stderr })
   try {
     const asked = sessions.length === 1 ? 'this session' : `these ${sessions.length} sessions`

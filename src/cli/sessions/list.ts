@@ -3,6 +3,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { counted } from '../screen/numbers.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { newestFirst } from './find-session.ts'
@@ -91,7 +92,7 @@ const damaged = ({
   id,
   ...(createdAt !== undefined && { createdAt }),
   ...(updatedAt !== undefined && { updatedAt }),
-  turns: 0,
+  prompts: 0,
   title: '(cannot be read; libero sessions show says why)',
   state: 'failed',
 })
@@ -106,7 +107,7 @@ function table(
   const rows = sessions.map((one) => [
     visibleName(one.id),
     one.updatedAt === undefined ? '' : ago(one.updatedAt, now),
-    `${one.turns} ${one.turns === 1 ? 'prompt' : 'prompts'}`,
+    counted(one.prompts, 'prompt'),
     stateWords[one.state],
     visibleName(one.title),
     ...(isAll ? [visibleName(one.cwd ?? '')] : []),

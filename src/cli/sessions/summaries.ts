@@ -70,6 +70,6 @@ function isKnown(pair: unknown): pair is [string, Known] {
     summary.id === pair[0] &&
     typeof summary.title === 'string' &&
     Object.hasOwn(stateWords, String(summary.state)) &&
-    typeof summary.turns === 'number'
+    typeof summary.prompts === 'number'
   )
 }

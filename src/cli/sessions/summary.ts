@@ -11,7 +11,7 @@ export interface SessionSummary {
   readonly createdAt?: number
   readonly updatedAt?: number
   /** How often somebody spoke. */
-  readonly turns: number
+  readonly prompts: number
   readonly title: string
   /** Where it was begun, if by the command line. */
   readonly cwd?: string
@@ -54,7 +54,7 @@ export function summaryOf(
     id,
     ...(createdAt !== undefined && { createdAt }),
     ...(updatedAt !== undefined && { updatedAt }),
-    turns: transcript.turns.filter(({ role, content }) => role === 'user' && content.some(isSpoken)).length,
+    prompts: transcript.turns.filter(({ role, content }) => role === 'user' && content.some(isSpoken)).length,
     title: titleOf(entries, env),
     ...(cwd !== undefined && { cwd }),
     state: stateOf(transcript),

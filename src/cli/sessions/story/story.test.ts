@@ -34,7 +34,7 @@ test('a story has what was said, what was done with its results, and what it cos
     { input: { path: 'a' }, output: 'a pear', outcome: 'done' },
     { output: expect.stringContaining('broken'), isError: true },
   ])
-  expect(story).toMatchObject({ title: 'What is there?', turns: 1, state: 'done', models: ['script-1'] })
+  expect(story).toMatchObject({ title: 'What is there?', prompts: 1, state: 'done', models: ['script-1'] })
   expect(story.totals.input).toBeGreaterThan(0)
 })
 
