@@ -51,10 +51,11 @@ test('M02 every command that runs an agent writes down what was asked for, who d
     ...[command, origin.layer, decision.verdict, decision.by, decision.rule],
     details.input.url,
   ])
+  const layerOf = (command: string) => (command === 'agents' || command === 'schedules' ? 'plugin' : 'host')
   expect(seen).toEqual(
     commands.flatMap((command) => [
-      [command, 'host', 'allow', 'mode-gate', undefined, 'http://127.0.0.1:1/'],
-      [command, 'host', 'deny', 'deny-rule', 'net:denied.example', 'http://denied.example/'],
+      [command, layerOf(command), 'allow', 'mode-gate', undefined, 'http://127.0.0.1:1/'],
+      [command, layerOf(command), 'deny', 'deny-rule', 'net:denied.example', 'http://denied.example/'],
     ]),
   )
   expect((await runLibero(['audit', 'verify'], again(io))).out).toMatch(/^\d+ records, all as they were written/)

@@ -32,7 +32,7 @@ export function openAudit({ io, command, cwd, view, clock = systemClock }: Audit
       import('../../authority/audit/audit-file.ts'),
       import('./prune-audit.ts'),
     ])
-    await pruneAudit(path, clock)
+    await pruneAudit(path, { now: clock.now(), isFirst: current === undefined })
     const sink = createFileAudit({ path, env: io.env, clock })
     await sink.write({ class: 'Process', event: 'ProcessBegan', details: { command, cwd, version, pid: process.pid } })
     current = { day, sink, records: 0 }

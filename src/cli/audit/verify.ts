@@ -12,7 +12,7 @@ export async function verify(io: Io): Promise<number> {
   const check = existsSync(folder) ? await verifyAudit(folder) : ({ ok: true, records: 0 } as const)
   if (!check.ok)
     throw new CliError(
-      `the audit in ${fullyVisible(folder)} was changed, in line ${check.line}: ${fullyVisible(check.problem)}; keep the file for whoever looks into it`,
+      `the audit in ${fullyVisible(folder)} was changed, in line ${check.line}: ${fullyVisible(check.problem)}; keep that file as it is, and find out who may write there`,
     )
   io.out(`${check.records} records, all as they were written`)
   return exitCodes.done

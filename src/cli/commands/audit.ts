@@ -37,7 +37,7 @@ export const command = defineCommand({
   ],
   examples: [
     { line: 'libero audit', says: 'The last calls, of all sessions' },
-    { line: 'libero audit verify', says: 'Whether somebody changed it' },
+    { line: 'libero audit verify', says: 'Whether it is as it was written' },
   ],
   commands: [list, verify],
   defaultCommand: 'list',
