@@ -145,7 +145,7 @@ const rollback = defineCommand({
   mostWords: 2,
   about: [
     'Undoes what changed in this folder while the agent worked on that message and on those after it; what was said stays. What somebody else changed since is kept, and named. Run it in the folder where the agent worked.',
-    'Files are kept in a git repository, as git objects beside its branches, before and after each message, once one of your definitions can change files: it has the plugin zx-script, or MCP servers. That takes some tenths of a second for each message in a repository of some thousand files. Without such a definition, or outside of a repository, nothing is kept and nothing is slower.',
+    'Files are kept in a git repository, as git objects beside its branches, before and after each message, once one of your definitions can change files: it has the plugin zx-script, or MCP servers, those of your settings included. That takes some tenths of a second for each message in a repository of some thousand files. Without such a definition, or outside of a repository, nothing is kept and nothing is slower.',
   ],
   flags: {
     plan: { type: 'boolean', says: 'Only say what would be done' },

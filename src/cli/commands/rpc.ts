@@ -12,7 +12,11 @@ const rpcFlags = {
   'max-steps': { type: 'string', value: 'n', least: 1, says: 'Model calls for one prompt at most; default 100' },
   tools: { type: 'string', value: 'names', says: 'Only these tools, with commas between their names' },
   'no-tools': { type: 'boolean', says: 'No tools at all' },
-  mode: { type: 'string', choices: ['plan', 'ask', 'allowlist', 'yolo'], says: 'What may be done; default yolo' },
+  mode: {
+    type: 'string',
+    choices: ['plan', 'ask', 'allowlist', 'yolo'],
+    says: 'What may be done; default: what the settings say, else yolo',
+  },
   mcp: { type: 'string', value: 'json', multiple: true, says: 'An MCP server, as JSON, as in libero run' },
   ext: {
     type: 'string',
@@ -34,7 +38,7 @@ export const command = defineCommand({
   summary: 'Be driven by another program, over zot’s protocol',
   about: [
     'Reads commands from stdin and writes responses and events to stdout, one JSON object a line. One process is one folder, one conversation and one model at a time; nothing is stored. When stdin ends, what is under way is finished first. With ZOTCORE_RPC_TOKEN set, the first command has to be hello with that token.',
-    'Nobody can be asked over this wire. In the mode yolo, the default, whatever a person would have to approve in any case is denied; in the other modes a run halts where it would have asked, and the call gets an error as its result.',
+    'Nobody can be asked over this wire. In the mode yolo, the default where the settings name none, whatever a person would have to approve in any case is denied; in the other modes a run halts where it would have asked, and the call gets an error as its result.',
   ],
   flags: rpcFlags,
   examples: [
