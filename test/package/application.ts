@@ -1,11 +1,20 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { createAgent, createProcessContext } from 'libero'
 import { createTiddlyWikiStore } from 'libero/plugins'
 import { call, scripted, tool } from 'libero/testing'
 import { createGrepTool, createWebFetchTool, shell } from 'libero/tools'
 
+export interface ApplicationSettings {
+  readonly effects: string
+  readonly workspace: string
+  readonly wikiFolder: string
+  readonly page: string
+}
+
 // An application that uses every tool that works in a thread. It notes each of its effects: the first is that it starts.
-const [effects, workspace, wikiFolder, page] = process.argv.slice(2) as [string, string, string, string]
+// Its settings lie beside it: a thread that ran it again would find them too.
+const settings = readFileSync(new URL('settings.json', import.meta.url), 'utf8')
+const { effects, workspace, wikiFolder, page } = JSON.parse(settings) as ApplicationSettings
 appendFileSync(effects, 'start\n')
 
 const mail = tool('mail', () => {

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { build as esbuild } from 'esbuild'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ApplicationSettings } from './application.ts'
 import { copyInto, type InstalledPackage, linkPackage, root, run } from './installed-package.ts'
 
 /** Makes one file of an application. */
@@ -44,7 +45,9 @@ export function bundledApplications(installed: () => InstalledPackage): void {
       const file = join(elsewhere, 'main.mjs')
       const effects = join(elsewhere, 'effects')
       const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}/`
-      const [program, ...args] = [...start(file), effects, workspace, join(root, 'examples/wiki'), url]
+      const settings: ApplicationSettings = { effects, workspace, wikiFolder: join(root, 'examples/wiki'), page: url }
+      await writeFile(join(elsewhere, 'settings.json'), JSON.stringify(settings))
+      const [program, ...args] = start(file)
       const { stdout, output } = await run(elsewhere, program!, ...args)
       expect(await readFile(effects, 'utf8'), output).toBe('start\nmail\n')
       expect(JSON.parse(stdout)).toEqual([
