@@ -2,6 +2,7 @@
 
 export type { AuthorityOptions } from '../authority/authority.ts'
 export type { Clock } from '../core/clock.ts'
+export type { AgentError } from '../core/errors.ts'
 export type { ExecutionContext } from '../core/execution.ts'
 export type { Provider } from '../core/provider.ts'
 export type { SessionStore } from '../core/store.ts'
