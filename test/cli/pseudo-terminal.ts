@@ -118,7 +118,7 @@ function isLike(text: string, wanted: string | RegExp | ((screen: string) => boo
 /** What is in it beside sequences of our own making: colours, frames, the cursor, pastes, and moves within live lines. */
 export function foreignIn(raw: string): string[] {
   // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
-  const ours = /\x1b\[(?:\?(?:2026|2004|25|7)[hl]|[JK]|\d+A|[\d;]*m)|\r\n|\r(?=\x1b\[)/g
+  const ours = /\x1b\[(?:\?(?:2026|2004|25|7)[hl]|[JK]|\d+[AB]|[\d;]*m)|\r\n|\r(?=\x1b\[)/g
   return raw.replace(ours, '').match(/[\x00-\x1f\x7f-\x9f].{0,10}/gs) ?? []
   // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
 }

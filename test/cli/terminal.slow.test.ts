@@ -72,7 +72,7 @@ test('a whole task: text as it comes, rendered when it is done, a diff, and ever
   await held.reached
   await terminal.until('I *look* at **it**')
   held.open()
-  await terminal.until(/does: fs.read a.txt; fs.write a.txt\n.*new_string: TWO\n.*Esc: no/s)
+  await terminal.until(/does: fs.read a.txt; fs.write a.txt\n│ edits a.txt: \+1 −1\n.*│ -two\n│ \+TWO\n.*Esc: no/s)
   expect(terminal.text()).toContain('I look at it first.')
   expect(terminal.text()).not.toContain('**')
   expect(readFileSync(join(desk.cwd, 'a.txt'), 'utf8')).toContain('two')

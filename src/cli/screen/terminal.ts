@@ -40,11 +40,12 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
   const columns = (): number => stderr.columns || stdout.columns || 80
   const rows = (): number => stderr.rows || stdout.rows || 24
 
-  /** Back to where the live lines begin. After a resize they may take more rows than they were drawn in. */
-  const toTop = (): string => {
-    const taken = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns())), 0)
-    return taken > 1 ? `\r\x1b[${taken - 1}A` : '\r'
-  }
+  /** The rows of the live lines. After a resize they may take more than they were drawn in. */
+  const taken = (): number => shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(textWidth(line) / columns())), 0)
+  /** Back to where the live lines begin. */
+  const toTop = (): string => (taken() > 1 ? `\r\x1b[${taken() - 1}A` : '\r')
+  /** tmux keeps in its history what is cleared from the first row of the screen on: so that row is cleared by itself. */
+  const clearOld = (): string => (taken() > 1 ? `${clearRight}\x1b[1B${clearDown}\x1b[1A` : clearDown)
   const erase = (): string => (shown.length > 0 ? `${toTop()}${clearDown}` : '')
   const drawn = (lines: readonly string[]): string =>
     lines.length > 0 ? `${noWrap}${lines.map((line) => `${line}${clearRight}`).join('\n')}${wrap}` : ''
@@ -64,7 +65,7 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
     if (next.length > 0 || shown.length > 0) {
       closeAnswer()
       // A terminal that broke lines for its new size joins them again with the next one, unless they were cleared.
-      const up = shown.length > 0 ? `${toTop()}${width === shownAt ? '' : clearDown}` : ''
+      const up = shown.length > 0 ? `${toTop()}${width === shownAt ? '' : clearOld()}` : ''
       const hide = shown.length === 0 ? hideCursor : ''
       stderr.write(`${begin}${hide}${up}${drawn(next)}${clearDown}${next.length === 0 ? showCursor : ''}${end}`)
     }
