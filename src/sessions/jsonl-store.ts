@@ -132,8 +132,8 @@ export function createJsonlStore(options: JsonlStoreOptions): SessionStore {
         }
       }
       const peek = peekAt(folderOf(id), (from) => read(id, from))
-      const ending = AbortSignal.any([signal, closing.signal])
-      return watchByPolling(peek, { after, signal: ending, clock, everyMs: watchEveryMs, wake: listen })
+      const ends = { signal, closing: closing.signal }
+      return watchByPolling(peek, { after, ...ends, clock, everyMs: watchEveryMs, wake: listen })
     },
 
     blobs(id) {

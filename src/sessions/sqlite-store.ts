@@ -147,7 +147,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
         },
         {
           after,
-          signal: AbortSignal.any([signal, closing.signal]),
+          signal,
+          closing: closing.signal,
           clock,
           everyMs: pollMs,
           wake: (listener) =>

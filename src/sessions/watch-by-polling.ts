@@ -4,6 +4,11 @@ import type { StoreChange } from '../core/store.ts'
 export interface PollingOptions {
   readonly after?: number
   readonly signal: AbortSignal
+  /**
+   * Aborted when the store closes. Beside `signal`, not joined with it: what `AbortSignal.any` makes is kept by Node until
+   * its event loop turns, and with it all that listens, here a whole session.
+   */
+  readonly closing?: AbortSignal
   readonly clock: Clock
   /** How long to wait before looking again when nothing was new. */
   readonly everyMs: number
@@ -17,18 +22,20 @@ export interface PollingOptions {
  */
 export async function* watchByPolling(
   peek: (after: number) => Promise<StoreChange | undefined>,
-  { after = 0, signal, clock, everyMs, wake }: PollingOptions,
+  { after = 0, signal, closing, clock, everyMs, wake }: PollingOptions,
 ): AsyncGenerator<StoreChange, void, undefined> {
   let shown = new Set<string>()
   let seen = after
   const bell = createBell()
   const stopListening = wake?.(bell.ring)
-  signal.addEventListener('abort', bell.ring)
+  const signals = closing ? [signal, closing] : [signal]
+  const isOver = (): boolean => signals.some(({ aborted }) => aborted)
+  for (const one of signals) one.addEventListener('abort', bell.ring)
   try {
-    while (!signal.aborted) {
+    while (!isOver()) {
       bell.mute() // before looking, so that what changes meanwhile is looked at again
       const found = await peek(seen)
-      if (signal.aborted) return
+      if (isOver()) return
       const entries = found?.entries ?? []
       const inbox = found?.inbox.filter((item) => !shown.has(item.clientKey)) ?? []
       // A key that left the inbox never comes back, so only those that wait need to be remembered.
@@ -39,7 +46,7 @@ export async function* watchByPolling(
     }
   } finally {
     stopListening?.()
-    signal.removeEventListener('abort', bell.ring)
+    for (const one of signals) one.removeEventListener('abort', bell.ring)
   }
 }
 
