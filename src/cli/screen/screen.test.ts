@@ -91,9 +91,12 @@ a notice
     expect(said).toEqual({ out: 'Whole.\n', err: '… the service broke off (overloaded); trying again\n' })
   })
 
-  test.each(['a failure', 'closing'])('R07 goes nothing of a turn that %s cuts off', (how) => {
-    const { show, said, hint, text, screen } = stage({ tty: 'none' })
+  test.each(['a failure', 'closing', 'an interruption'])('R07 goes nothing of a turn that %s cuts off', (how) => {
+    const { show, said, hint, fact, text, screen } = stage({ tty: 'none' })
     show(...text('Half'))
+    const content = [{ type: 'text', text: 'Half' }] as const
+    const turn = { id: 't1', runId: 'r', role: 'assistant', content, createdAt: 0, interrupted: true } as const
+    if (how === 'an interruption') show(fact({ type: 'turn', turn }))
     if (how === 'a failure') show(hint({ type: 'turn_failed', turnId: 't1', stop: 'error', error: 'down' }))
     screen.close()
     expect(said.out).toBe('')

@@ -135,7 +135,8 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     endTurn()
   }
   const fact = (entry: LogEntry): void => {
-    if (entry.type === 'turn' && entry.turn.role === 'assistant') {
+    if (entry.type === 'turn' && entry.turn.interrupted) breakOff()
+    else if (entry.type === 'turn' && entry.turn.role === 'assistant') {
       const text = textOf(entry.turn)
       if (text.startsWith(said)) say(text.slice(said.length))
       endTurn()
