@@ -87,7 +87,7 @@ function bySize(lines: readonly string[]): number[] {
 }
 
 /** How much of a line is found again in another, 0 to 1, whatever its case and whitespace; less in a much longer one. */
-function likenessTo(wanted: string): ((line: string) => number) | undefined {
+export function likenessTo(wanted: string): ((line: string) => number) | undefined {
   // With room enough that pieces seldom share a place.
   const size = 2 ** Math.ceil(Math.log2(Math.max(wanted.length, 64) * 16))
   const pieces = new Uint16Array(longestLine)

@@ -56,6 +56,8 @@ describe('whatever the text and its line endings', () => {
         fc.pre(plainEndings(old) !== plainEndings(fresh) && !/\r(?!\n)/.test(fresh))
         const result = replace(text, old, fresh)
         if (result.type === 'refused') return void seen.refused++
+        // Lines that got the indentation of the place are another matter.
+        if (result.note?.startsWith('old_string began behind')) return
         seen[result.note === undefined ? 'exact' : 'tolerant']++
         const places = result.note === undefined ? exactPlaces(text, old) : alikeWindows(text, old)
         expect(places).toHaveLength(1)

@@ -1,9 +1,12 @@
 import { cutLine } from './cut-line.ts'
+import { indentOf } from './indentation.ts'
+import { laterLines } from './later-lines.ts'
 import { endingsIn, plainEndings, splitText, writtenLines } from './line-endings.ts'
-import { type OldAndNew, withoutLineNumbers } from './line-numbers.ts'
+import { type OldAndNew, type Unnumbered, withoutLineNumbers } from './line-numbers.ts'
 import { mostCounted, mostReplaced, type Places, placesOf } from './match.ts'
 import { describeNearest } from './not-found.ts'
 import { rewritten } from './rewrite.ts'
+import { lineIndexAt, rivalOf } from './rival.ts'
 import { saysEnough } from './says-enough.ts'
 import { type SearchedText, searchedText } from './searched-text.ts'
 import { distinctLinesAt, lineNumbersAt, namedLines, textLines } from './text-lines.ts'
@@ -60,21 +63,59 @@ export function replaceText(text: string, edit: TextEdit, options: ReplaceOption
   if (edit.old === edit.new) return refused('old_string and new_string are the same: there is nothing to change')
   const searched = searchedText(text)
   const bare = withoutLineNumbers(edit)
-  for (const attempt of bare ? [edit, bare] : [edit]) {
-    const places = placesOf(searched, attempt.old, { all: edit.all, asLines: attempt === bare })
+  let deeper: (() => Replaced | NotReplaced) | undefined
+  for (const attempt of [edit, ...bare]) {
+    const places = placesOf(searched, attempt.old, { all: edit.all, asLines: attempt !== edit })
     const count = places.starts.length
+    if (count > 0 && !isNumberRight(text, attempt, places.starts[0]!)) continue
     if (count > 1 && !edit.all) return refused(notUnique(text, places))
-    if (count > 0) return replacedAt(text, places, attempt, options)
+    const isDeeper =
+      count === 1 && !edit.all && /^[ \t]/.test(attempt.old) && indentBefore(text, places.starts[0]!) !== ''
+    // Old text that begins inside deeper indentation is like the place, not the same.
+    if (isDeeper) deeper ??= () => replacedAt(text, places, attempt, options)
+    else if (count > 0) {
+      const rival = edit.all ? undefined : rivalOfBare(searched, attempt, places.starts[0]!)
+      return rival === undefined
+        ? replacedAt(text, places, attempt, options)
+        : refused(rivals(text, places.starts[0]!, rival))
+    }
   }
-  for (const attempt of bare ? [edit, bare] : [edit]) {
-    const match = edit.all ? undefined : tolerantMatch(searched, attempt)
+  for (const attempt of edit.all ? [] : [edit, ...bare]) {
+    const match = tolerantMatch(searched, attempt)
+    if (match && match.type !== 'several' && !isNumberRight(text, attempt, match.start)) continue
+    if (match?.type === 'unclear') return refused(unclear[match.what](lineNumbersAt(text, [match.start])[0]!))
     if (match?.type === 'several')
       return refused(
         `old_string was not found exactly, and ${namedLines(lineNumbersAt(text, match.starts))} are like it but for whitespace or look-alike characters: copy the text of one of them exactly, with enough lines around it`,
       )
-    if (match) return replacedLike(text, match, shown)
+    if (match) return replacedLike(searched, attempt, match, shown)
   }
-  return refused(notFound(searched, edit, describeNearest(searched, (bare ?? edit).old, shown)))
+  if (deeper) return deeper()
+  return refused(notFound(searched, edit, describeNearest(searched, (bare[0] ?? edit).old, shown)))
+}
+
+const unclear = {
+  indentation: (line: number) =>
+    `old_string was not found exactly; line ${line} is like it but for its indentation, and new_string has neither that of old_string nor that of the file: write both with the indentation of the file`,
+  characters: (line: number) =>
+    `old_string was not found exactly; line ${line} is like it but has typographic quotes, and which of them new_string means cannot be told: copy the quotes of the file`,
+} as const
+
+const rivals = (text: string, start: number, rival: number): string =>
+  `line ${lineNumbersAt(text, [start])[0]} is old_string but for its indentation, and line ${rival + 1} has that indentation but other words: copy the text of the one you mean, indentation and all`
+
+/** Another place for a line that was given without the indentation of the one where it was found. */
+function rivalOfBare(searched: SearchedText, { old }: OldAndNew, start: number): number | undefined {
+  const { text } = searched
+  const isLine =
+    /^\S[^\r\n]*$/.test(old) && /^[ \t]*(?:[\r\n]|$)/.test(text.slice(start + old.length, start + old.length + 200))
+  if (!isLine || indentBefore(text, start) === '') return undefined
+  return rivalOf(searched, [old], lineIndexAt(searched, start))
+}
+
+/** What may be a line number is one only if it is that of the place. */
+function isNumberRight(text: string, attempt: OldAndNew | Unnumbered, start: number): boolean {
+  return !('isSure' in attempt) || attempt.isSure || lineNumbersAt(text, [start])[0] === attempt.first
 }
 
 const refused = (reason: string): NotReplaced => ({ type: 'refused', reason })
@@ -99,26 +140,51 @@ function replacedAt(text: string, places: Places, edit: OldAndNew, options: Repl
     return refused(
       `old_string is there more than ${mostReplaced} times, too many to replace at once; use a command instead`,
     )
-  const freshAt = rewriter(text, edit)
+  const freshAt = indentedRewriter(text, edit)
   const made = growingText()
   const starts = new Uint32Array(count)
-  let [end, isChanged] = [0, false]
+  let [end, isChanged, isShifted] = [0, false, false]
+  let there = 0
   for (let i = 0; i < count; i++) {
     const start = places.starts[i]!
     made.add(text.slice(end, start))
     starts[i] = made.length()
     end = places.endOf(i)
-    const fresh = freshAt(start, end)
+    const { text: fresh, frame } = freshAt(start, end)
+    if (frame === 'unclear') return refused(unclearLines(lineNumbersAt(text, [start])[0]!))
+    isShifted ||= frame === 'shifted'
+    if (isThere(text, start, end, fresh)) there++
     isChanged ||= fresh !== text.slice(start, end)
     if (made.length() + fresh.length + text.length - end > most) return refused(tooLarge(most))
     made.add(fresh)
   }
   if (!isChanged) return refused(nothingNew)
+  if (there === count) return refused(madeBefore(lineNumbersAt(text, [places.starts[0]!])[0]!))
   made.add(text.slice(end))
   const whole = made.whole()
-  if (!named) return { type: 'replaced', text: whole, count, lines: [] }
+  const note = isShifted && { note: shiftedNote }
+  if (!named) return { type: 'replaced', text: whole, count, lines: [], ...note }
   const { lines, more } = distinctLinesAt(whole, starts, mostNamed)
-  return { type: 'replaced', text: whole, count, lines, ...(more > 0 && { moreLines: more }) }
+  return { type: 'replaced', text: whole, count, lines, ...(more > 0 && { moreLines: more }), ...note }
+}
+
+const unclearLines = (line: number): string =>
+  `old_string begins behind the indentation of line ${line}, and the lines after the first of new_string may be meant with that indentation or without it: write old_string and new_string with their whole indentation`
+
+const shiftedNote =
+  'old_string began behind the indentation of its line; the lines after the first of new_string were given it too'
+
+const madeBefore = (line: number): string =>
+  `new_string is already there (line ${line}), so this edit was made before; nothing was changed. To add it once more, take lines around it into old_string`
+
+/** Whether a place stands inside what is to take its place, as it does once something was inserted beside it. */
+function isThere(text: string, start: number, end: number, fresh: string): boolean {
+  const place = text.slice(start, end)
+  if (fresh.length <= place.length) return false
+  for (let at = fresh.indexOf(place); at >= 0; at = fresh.indexOf(place, at + 1))
+    if (text.startsWith(fresh, start - at) && /\S/.test(fresh.slice(0, at) + fresh.slice(at + place.length)))
+      return true
+  return false
 }
 
 const tooLarge = (most: number): string =>
@@ -143,6 +209,29 @@ function growingText(): { add(part: string): void; length(): number; whole(): st
 }
 
 const nothingNew = 'nothing would change: what new_string says is there already'
+
+/** The same, with the indentation of the place for the lines after the first where they lack it. */
+function indentedRewriter(text: string, edit: OldAndNew) {
+  const freshAt = rewriter(text, edit)
+  const lines = writtenLines(edit.new)
+  const [isBare, isOneLine] = [/^\S/.test(edit.old), !/[\r\n]/.test(edit.old)]
+  return (start: number, end: number): { text: string; frame: ReturnType<typeof laterLines> } => {
+    const fresh = freshAt(start, end)
+    const indent = isBare ? indentBefore(text, start) : ''
+    if (indent === '') return { text: fresh, frame: 'as written' }
+    // The new text has the indentation that the old one leaves out.
+    if (indentOf(lines[0]!) === indent) return { text: fresh.slice(indent.length), frame: 'as written' }
+    const frame = isOneLine ? laterLines({ old: edit.old, new: lines, indent }) : 'as written'
+    return { text: frame === 'shifted' ? fresh.replace(/(\r\n|\r|\n)(?=[^\r\n])/g, `$1${indent}`) : fresh, frame }
+  }
+}
+
+/** The indentation before a position; none where something else stands there on its line. */
+function indentBefore(text: string, position: number): string {
+  let start = position
+  while (start > 0 && (text[start - 1] === ' ' || text[start - 1] === '\t')) start--
+  return start === 0 || text[start - 1] === '\n' || text[start - 1] === '\r' ? text.slice(start, position) : ''
+}
 
 /** What the new text becomes at each place, asked for in their order. */
 function rewriter(text: string, edit: OldAndNew): (start: number, end: number) => string {
@@ -173,11 +262,16 @@ function rewriter(text: string, edit: OldAndNew): (start: number, end: number) =
 const isPair = (text: string, at: number): boolean => text[at - 1] === '\r' && text[at] === '\n'
 
 function replacedLike(
-  text: string,
-  { start, end, new: fresh, how }: Extract<TolerantMatch, { type: 'one' }>,
+  searched: SearchedText,
+  { old }: OldAndNew,
+  { start, end, new: fresh, how, isShifted }: Extract<TolerantMatch, { type: 'one' }>,
   shown: (part: string) => string,
 ): Replaced | NotReplaced {
+  const { text } = searched
   if (fresh === text.slice(start, end)) return refused(nothingNew)
+  const rival = isShifted ? rivalOf(searched, plainEndings(old).split('\n'), lineIndexAt(searched, start)) : undefined
+  if (rival !== undefined) return refused(rivals(text, start, rival))
+  if (isThere(text, start, end, fresh)) return refused(madeBefore(lineNumbersAt(text, [start])[0]!))
   const made = text.slice(0, start) + fresh + text.slice(end)
   const [first] = lineNumbersAt(text, [start]) as [number]
   const now = textLines(fresh).texts

@@ -1,3 +1,4 @@
+import type { FileCharacters } from './file-characters.ts'
 import { indentOf, type Shift } from './indentation.ts'
 import type { SplitText } from './line-endings.ts'
 import { foldLookAlikes } from './look-alikes.ts'
@@ -13,11 +14,13 @@ export interface Rewrite {
   readonly ending: string
   /** From the given indentation to that of the file. */
   readonly shift?: Shift
+  /** From the given characters to those of the file. */
+  readonly characters?: FileCharacters
 }
 
 /**
  * What is to stand at a place. Lines with which both the old and the new text begin, or end, stay as the file has them;
- * new ones get the file's line endings and indentation. `undefined` where a line cannot be indented.
+ * new ones get the file's line endings, indentation and characters. `undefined` where one of them cannot be told.
  */
 export function rewritten(rewrite: Rewrite): string | undefined {
   const { own, old, new: lines, ending } = rewrite
@@ -52,20 +55,27 @@ function sharedLines(old: readonly string[], lines: readonly string[]): { top: n
   return { top, bottom }
 }
 
-function freshLine(i: number, { own, old, new: lines, shift }: Rewrite): string | undefined {
+function freshLine(i: number, { own, old, new: lines, shift, characters }: Rewrite): string | undefined {
   const line = lines[i]!
   const content = line.trimStart()
   const given = indentOf(line)
   const indent = shift && content !== '' ? shift(foldLookAlikes(given)) : given
   if (indent === undefined) return undefined
-  return (
-    indent + (old.length === lines.length ? withOwnCharacters(content, old[i]!.trim(), own.lines[i]!.trim()) : content)
-  )
+  if (!characters) return indent + content
+  const bare = content.trimEnd()
+  if (own.lines.some((one) => one.trim() === bare)) return indent + content
+  const same = old.findIndex((one) => one.trim() === bare)
+  if (same >= 0) return indent + own.lines[same]!.trim() + content.slice(bare.length)
+  const isPaired = old.length === lines.length
+  const text = isPaired
+    ? withOwnCharacters(content, old[i]!.trim(), own.lines[i]!.trim(), characters)
+    : characters(content)
+  return text === undefined ? undefined : indent + text
 }
 
 /** Where the file has a typographic quote and the old text a plain one, what did not change keeps the file's. */
-function withOwnCharacters(content: string, old: string, own: string): string {
-  if (own === old || own.length !== old.length) return content
+function withOwnCharacters(content: string, old: string, own: string, characters: FileCharacters): string | undefined {
+  if (own === old || own.length !== old.length) return characters(content)
   const most = Math.min(old.length, content.length)
   let head = 0
   while (head < most && old[head] === content[head]) head++
@@ -75,5 +85,7 @@ function withOwnCharacters(content: string, old: string, own: string): string {
   const areAlike =
     foldLookAlikes(ownHead) === foldLookAlikes(old.slice(0, head)) &&
     foldLookAlikes(ownTail) === foldLookAlikes(old.slice(old.length - tail))
-  return areAlike ? ownHead + content.slice(head, content.length - tail) + ownTail : content
+  if (!areAlike) return characters(content)
+  const changed = characters(content.slice(head, content.length - tail))
+  return changed === undefined ? undefined : ownHead + changed + ownTail
 }

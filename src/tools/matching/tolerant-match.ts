@@ -1,3 +1,4 @@
+import { fileCharacters } from './file-characters.ts'
 import { indentOf, type Shift, shiftBetween } from './indentation.ts'
 import { endingsIn, plainEndings, type SplitText } from './line-endings.ts'
 import type { OldAndNew } from './line-numbers.ts'
@@ -10,9 +11,19 @@ import type { TextLines } from './text-lines.ts'
 
 /** What tolerance finds, if anything. */
 export type TolerantMatch =
-  | { readonly type: 'one'; readonly start: number; readonly end: number; readonly new: string; readonly how: string }
+  | {
+      readonly type: 'one'
+      readonly start: number
+      readonly end: number
+      readonly new: string
+      /** What it differs in, in words. */
+      readonly how: string
+      readonly isShifted: boolean
+    }
   /** Several places; where they begin. */
   | { readonly type: 'several'; readonly starts: readonly number[] }
+  /** One place, and what the new text is to become there cannot be told. */
+  | { readonly type: 'unclear'; readonly start: number; readonly what: 'indentation' | 'characters' }
 
 const mostPlaces = 6
 
@@ -39,14 +50,49 @@ export function tolerantMatch(searched: SearchedText, edit: OldAndNew): Tolerant
   const last = first + wanted.length - 1
   const start = lines.starts[first]!
   const end = endsWithBreak ? (lines.starts[last + 1] ?? text.length) : lines.starts[last]! + lines.texts[last]!.length
-  const fresh = rewritten({
+  const frame = differs.indentation ? frameOf(given.new.split('\n'), wanted, own) : 'file'
+  if (frame === 'unclear') return { type: 'unclear', start, what: 'indentation' }
+  const rewrite = {
     own: ownLines(text, lines, first, old),
     old,
     new: given.new.split('\n'),
     ending: endingsIn(text)(end) ?? '\n',
-    ...(differs.indentation && shift && { shift }),
-  })
-  return fresh === undefined ? undefined : { type: 'one', start, end, new: fresh, how: said(differs) }
+    ...(frame === 'old' && shift && { shift }),
+  }
+  const fresh = rewritten(differs.characters ? { ...rewrite, characters: fileCharacters(wanted, own) } : rewrite)
+  if (fresh !== undefined)
+    return { type: 'one', start, end, new: fresh, how: said(differs, frame), isShifted: differs.indentation }
+  return { type: 'unclear', start, what: rewritten(rewrite) === undefined ? 'indentation' : 'characters' }
+}
+
+/**
+ * Whether the new lines are indented like the old ones were given, or as the file has it. Lines that are in both tell;
+ * without any, the least indentation does.
+ */
+function frameOf(
+  lines: readonly string[],
+  given: readonly string[],
+  own: readonly string[],
+): 'old' | 'file' | 'unclear' {
+  const indents = new Map(given.map((line, i) => [essenceOf(line), { given: indentOf(line), own: indentOf(own[i]!) }]))
+  const frames = new Set<'old' | 'file'>()
+  for (const line of lines) {
+    const known = line.trim() === '' ? undefined : indents.get(essenceOf(line))
+    if (!known || known.given === known.own) continue
+    if (indentOf(line) === known.given) frames.add('old')
+    if (indentOf(line) === known.own) frames.add('file')
+  }
+  if (frames.size === 2) return 'unclear'
+  const [told] = frames
+  if (told) return told
+  const least = leastIndent(lines)
+  if (least === undefined || least === leastIndent(given)) return 'old'
+  return least === leastIndent(own) ? 'file' : 'unclear'
+}
+
+function leastIndent(lines: readonly string[]): string | undefined {
+  const indents = lines.filter((line) => line.trim() !== '').map(indentOf)
+  return indents.toSorted((a, b) => a.length - b.length)[0]
 }
 
 /** Line breaks at both beginnings or both ends change nothing; the place is made of whole lines anyway. */
@@ -111,10 +157,10 @@ function differences(
 
 const trailingOf = (line: string): string => line.slice(line.trimEnd().length)
 
-function said({ trailing, indentation, characters }: Differences): string {
+function said({ trailing, indentation, characters }: Differences, frame: 'old' | 'file'): string {
   const parts = [
     trailing && 'whitespace at the ends of lines',
-    indentation && 'indentation (new_string was indented to fit)',
+    indentation && `indentation (new_string ${frame === 'old' ? 'was indented to fit' : 'has that of the file'})`,
     characters && 'characters that look alike (quotes, dashes, spaces)',
   ].filter((part) => part !== false)
   return parts.join(', ') || 'line breaks at its ends'

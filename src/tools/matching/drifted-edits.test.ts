@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { editAsTool } from '../../../test/damage/edit-as-tool.ts'
+import { editCase, editKinds, editOutcome } from '../../../test/damage/edits.ts'
+import { replaceText } from './replace.ts'
+
+const edited = (text: string, old: string, fresh: string) => replaceText(text, { old, new: fresh, all: false })
+const textOf = (text: string, old: string, fresh: string): string | undefined => {
+  const result = edited(text, old, fresh)
+  return result.type === 'replaced' ? result.text : undefined
+}
+const reasonOf = (text: string, old: string, fresh: string): string => {
+  const result = edited(text, old, fresh)
+  return result.type === 'refused' ? result.reason : 'it was edited'
+}
+
+test('Q05 Q06 Q07 an edit that drifted from its file is made as it was meant, or refused, whatever the drift', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...editKinds), fc.nat(1_000_000), (kind, seed) => {
+      const one = editCase(kind, seed)
+      const outcome = editOutcome(one, editAsTool)
+      expect({ kind, old: one.old, new: one.new, outcome }).not.toMatchObject({ outcome: 'wrong' })
+    }),
+    { numRuns: 200, seed: 7 },
+  )
+})
+
+describe('Q05 one line of old without its indentation, several of new', () => {
+  const file = 'function f() {\n    return x\n}\n'
+
+  test('Q05 the later ones get the indentation of the place, and the result says so', () => {
+    const result = edited(file, 'return x', 'if (y) {\n  log()\n}\nreturn x')
+    expect(result).toMatchObject({
+      text: 'function f() {\n    if (y) {\n      log()\n    }\n    return x\n}\n',
+      note: 'old_string began behind the indentation of its line; the lines after the first of new_string were given it too',
+    })
+  })
+
+  test('Q05 those that have it already stay as they are', () => {
+    expect(textOf(file, 'return x', 'log()\n    return x')).toBe('function f() {\n    log()\n    return x\n}\n')
+    expect(textOf(file, 'return x', 'return x\n}\n\nfunction g() {')).toBe(
+      'function f() {\n    return x\n}\n\nfunction g() {\n}\n',
+    )
+  })
+
+  test('Q05 where they can be read either way the edit is refused, with the line', () => {
+    expect(reasonOf('class A {\n  f() {\n  }\n}\n', 'f() {', 'f() {\n  log()')).toMatch(
+      /indentation of line 2, .*whole indentation$/,
+    )
+  })
+})
+
+test.each([
+  ['as it was', '  a()\n  added()\n  b()\n', '  a()', '  a()\n  added()'],
+  ['above', '  added()\n  a()\n', '  a()\n', '  added()\n  a()\n'],
+  ['without indentation', 'x\n    a()\n    added()\n', 'a()', 'a()\nadded()'],
+  ['into CRLF', 'a()\r\nadded()\r\nb()\r\n', 'a()', 'a()\nadded()'],
+  ['inside a line', 'f(a, added)\n', 'f(a', 'f(a, added'],
+])('Q06 the same insertion again is refused with "already there": %s', (_, text, old, fresh) => {
+  expect(reasonOf(text, old, fresh)).toMatch(/^new_string is already there \(line \d\)/)
+})
+
+test('Q06 a blank line can still be added beside one', () => {
+  expect(textOf('a()\n\nb()\n', 'a()\n', 'a()\n\n')).toBe('a()\n\n\nb()\n')
+})
+
+describe('Q07', () => {
+  test('Q07 only old outdented: new keeps the indentation that it has', () => {
+    const file = 'if (x) {\n    one()\n    two()\n}\n'
+    expect(textOf(file, 'one()\ntwo()', '    one()\n    three()')).toBe('if (x) {\n    one()\n    three()\n}\n')
+    expect(textOf(file, 'one()', '    three()')).toBe('if (x) {\n    three()\n    two()\n}\n')
+  })
+
+  test('Q07 curly quotes in old and new become those of the file', () => {
+    expect(textOf(`say('hello')\nb\n`, 'say(‘hello’)', 'say(‘hello’)\nsay(“you”)')).toBe(
+      `say('hello')\nsay("you")\nb\n`,
+    )
+  })
+
+  test('Q07 straight quotes in new where the file has curly ones are refused, with the line', () => {
+    expect(reasonOf('x\nsay(‘hello’)\n', `say('hello')`, `say('hello')\nsay('you')`)).toMatch(
+      /line 2 .*copy the quotes of the file/,
+    )
+  })
+
+  test.each(['12:', '12: '])('Q07 the line number %j is taken away where it is that of the line', (mark) => {
+    const file = `${'\n'.repeat(11)}  const a = 1\n`
+    expect(textOf(file, `${mark}  const a = 1`, `${mark}  const a = 2`)).toBe(file.replace('1', '2'))
+    expect(textOf(`\n${file}`, `${mark}  const a = 1`, `${mark}  const a = 2`)).toBeUndefined()
+  })
+
+  test('Q07 a twin of other indentation is not edited when the place changed: both are named', () => {
+    const file = 'async function f() {\n  await save(first, third)\n}\nif (x) {\n    await save(first, second)\n}\n'
+    expect(reasonOf(file, '  await save(first, second)', '  await save(second)')).toMatch(
+      /^line 5 is old_string but .*line 2 has that/,
+    )
+  })
+})
