@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs'
+import { argumentsGoals, damagedArguments } from './arguments.ts'
 import { authority } from './authority.ts'
 import { browser } from './browser.ts'
 import { cli } from './cli.ts'
 import { disclosure } from './disclosure.ts'
+import { edits, editsGoals } from './edits.ts'
 import { loop } from './loop.ts'
 import { mcp } from './mcp.ts'
 import type { Result } from './measure.ts'
@@ -26,6 +28,8 @@ const parts: Record<string, { readonly goals: number; readonly run: () => Promis
   mcp: { goals: 3, run: mcp },
   workflow: { goals: 3, run: workflow },
   cli: { goals: 3, run: cli },
+  arguments: { goals: Object.keys(argumentsGoals).length, run: damagedArguments },
+  edits: { goals: Object.keys(editsGoals).length, run: edits },
   browser: { goals: 2, run: browser },
 }
 

@@ -53,7 +53,7 @@ function changed(old: readonly string[], lines: readonly string[], at: number, r
     case 1:
       return [...old.slice(0, line), ...inserted(indent), ...old.slice(line)]
     case 2: {
-      const isOpening = /[{([:=,>&|?]$/.test(old[line]!)
+      const isOpening = /(?:[{([:=,&|?]|=>)$/.test(old[line]!)
       return old.toSpliced(line + 1, 0, ...inserted(isOpening ? indent + unitOf(lines) : indent))
     }
     default:
