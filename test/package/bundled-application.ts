@@ -8,12 +8,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApplicationSettings } from './application.ts'
 import { copyInto, type InstalledPackage, linkPackage, root, run } from './installed-package.ts'
 
-/** Makes one file of an application. */
+/** Makes one file of an application, or a few. */
 type Bundler = (input: string, outfile: string) => Promise<unknown>
 
 const bundlers: Readonly<Record<string, Bundler>> = {
   esbuild: (input, outfile) =>
     esbuild({ entryPoints: [input], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' }),
+  'esbuild in several files': (input, outfile) =>
+    esbuild({
+      ...{ entryPoints: { main: input }, outdir: dirname(outfile), outExtension: { '.js': '.mjs' } },
+      ...{ bundle: true, splitting: true, platform: 'node', format: 'esm', logLevel: 'error' },
+    }),
   async rolldown(input, outfile) {
     const bundle = await rolldown({ input, platform: 'node', logLevel: 'silent' })
     const to = { dir: dirname(outfile), entryFileNames: basename(outfile) }
@@ -24,7 +29,7 @@ const bundlers: Readonly<Record<string, Bundler>> = {
 
 /** What an application does that was bundled with the installed package: each effect once, each tool's right result. */
 export function bundledApplications(installed: () => InstalledPackage): void {
-  describe('E01 an application that is bundled into one file', () => {
+  describe('E01 an application that is bundled', () => {
     let input: string
     const page = createServer((_, response) => {
       response.setHeader('content-type', 'text/html')
