@@ -1,5 +1,5 @@
 import type { ToolOrigin } from './authority.ts'
-import { messageOf } from './errors.ts'
+import { messageOf, type Rejection, rejectionOf } from './errors.ts'
 import type { ToolHookContext } from './hook-map.ts'
 import type { RunFacts } from './run-facts.ts'
 import { isThenable, stoppedWaiting } from './stop.ts'
@@ -94,20 +94,21 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       rejected.catch(() => {}) // it is reported already, also where the handler does not wait for it
       return rejected
     }
-    let failure: { readonly error: unknown } | undefined
+    let failure: Rejection | undefined
     try {
       const wait = handler(ctx, next)
-      if (isThenable(wait)) await host.patiently(wait)
+      if (isThenable(wait)) {
+        failure = await rejectionOf(host.patiently(wait))
+        // A run stops with its end; what its wrapper does after that, such as sending a trace, is waited for.
+        if (kind === 'run' && inner && failure?.error === stoppedWaiting) failure = await rejectionOf(wait)
+      }
     } catch (error) {
       failure = { error }
     }
     isOver = true
     isStopped = failure?.error === stoppedWaiting
     if (!inner) throw isStopped ? stoppedWaiting : notBegun(kind, failure)
-    const own = await inner.then(
-      () => undefined,
-      (error) => ({ error }),
-    )
+    const own = await rejectionOf(inner)
     if (failure && !isStopped && failure.error !== own?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)
     return inner
@@ -126,7 +127,7 @@ const calledTwice = (kind: string): string =>
 const calledLate = (kind: string): string =>
   `a wrapper around "${kind}" called next() after it was over or the run was stopped; call next() before the handler returns, and return or await its promise`
 
-function notBegun(kind: string, failure: { readonly error: unknown } | undefined): Error {
+function notBegun(kind: string, failure: Rejection | undefined): Error {
   if (!failure)
     return new Error(
       `a wrapper around "${kind}" returned without calling next(), so nothing ran; it has to call next()`,

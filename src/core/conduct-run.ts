@@ -5,6 +5,8 @@ import {
   LeaseLostError,
   messageOf,
   printable,
+  type Rejection,
+  rejectionOf,
 } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
@@ -37,7 +39,7 @@ export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   })
   try {
     // Wrappers come only now: extensions may have added theirs.
-    const unready = await failureOf(plan.prepare())
+    const unready = await rejectionOf(plan.prepare())
     if (!plan.prompt) noteSender(run)
     const conduct = (failure = unready): Promise<AgentStats> => conductReady(run, plan, begun, failure)
     if (!hooks.isWrapped('run')) return await conduct()
@@ -52,7 +54,7 @@ async function conductReady(
   run: Run,
   plan: RunPlan,
   begun: Beginning,
-  unready: Failure | undefined,
+  unready: Rejection | undefined,
 ): Promise<AgentStats> {
   const { hooks, log } = run
   const framework = scopeOf(hooks, tier.framework)
@@ -81,16 +83,6 @@ async function conductReady(
   if (failure !== undefined) throw failure
   return stats
 }
-
-interface Failure {
-  readonly error: unknown
-}
-
-const failureOf = (work: Promise<unknown>): Promise<Failure | undefined> =>
-  work.then(
-    () => undefined,
-    (error) => ({ error }),
-  )
 
 /** A run that brings no prompt answers one that waits in the session, or goes on with the last one; it is for their sender. */
 function noteSender(run: Run): void {
@@ -124,7 +116,7 @@ async function outcomeOf(
   plan: RunPlan,
   framework: HookScope<HookContexts>,
   begun: Beginning,
-  unready: Failure | undefined,
+  unready: Rejection | undefined,
 ): Promise<Outcome> {
   try {
     if (unready) throw unready.error

@@ -178,3 +178,14 @@ export function printable(value: unknown): string {
     return ''
   }
 }
+
+/** What a promise was rejected with; an object, because that may be anything, `undefined` too. */
+export interface Rejection {
+  readonly error: unknown
+}
+
+export const rejectionOf = (work: PromiseLike<unknown>): PromiseLike<Rejection | undefined> =>
+  work.then(
+    () => undefined,
+    (error) => ({ error }),
+  )

@@ -18,7 +18,13 @@ describe('small slips of JSON are mended, and the text is kept', () => {
     ['unquoted keys', '{a: 1, b_c: "x"}', { a: 1, b_c: 'x' }],
     ['line breaks inside a string', '{"a": "one\ntwo"}', { a: 'one\ntwo' }],
   ])('%s', async (_, text, input) => {
-    expect(await readArguments(text, false)).toEqual({ input, raw: text })
+    expect(readArguments(text, false)).toEqual({ input, raw: text })
+  })
+
+  test('a code fence around a long run of spaces', () => {
+    const a = ' '.repeat(200_000) // a pattern that tried each of them anew would take minutes
+    for (const text of [`\`\`\`json {"a": "${a}x"}`, `f({"a": ")${a}x"})`])
+      expect(readArguments(text, false)).toMatchObject({ raw: text, input: { a: expect.stringContaining(a) } })
   })
 })
 

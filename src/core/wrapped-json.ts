@@ -24,20 +24,21 @@ function readInner(text: string, layers: number): LenientJson {
   }
 }
 
-const frames: readonly { readonly open: RegExp; readonly close: RegExp }[] = [
+const frames: readonly { readonly open: RegExp; readonly ends: readonly string[] }[] = [
   // The end of a fence may be missing: the object inside tells where it ends itself.
-  { open: /^\s*```[a-z\d]*/i, close: /(?:```)?\s*$/ },
-  { open: /^\s*<!\[CDATA\[/, close: /\]\]>\s*$/ },
-  { open: /^\s*[\p{L}_$][\p{L}\p{N}_$.]*\((?=\s*\{)/u, close: /\)\s*;?\s*$/ },
+  { open: /^\s*```[a-z\d]*/i, ends: ['```', ''] },
+  { open: /^\s*<!\[CDATA\[/, ends: [']]>'] },
+  { open: /^\s*[\p{L}_$][\p{L}\p{N}_$.]*\((?=\s*\{)/u, ends: [')', ');', ') ;'] },
 ]
 
 /** Spaces take the place of what is taken away: the positions in messages are those of the given text. */
 function withoutFrame(text: string): string {
-  let bare = text
-  for (const { open, close } of frames) {
+  let bare = text.trimEnd()
+  for (const { open, ends } of frames) {
     const head = open.exec(bare)?.[0].length
-    const end = head === undefined ? -1 : bare.search(close)
-    if (head !== undefined && end >= head) bare = ' '.repeat(head) + bare.slice(head, end)
+    const end = ends.find((one) => bare.endsWith(one))
+    if (head === undefined || end === undefined || bare.length - end.length < head) continue
+    bare = ' '.repeat(head) + bare.slice(head, bare.length - end.length).trimEnd()
   }
   return bare
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
 import type { AroundContexts, AroundHandler, AroundKind } from '../../src/core/around.ts'
+import { messageOf } from '../../src/core/errors.ts'
 import type { Extension } from '../../src/core/run.ts'
 import type { ToolDef } from '../../src/core/tool.ts'
 import { createAgent } from '../../src/create-agent.ts'
@@ -242,6 +243,20 @@ describe('E16 a wrapper that does not do its part', () => {
     })
     expect(after).toMatchObject({ output: 'run 1', runs: 1, reported: ['around:tool: no span to end'] })
     expect(await callInside((_, next) => void next())).toMatchObject({ output: 'run 1', runs: 1, reported: [] })
+  })
+
+  test('E16 around a run is waited for after next(), and its failure there is reported', async () => {
+    const agent = agentOf(['done'])
+    const told: string[] = []
+    agent.hooks.hook('hook:error', ({ hook, error }) => void told.push(`${hook}: ${messageOf(error)}`))
+    agent.hooks.around('run', async (_, next) => {
+      await next()
+      await new Promise(setImmediate)
+      told.push('sent')
+      throw new Error('the trace was refused')
+    })
+    await agent.run({ prompt: 'go' })
+    expect(told).toEqual(['sent', 'around:run: the trace was refused'])
   })
 
   test('E16 around a model call or a run makes the run fail with the reason, and its end is told', async () => {
