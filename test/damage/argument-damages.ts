@@ -165,7 +165,7 @@ export const argumentDamages: Readonly<Record<string, Damage>> = {
   'a property twice': ({ value }, random) => {
     const [key] = Object.keys(value)
     if (key === undefined) return undefined
-    const again = `${JSON.stringify(key)}: ${random.pick(['"other"', '1', 'null'])}`
+    const again = `${JSON.stringify(key)}: ${random.pick(['"other"', '-1', 'null'])}`
     const text = random.chance(50)
       ? write(value).replace('{', `{${again}, `)
       : write(value).replace(/\}$/, `, ${again}}`)

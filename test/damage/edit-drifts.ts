@@ -110,15 +110,11 @@ export const editDrifts: Readonly<Record<string, Drift>> = {
 
   'the place moved': (sample) =>
     drifted({ ...sample, lines: ['// above', '', ...sample.lines], at: sample.at + 2 }, {}),
-  'the place changed': (sample, random) => {
-    const changed = withChangedPlace(sample, random)
-    // What is still there to the letter, as the beginning of a longer line, can be edited.
-    return changed.text.includes(changed.old) ? undefined : { ...changed, meant: undefined }
-  },
+  'the place changed': (sample, random) => withChangedPlace(sample, random),
   'the place changed, and a twin of other indentation elsewhere': (sample, random) => {
-    const { text, ...edit } = withChangedPlace(sample, random)
+    const changed = withChangedPlace(sample, random)
     const twin = sample.old.map((line) => `  ${line}`)
-    return { ...edit, text: `${text}\n${twin.join('\n')}\n`, meant: undefined }
+    return changed && { ...changed, text: `${changed.text}\n${twin.join('\n')}\n` }
   },
   'a twin elsewhere': (sample) => {
     const { text, ...edit } = drifted(sample, {})
@@ -219,8 +215,8 @@ function numbered({ at, ...sample }: EditSample, mark: string): Drifted {
   return drifted({ at, ...sample }, { old: said(sample.old), new: said(sample.new) })
 }
 
-/** A word of the place is another one now. */
-function withChangedPlace(sample: EditSample, random: Random): Drifted {
+/** A word of the place is another one now. What is still there to the letter, as the beginning of a line, can be edited. */
+function withChangedPlace(sample: EditSample, random: Random): Drifted | undefined {
   const { lines, at, old } = sample
   const line = at + random.below(old.length)
   const changed = lines.with(
@@ -228,7 +224,8 @@ function withChangedPlace(sample: EditSample, random: Random): Drifted {
     lines[line]!.replace(/\w{4,}/, (word) => `${word}Since`),
   )
   const isSame = changed[line] === lines[line]
-  return drifted({ ...sample, lines: isSame ? lines.toSpliced(line, 1) : changed }, {})
+  const made = drifted({ ...sample, lines: isSame ? lines.toSpliced(line, 1) : changed }, {})
+  return made.text.includes(made.old) ? undefined : { ...made, meant: undefined }
 }
 
 /** The same edit on its own result, if it only adds lines: then nothing is left to do. */

@@ -30,12 +30,16 @@ export function laterLines({ old, new: lines, indent }: LaterLines): 'as written
   return isOpening ? 'shifted' : 'unclear'
 }
 
-/** Whether the lines close a bracket that they did not open. */
-function leavesBlock(lines: readonly string[]): boolean {
-  let depth = 0
-  for (const character of lines.join('\n')) {
-    if ('([{'.includes(character)) depth++
-    if (')]}'.includes(character) && --depth < 0) return true
+/** Whether a line after the first begins by closing a bracket that these lines did not open. */
+function leavesBlock([first, ...later]: readonly string[]): boolean {
+  let depth = Math.max(0, opened(first!))
+  for (const line of later) {
+    const closing = /^[)\]}]*/.exec(line.trimStart())![0]
+    if (closing.length > depth) return true
+    depth = Math.max(0, depth + opened(line))
   }
   return false
 }
+
+/** How many more brackets a line opens than it closes. */
+const opened = (line: string): number => (line.match(/[([{]/g)?.length ?? 0) - (line.match(/[)\]}]/g)?.length ?? 0)
