@@ -251,7 +251,7 @@ function guarded(
     )
   const person = ({ payload }: Prompt): unknown => {
     prompts.push(`${payload.toolId} ${ran.length + 1}`)
-    return more.answer?.() ?? true
+    return more.answer?.() ?? 'once'
   }
   const authority = createAuthority({ mode: 'ask', interactors: [person], ...more.authority })
   const tools = { write: noting('write'), read: noting('read'), send: noting('send'), spawn, ...more.tools }

@@ -180,7 +180,7 @@ describe.each(families)('$name', (family) => {
     expect(heard.retries).toHaveLength(1)
   })
 
-  test('FP-15 an end without a last word is none: it fails twice, and no half answer is kept', async () => {
+  test('FP-15 an end without a last word is none: it fails twice, and what came is kept as interrupted', async () => {
     const frames = family.frames(hello)
     const words = frames.findIndex((frame) => frame.includes('Hel'))
     server.play({ body: frames.slice(0, words + 1).join('') })
@@ -189,8 +189,7 @@ describe.each(families)('$name', (family) => {
     expect(failed).toMatchObject({ providerCode: 'stream_cut', retryable: true })
     expect(server.requests).toHaveLength(2)
     expect(meeting.heard.retries.map(({ attempt }) => attempt)).toEqual([2])
-    expect(repliesOf(meeting)).toEqual([])
-    expect(JSON.stringify(meeting.entries)).not.toContain('"Hel')
+    expect(meeting.agent.turns.at(-1)).toMatchObject({ content: [{ text: 'Hel' }], interrupted: true })
   })
 
   test.each([1, 3])('FP-16 %i bytes at a time are the same answer', async (every) => {
@@ -410,7 +409,8 @@ describe.each(families)('$name', (family) => {
     const { tools } = notebook()
     await meet(family, { session, tools }).run()
     const stored = await store.read(family.name)
-    expect(JSON.stringify(stored).isWellFormed() && !JSON.stringify(stored).includes('\\ud83d')).toBe(true)
+    // A lone one would be written as an escape; the error for the model names it with a backslash of its own.
+    expect(JSON.stringify(stored)).not.toMatch(/(?<!\\)\\ud83d/)
 
     // A store whose rows were broken by somebody else.
     const broken = stored.map((entry) => JSON.parse(JSON.stringify(entry).replaceAll('hi', 'hi \\ud83d')) as LogEntry)
@@ -425,7 +425,7 @@ describe.each(families)('$name', (family) => {
     })
     server.play(stream(family, hello))
     expect((await resumed.run({ prompt: 'and now?' })).text).toBe('Hello 🌍')
-    expect(server.requests[0]!.text).not.toMatch(/\\ud83d(?!\\ud)/i)
+    expect(server.requests[0]!.text).not.toMatch(/(?<!\\)\\ud83d(?!\\ud)/i)
     expect(server.requests[0]!.text.isWellFormed()).toBe(true)
   })
 

@@ -28,7 +28,7 @@ test('PI-02 a changed definition is asked about again in every mode, and the per
   ]
   for (const authority of settings) {
     const { ran, tools } = ofServer('new')
-    const { agent, prompts } = guarded(twice, authority, { tools, answer: () => true })
+    const { agent, prompts } = guarded(twice, authority, { tools, answer: () => 'once' })
     await agent.run({ prompt: 'Search.' })
     expect(ran).toHaveLength(2)
     expect(prompts).toHaveLength(2) // once is for one call
