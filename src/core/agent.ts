@@ -1,4 +1,4 @@
-import { type Behavior, resolveBehavior } from './behavior.ts'
+import type { Behavior } from './behavior.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import { conductRun } from './conduct-run.ts'
 import type { SchemaTool } from './define-tool.ts'
@@ -8,9 +8,9 @@ import { type HookContexts, hookNames } from './hook-map.ts'
 import { Hooks, scopeOf, tier } from './hooks.ts'
 import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
-import { Lane } from './lane.ts'
 import { Log } from './log.ts'
 import { type Meta, readMeta } from './meta.ts'
+import { newRun } from './new-run.ts'
 import type { Provider } from './provider.ts'
 import { Readiness } from './readiness.ts'
 import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
@@ -18,13 +18,10 @@ import { checkRunOptions, readPrompt } from './run-options.ts'
 import type { OutputOf, Schema } from './schema.ts'
 import { follow, Stop } from './stop.ts'
 import type { Session } from './store.ts'
-import { SystemPrompt } from './system-prompt.ts'
-import { resolveThinking } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
-import { ToolCounts } from './tool-counts.ts'
-import { readTools, Toolbox } from './toolbox.ts'
+import { readTools } from './toolbox.ts'
 import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
-import { type AgentStats, noUsage, undeliveredOf } from './usage.ts'
+import { type AgentStats, undeliveredOf } from './usage.ts'
 
 /** What an agent is put together from. `createAgent` makes these out of friendlier options. */
 export interface AgentParts {
@@ -99,6 +96,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     extensions: parts.borrowsExtensions ? [] : extensions,
     host: { hooks, clock, ...(parts.interact && { interact: parts.interact }), place: () => readiness.place() },
   })
+  const makings = { parts, tools, hooks, log, inbox, clock, newId, handle: () => readiness.handle, makeChild }
   let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
   let latest: Run | undefined
   let destroyed: Promise<void> | undefined
@@ -132,7 +130,8 @@ export function assembleAgent(parts: AgentParts): Agent {
     let listener: Promise<void> | undefined
     let unheed: (() => void) | undefined
     try {
-      return await conductRun(makeRun(options, stop), {
+      latest = newRun(options, { ...makings, stop })
+      return await conductRun(latest, {
         prompt,
         extensions,
         async prepare() {
@@ -151,59 +150,6 @@ export function assembleAgent(parts: AgentParts): Agent {
       unheed?.()
       if (listener) await session?.release()
     }
-  }
-
-  function makeRun(options: RunOptions, stop: Stop): Run {
-    const depth = lineage?.depth ?? 0
-    const behavior = resolveBehavior(parts.behavior, options.behavior)
-    const { maxTokens, thinkingBudget: budget } = behavior
-    const { capabilities } = provider.meta
-    const system = new SystemPrompt()
-    system.set('agent', parts.system ?? '')
-    const id = newId()
-    const meta = readMeta(options.meta, 'run() option "meta"')
-    const run: Run = {
-      id,
-      options,
-      model: options.model ?? provider.meta.defaultModel,
-      behavior,
-      thinking: resolveThinking({ level: options.thinking, budget, maxTokens, capabilities }),
-      tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : tools, depth),
-      hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
-      counts: new ToolCounts(),
-      lane: new Lane(clock, stop),
-      parent: lineage?.run,
-      ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
-      get handle() {
-        return readiness.handle
-      },
-      interact: parts.interact,
-      // Few runs need these two; the others do not load them.
-      askAside: async (call) => (await import('./side-call.ts')).askAside(run, call),
-      fork: async (callId, stop, options) =>
-        (await import('./fork.ts')).forkAgent({ run, callId, stop, options, make: makeChild }),
-      facts: {
-        runId: id,
-        ...(parts.name !== undefined && { agent: parts.name }),
-        ...(session && { sessionId: session.id }),
-        depth,
-        ...(lineage && { parent: lineage.parent }),
-        ...(meta && { meta }),
-      },
-      turn: 0,
-      usage: noUsage,
-      turnUsage: [],
-      children: [],
-      working: new Set(),
-      childrenAtWork: new Map(),
-      firstTokenAt: undefined,
-      isOver: false,
-      stopReason: 'end',
-      lastWords: '',
-      output: undefined,
-    }
-    latest = run
-    return run
   }
 
   /** A handler that hears of the end and waits for it would wait for itself. */

@@ -138,7 +138,9 @@ export class CallContext implements ToolContext {
   /** What is known of a call that was stopped: what its tool says of it, else its last progress. */
   get soFar(): string {
     try {
-      return String(this.#readSoFar ? this.#readSoFar() : this.#lastProgress).slice(-mostSoFar)
+      return String(this.#readSoFar ? this.#readSoFar() : this.#lastProgress)
+        .slice(-mostSoFar)
+        .toWellFormed()
     } catch {
       return ''
     }

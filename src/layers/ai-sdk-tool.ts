@@ -1,5 +1,5 @@
 import { isRecord } from '../core/is-record.ts'
-import { type StandardSchema, zodToJsonSchema } from '../core/schema.ts'
+import { isStandard, issuesOf, readSchema, type Validate, zodToJsonSchema } from '../core/schema.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { contractVersion, type ToolAnswer, type ToolContract } from './contract.ts'
 import type { ToolHost } from './host.ts'
@@ -62,18 +62,16 @@ const configSchema: JsonSchema = {
 
 type Parsed = { readonly value: unknown } | { readonly problem: string }
 
-interface ReadSchema {
+interface ParsedBy {
   readonly jsonSchema: JsonSchema
   parse(input: unknown): Promise<Parsed>
 }
 
 /** A Standard Schema, what `jsonSchema()` gives, a function that gives one of them, or plain JSON Schema. */
-async function schemaOf(given: unknown): Promise<ReadSchema> {
-  const standard = (given as StandardSchema | undefined)?.['~standard']
-  if (standard) {
-    const jsonSchema = standard.jsonSchema?.input({ target: 'draft-2020-12' })
-    if (!jsonSchema) throw new Error('its schema library gives no JSON Schema; use jsonSchema() of the AI SDK')
-    return { jsonSchema: zodToJsonSchema(jsonSchema), parse: (input) => parseStandard(standard, input) }
+async function schemaOf(given: unknown): Promise<ParsedBy> {
+  if (isStandard(given)) {
+    const { jsonSchema, validate } = readSchema(given, 'its inputSchema')
+    return { jsonSchema, parse: async (input) => parsed(await validate!(input)) }
   }
   if (typeof given === 'function') return schemaOf(given())
   if (!isRecord(given)) throw new Error('its inputSchema is no schema')
@@ -85,13 +83,8 @@ async function schemaOf(given: unknown): Promise<ReadSchema> {
   }
 }
 
-async function parseStandard(standard: StandardSchema['~standard'], input: unknown): Promise<Parsed> {
-  const checked = await standard.validate(input)
-  if (!checked.issues) return { value: checked.value }
-  return {
-    problem: checked.issues.map(({ message, path = [] }) => [...path, message].map(String).join(': ')).join('; '),
-  }
-}
+const parsed = (checked: Awaited<ReturnType<Validate>>): Parsed =>
+  checked.issues ? { problem: issuesOf(checked.issues) } : { value: checked.value }
 
 function readValidation(checked: unknown): Parsed {
   const { success, value, error } = checked as { success?: boolean; value?: unknown; error?: unknown }

@@ -3,7 +3,8 @@ import { show } from '../core/behavior.ts'
 import { messageOf } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
 import { didYouMean } from '../core/nearest.ts'
-import type { StandardSchema } from '../core/schema.ts'
+import { isStandard, issuesOf } from '../core/schema.ts'
+import { isThenable } from '../core/stop.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import type { PluginApproval, PluginDefinition, PluginEntry, PluginServices, PluginSetup } from './plugin.ts'
@@ -89,10 +90,9 @@ function configOf(plugin: PluginDefinition, entry: PluginEntry): Record<string, 
     return checked.input
   }
   const checked = configSchema['~standard'].validate(given)
-  if (checked instanceof Promise) throw wrong('its schema takes its time; settings need one that answers at once')
-  const { issues } = checked as Exclude<typeof checked, Promise<unknown> | PromiseLike<unknown>>
-  if (issues) throw wrong(issues.map(({ message, path }) => `${path?.join('.') ?? ''} ${message}`.trim()).join('; '))
-  return (checked as { value: Record<string, unknown> }).value
+  if (isThenable(checked)) throw wrong('its schema is async; settings need one that answers at once')
+  if (checked.issues) throw wrong(issuesOf(checked.issues))
+  return checked.value as Record<string, unknown>
 }
 
 const entryFields: Readonly<Record<string, true>> = {
@@ -119,15 +119,13 @@ function flawIn(config: Record<string, unknown>, properties: unknown): string | 
   return undefined
 }
 
-const isStandard = (schema: object): schema is StandardSchema<Record<string, unknown>> => '~standard' in schema
-
 function adjusted(tool: ToolDef, { toolId, toolResultDuration }: PluginEntry): ToolDef {
   const own = { ...tool, origin: tool.origin ?? pluginOrigin(toolId) }
   return toolResultDuration === undefined ? own : withMarks(own, { duration: toolResultDuration })
 }
 
 /** Where the tools of a plugin come from. */
-export const pluginOrigin = (toolId: string): ToolOrigin => ({ layer: 'plugin', path: toolId })
+export const pluginOrigin = (toolId: string): ToolOrigin => Object.freeze({ layer: 'plugin', path: toolId })
 
 /** A plugin failed; who it was, for people. */
 export function pluginProblem(toolId: string, hook: string, error: unknown): Error {
