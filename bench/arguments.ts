@@ -54,7 +54,7 @@ export const argumentsGoals: Goals = {
   'large integers': 32,
   'large integers as text': 32,
   'numbers for a text': 25.5,
-  'leading zeros': 0, // 55.5 before: 7, octal, or a text
+  'leading zeros': 55.5,
   'a plus': 0,
   'hexadecimal numbers': 50.5,
   'a property twice': 0,

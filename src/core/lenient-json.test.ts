@@ -31,7 +31,7 @@ describe('Q03 a value that cannot be kept exactly', () => {
     ['{"n": -Infinity}', 'at position 6: "-Infinity" is no JSON value; put a text in quotes'],
     ['{command: echo(rm -rf x)}', 'at position 10: "echo" is no JSON value; put a text in quotes'],
     ['{"on": yes}', 'at position 7: "yes" is no JSON value; put a text in quotes'],
-    ['{"n": 007}', 'at position 6: the number 007 begins with 0; put a text in quotes'],
+    ['{"n": 010}', 'at position 6: the number 010 may be octal or decimal; write it without the 0 in front'],
     ['{"a": first, note: second}', 'at position 6: "first" is no JSON value; put a text in quotes'],
     ['{"a": 1, "a": 2}', 'at position 9: the property "a" is there twice with different values'],
     ['{"a": "\\ud83d"}', 'at position 6: the string has half a character (\\ud83d)'],
@@ -48,6 +48,8 @@ describe('Q03 a value that cannot be kept exactly', () => {
     ['-9007199254740991', -9007199254740991],
     ['1e21', 1e21],
     ['0x1F', 31],
+    ['007', 7],
+    ['08', 8],
     ['+.5', 0.5],
   ])('Q03 the number %s is exact, and is read', (source, value) => {
     expect(inputOf(`{"n": ${source}}`)).toEqual({ n: value })

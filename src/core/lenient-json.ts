@@ -34,6 +34,8 @@ const words: Readonly<Record<string, boolean | null>> = {
   ...{ true: true, false: false, null: null, True: true, False: false, None: null },
 }
 const number = /[+-]?(?:0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])/y
+/** Digits that are one number in base 8 and another in base 10: `010`, but not `07` or `08`. */
+const isOctalOrDecimal = /^[+-]?0+[1-7][0-7]+$/
 const name = /[\p{L}_$][\p{L}\p{N}_$-]*/uy
 /** Text without quotes: nothing in it may end it, open something, or begin a comment or an escape. */
 const bareText = /[\p{L}\p{N}/.~_$@*](?:[^\s{}[\](),:;"'`“”‘’\\#]|[ \t](?=\S)|:(?=\w))*/uy
@@ -192,7 +194,8 @@ class Reader {
     const source = this.#match(number)
     if (source === '' || !this.#isEndOfValue())
       throw this.#error(`${this.#shown(start)} is no JSON value; put a text in quotes`, start)
-    if (/^[+-]?0\d/.test(source)) throw this.#error(`the number ${source} begins with 0; put a text in quotes`, start)
+    if (isOctalOrDecimal.test(source))
+      throw this.#error(`the number ${cut(source)} may be octal or decimal; write it without the 0 in front`, start)
     const value = exactNumber(source)
     if (value === undefined)
       throw this.#error(
