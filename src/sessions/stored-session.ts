@@ -5,7 +5,7 @@ import type { PendingAnswer, PendingCall, Session, SessionStore } from '../core/
 import { syntheticResult } from '../core/synthetic-result.ts'
 import type { Message } from '../core/turn.ts'
 import { addedTurns } from './added-turns.ts'
-import { answerTo } from './answer.ts'
+import { answerTo, requireFirst } from './answer.ts'
 import { childNames, descendantsOf } from './family.ts'
 import { forkedPast } from './forked-entries.ts'
 import { LeasedLog, type SessionOptions } from './leased-log.ts'
@@ -130,7 +130,9 @@ class StoredSession extends LeasedLog implements Session {
     // Somebody else may have written since; who asks first is answered by what is there now.
     const { log } = this.canWrite() ? this : await this.#read(this.id)
     const item = answerTo(log, callId, answer)
-    if (item) await this.send(item)
+    if (!item) return
+    await this.send(item)
+    await requireFirst(item, log, this.store)
   }
 
   get parked(): string | undefined {

@@ -63,12 +63,15 @@ describe('an approval is a thing in the log', () => {
     expect(texts(session.turns)[2]).toBe('user: ←Blocked: bob said no: not on a Friday')
   })
 
-  test('to which the first answer counts', async () => {
+  test('E07 to which the first answer counts, and a later one is refused unless it says the same', async () => {
     const store = createMemoryStore()
     const { tools, ran } = await suspended(store)
     const [ann, bob] = [await loadSession(store, 's'), await loadSession(store, 's')]
     await ann.answer('1', { decision: 'deny', by: 'ann' })
-    await bob.answer('1', { decision: 'allow', by: 'bob' })
+    await ann.answer('1', { decision: 'deny', by: 'ann' }) // sent again, after a lost connection for instance
+    await expect(bob.answer('1', { decision: 'allow', by: 'bob' })).rejects.toThrow(
+      'Session/InteractionAlreadyAnswered: call "1" was answered before, with "deny"',
+    )
     const session = await loadSession(store, 's')
     await createAgent({ provider: scripted('Then not.'), session, tools, hooks: asking }).run()
     expect(ran).toEqual([])
@@ -108,6 +111,7 @@ test('a question that a tool put is answered with content, in another process', 
   const elsewhere = await loadSession(store, 's')
   expect(elsewhere.pending).toMatchObject([{ callId: '1', name: 'ask', reason: 'Which colour?' }])
   await elsewhere.answer('1', { content: 'blue' })
+  await expect(elsewhere.answer('1', { content: 'red' })).rejects.toThrow('was answered before, with "blue"')
 
   const session = await loadSession(store, 's')
   await createAgent({ provider: scripted('Blue it is.'), session, tools: { ask } }).run()

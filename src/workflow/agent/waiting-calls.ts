@@ -2,7 +2,6 @@ import type { Clock } from '../../core/clock.ts'
 import type { PendingCall, Session, SessionStore } from '../../core/store.ts'
 import { loadSession } from '../../sessions/session.ts'
 import type { Engine } from '../engine/make-engine.ts'
-import { answerFirst } from './answer-first.ts'
 import { callsNamed } from './calls-named.ts'
 import { type LostToolCheck, refuseLostTool } from './lost-tool.ts'
 
@@ -56,8 +55,7 @@ export class WaitingCalls {
     const root = await this.#options.session() // for a denial too: of two decisions the one that came first is first
     const session = await this.#sessionOf(call.sessionId)
     if (answer.decision === 'allow') this.#refuseLost({ call, asking: session, root, engine })
-    const { store } = this.#options
-    await answerFirst({ store, session, call }, answer, () => authority.answer(session, call.callId, answer))
+    await authority.answer(session, call.callId, answer)
   }
 
   /** The same for an answer to a question: it is the result of the call that asked. */
@@ -70,8 +68,7 @@ export class WaitingCalls {
     const session = await this.#sessionOf(call.sessionId)
     const root = await this.#options.session()
     this.#refuseLost({ call, asking: session, root, engine: await this.#options.engine() })
-    const { store } = this.#options
-    await answerFirst({ store, session, call }, { content }, () => session.answer(call.callId, { content }))
+    await session.answer(call.callId, { content })
   }
 
   #refuseLost(check: Omit<LostToolCheck, 'definitionId'>): void {
