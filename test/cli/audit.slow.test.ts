@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -81,6 +81,23 @@ test('M02 a call that cannot be written down is not made, and the person is told
   const { err } = await runLibero(['run', 'go'], again(io, new PassThrough().end()))
   expect(existsSync(join(io.cwd, 'made'))).toBe(false)
   expect(err).toMatch(/the audit .* could not be written: .*; or keep no audit: libero config set audit false\n/)
+})
+
+test('M02 the list has a line for each call and none for a question to a person; what cannot be read is not called changed', async () => {
+  const io = machine()
+  const sink = openAudit({ io, command: 'run', cwd: io.cwd, view: { failed: expect.unreachable } })
+  const call = { sessionId: 'lutora', callId: 'c1', tool: 'edit', origin: { layer: 'host' } } as const
+  const decision = { verdict: 'deny', by: 'preview', why: 'it cannot apply' } as const
+  await sink.write({ class: 'Approval', event: 'InteractionIssued', details: { kind: 'Approve' } })
+  await sink.write({ class: 'Approval', event: 'ApprovalDenied', ...call, decision })
+  await sink.write({ class: 'ToolInvocation', event: 'ToolInvocationSubstituted', ...call })
+  const { out } = await runLibero(['audit'], again(io))
+  expect(out).toMatch(/^\S+ \S+ {2}run {2}lutora {2}deny {2}by preview {2}edit \(host\)\n$/)
+
+  const unreadable = machine()
+  mkdirSync(join(unreadable.home, 'audit', 'folder.jsonl'), { recursive: true })
+  const { err } = await runLibero(['audit', 'verify'], again(unreadable))
+  expect(err).toMatch(/the audit could not be verified: .*cannot be read: EISDIR.*; check who owns that folder/)
 })
 
 test('M02 processes that write at once keep whole chains, and nothing is written where nothing is decided', async () => {

@@ -28,6 +28,8 @@ describe.skipIf(!isMounting)('R06 sessions in a folder on a read-only disk', () 
         code: 0,
         out: expect.stringContaining('Hello'),
       })
+    const fresh = await run('run', '--provider', 'offline', 'Hi.')
+    expect([fresh.code, fresh.err]).toEqual([1, expect.not.stringContaining('--continue')])
     const { code, err } = await run('run', '--resume', 's', '--provider', 'offline', 'More.')
     expect([code, err]).toEqual([1, expect.stringMatching(/the sessions may not be written|read-only/)])
   })

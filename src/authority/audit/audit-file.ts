@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AuditRecord, AuditSink } from '../../core/authority.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'
+import { codeOf } from '../../platform/code-of.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
 import { appendToChain, type KnownEnd } from './audit-append.ts'
 import { fitForAudit } from './audit-record.ts'
@@ -90,7 +91,10 @@ function isSynced({ event, decision }: AuditRecord, sync: FileAuditOptions['sync
 function failure(path: string, cause: unknown): CodedError {
   return new CodedError(
     'Session/AuditWriteFailed',
-    `the audit ${path} could not be written: ${messageOf(cause)}; what it was to record is not done. Make room there, or choose another place`,
+    `the audit ${path} could not be written: ${messageOf(cause)}; what it was to record is not done. ${adviceFor(cause)}, or choose another place`,
     { cause },
   )
 }
+
+const adviceFor = (cause: unknown): string =>
+  codeOf(cause) === 'ENOSPC' ? 'Make room there' : 'Make that folder writable'

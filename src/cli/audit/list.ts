@@ -50,11 +50,13 @@ interface AuditedCall {
 function callsIn(records: readonly KeptRecord[]): AuditedCall[] {
   const calls = new Map<string, AuditedCall>()
   for (const record of records) {
+    if (record.callId === undefined) continue // a process that began, or a question that was put to a person
     const id = `${record.sessionId} ${record.callId}`
     if (record.class === 'Approval') calls.set(id, { decided: record, outcome: decisions[record.event] ?? '' })
     const call = calls.get(id)
     const outcome = outcomes[record.event]
-    if (call && outcome !== undefined) call.outcome = outcome
+    // A call that was denied is answered in its place; that is no second outcome.
+    if (call && outcome !== undefined && call.decided.decision?.verdict !== 'deny') call.outcome = outcome
   }
   return [...calls.values()]
 }

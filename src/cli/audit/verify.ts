@@ -10,6 +10,8 @@ import { auditFolder } from './audit-folder.ts'
 export async function verify(io: Io): Promise<number> {
   const folder = auditFolder(io)
   const check = existsSync(folder) ? await verifyAudit(folder) : ({ ok: true, records: 0 } as const)
+  if (!check.ok && check.line === 0)
+    throw new CliError(`the audit could not be verified: ${fullyVisible(check.problem)}; check who owns that folder`)
   if (!check.ok)
     throw new CliError(
       `the audit in ${fullyVisible(folder)} was changed, in line ${check.line}: ${fullyVisible(check.problem)}; keep that file as it is, and find out who may write there`,

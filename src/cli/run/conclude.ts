@@ -43,6 +43,6 @@ export async function conclude(
   return exitCode
 }
 
-/** How to go on is said once, when it is over. */
-export const withSession = (ending: RunEnding, { session }: OpenedAgent, io: Io): RunEnding =>
-  session ? { ...ending, sessionId: session.id, program: programName(io) } : ending
+/** How to go on is said once, when it is over, and of a session that could be written. */
+export const withSession = (ending: RunEnding, { session }: Pick<OpenedAgent, 'session'>, io: Io): RunEnding =>
+  session?.turns.length ? { ...ending, sessionId: session.id, program: programName(io) } : ending

@@ -142,6 +142,21 @@ describe('an approval', () => {
     await outcome
   })
 
+  test('T05 shows the beginning of lines that are longer than the screen, old and new', async () => {
+    const { terminal, keyboard, ask } = desk()
+    const diff = ['@@ -1,1 +1,1 @@', `-old${'a'.repeat(5000)}`, `+new${'b'.repeat(5000)}`].join('\n')
+    const payload = approvePayload(call({ path: 'min.js' }), {
+      ...{ decision: { verdict: 'ask', by: 'mode-gate', why: 'nothing allows it' }, cwd: '/desk/app', callId: 'c1' },
+      preview: { files: [{ path: 'min.js', change: 'replace', added: 1, removed: 1, diff }] },
+    })
+    const { outcome } = await ask(payload)
+    expect(terminal.lines.join('\n')).toMatch(
+      /\n│ -olda+\n(┆ a+\n)+│ … this line goes on\n│ \+newb+\n(┆ b+\n)+│ … this line goes on$/,
+    )
+    keyboard.press('n')
+    await outcome
+  })
+
   test.each([
     [['y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],
     [['Y'], accepted({ scope: 'once' }), '✓ allowed once: deploy production'],

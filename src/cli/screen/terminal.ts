@@ -46,7 +46,7 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
   const toTop = (): string => (taken() > 1 ? `\r\x1b[${taken() - 1}A` : '\r')
   /** tmux keeps in its history what is cleared from the first row of the screen on: so that row is cleared by itself. */
   const clearOld = (): string => (taken() > 1 ? `${clearRight}\x1b[1B${clearDown}\x1b[1A` : clearDown)
-  const erase = (): string => (shown.length > 0 ? `${toTop()}${clearDown}` : '')
+  const erase = (): string => (shown.length > 0 ? `${toTop()}${clearOld()}` : '')
   const drawn = (lines: readonly string[]): string =>
     lines.length > 0 ? `${noWrap}${lines.map((line) => `${line}${clearRight}`).join('\n')}${wrap}` : ''
   /** Nothing of ours ever begins in the middle of a line of the answer. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { applyPatch, parsePatch } from 'diff'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { unifiedDiff } from './diff.ts'
+import { countedDiff, unifiedDiff } from './diff.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-diff-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -102,6 +102,12 @@ describe('a unified diff', () => {
     expect(diff).toMatch(/\n\+line \d+\n… \(\d+ more lines of this diff\)\n$/)
     const shown = diff.match(/^\+line/gm)!.length
     expect(diff).toContain(`(${100 - shown} more lines`)
+  })
+
+  test('T05 of lines without an end shows the beginning of each, old and new', async () => {
+    const { diff, moreLines } = await countedDiff('a', `old${'a'.repeat(100_000)}\n`, `new${'b'.repeat(100_000)}\n`)
+    expect(diff).toMatch(/\n-olda+… \(95908 more characters of this line\)\n\+newb+… \(95908 more characters/)
+    expect(moreLines).toBeUndefined()
   })
 
   test('of one changed line in 10 MB needs no more than that line', async () => {

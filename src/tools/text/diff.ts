@@ -3,7 +3,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 export interface DiffOptions {
   /** Lines shown around a change. Default 3. */
   readonly context?: number
-  /** A longer diff is cut at the end of a line, with a note. Default 65,536. */
+  /** A longer diff is cut at the end of a line, and a line of a sixteenth of it within, with a note. Default 65,536. */
   readonly maxChars?: number
 }
 
@@ -183,8 +183,10 @@ function bounded(
   maxChars: number,
 ): Pick<CountedDiff, 'diff' | 'moreLines'> {
   const shown: string[] = []
+  const mostOfLine = Math.max(1000, maxChars / 16)
   let length = 0
-  for (const line of linesOfDiff(name, hunks, linesAbove)) {
+  for (const whole of linesOfDiff(name, hunks, linesAbove)) {
+    const line = beginningOf(whole, mostOfLine)
     length += line.length + 1
     if (length > maxChars) {
       const total = hunks.reduce((sum, { count }) => sum + 1 + count, 2)
@@ -193,6 +195,12 @@ function bounded(
     shown.push(line)
   }
   return { diff: `${shown.join('\n')}\n` }
+}
+
+/** A line so long that it would leave no room for others, such as that of a minified file. */
+function beginningOf(line: string, mostChars: number): string {
+  if (line.length <= mostChars) return line
+  return `${line.slice(0, mostChars)}… (${line.length - mostChars} more characters of this line)`
 }
 
 function* linesOfDiff(name: string, hunks: readonly Hunk[], linesAbove: number): Iterable<string> {

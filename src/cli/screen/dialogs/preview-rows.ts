@@ -10,19 +10,26 @@ export function previewRows(
 ): string[] {
   const lines = diff === '' ? [] : fullyVisible(diff, { lines: 'kept' }).split('\n')
   const most = Math.max(fewestRows, terminal.rows - rowsForTheRest)
+  // Of a line without an end something is to be seen, and of the line that takes its place, too.
+  const mostOfLine = Math.floor(most / 3)
   const rows: string[] = []
   let whole = 0
   for (const line of lines) {
-    const more = boxed([line], terminal, diffLook)
+    const all = boxed([line], terminal, diffLook)
+    const more =
+      all.length > mostOfLine ? [...all.slice(0, mostOfLine - 1), ...note('… this line goes on', terminal)] : all
     if (rows.length + more.length > most) break
     rows.push(...more)
     whole++
   }
   const left = lines.length - whole + moreLines
   if (left === 0) return rows
-  const note = `… ${left} more ${left === 1 ? 'line' : 'lines'} of this diff ${left === 1 ? 'is' : 'are'} not shown`
-  return [...rows, ...boxed([note], terminal, () => 'yellow')]
+  const what = left === 1 ? 'line of this diff is' : 'lines of this diff are'
+  return [...rows, ...note(`… ${left} more ${what} not shown`, terminal)]
 }
+
+const note = (text: string, terminal: Pick<Terminal, 'columns' | 'paint'>): string[] =>
+  boxed([text], terminal, () => 'yellow')
 
 const fewestRows = 12
 /** What stands above and below a diff: the call, and the choices. */
