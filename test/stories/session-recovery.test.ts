@@ -25,7 +25,7 @@ describe('answers', () => {
     const agent = createAgent({ provider: scripted([call('1', 'age')], 'fin'), session, tools: { age } })
     await agent.run({ prompt: 'go' })
     await session.answer('1', { content: 'old' })
-    await session.answer('1', { content: 'too late' })
+    await expect(session.answer('1', { content: 'too late' })).rejects.toThrow('was answered before, with "old"')
     expect(await agent.run()).toMatchObject({ status: 'suspended', stopReason: 'A number, please.' })
     await session.answer('1', { content: '42' })
     expect(await agent.run()).toMatchObject({ text: 'fin' })
