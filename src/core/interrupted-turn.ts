@@ -3,9 +3,8 @@ import type { Draft } from './model-attempts.ts'
 import { wellFormed } from './plain-json.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
-import { toolOutputByteLength } from './tool-output.ts'
 import type { SessionTurn, TurnUsage } from './turn.ts'
-import { addUsage, spend } from './usage.ts'
+import { addUsage, estimatedTokens, spend } from './usage.ts'
 
 /**
  * What a person saw of a reply that was broken off becomes a turn: its text alone, marked. Calls and thinking without
@@ -13,7 +12,7 @@ import { addUsage, spend } from './usage.ts'
  */
 export async function keepInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
   const { log, stop } = run
-  if (!draft.hasContent || log.isBroken || stop.reason instanceof LeaseLostError) return undefined
+  if (!(draft.hasContent || draft.counted) || log.isBroken || stop.reason instanceof LeaseLostError) return undefined
   const usage = draft.isCounted ? undefined : await estimateOf(run, request, draft)
   const text = wellFormed(draft.text)
   if (text.trim() === '') {
@@ -40,10 +39,10 @@ export async function keepInterrupted(run: Run, request: ModelRequest, draft: Dr
 }
 
 async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft): Promise<TurnUsage> {
-  const { system, tools, messages, model } = request
-  const said = messages.map(({ content }) => content)
-  const input = tokensOf(system + JSON.stringify(tools) + JSON.stringify(said, withoutMedia))
-  const usage = { input, output: tokensOf(draft.text) + tokensOf(draft.thinking), model, estimated: true } as const
+  const { model } = request
+  const counted = draft.counted ?? { input: inputOf(request), output: 0, model }
+  const written = estimatedTokens(draft.text) + estimatedTokens(draft.thinking) + estimatedTokens(draft.args)
+  const usage: TurnUsage = { ...counted, output: Math.max(counted.output, written), estimated: true }
   try {
     const cost = await provider.costOf?.(model, usage)
     return cost === undefined ? usage : { ...usage, cost }
@@ -52,8 +51,10 @@ async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft
   }
 }
 
+function inputOf({ system, tools, messages }: ModelRequest): number {
+  const said = messages.map(({ content }) => content)
+  return estimatedTokens(system + JSON.stringify(tools) + JSON.stringify(said, withoutMedia))
+}
+
 /** An image is far less for a model than its base64. */
 const withoutMedia = (key: string, value: unknown): unknown => (key === 'data' ? undefined : value)
-
-const tokensOf = (text: string): number => Math.ceil(toolOutputByteLength(text) / bytesPerToken)
-const bytesPerToken = 4

@@ -7,7 +7,7 @@ import type { Run } from './run.ts'
 import { orStopped } from './stop.ts'
 import { originOf } from './tool.ts'
 import type { TurnUsage } from './turn.ts'
-import { readUsage, spend } from './usage.ts'
+import { countedPrompt, readUsage, spend } from './usage.ts'
 
 /**
  * The reply to a request. A service that says nothing at all is asked once more; so is one that breaks off in the middle
@@ -50,6 +50,10 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
 export class Draft {
   text = ''
   thinking = ''
+  /** The arguments of all calls. */
+  args = ''
+  /** What the service had counted when it accepted the request. */
+  counted: TurnUsage | undefined
   attempt = 1
   isStarted = false
   /** Something of the present attempt was shown. */
@@ -85,8 +89,8 @@ export class Draft {
   }
 
   retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {
-    this.text = ''
-    this.thinking = ''
+    this.text = this.thinking = this.args = ''
+    this.counted = undefined
     this.attempt = attempt
     this.hasContent = this.#isWasted = false
     this.#countedBefore = this.#run.turnUsage.length
@@ -111,7 +115,7 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
         run.firstTokenAt ??= run.clock.now()
         return event
       }
-      const wait = tellEvent(run, event, draft)
+      const wait = tellEvent(run, event, draft, request.model)
       if (wait) await wait // most deltas have no listener, or one that answers at once
     }
   } finally {
@@ -128,7 +132,12 @@ function tidyUp(events: AsyncIterator<ModelEvent>): void {
   }
 }
 
-function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draft): Promise<void> | void {
+function tellEvent(
+  run: Run,
+  event: Exclude<ModelEvent, ModelReply>,
+  draft: Draft,
+  model: string,
+): Promise<void> | void {
   const { hooks } = run
   const { turnId, attempt } = draft
   switch (event?.type) {
@@ -145,6 +154,7 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       if (!hooks.has('stream:thinking')) return
       return hooks.tell('stream:thinking', { turnId, delta: event.delta, text: draft.thinking, attempt })
     case 'tool_args':
+      if (typeof event.delta === 'string') draft.args += event.delta
       if (!hooks.has('stream:tool:args')) return
       return hooks.tell('stream:tool:args', { turnId, callId: draft.ids.of(event.id), delta: deltaOf(event) })
     case 'tool_start': {
@@ -162,6 +172,7 @@ function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draf
       return hooks.tell('stream:tool:end', { turnId, callId: draft.ids.of(event.id) })
     case 'start':
       draft.isStarted = true
+      draft.counted = countedPrompt(event.usage, model)
       return hooks.tell('stream:start', { turnId, attempt })
     case 'alive':
       return

@@ -83,8 +83,8 @@ export interface ModelRequest {
 export type StopReason = 'end' | 'tool_use' | 'length' | 'refusal' | 'other'
 
 export type ModelEvent =
-  /** The service accepted the request. */
-  | { readonly type: 'start' }
+  /** The service accepted the request. `usage` is what it has counted by then, mostly the prompt. */
+  | { readonly type: 'start'; readonly usage?: TurnUsage }
   /** What was streamed so far is void; attempt number `attempt` begins. */
   | { readonly type: 'retry'; readonly attempt: number; readonly reason: string; readonly delayMs?: number }
   | { readonly type: 'oauth_refresh'; readonly expires?: number }

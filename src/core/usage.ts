@@ -1,5 +1,6 @@
 import type { EntryOf, Log, RunStatus } from './log.ts'
 import type { Run } from './run.ts'
+import { toolOutputByteLength } from './tool-output.ts'
 import { type TurnUsage, textOf } from './turn.ts'
 
 /** What a run did and cost. Totals include children, children's children and so on; `turns` and `turnUsage` do not. */
@@ -117,6 +118,17 @@ export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | 
   }
   return usage
 }
+
+/** What a service has counted when it accepts a request, if the prompt is in it: some begin with a count of nothing. */
+export function countedPrompt(reported: TurnUsage | undefined, model: string): TurnUsage | undefined {
+  if (!reported) return undefined
+  const usage = readUsage(reported, model)
+  return usage.input + (usage.cacheRead ?? 0) + (usage.cacheCreation ?? 0) > 0 ? usage : undefined
+}
+
+/** About how many tokens a text has, by its length. */
+export const estimatedTokens = (text: string): number => Math.ceil(toolOutputByteLength(text) / bytesPerToken)
+const bytesPerToken = 4
 
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined

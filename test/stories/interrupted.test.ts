@@ -69,6 +69,28 @@ describe('text that was streamed before an abort', () => {
     expect(failure.stats.totalIn).toBeGreaterThan(10)
   })
 
+  test('E06 is counted with what the service said of the prompt, and with the arguments of calls', async () => {
+    const usage = { input: 1000, cacheRead: 90_000, output: 1 }
+    const args = { type: 'tool_args', id: 'c1', delta: 'x'.repeat(400) } as const
+    const provider = scripted(
+      [{ type: 'start', usage }, { type: 'tool_start', id: 'c1', name: 'look' }, args, delta('So'), delta(' be it')],
+      [{ type: 'start', usage }],
+    )
+    const costOf = () => 0.5
+    const agent = createAgent({ provider: { ...provider, costOf } })
+    const first = await agent.run({ prompt: 'Well?', hooks: abortAt(() => agent, 'So') }).catch((error) => error)
+    const counted = { ...usage, output: 101, cost: 0.5, estimated: true }
+    expect(first.stats.turnUsage).toMatchObject([counted])
+    // Nothing was said yet, and the prompt is paid for all the same.
+    const hooks = { 'stream:start': () => agent.abort() }
+    const second = await agent.run({ prompt: 'Well?', hooks }).catch((error) => error)
+    expect(second.stats).toMatchObject({ text: '', turnUsage: [{ ...usage, estimated: true }] })
+    const limited = createAgent({ provider: scripted([{ type: 'start', usage }, delta('So'), delta(' be it')]) })
+    const limits = { behavior: { limits: { tokens: 200_000 } }, hooks: abortAt(() => limited, 'So') }
+    const third = await limited.run({ prompt: 'Well?', ...limits }).catch((error) => error)
+    expect(third.stats.turnUsage).toMatchObject([{ ...usage, output: 1 }])
+  })
+
   test('E06 is in the next request, with a note, and people read it without', async () => {
     const { agent, provider } = await aborted('42.')
     await agent.run({ prompt: 'Go on.' })

@@ -5,7 +5,7 @@ import type { Run } from '../../core/run.ts'
 import { orStopped, stoppedWaiting } from '../../core/stop.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { TurnUsage } from '../../core/turn.ts'
-import { readUsage, spend } from '../../core/usage.ts'
+import { countedPrompt, readUsage, spend } from '../../core/usage.ts'
 import type { Account, Reservation } from './account.ts'
 import { cut, leastOutput } from './cut.ts'
 import { type Estimator, streamedTokens, thinkingTokens } from './estimate.ts'
@@ -45,6 +45,8 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
   #isAccepted = false
   #isHidden = false
   #bytes = 0
+  /** What the service had counted when it accepted the request. */
+  #counted: TurnUsage | undefined
 
   constructor(metering: Metering, request: ModelRequest, signal: AbortSignal) {
     this.#metering = metering
@@ -167,6 +169,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
         return event
       case 'start':
         this.#isAccepted = true
+        this.#counted = countedPrompt(event.usage, this.#request.model)
         return event
       case 'retry':
         this.#retry()
@@ -184,6 +187,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     const usage = this.#reservation && this.#wasted(this.#reservation)
     this.#isAccepted = this.#isHidden = false
     this.#bytes = 0
+    this.#counted = undefined
     if (!usage || !this.#reservation) return
     const exceeded = account.waste(amountsOf(usage, 0))
     tally.wasted.push({ usage, model: this.#request.model })
@@ -255,6 +259,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     if (!this.#inner || !this.#isAccepted) return undefined
     // What it did in secret may have been all that it was allowed.
     const output = this.#isHidden ? most : Math.min(most, streamedTokens(this.#bytes))
+    if (this.#counted) return this.#priced({ ...this.#counted, output })
     const worst = this.#worst(output)
     return { input: this.#input, output, model: this.#request.model, ...(worst !== undefined && { cost: worst }) }
   }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ModelEvent, ModelRequest } from '../../core/provider.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { StreamError, type WireReply } from '../wire.ts'
+import { AnthropicDecoder } from './anthropic-decoder.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
 
 const wire = anthropicMessages()
@@ -18,7 +19,7 @@ describe('a stream', () => {
       ...stopped('tool_use', { output_tokens: 20 }),
     ]
     expect(eventsOf(stream)).toEqual([
-      { type: 'start' },
+      { type: 'start', usage: { input: 9, output: 1 } },
       { type: 'thinking', delta: 'Let me ' },
       { type: 'thinking', delta: 'see.' },
       { type: 'text', delta: 'I will ' },
@@ -81,13 +82,24 @@ describe('a stream', () => {
     expect(failureOf(stream)).toMatchObject({ code: 'bad_stream', retryable: true })
   })
 
+  test('E06 that breaks off has used up what it wrote, also where only its first token was counted', () => {
+    const decoder = new AnthropicDecoder()
+    const usage = { input_tokens: 9, output_tokens: 1 }
+    decoder.read({ type: 'message_start', message: { id: 'msg_1', usage } }, [])
+    decoder.read({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }, [])
+    decoder.read({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'x'.repeat(400) } }, [])
+    expect(decoder.usage()).toEqual({ input: 9, output: 100 })
+    decoder.read({ type: 'message_delta', usage: { output_tokens: 20 } }, [])
+    expect(decoder.usage()).toEqual({ input: 9, output: 20 })
+  })
+
   test('may bring whole blocks in its beginning, and its end as well', () => {
     const caller = { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' }
     const given = { ...call, input: { city: 'Rome' }, caller }
     const message = { id: 'msg_1', content: [given], stop_reason: 'tool_use', usage: { input_tokens: 0 } }
     const begun = { type: 'message_start', message }
     expect(eventsOf([begun, { type: 'message_stop' }])).toEqual([
-      { type: 'start' },
+      { type: 'start', usage: { input: 0, output: 0 } },
       { type: 'tool_start', id: 'toolu_1', name: 'weather' },
       { type: 'tool_args', id: 'toolu_1', delta: '{"city":"Rome"}' },
       { type: 'tool_end', id: 'toolu_1' },

@@ -1,5 +1,6 @@
 import type { ModelEvent, StopReason } from '../../core/provider.ts'
 import type { TurnUsage } from '../../core/turn.ts'
+import { estimatedTokens } from '../../core/usage.ts'
 import { type Decoder, StreamError, type WireReply } from '../wire.ts'
 import { type Block, contentOf, type RawBlock, type RawUsage, usageOf } from './anthropic-reply.ts'
 import { countOf } from './counts.ts'
@@ -13,6 +14,7 @@ export class AnthropicDecoder implements Decoder {
   #messageId: unknown
   #isStarted = false
   #isDone = false
+  #isOutputCounted = false
 
   read(payload: unknown, out: ModelEvent[]): void {
     if (this.#isDone) return
@@ -33,6 +35,7 @@ export class AnthropicDecoder implements Decoder {
       case 'message_delta':
         this.#stop = event.delta?.stop_reason ?? this.#stop
         this.#count(event.usage)
+        this.#isOutputCounted ||= event.usage?.output_tokens !== undefined
         return
       case 'message_stop':
         out.push(this.#reply())
@@ -43,8 +46,14 @@ export class AnthropicDecoder implements Decoder {
     }
   }
 
+  /** Until `message_delta` counts the output, the service has told only that of its first token. */
   usage(): TurnUsage | undefined {
-    return Object.keys(this.#usage).length > 0 ? usageOf(this.#usage) : undefined
+    if (Object.keys(this.#usage).length === 0) return undefined
+    const counted = usageOf(this.#usage)
+    if (this.#isOutputCounted) return counted
+    let written = ''
+    for (const { text } of this.#blocks.values()) written += text
+    return { ...counted, output: Math.max(counted.output, estimatedTokens(written)) }
   }
 
   end(): void {
@@ -61,7 +70,7 @@ export class AnthropicDecoder implements Decoder {
     this.#messageId = id
     this.#stop = stop_reason ?? undefined
     this.#count(usage)
-    out.push({ type: 'start' })
+    out.push({ type: 'start', ...(usage && { usage: usageOf(this.#usage) }) })
     // Calls made by code at the service come whole, before whatever is streamed.
     const given = Array.isArray(content) ? (content as readonly RawBlock[]) : []
     for (const [i, block] of given.entries()) this.#close(this.#open(i - given.length, block, out), out)

@@ -54,11 +54,12 @@ export class GeminiDecoder implements Decoder {
   #read(payload: unknown, out: ModelEvent[]): void {
     const { candidates, usageMetadata, promptFeedback, responseId } = (payload ?? {}) as Response
     if (!candidates) failIfError(payload)
-    if (!this.#isStarted) out.push({ type: 'start' })
+    // Some frames carry remarks without any count.
+    const isCounted = usageMetadata?.promptTokenCount !== undefined
+    if (isCounted) this.#usage = usageMetadata
+    if (!this.#isStarted) out.push({ type: 'start', ...(isCounted && { usage: usageOf(usageMetadata) }) })
     this.#isStarted = true
     this.#responseId ??= responseId
-    // Some frames carry remarks without any count.
-    if (usageMetadata?.promptTokenCount !== undefined) this.#usage = usageMetadata
     if (promptFeedback?.blockReason && !promptFeedback.blockReason.endsWith('UNSPECIFIED')) this.#isBlocked = true
     const candidate = candidates?.[0]
     if (!candidate) return

@@ -349,7 +349,7 @@ describe('the stream', () => {
         frame([], { finishReason: 'STOP' }, { usageMetadata: { trafficType: 'ON_DEMAND' } }),
       ]),
     ).toEqual([
-      { type: 'start' },
+      { type: 'start', usage: { input: 100, output: 0 } },
       { type: 'thinking', delta: 'Hm' },
       { type: 'thinking', delta: ', so.' },
       { type: 'text', delta: 'It' },
