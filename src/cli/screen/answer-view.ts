@@ -1,5 +1,6 @@
 import { visibleText } from '../../platform/visible-text.ts'
 import { createBlockStream, type Piece } from './markdown/block-stream.ts'
+import { codeLines } from './markdown/blocks/code.ts'
 import { createMarkdownRenderer } from './markdown/render-markdown.ts'
 import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
@@ -69,6 +70,11 @@ function renderedAnswer(terminal: Terminal, out: AnswerOut): AnswerView {
       const text = visibleText(piece.text).replaceAll('\r', '')
       if (isMore) out.more(text)
       else out.block(text)
+    } else if (piece.kind === 'code') {
+      if (isMore) endPlain()
+      const text = `${codeLines(piece.text.replace(/\n$/, ''), piece.lang, paint).join('\n')}\n`
+      if (piece.isFirst) out.block(text)
+      else out.more(text)
     } else {
       if (isMore) endPlain()
       renderer ??= createMarkdownRenderer(paint)

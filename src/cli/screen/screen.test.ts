@@ -205,9 +205,9 @@ describe('live lines', () => {
 
   test('an unfinished block is shown as it is written, indented as it is, and wrapped to the screen', async () => {
     const { show, writes, text, clock } = stage({ columns: 20 })
-    show(...text('```\n  if (a)\n    one two three four five'))
+    show(...text('- if (a)\n    one two three four five'))
     await clock.advance(40)
-    const lines = ['```', '  if (a)', '    one two three', '    four five']
+    const lines = ['- if (a)', '    one two three', '    four five']
     expect(writes.at(-1)).toContain(lines.map((line) => `${line}\x1b[K`).join('\n'))
   })
 

@@ -1,9 +1,12 @@
 /** A piece of an answer that will not change any more. */
-export interface Piece {
-  /** `plain` is what is too long to be taken apart; it may begin and end in the middle of something. */
-  readonly kind: 'markdown' | 'plain'
-  readonly text: string
-}
+export type Piece =
+  | {
+      /** `plain` is what is too long to be taken apart; it may begin and end in the middle of something. */
+      readonly kind: 'markdown' | 'plain'
+      readonly text: string
+    }
+  /** Whole lines of a code block, without its fences. */
+  | { readonly kind: 'code'; readonly text: string; readonly lang: string; readonly isFirst: boolean }
 
 /** Cuts streamed markdown into finished blocks. What was looked at is not looked at again until its block is finished. */
 interface BlockStream {
@@ -11,7 +14,7 @@ interface BlockStream {
   push(delta: string): Piece[]
   /** The rest. */
   finish(): Piece[]
-  /** The last lines of what is not finished yet. */
+  /** The last lines of what is not finished yet; of code there are none, for its lines come one by one. */
   tail(most: number): string[]
 }
 
@@ -23,8 +26,8 @@ const mostInFence = 128 * 1024
 const portion = 1024
 
 /**
- * A block ends before a line that follows a blank one and is not indented, after a heading, and after a code block. A
- * list whose items are far apart comes in several pieces, which look the same.
+ * A block ends before a line that follows a blank one and is not indented, after a heading, and before a code block,
+ * which comes line by line. A list whose items are far apart comes in several pieces, which look the same.
  */
 export function createBlockStream(): BlockStream {
   /** Whole lines, and the one that has only begun. */
@@ -35,6 +38,8 @@ export function createBlockStream(): BlockStream {
   let isOverflowing = false
   let hasList = false
   let fence: Fence | undefined
+  /** A code block that is in no item. */
+  let code: { readonly lang: string; isFirst: boolean } | undefined
   let pieces: Piece[] = []
 
   const emit = (): void => {
@@ -46,6 +51,16 @@ export function createBlockStream(): BlockStream {
     isAfterBlank = isOverflowing = hasList = false
   }
 
+  const emitCode = (): void => {
+    const last = pieces.at(-1)
+    const text = lines.join('')
+    if (last?.kind === 'code' && !code!.isFirst) pieces[pieces.length - 1] = { ...last, text: last.text + text }
+    else pieces.push({ kind: 'code', text, ...code! })
+    code!.isFirst = false
+    lines = []
+    size = 0
+  }
+
   /** Whole lines if there are some, else words, else all there is. */
   const overflow = (): void => {
     const cut = lines.length > 0 ? 0 : current.lastIndexOf(' ') + 1 || wholeCharacters(current)
@@ -54,6 +69,7 @@ export function createBlockStream(): BlockStream {
     lines = []
     size = 0
     isOverflowing = true
+    code = undefined
   }
   const limit = (): number => {
     if (isOverflowing) return portion
@@ -65,7 +81,13 @@ export function createBlockStream(): BlockStream {
       if (fence.closes(text)) {
         const isTop = fence.indent === 0
         fence = undefined
+        if (code) lines = []
+        code = undefined
         if (isTop) emit()
+        return
+      }
+      if (code) {
+        emitCode()
         return
       }
       if (!hasList || fence.indent < 2 || isBlank(text) || indentOf(text) >= 2) return
@@ -74,6 +96,12 @@ export function createBlockStream(): BlockStream {
     isAfterBlank = isBlank(text)
     if (isAfterBlank) return
     fence = fenceOf(text)
+    if (fence?.indent === 0 && !isOverflowing) {
+      lines.pop()
+      emit()
+      code = { lang: fence.lang, isFirst: true }
+      return
+    }
     hasList ||= isItem.test(text)
     if (isHeading.test(text) && !isOverflowing) emit()
   }
@@ -103,26 +131,33 @@ export function createBlockStream(): BlockStream {
     },
     finish() {
       if (current !== '') lines.push(current)
+      if (code && lines.length > 0) emitCode()
       current = ''
-      fence = undefined
+      fence = code = undefined
       emit()
       return take()
     },
-    tail: (most) => [...lines.slice(-most), current].slice(-most),
+    tail: (most) => (code ? [] : [...lines.slice(-most), current].slice(-most)),
   }
 }
 
 interface Fence {
   readonly indent: number
+  /** What stands behind the marks. */
+  readonly lang: string
   closes(line: string): boolean
 }
 
 function fenceOf(line: string): Fence | undefined {
-  const [, before = '', marks] =
+  const [opening = '', before = '', marks] =
     /^([ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(`{3,}(?=[^`]*$)|~{3,})/.exec(line.slice(0, 512)) ?? []
   if (marks === undefined) return undefined
   const end = new RegExp(`^[ \\t]*${marks[0]}{${marks.length},}[ \\t\\r]*$`)
-  return { indent: before.length, closes: (text) => text.length < 512 && end.test(text) }
+  return {
+    indent: before.length,
+    lang: line.slice(opening.length).trim(),
+    closes: (text) => text.length < 512 && end.test(text),
+  }
 }
 
 const isItem = /^[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
