@@ -310,6 +310,25 @@ describe('R09 a service that keeps a run waiting', () => {
   )
 })
 
+test('R09 a service that was as slow to begin as it is to go on is not asked again', async () => {
+  for (const [beginMs, retryable] of [
+    [120_000, true],
+    [120_001, false],
+  ] as const) {
+    const clock = fakeClock()
+    const provider = withWatchdog(
+      played(clock, [
+        [beginMs, text],
+        [Infinity, reply],
+      ]),
+      { clock },
+    )
+    const work = drain(provider)
+    await clock.advance(beginMs + 120_000)
+    expect(provider.classifyError!(work.error)).toMatchObject({ providerCode: 'stalled', retryable })
+  }
+})
+
 describe('the limits', () => {
   test('may depend on the model, and one of them may be off', async () => {
     const clock = fakeClock()

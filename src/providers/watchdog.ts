@@ -96,6 +96,8 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   /** When the present wait began, and what earlier ones took that brought no content. */
   #waitsSince = 0
   #waitedMs = 0
+  /** How long the service was silent before its first content. */
+  #beganAfterMs = 0
   /** All earlier waits together. */
   #spentMs = 0
 
@@ -229,6 +231,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     if (this.#hasContent)
       return new StalledError(
         `the stream stalled: nothing came for ${time}; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)`,
+        this.#beganAfterMs > this.#betweenMs, // so slow from the beginning that another try would be, too
       )
     return new StalledError(
       `no answer began for ${time}; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)`,
@@ -268,8 +271,10 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   #noteContent(event: ModelEvent): void {
+    const silentMs = this.#waitedMs
     this.#waitedMs = 0
     if (this.#hasContent && event?.type !== 'reply') return
+    if (!this.#hasContent) this.#beganAfterMs = silentMs + this.#waitingMs()
     this.#hasContent = true
     this.#disarm() // another limit from here on, or none
   }

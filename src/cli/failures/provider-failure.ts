@@ -9,12 +9,13 @@ import {
 import type { Explaining } from '../explain-failure.ts'
 import { knownProviders } from '../models/providers.ts'
 import { networkProblem } from './network-problem.ts'
+import { withoutOptions } from './without-options.ts'
 
 /** What the model's side failed of. */
 export function explainProvider(error: AgentProviderError, by: Explaining): string {
   const provider = by.foreign(error.provider)
   const said = by.foreign(
-    error.message
+    withoutOptions(error.message)
       .replace(/^Provider "[^"]*"(?: failed)?: /, '')
       .replace(/^it wants no request before .*? It said: /s, ''),
   )

@@ -23,3 +23,16 @@ test('what was printed already does not count', () => {
     '… the service broke off (overloaded); what it said so far does not count; trying again in 5 s',
   )
 })
+
+test.each([
+  [
+    'Provider "mine" failed: the stream stalled: nothing came for 120 s; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)',
+    '… the service broke off (the stream stalled: nothing came for 120 s); trying again',
+  ],
+  [
+    'Provider "mine" failed: a.test closed the connection before its answer was complete; send the request again',
+    '… the service broke off (a.test closed the connection before its answer was complete); trying again',
+  ],
+])('R09 a person is told what failed, without the options of a program: %j', (reason, said) => {
+  expect(retryNotice({ reason }, false)).toBe(said)
+})

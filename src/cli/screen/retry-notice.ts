@@ -1,4 +1,5 @@
 import { visibleName } from '../../platform/visible-text.ts'
+import { withoutOptions } from '../failures/without-options.ts'
 
 /** What is said when the model's side failed and is asked again: why, whether what was shown counts, and when. */
 export function retryNotice(
@@ -18,7 +19,8 @@ export function retryNotice(
 
 /** Without what the last sentence says, should it come to that: what to check. */
 const shorter = (why: string): string =>
-  why
-    .replace(/; check the address, the headers and the network$/, '')
+  withoutOptions(why)
+    .replace(/^Provider "[^"]*" failed: /, '')
+    .replace(/; (?:check the address, the headers and the network|send the request again)$/, '')
     .replace(/^write EPROTO .*$/s, 'EPROTO')
     .trim()
