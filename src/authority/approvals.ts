@@ -3,7 +3,7 @@ import type { Decision } from '../core/authority.ts'
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
-import type { ToolDef } from '../core/tool.ts'
+import { originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import {
   type Answer,
@@ -157,7 +157,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     })
   }
 
-  function aboutCall({ ctx, decision, digest }: Asked, { scopes }: ApprovePayload): AskedAbout {
+  function aboutCall({ ctx, tool, decision, digest }: Asked, { scopes }: ApprovePayload): AskedAbout {
     const { callId, name, input, parentCallId } = ctx
     return {
       callId,
@@ -166,6 +166,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       digest,
       scopes,
       reason: decision.why,
+      origin: originOf(tool),
       ...(parentCallId !== undefined && { parentCallId }),
     }
   }

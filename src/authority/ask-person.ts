@@ -1,4 +1,4 @@
-import type { Decision } from '../core/authority.ts'
+import type { Decision, ToolOrigin } from '../core/authority.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { EntryOf, WantedSignature } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
@@ -23,6 +23,7 @@ export interface AskedAbout {
   readonly name: string
   readonly input: Gate['input']
   readonly parentCallId?: string
+  readonly origin: ToolOrigin
   /** What may be offered; anything wider counts as `once`. */
   readonly scopes: readonly ApprovalScope[]
   readonly reason: string
@@ -82,13 +83,14 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
 }
 
 async function noteQuestion({ run, key }: Asking, about: AskedAbout, payload: Question['payload']): Promise<void> {
-  const { callId, digest, reason, name, input, parentCallId } = about
+  const { callId, digest, reason, name, input, parentCallId, origin } = about
   const known = run.log.transcript.approvals.get(callId)
   const signature = signatureOf(key)
   const isAsked = known?.type === 'approval_requested' && known.digest === digest
   if (isAsked && known.signature?.keyId === signature.keyId) return
   const nested = parentCallId !== undefined && { call: { name, input } }
-  await run.log.append({ type: 'approval_requested', callId, digest, reason, request: payload, signature, ...nested })
+  const asked = { callId, digest, reason, request: payload, signature, origin, ...nested }
+  await run.log.append({ type: 'approval_requested', ...asked })
 }
 
 /** What the question says of the key that an answer has to be signed with. */

@@ -52,7 +52,7 @@ async function eventsOf(more: Partial<ToolDef>): Promise<AgentEvent[]> {
   return events
 }
 
-test('M03 the stream says of each call, as it is written, decided and begun, which layer its tool comes from', async () => {
+test('M03 the stream says of each call, as it is written, asked about, decided and begun, which layer its tool comes from', async () => {
   const events = await eventsOf({})
   const shown = events.flatMap((event) => (event.durable ? [] : [event]))
   expect(shown.flatMap((event) => (event.type === 'tool_start' ? [event.origin] : []))).toEqual(origins)
@@ -63,7 +63,10 @@ test('M03 the stream says of each call, as it is written, decided and begun, whi
     name: 'of_project',
     decision: { verdict: 'allow', by: 'person' },
   })
-  const begun = events.flatMap((event) => (event.durable && event.entry.type === 'call_started' ? [event.entry] : []))
+  const entries = events.flatMap((event) => (event.durable ? [event.entry] : []))
+  const asked = entries.flatMap((entry) => (entry.type === 'approval_requested' ? [entry.origin] : []))
+  expect(asked).toEqual(origins)
+  const begun = entries.flatMap((entry) => (entry.type === 'call_started' ? [entry] : []))
   expect(begun.map(({ origin }) => origin)).toEqual(origins)
   const validator = new Validator(eventSchema as object, '2020-12')
   expect(events.filter((event) => !validator.validate(JSON.parse(JSON.stringify(event))).valid)).toEqual([])
