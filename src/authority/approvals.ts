@@ -58,7 +58,7 @@ export interface Approvals {
 interface Approved {
   readonly decision: Decision
   readonly approver?: string
-  /** Keeps what was answered, once it is known that it was answered about things as they are. */
+  /** Keeps the answer. To be called once the files were found unchanged since the question. */
   readonly remember?: () => Promise<void>
 }
 

@@ -96,7 +96,7 @@ async function noteQuestion({ run, key }: Asking, about: AskedAbout, payload: Qu
 /** What the question says of the key that an answer has to be signed with. */
 export const signatureOf = ({ id }: AnswerKey): WantedSignature => (id === undefined ? {} : { keyId: id })
 
-/** An answer that does not count must not be asked about again in silence. */
+/** Tells hooks why an answer does not count, before its question is put again. */
 export function tellInvalid(
   { hooks }: Run,
   { callId, name }: Pick<AskedAbout, 'callId' | 'name'>,
@@ -106,7 +106,7 @@ export function tellInvalid(
   if (hooks.has('approval:invalid')) return hooks.tell('approval:invalid', { callId, name, by, reason })
 }
 
-/** Somebody may answer in another process, through the session. One that does not count is told, and asked for again. */
+/** A person may answer in another process, through the session. Hooks are told of an answer that does not count, and the question is put again. */
 function answerFromElsewhere(
   { calls: [about], payload }: Question,
   asking: Asking,

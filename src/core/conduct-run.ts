@@ -84,7 +84,7 @@ async function conductReady(
   return stats
 }
 
-/** A run that brings no prompt answers one that waits in the session, or goes on with the last one; it is for their sender. */
+/** A run without a prompt answers the one that waits in the session, or goes on with the last one: it has the `meta` of that message. */
 function noteSender(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return

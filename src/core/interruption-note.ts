@@ -7,7 +7,7 @@ export function withInterruptionNote(message: Message): Message {
   return { ...shown, content: [...content, { type: 'text', text: interruptionNote }] }
 }
 
-export const interruptionNote = '\n\n[This reply was interrupted here, before it was complete.]'
+const interruptionNote = '\n\n[This reply was interrupted here, before it was complete.]'
 
 /** What the model is told where a run goes on from an interrupted reply, and the user has said nothing since. */
 export const goOnNote = '[Your last reply was interrupted. Go on from there.]'

@@ -137,7 +137,7 @@ function sourceOf(value: unknown, property: string, raw: string | undefined): st
   return read.problem === undefined ? read.sources.get(property) : undefined
 }
 
-/** Tries the declared types in their order; a text says what is wrong with JSON inside the value. */
+/** Tries the declared types in their order. Where none fits it returns a text: what is wrong with JSON inside the value, if it is that. */
 function readAs(
   value: unknown,
   types: readonly string[],

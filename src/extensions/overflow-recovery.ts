@@ -36,7 +36,7 @@ export function createOverflowRecovery(run: Run): (overflow: Overflow) => Promis
   }
 }
 
-/** So few bytes are less than a quarter of the smallest context there is: to shorten them helps nobody. */
+/** So few bytes are less than a quarter of the smallest context there is: shortening them would not help. */
 const shortConversation = 3000
 
 type Overflow = HookContexts['request:overflow']

@@ -24,7 +24,7 @@ export interface CallOptions {
     worked(): void
     /** Why it is not connected. */
     readonly problem: string | undefined
-    /** It turned out that the server lets nobody in like this. */
+    /** The server refused the login, or the header that the configuration sets. */
     needsLogin(error: Error, client: Client): Promise<void>
   }
   /** Where questions of the server find the call they are about. */

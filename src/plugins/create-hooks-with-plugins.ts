@@ -36,7 +36,7 @@ export async function createHooksWithPlugins(
   return { hooks: Object.assign(hooks, tapableHooks(hooks, hooks.tapsOf(host, -1))), pluginConfigs }
 }
 
-/** Whose handlers those are that the host itself taps. */
+/** The owner of handlers that the host taps itself. */
 const host: PluginEntry = { id: 'host', toolId: 'host' }
 
 const defined = (toolId: string, plugin: HandlerPlugin | PluginDefinition): PluginDefinition =>

@@ -152,7 +152,7 @@ describe('T06 a prompt that does not fit by itself is an error that says what wo
     expect(session.turns.at(-1)!.content).toEqual(user(question).content)
   })
 
-  test('where nobody tells how much fits', async () => {
+  test('where the service does not say how much fits', async () => {
     const options = { tellsWindow: false, tellsCounts: false }
     const { model, error } = await failed([], { behavior: { compactStrategy: 'summary' }, options, prompt: question })
     expect(error).toBeInstanceOf(AgentPromptTooLongError)

@@ -17,7 +17,7 @@ test('C05 a follower gets the very entries of the log, what is streamed before t
   const before = (await store.read(id)).length
   const events: AgentEvent[] = []
   const stop = await workflow.follow(id, (event) => void events.push(event))
-  await workflow.sendMsgToAgent(id, 'Ask somebody.')
+  await workflow.sendMsgToAgent(id, 'Ask a sub-agent.')
   await workflow.sendMsgToAgent(id, 'Look yourself.')
   stop()
   const told = events.flatMap((event) => (event.durable ? [event.entry] : []))

@@ -17,7 +17,7 @@ export interface EnterOptions extends LookFor {
   readonly interact?: Interact
   readonly audit?: AuditSink
   readonly signal?: AbortSignal
-  /** What a notice says to do where nobody could be asked, or somebody declined, or something is not what was accepted. */
+  /** The next step that a notice names: where no person could be asked, the person declined, or a file is not what was accepted. */
   readonly advice?: string
   /** The file with the user's own instructions, such as `~/.libero/AGENTS.md`: it comes first, and needs no trust. */
   readonly ownInstructions?: string

@@ -60,7 +60,7 @@ test('sub-agents are followed with theirs from the call that starts them to its 
   await expect.poll(() => seen).toContain('2 agent-a/one/two turn')
   await write('agent-a/one', 3, { type: 'call_result', callId: 'two', output: 'x', outcome: 'done' })
   await expect.poll(() => seen).toContain('1 agent-a/one call_result')
-  await write('agent-a/one/two', 4, turn()) // nobody follows it any more
+  await write('agent-a/one/two', 4, turn()) // it is not followed any more
   await write('agent-a/one', 5, turn())
   await expect.poll(() => seen).toHaveLength(4)
   follow({ ...message, metadata: { calls: [{ ...call, outcome: 'done' }] } })

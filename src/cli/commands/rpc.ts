@@ -38,7 +38,7 @@ export const command = defineCommand({
   summary: 'Be driven by another program, over zot’s protocol',
   about: [
     'Reads commands from stdin and writes responses and events to stdout, one JSON object a line. One process is one folder, one conversation and one model at a time; nothing is stored. When stdin ends, what is under way is finished first. With ZOTCORE_RPC_TOKEN set, the first command has to be hello with that token.',
-    'Nobody can be asked over this wire. In the mode yolo, the default where the settings name none, whatever a person would have to approve in any case is denied; in the other modes a run halts where it would have asked, and the call gets an error as its result.',
+    'No person can be asked over this wire. In the mode yolo, the default where the settings name none, calls that a person would have to approve in every mode are denied; in the other modes a run halts where it would have asked, and the call gets an error as its result.',
   ],
   flags: rpcFlags,
   examples: [

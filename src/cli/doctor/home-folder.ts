@@ -5,7 +5,7 @@ import { shellWord } from '../../core/posix-path.ts'
 import { codeOf } from '../../platform/files.ts'
 import { broken, type Check, type Finding, ok } from './check.ts'
 
-/** The user's own folder: there or possible, writable, and by nobody else; its secrets closed to others. */
+/** The user's own folder: it exists or can be made, only the user can write to it, and others cannot read its secrets. */
 export const homeFolder: Check = {
   name: 'home',
   isEssential: true,

@@ -21,7 +21,7 @@ export interface Screen {
   /** Calls that an earlier run of the session left open; their results are told without their names. */
   expect(calls: readonly ToolCallBlock[]): void
   show(event: AgentEvent): void
-  /** An answer that the model did not say itself, but ended with: what its last tool gave. */
+  /** The result of the last tool, where a run ends with that in place of words of the model. */
   answer(text: string): void
   /** Something to know that is no event: what settings were left out, which model was chosen. */
   notice(text: string, kind?: 'info' | 'warning' | 'failure'): void

@@ -8,13 +8,13 @@ import { overheadOf, type Size, sizeOfAll } from './sizes.ts'
 export interface Limits {
   /** More than that is too much. */
   readonly limit: number
-  /** More than that cannot be sent at all; absent where nobody knows. */
+  /** More than that cannot be sent at all; absent where that is not known. */
   readonly hard?: number
   /** What the limit goes by. */
   readonly measure: (size: Size) => number
   /** What it costs a model to read something. */
   readonly weigh: (size: Size) => number
-  /** How many tokens the model can take, and what one of them weighs; absent where nobody knows. */
+  /** How many tokens the model can take, and what one of them weighs; absent where that is not known. */
   readonly room?: { readonly window: number; readonly bytesPerToken: number }
 }
 

@@ -62,7 +62,7 @@ export function planCut(options: PlanOptions): Plan {
     if (cut !== undefined) return { cut, edits: shorten(partsFrom(blocks, cut, whole), budget - fixed) }
   }
 
-  // Not even the newest fits. Pictures that nobody has seen yet are cut only if they must be.
+  // Not even the newest fits. Pictures that the model has not seen yet are cut only if they must be.
   const unseen = [...newest].filter((part) => said.has(part) || sizeOfBlock(part.block).media > 0)
   const whole = new Set([...unseen, ...bound])
   const fixed = sum([...whole].map(({ bytes }) => bytes))

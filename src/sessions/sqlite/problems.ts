@@ -80,7 +80,7 @@ function storeCodeOf(error: unknown, path: string): StoreErrorCode {
   return codes[result] ?? codes[result & 0xff] ?? 'unavailable'
 }
 
-/** SQLite does not say why it could not open a file: whether there are too many is found out with others. */
+/** SQLite does not say why it could not open a file. Whether too many are open is found out by opening others. */
 function shortageAt(error: unknown, path: string): string | undefined {
   const result = resultCodeOf(error)
   if (result === undefined) return shortageOf(codeOf(error) ?? '')
@@ -96,7 +96,7 @@ function shortageAt(error: unknown, path: string): string | undefined {
   }
 }
 
-/** The database, its log, the index of that, and a folder to sync: with some more, it was not for want of these. */
+/** SQLite opens the database, its log, the index of the log and a folder: where twice as many can be opened, there is no shortage. */
 const mostOpened = 8
 
 function resultCodeOf(error: unknown): number | undefined {

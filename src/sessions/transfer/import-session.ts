@@ -112,7 +112,7 @@ async function undone(store: SessionStore, id: string, error: unknown): Promise<
   } catch {
     const code = error instanceof StoreError ? error.code : 'unavailable'
     const left =
-      'No session was imported. Parts of it that no list shows could not be removed; the next import of it does'
+      'No session was imported. Parts of it, which no list shows, could not be removed; the next import of this session removes them'
     return new StoreError(code, `${messageOf(error)}. ${left}`, { cause: error })
   }
 }

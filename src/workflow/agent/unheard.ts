@@ -16,7 +16,7 @@ export interface UnheardOptions {
 
 /**
  * Messages that were accepted by a run that a person cancelled before it delivered them. The engine would give them to
- * the next run; but who cancels an agent cancels what it was told, too. They become turns that are not answered, so that
+ * the next run; but a person who cancels an agent also cancels what it was told. They become turns that are not answered, so that
  * people still see what they said. Fed with the entries of a log, each once.
  */
 export class Unheard {

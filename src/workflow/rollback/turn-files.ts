@@ -131,7 +131,7 @@ export class TurnFiles {
       if (!before || !end)
         throw new RollbackError(
           'cut_off',
-          `${noWay}: nobody knows what the work on the last message changed, it was cut off; use force`,
+          `${noWay}: what the work on the last message changed is not known, because it was cut off; use force`,
         )
       turns.push({ before: before as Snapshot, after: end as Snapshot })
     }

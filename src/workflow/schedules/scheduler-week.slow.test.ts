@@ -60,7 +60,7 @@ test(`D045 a hundred agents in ${days} days with a restart in every hour: nothin
     } else if (k % 4 === 2) {
       await until(nextHour - 15_000)
       await process.kill()
-      await until(nextHour + 15_000) // somebody has to notice first
+      await until(nextHour + 15_000) // a process has to notice first
     } else {
       await until(nextHour - 10 * minute)
       const doomed = process
