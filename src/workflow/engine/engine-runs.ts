@@ -1,4 +1,4 @@
-import { AgentAbortedError, messageOf, SessionBusyError } from '../../core/errors.ts'
+import { AgentAbortedError, SessionBusyError } from '../../core/errors.ts'
 import type { EntryBody, LogEntry } from '../../core/log.ts'
 import type { Session } from '../../core/store.ts'
 import type { PromptPart } from '../../core/turn.ts'
