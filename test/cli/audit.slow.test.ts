@@ -80,7 +80,9 @@ test('M02 a call that cannot be written down is not made, and the person is told
   service.play([{ call: 'shell', args: { command: 'touch made' } }])
   const { err } = await runLibero(['run', 'go'], again(io, new PassThrough().end()))
   expect(existsSync(join(io.cwd, 'made'))).toBe(false)
-  expect(err).toMatch(/the audit .* could not be written: .*; or keep no audit: libero config set audit false\n/)
+  expect(err).toMatch(
+    /the audit .* could not be written: .*no call is made that cannot be recorded\. Make that folder writable.*; or keep no audit: libero config set audit false\n/,
+  )
 })
 
 test('M02 the list has a line for each call and none for a question to a person; what cannot be read is not called changed', async () => {

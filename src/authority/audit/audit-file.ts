@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import { codeOf } from '../../platform/code-of.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
+import { shortageOf } from '../../platform/shortage-of.ts'
 import { appendToChain, type KnownEnd } from './audit-append.ts'
 import { fitForAudit } from './audit-record.ts'
 
@@ -91,10 +92,13 @@ function isSynced({ event, decision }: AuditRecord, sync: FileAuditOptions['sync
 function failure(path: string, cause: unknown): CodedError {
   return new CodedError(
     'Session/AuditWriteFailed',
-    `the audit ${path} could not be written: ${messageOf(cause)}; what it was to record is not done. ${adviceFor(cause)}, or choose another place`,
+    `the audit ${path} could not be written: ${messageOf(cause)}; no call is made that cannot be recorded. ${adviceFor(cause)}`,
     { cause },
   )
 }
 
-const adviceFor = (cause: unknown): string =>
-  codeOf(cause) === 'ENOSPC' ? 'Make room there' : 'Make that folder writable'
+function adviceFor(cause: unknown): string {
+  const code = codeOf(cause) ?? ''
+  if (shortageOf(code) !== undefined) return 'End other work, or raise the limit (ulimit -n)'
+  return `${code === 'ENOSPC' ? 'Make room there' : 'Make that folder writable'}, or choose another place`
+}
