@@ -72,6 +72,10 @@ test('M02 every command that runs an agent writes down what was asked for, who d
   writeFileSync(path, readFileSync(path, 'utf8').replace('deny-rule', 'allow-rule'))
   const { code, err } = await runLibero(['audit', 'verify'], again(io))
   expect([code, err]).toEqual([1, expect.stringContaining(`${file}: it was changed`)])
+
+  writeFileSync(path, readFileSync(path, 'utf8').replace('"command":"', '"command":"\\u001b[2J'))
+  const { out: shown } = await runLibero(['audit'], again(io))
+  expect([shown.includes('[2J'), shown.includes('\u001b')]).toEqual([true, false]) // whatever the file holds
 })
 
 test('M02 a call that cannot be written down is not made, and the person is told why and what to do', async () => {

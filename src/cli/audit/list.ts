@@ -75,11 +75,11 @@ function lineOf({ decided, outcome }: AuditedCall): string {
   const { at, command = '?', sessionId = '?', tool = '?', origin, key, decision } = decided
   return [
     localTime(Date.parse(at)),
-    command,
+    visibleName(command),
     visibleName(sessionId),
-    decision?.verdict ?? 'cancelled',
+    visibleName(decision?.verdict ?? 'cancelled'),
     `by ${visibleName(decidedBy(decided))}`,
-    `${visibleName(tool)} (${origin?.path === undefined ? (origin?.layer ?? '?') : `${origin.layer} ${visibleName(origin.path)}`})`,
+    `${visibleName(tool)} (${visibleName([origin?.layer ?? '?', origin?.path ?? ''].join(' ').trim())})`,
     ...(key === undefined ? [] : [cutToWidth(visibleName(key), 80)]),
     ...(outcome === '' ? [] : [outcome]),
   ].join('  ')
