@@ -39,6 +39,11 @@ describe('E12 the reserve of a budget', () => {
     expect(JSON.stringify(provider.requests[1]!.messages).length).toBeLessThan(2000)
   })
 
+  test('is at most half of a small budget: work comes before the answer', async () => {
+    const { output, turns } = await review({ tokens: 2000 }, 'seen', looking('1'), 'I saw it.', report)
+    expect([output, turns]).toEqual([{ found: 'a bug' }, 2])
+  })
+
   test('is one of the turns, and the model is warned before the work is over, not after', async () => {
     const near: unknown[] = []
     const { output, turns, provider } = await review({ turns: 3 }, 'seen', looking('1'), looking('2'), report)

@@ -65,10 +65,15 @@ export class Meter {
     return this.#elapsed
   }
 
-  /** Keeps what a final answer would use up as things stand, where that is more than the part that is always kept. */
+  /**
+   * Keeps what a final answer would use up as things stand, where that is more than the part that is always kept. Not more
+   * than half of a limit: an answer can be cut, and one that follows no work at all says nothing.
+   */
   keep(answer: Omit<Amounts, 'turns'>): void {
-    const { cost, tokens, turns } = this.#reserve
-    if (turns > 0) this.#kept = { cost: Math.max(cost, answer.cost), tokens: Math.max(tokens, answer.tokens), turns }
+    const { turns } = this.#reserve
+    const kept = (name: 'cost' | 'tokens'): number =>
+      Math.max(this.#reserve[name], Math.min(answer[name], Math.floor(this.#max(name) / 2)))
+    if (turns > 0) this.#kept = { cost: kept('cost'), tokens: kept('tokens'), turns }
   }
 
   /** What is kept of a limit for the final answer, as it is shown. */
