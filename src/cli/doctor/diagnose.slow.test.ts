@@ -173,6 +173,16 @@ describe('sessions', () => {
     expect(readdirSync(io.home)).toEqual([])
   })
 
+  test('T10 those in a folder of text files are tried as such in that folder, and nothing is left of the trial', async () => {
+    const io = fakeIo()
+    mkdirSync(join(io.home, 'texts'), { recursive: true })
+    writeFileSync(join(io.home, 'config.json'), '{"sessions": "texts"}')
+    expect(await look(sessionStore, io)).toMatchObject({ state: 'ok', says: `${io.home}/texts, 0 sessions` })
+    expect(readdirSync(join(io.home, 'texts'))).toEqual(['store.json'])
+    writeFileSync(join(io.home, 'config.json'), '{"sessions": "config.json/texts/"}')
+    expect(await look(sessionStore, io)).toMatchObject({ state: 'broken' })
+  })
+
   test('those that are kept are counted, where the settings say', async () => {
     const io = fakeIo()
     mkdirSync(io.home)

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { shellWord } from '../../core/posix-path.ts'
 import { networkFileSystemOf } from '../../platform/network-fs.ts'
-import { openStore, sessionsPath } from '../sessions/open-store.ts'
+import { isFolderStore, openStore, sessionsPath } from '../sessions/open-store.ts'
 import { broken, type Check, ok } from './check.ts'
 
-/** Whether sessions can be kept: a database is made beside theirs, written, read and removed; theirs is only opened. */
+/** Whether sessions can be kept: a store of the same kind is made there, written, read and removed; theirs is only opened. */
 export const sessionStore: Check = {
   name: 'sessions',
   isEssential: true,
@@ -22,7 +22,10 @@ export const sessionStore: Check = {
       )
     try {
       await tryToWrite(path)
-      if (!existsSync(path)) return ok(`${path} is made with the first session; SQLite works there`)
+      if (!existsSync(path))
+        return ok(
+          `${path} is made with the first session; ${isFolderStore(path) ? 'text files work' : 'SQLite works'} there`,
+        )
       const store = await openStore(path)
       const kept = await store.list().finally(() => store.close?.())
       return ok(`${path}, ${kept.length} ${kept.length === 1 ? 'session' : 'sessions'}`)
@@ -34,9 +37,10 @@ export const sessionStore: Check = {
 
 /** The folder stays: to make one that vanishes again would trip whoever looks at it meanwhile. */
 async function tryToWrite(path: string): Promise<void> {
-  const folder = path.endsWith('/') ? path : dirname(path)
+  const isFolder = isFolderStore(path)
+  const folder = isFolder ? path : dirname(path)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const trial = join(folder, `doctor-${randomUUID()}.db`)
+  const trial = join(folder, isFolder ? `.doctor-${randomUUID()}/` : `doctor-${randomUUID()}.db`)
   try {
     const store = await openStore(trial)
     try {
@@ -48,6 +52,6 @@ async function tryToWrite(path: string): Promise<void> {
       await store.close?.()
     }
   } finally {
-    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${trial}${end}`, { force: true })
+    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${trial}${end}`, { recursive: true, force: true })
   }
 }

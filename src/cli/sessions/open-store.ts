@@ -23,7 +23,7 @@ export function sessionsPath(
 export async function openStore(path: string): Promise<SessionStore> {
   const place = resolve(path)
   try {
-    if (path.endsWith('/') || isFolder(place)) {
+    if (isFolderStore(path)) {
       const { createJsonlStore } = await import('../../sessions/jsonl-store.ts')
       const store = createJsonlStore({ dir: place })
       await store.identity?.()
@@ -38,7 +38,9 @@ export async function openStore(path: string): Promise<SessionStore> {
   }
 }
 
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+/** Whether sessions at this path are text files in a folder. */
+export const isFolderStore = (path: string): boolean =>
+  path.endsWith('/') || statSync(resolve(path), { throwIfNoEntry: false })?.isDirectory() === true
 
 async function cannotOpen(place: string, error: unknown): Promise<CliError> {
   const elsewhere = 'or keep sessions elsewhere: libero config set sessions <path>'
