@@ -64,6 +64,14 @@ describe('Q03 a value that cannot be kept exactly', () => {
     },
   )
 
+  test('Q03 however many of them there are, the text is read once', () => {
+    const names = Array.from({ length: 5000 }, (_, i) => `k${i}`)
+    const { input, raw } = readArguments(`{${names.map((name) => `"${name}": 1.0`).join(', ')}}`, false)
+    const schema = { properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) }
+    // To read it for each of them would take a minute.
+    expect(validateToolArgs(input, schema, raw)).toMatchObject({ valid: true, input: { k0: '1.0', k4999: '1.0' } })
+  })
+
   test('Q03 digits that a number would lose are not lost in a text either', () => {
     const schema = { properties: { n: { type: 'integer' } } }
     expect(validateToolArgs({ n: '9007199254740993' }, schema)).toEqual({

@@ -32,6 +32,7 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
   let errors: string[] | undefined
   let coercions: Coercion[] | undefined
   let mended: Record<string, unknown> | undefined
+  let sources: ReadonlyMap<string, string> | undefined
   if (wrapper !== undefined) {
     mended = copyJson(input)
     coercions = [{ property: wrapper, from: 'object', to: 'its properties' }]
@@ -52,7 +53,7 @@ export function validateToolArgs(given: Record<string, unknown>, schema: JsonSch
       ;(coercions ??= []).push({ property, from, to: 'absent' })
       continue
     }
-    const source = () => (wrapper === undefined ? sourceOf(value, property, raw) : undefined)
+    const source = () => (sources ??= wrapper === undefined ? sourcesIn(raw) : none).get(property)
     const read = readAs(value, typeof types === 'string' ? [types] : types, source)
     if (typeof read === 'string') {
       const wanted = typeof types === 'string' ? types : types.join(' or ')
@@ -130,12 +131,13 @@ function wrapperOf(given: Record<string, unknown>, properties: Record<string, un
   return isKnown && Object.keys(properties).length > 0 ? name : undefined
 }
 
-/** How a number of the arguments was written, where that is known. */
-function sourceOf(value: unknown, property: string, raw: string | undefined): string | undefined {
-  if (typeof value !== 'number' || raw === undefined) return undefined
-  const read = readObjectText(raw)
-  return read.problem === undefined ? read.sources.get(property) : undefined
+/** How each property was written, where that is known. */
+function sourcesIn(raw: string | undefined): ReadonlyMap<string, string> {
+  const read = raw === undefined ? undefined : readObjectText(raw)
+  return read && read.problem === undefined ? read.sources : none
 }
+
+const none: ReadonlyMap<string, string> = new Map()
 
 /** Tries the declared types in their order. Where none fits it returns a text: what is wrong with JSON inside the value, if it is that. */
 function readAs(
