@@ -1,4 +1,5 @@
 import { visibleName } from '../../platform/visible-text.ts'
+import { aroundChanges } from './around-changes.ts'
 
 export interface DiffOptions {
   /** Lines shown around a change. Default 3. */
@@ -185,7 +186,7 @@ function bounded(
   const shown: string[] = []
   const mostOfLine = Math.max(1000, maxChars / 16)
   let length = 0
-  for (const whole of linesOfDiff(name, hunks, linesAbove)) {
+  for (const whole of aroundChanges(linesOfDiff(name, hunks, linesAbove), mostOfLine)) {
     const line = beginningOf(whole, mostOfLine)
     length += line.length + 1
     if (length > maxChars) {

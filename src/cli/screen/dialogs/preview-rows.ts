@@ -1,5 +1,6 @@
 import type { FilePreview } from '../../../core/tool-preview.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
+import { aroundChanges } from '../../../tools/text/around-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { boxed, type LookOf } from './boxed.ts'
 
@@ -14,7 +15,7 @@ export function previewRows(
   const mostOfLine = Math.floor(most / 3)
   const rows: string[] = []
   let whole = 0
-  for (const line of lines) {
+  for (const line of aroundChanges(lines, (mostOfLine - 1) * Math.max(8, terminal.columns - 3))) {
     const all = boxed([line], terminal, diffLook)
     const more =
       all.length > mostOfLine ? [...all.slice(0, mostOfLine - 1), ...note('… this line goes on', terminal)] : all
