@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { homedir } from 'node:os'
 import type { AuditRecord, AuditSink, Decision } from '../core/authority.ts'
 import type { Clock } from '../core/clock.ts'
@@ -6,13 +5,13 @@ import { createIds, systemClock } from '../core/clock.ts'
 import { CodedError } from '../core/errors.ts'
 import type { Interact, InteractionResponse } from '../core/interaction.ts'
 import type { Extension } from '../core/run.ts'
-import type { PendingCall, Session } from '../core/store.ts'
+import type { Session } from '../core/store.ts'
 import { Suspended } from '../core/tool-context.ts'
 import { createRedactor, type Redactor } from '../platform/redact.ts'
 import { checkOptions } from './check-options.ts'
 import { decide, type StageVerdict } from './decide.ts'
 import { authorityExtension } from './extension.ts'
-import { type AnswerKey, answerKeyFromSecret, openAnswerKey } from './grants/answer-key.ts'
+import { type AnswerKey, answerKeyFor, requireKey } from './grants/answer-key.ts'
 import { createGrantFile } from './grants/grant-file.ts'
 import { createGrants, type Grants } from './grants/grants.ts'
 import { createInteractions, type Interactions } from './interaction/interactions.ts'
@@ -165,32 +164,13 @@ function partsOf(options: AuthorityOptions): AuthorityParts {
     reader: createShellReader(),
     interactions,
     grants,
-    key: () => (key ??= openKey(options)),
+    key: () => (key ??= answerKeyFor(options)),
     ready: () => grants.load(),
     limits: createTimeLimits(() => ({})),
   }
 }
 
 const nowhere: AuditSink = { write() {} }
-
-async function openKey({ answerSecret, home }: AuthorityOptions): Promise<AnswerKey> {
-  if (answerSecret !== undefined) return answerKeyFromSecret(answerSecret)
-  if (home !== undefined) return openAnswerKey(home)
-  const { sign, verify } = answerKeyFromSecret(randomBytes(32))
-  return { sign, verify }
-}
-
-/** Where the question says which key has to sign, an answer with another one would never count. */
-function requireKey(callId: string, key: AnswerKey, pending: PendingCall | undefined): void {
-  const wanted = pending?.signature?.keyId
-  if (wanted === undefined || wanted === key.id) return
-  throw new CodedError(
-    'Validation/WrongAnswerKey',
-    `call "${callId}" was asked about by an authority with the key ${wanted}, and this one has ` +
-      `${key.id === undefined ? 'a key that only this process knows' : `the key ${key.id}`}, so its "allow" would not ` +
-      'count. Give it the home or answerSecret of the one that asked, or run the session with this one, which asks anew',
-  )
-}
 
 function build(options: AuthorityOptions, shared: AuthorityParts, above: readonly Authority[]): Authority {
   checkOptions(options)

@@ -1,5 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { join } from 'node:path'
+import { CodedError } from '../../core/errors.ts'
+import type { PendingCall } from '../../core/store.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { PrivateFileError, readPrivateFile } from '../private-file.ts'
@@ -22,6 +24,31 @@ export interface AnswerKey {
   sign(answer: SignedAnswer): string
   /** Whether `mac` was made for exactly this answer with the same key. */
   verify(answer: SignedAnswer, mac: string | undefined): boolean
+}
+
+interface KeyOptions {
+  readonly answerSecret?: Uint8Array
+  readonly home?: string
+}
+
+/** The key of an authority: that of its secret, else that of its home, else one that ends with this process. */
+export async function answerKeyFor({ answerSecret, home }: KeyOptions): Promise<AnswerKey> {
+  if (answerSecret !== undefined) return answerKeyFromSecret(answerSecret)
+  if (home !== undefined) return openAnswerKey(home)
+  const { sign, verify } = answerKeyFromSecret(randomBytes(32))
+  return { sign, verify }
+}
+
+/** Throws where the question about a call names another key: an answer that is signed with this one would never count. */
+export function requireKey(callId: string, key: AnswerKey, pending: PendingCall | undefined): void {
+  const wanted = pending?.signature?.keyId
+  if (wanted === undefined || wanted === key.id) return
+  throw new CodedError(
+    'Validation/WrongAnswerKey',
+    `call "${callId}" was asked about by an authority with the key ${wanted}, and this one has ` +
+      `${key.id === undefined ? 'a key that only this process knows' : `the key ${key.id}`}, so its "allow" would not ` +
+      'count. Give it the home or answerSecret of the one that asked, or run the session with this one, which asks anew',
+  )
 }
 
 /** The key in the user's own folder; made by whoever needs it first, also when several processes do at once. */
