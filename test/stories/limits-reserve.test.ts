@@ -40,7 +40,7 @@ describe('E12 the reserve of a budget', () => {
   })
 
   test('is at most half of a small budget: work comes before the answer', async () => {
-    const { output, turns } = await review({ tokens: 2000 }, 'seen', looking('1'), 'I saw it.', report)
+    const { output, turns } = await review({ tokens: 2400 }, 'seen', looking('1'), 'I saw it.', report)
     expect([output, turns]).toEqual([{ found: 'a bug' }, 2])
   })
 

@@ -73,7 +73,8 @@ const documentBytesPerToken = 3
 /** Whatever a service puts around a conversation: instructions for tools, marks between messages. */
 const tokensPerRequest = 600
 
-function roughTokens({ system, tools, messages, outputSchema }: ModelRequest): number {
+/** Without anything that an earlier reply told. */
+export function roughTokens({ system, tools, messages, outputSchema }: ModelRequest): number {
   let tokens = tokensPerRequest + textTokens(system) + toolTokens(tools)
   if (outputSchema) tokens += schemaTokens(outputSchema)
   for (const message of messages) tokens += messageTokens(message)

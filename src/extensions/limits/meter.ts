@@ -66,13 +66,13 @@ export class Meter {
   }
 
   /**
-   * Keeps what a final answer would use up as things stand, where that is more than the part that is always kept. Not more
-   * than half of a limit: an answer can be cut, and one that follows no work at all says nothing.
+   * Keeps what a final answer would use up as things stand, where that is more than the part that is always kept. Of a
+   * small limit half, or what the shortest answer needs: one that follows no work at all says nothing.
    */
-  keep(answer: Omit<Amounts, 'turns'>): void {
+  keep(answer: Omit<Amounts, 'turns'>, shortest: Omit<Amounts, 'turns'>): void {
     const { turns } = this.#reserve
     const kept = (name: 'cost' | 'tokens'): number =>
-      Math.max(this.#reserve[name], Math.min(answer[name], Math.floor(this.#max(name) / 2)))
+      Math.max(this.#reserve[name], shortest[name], Math.min(answer[name], Math.floor(this.#max(name) / 2)))
     if (turns > 0) this.#kept = { cost: kept('cost'), tokens: kept('tokens'), turns }
   }
 

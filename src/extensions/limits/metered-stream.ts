@@ -8,8 +8,8 @@ import type { TurnUsage } from '../../core/turn.ts'
 import { countedPrompt, readUsage, spend } from '../../core/usage.ts'
 import type { Account, Reservation } from './account.ts'
 import { cut, leastOutput } from './cut.ts'
-import { type Estimator, streamedTokens, thinkingTokens } from './estimate.ts'
-import { amountsOf, billionths } from './meter.ts'
+import { type Estimator, roughTokens, streamedTokens, thinkingTokens } from './estimate.ts'
+import { type Amounts, amountsOf, billionths } from './meter.ts'
 import { priceNow, type Quote, quoteFor } from './quote.ts'
 import { type RequestState, type RunTally, stateOwner } from './tally.ts'
 
@@ -103,12 +103,16 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     return this.#inner
   }
 
-  /** The final answer will read the same conversation and a little more. */
+  /** The final answer will read the same conversation and a little more, with other tools: it is estimated anew. */
   #keepForAnswer(): void {
     const { base, perToken } = this.#quote ?? { base: 0, perToken: 0 }
-    const answer = Math.min(this.#request.maxTokens, answerTokens)
-    const tokens = Math.ceil(this.#input * growth) + answer
-    this.#metering.account.own?.keep({ tokens, cost: billionths(base * growth + perToken * answer) })
+    const input = Math.max(this.#input, roughTokens(this.#request)) * growth
+    const answerOf = (output: number): Omit<Amounts, 'turns'> => ({
+      tokens: Math.ceil(input) + output,
+      cost: billionths((base * input) / this.#input + perToken * output),
+    })
+    const whole = answerOf(Math.min(this.#request.maxTokens, answerTokens))
+    this.#metering.account.own?.keep(whole, answerOf(leastOutput(this.#request)))
   }
 
   #checkPrice(): void {
