@@ -36,3 +36,9 @@ test.each([
 ])('R09 a person is told what failed, without the options of a program: %j', (reason, said) => {
   expect(retryNotice({ reason }, false)).toBe(said)
 })
+
+test('T06 a conversation that had to be made shorter is said as such: the service did not fail', () => {
+  expect(retryNotice({ reason: 'the conversation was made shorter' }, false)).toBe(
+    '… the conversation did not fit into the context of the model, and was made shorter; trying again',
+  )
+})

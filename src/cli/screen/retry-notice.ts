@@ -9,13 +9,24 @@ export function retryNotice(
   const [, place, why] = /^(?:Provider "[^"]*" failed: )?No answer from ([^\s;,]+): (.*)$/s.exec(reason) ?? []
   const words = shorter(why ?? reason).slice(0, 300)
   const what =
-    place === undefined
+    own.get(reason) ??
+    (place === undefined
       ? `the service broke off (${visibleName(words)})`
-      : `the service at ${visibleName(place)} does not answer (${visibleName(words)})`
+      : `the service at ${visibleName(place)} does not answer (${visibleName(words)})`)
   const above = isPrinted ? '; what it said so far does not count' : ''
   const when = delayMs >= 1000 ? ` in ${Math.round(delayMs / 1000)} s` : ''
   return `… ${what}${above}; trying again${when}`
 }
+
+/** What is asked again although the service did not fail. */
+const own = new Map([
+  [
+    'the conversation was made shorter',
+    'the conversation did not fit into the context of the model, and was made shorter',
+  ],
+  ['what the service refused was set aside', 'what the service refused was set aside'],
+  ['the reply was empty', 'the reply was empty'],
+])
 
 /** Without what the last sentence says, should it come to that: what to check. */
 const shorter = (why: string): string =>
