@@ -73,6 +73,7 @@ function partsOf(
       ...(authority ? [authority.extension] : []),
       ...(mcp ? [mcp.extension] : []),
       ...extensions,
+      lateTools(), // those that the extensions above brought
       ...standardExtensions(),
     ],
     childParts: (preset) => childParts(options, preset, { authority, skills, mcp }),

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
+import { wholeTool } from '../core/late-tool.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { readTool } from '../core/toolbox.ts'
 import type { SourceFiles } from '../platform/source-files.ts'
@@ -74,7 +75,7 @@ export class ToolCollector {
             const loaded = await checkContract(given, origin, this.#load)
             return { name: loaded.contract.name, origin, loaded, state: loaded.config.enabled ? 'shadowed' : 'off' }
           }
-          const read = readTool(given, key)
+          const read = readTool(await wholeTool(given), key)
           const { enabled, timeoutMs } = configOf(read.spec.name, this.#load)
           const tool: ToolDef = { ...read, origin, ...(timeoutMs !== undefined && { timeoutMs }) }
           return { name: read.spec.name, origin, tool, state: enabled ? 'shadowed' : 'off' }

@@ -4,11 +4,13 @@ import {
   createAgent,
   createSpawnTool,
   definePreset,
+  type Extension,
   glob,
   grep,
   basicTools as lateBasicTools,
   type ToolDef,
 } from '../index.ts'
+import { layeredTools } from '../layers/index.ts'
 import { call, memoryExecution, scripted } from '../testing/index.ts'
 import { basicTools } from './basic.ts'
 import { lateToolFacts } from './late-tool-facts.ts'
@@ -49,4 +51,21 @@ test('M06 basicTools, glob and grep of the root work in an agent, in a run and i
     expect.stringMatching(/^Blocked: .*denied/),
   ])
   await agent.destroy()
+})
+
+test('M06 they are judged like the whole tools, also where an extension or a layer brings them', async () => {
+  const adding: Extension = { name: 'adding', start: ({ tools }) => tools.add(lateBasicTools.writeFile) }
+  for (const extension of [adding, layeredTools({ bundled: { write: lateBasicTools.writeFile }, home: '/nowhere' })]) {
+    const agent = createAgent({
+      provider: scripted([call('1', 'write_file', { path: '.git/hooks/post-commit', content: 'x' })]),
+      execution: memoryExecution(),
+      authority: { mode: 'yolo' },
+      extensions: [extension],
+    })
+    const decided: string[] = []
+    agent.hooks.hook('tool:decision', ({ decision }) => void decided.push(`${decision.verdict} by ${decision.by}`))
+    await agent.run({ prompt: 'Go.' })
+    expect(decided).toEqual(['ask by floor'])
+    await agent.destroy()
+  }
 })

@@ -1,3 +1,4 @@
+import { type LateTool, loadTool, wholeTool } from '../core/late-tool.ts'
 import type { Extension } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { Toolbox } from '../core/toolbox.ts'
@@ -5,13 +6,6 @@ import { spawn } from '../tools/spawn.ts'
 import { type LateToolKey, lateToolFacts } from './late-tool-facts.ts'
 
 // The root gives the file tools by name, and loads none of them before a run begins that has one.
-
-/** Gives the whole tool. A copy of a tool with other settings has it too. */
-const load: unique symbol = Symbol('load')
-
-interface LateTool extends ToolDef {
-  readonly [load]?: () => Promise<ToolDef>
-}
 
 /** The tool of `libero/tools`. */
 export const glob: ToolDef = late('glob')
@@ -35,26 +29,23 @@ function late(key: LateToolKey): ToolDef {
   const tool: LateTool = {
     ...lateToolFacts[key],
     execute: async (input, ctx) => (await whole()).execute(input, ctx),
-    [load]: whole,
+    [loadTool]: whole,
   }
   return tool
 }
 
-/** Adds what the late tools of a run do not say of themselves. Starts before all others, which look at the tools. */
+/** Adds what the late tools of a run do not say of themselves. Starts before the extensions that look at tools. */
 export function lateTools(): Extension {
   return {
     name: 'late-tools',
     start({ tools }) {
       const given = [...tools.names()].map((name): LateTool => tools.get(name)!)
-      return given.some((tool) => tool[load]) ? complete(given, tools) : undefined
+      return given.some((tool) => tool[loadTool]) ? complete(given, tools) : undefined
     },
   }
 }
 
 /** Each tool is put in again, late or not: the order in which a model reads them stays. */
 async function complete(given: readonly LateTool[], tools: Toolbox): Promise<void> {
-  for (const tool of given) {
-    const whole = await tool[load]?.()
-    tools.replace(whole ? { ...whole, ...tool } : tool)
-  }
+  for (const tool of given) tools.replace(await wholeTool(tool))
 }
