@@ -4,10 +4,13 @@ import type { Message } from './turn.ts'
 export function withInterruptionNote(message: Message): Message {
   if (!message.interrupted) return message
   const { interrupted: _, content, ...shown } = message
-  return { ...shown, content: [...content, { type: 'text', text: interruptionNote }] }
+  const last = content.at(-1)
+  if (last?.type !== 'text') return { ...shown, content: [...content, { type: 'text', text: interruptionNote }] }
+  const text = `${last.text.trimEnd()}\n\n${interruptionNote}`
+  return { ...shown, content: [...content.slice(0, -1), { ...last, text }] }
 }
 
-const interruptionNote = '\n\n[This reply was interrupted here, before it was complete.]'
+const interruptionNote = '[This reply was interrupted here, before it was complete.]'
 
 /** What the model is told where a run goes on from an interrupted reply, and the user has said nothing since. */
 export const goOnNote = '[Your last reply was interrupted. Go on from there.]'

@@ -82,6 +82,25 @@ export function bundledApplications(installed: () => InstalledPackage): void {
       await ran('bun', (file) => ['bun', file])
     })
 
+    test('E01 as CommonJS finds the packages that the application has installed', async () => {
+      const elsewhere = join(installed().folder, 'bundled-as-commonjs')
+      await mkdir(elsewhere)
+      await linkPackage('tiddlywiki', elsewhere)
+      const contents = `import { createTiddlyWikiStore } from 'libero/plugins'
+        const garden = { folder: ${JSON.stringify(join(root, 'examples/wiki'))}, readOnly: true }
+        const wiki = createTiddlyWikiStore({ workspaces: { garden } })
+        wiki.open('garden').then((open) => open.filter('[tag[Beds]sort[title]]'))
+          .then(({ titles }) => console.log(titles.join()), (error) => console.log(error.message))
+          .then(() => wiki.close())`
+      const outfile = join(elsewhere, 'main.cjs')
+      await esbuild({
+        ...{ stdin: { contents, resolveDir: installed().project }, outfile, bundle: true },
+        ...{ platform: 'node', format: 'cjs', logLevel: 'error', logOverride: { 'empty-import-meta': 'silent' } },
+      })
+      const { stdout } = await run(elsewhere, process.execPath, outfile)
+      expect(stdout.trim()).toBe('North bed,Round bed,South bed')
+    })
+
     test('E01 a module that the program preloads is not loaded by its threads', async () => {
       const elsewhere = join(installed().folder, 'preloads')
       await mkdir(elsewhere)

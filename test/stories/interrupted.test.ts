@@ -96,7 +96,7 @@ describe('text that was streamed before an abort', () => {
     await agent.run({ prompt: 'Go on.' })
     expect(texts(provider.requests[1]!.messages)).toEqual([
       'user: Well?',
-      `assistant: The answer is \n\n${note}`,
+      `assistant: The answer is\n\n${note}`,
       'user: Go on.',
     ])
     expect(texts(agent.turns)).toEqual(['user: Well?', 'assistant: The answer is', 'user: Go on.', 'assistant: 42.'])

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
+import { peerPackages } from '../../../platform/peer-packages.ts'
 
 export interface ZxPackage {
   /** Its command line, to be run with node. */
@@ -11,7 +11,7 @@ export interface ZxPackage {
 /** The `zx` package beside us, an optional peer; `undefined` where nobody installed it. */
 export function findZx(): ZxPackage | undefined {
   try {
-    const { resolve } = createRequire(import.meta.url)
+    const { resolve } = peerPackages()
     return { cli: resolve('zx/cli'), folder: dirname(resolve('zx/package.json')) }
   } catch {
     return undefined

@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { AgentError, messageOf } from '../../../../core/errors.ts'
+import { peerPackages } from '../../../../platform/peer-packages.ts'
 import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from '../../../../platform/standing-worker.ts'
 import { orAborted } from '../../or-aborted.ts'
 import type { WikiToBoot } from './boot-wiki.ts'
@@ -90,7 +90,7 @@ const bootMs = 60_000
 /** The thread cannot find it: its code is a text that lies in no folder. */
 function findTiddlyWiki(): string | undefined {
   try {
-    return dirname(createRequire(import.meta.url).resolve('tiddlywiki/package.json'))
+    return dirname(peerPackages().resolve('tiddlywiki/package.json'))
   } catch {
     return undefined
   }
