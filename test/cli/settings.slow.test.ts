@@ -117,7 +117,7 @@ const cases: () => { readonly [Key in keyof Required<Config>]: Case } = () => ({
     check: ({ said }) => expect(said).toContain('price'),
   },
   withoutTools: {
-    config: { withoutTools: ['grep', 'manage-todo'] },
+    config: { withoutTools: ['grep', 'manage_todo'] },
     check: (seen, { other }) => expect(namesOf(seen)).not.toContain(other),
   },
   claudeSkills: {

@@ -12,6 +12,7 @@ import { checkedFlags, serversHere } from '../mcp/servers-here.ts'
 import type { ServersView } from '../mcp/servers-view.ts'
 import { skillsOption } from '../skills/skills-option.ts'
 import { executionOf } from './execution-of.ts'
+import { leftOut } from './left-out.ts'
 import { type PresetName, presetName } from './preset-of.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
@@ -74,7 +75,7 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
       io,
       view,
       workspace,
-      config,
+      config: config.withoutTools ? { ...config, withoutTools: leftOut(config) } : config,
       preset,
       execution: await executionOf(options.isIdle ? { context: 'process', sandbox: false } : flags, config, cwd),
       authority: authorityOf(flags, { ...options, workspace, preset }),

@@ -54,7 +54,7 @@ export const configFields: Fields<Config> = {
   sandbox: { type: 'boolean', description: 'Whether tools run behind the walls of the kernel (Linux, bubblewrap)' },
   maxTurns: { type: 'integer', minimum: 1, description: 'Turns of the model after which a run ends' },
   maxCost: { type: 'number', exclusiveMinimum: 0, description: 'Dollars after which a run ends' },
-  withoutTools: texts('Tools to leave out, by name'),
+  withoutTools: texts('Tools to leave out, by name; web_fetch is web-fetch, too'),
   claudeSkills: { type: 'boolean', description: 'Whether the skills in .claude/skills are used, too' },
   audit: { type: 'boolean', description: 'Whether calls of tools are written down (libero audit); default true' },
   sessions: text(

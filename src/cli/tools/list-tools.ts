@@ -7,6 +7,7 @@ import { createAgent } from '../../create-agent.ts'
 import { layeredTools } from '../../layers/layered-tools.ts'
 import type { ToolListing, ToolState } from '../../layers/tool-item.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { leftOut } from '../assembly/left-out.ts'
 import { loadPreset, presetName } from '../assembly/preset-of.ts'
 import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { RunValues } from '../commands/run.ts'
@@ -55,7 +56,7 @@ export async function listTools(
 
 async function programTools(wish: ToolsWish, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
   const { tools = {} } = await loadPreset(presetName(wish, config))
-  const left = new Set(config.withoutTools ?? [])
+  const left = new Set(leftOut(config))
   return Object.values(tools).filter(({ spec }) => !left.has(spec.name))
 }
 
