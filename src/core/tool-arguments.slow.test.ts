@@ -64,12 +64,12 @@ describe('a text that was cut off never becomes another input', () => {
     ['quotes inside quotes', '{"cmd": "echo "a } b" && rm x", "n": 1}'],
     ['a comment', '{"cmd": "ls", /* } */ "dryRun": true}'],
   ])('%s, cut at every byte', async (_, text) => {
-    const whole = await readArguments(text, false)
+    const whole = readArguments(text, false)
     const bytes = new TextEncoder().encode(text)
     const wrong: string[] = []
     for (let end = 1; end < bytes.length; end++) {
       const part = new TextDecoder().decode(bytes.subarray(0, end))
-      const { input, unreadable } = await readArguments(part, false)
+      const { input, unreadable } = readArguments(part, false)
       const isOther = JSON.stringify(input) !== JSON.stringify(whole.input)
       if (unreadable === undefined && isOther) wrong.push(`${part} → ${JSON.stringify(input)}`)
     }
@@ -82,7 +82,7 @@ describe('a text that was cut off never becomes another input', () => {
       fc.asyncProperty(input, fc.nat(), async (given, n) => {
         const text = JSON.stringify(given)
         const part = text.slice(0, 1 + (n % (text.length - 1)))
-        const read = await readArguments(part, false)
+        const read = readArguments(part, false)
         expect(read).toMatchObject({ input: {}, raw: part, unreadable: expect.any(String) })
       }),
     )
@@ -90,7 +90,7 @@ describe('a text that was cut off never becomes another input', () => {
 
   test('dots that stand for what was left out are not dropped', async () => {
     const text = '{"path": "/tmp/x", ...}'
-    expect(await readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
+    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
   })
 
   test('when the reply hit the output limit, not even a text that happens to be whole is read', () => {
@@ -114,11 +114,11 @@ describe('what cannot be an input', () => {
   })
 
   test.each(['ls -la', '<cmd>ls</cmd>', '{"a":1}{"b":2}', '{"a":1}\n{"b":2}', '```', ': : :'])('%j', async (text) => {
-    expect(await readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
+    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
   })
 
   test.each(['{"n": 1e999}', '{"list": [0, -1e999]}', '{"n": 1e999,}'])('%s: JSON knows no Infinity', async (text) => {
-    expect(await readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
+    expect(readArguments(text, false)).toEqual({ input: {}, raw: text, unreadable: expect.any(String) })
   })
 
   test('a depth of 100 is read, a deeper one is not', () => {
@@ -132,7 +132,7 @@ describe('what cannot be an input', () => {
     ['JSON with a slip', nested(20_000).replace(/}$/, ',}')],
     ['JSON that was cut', nested(20_000).slice(0, 90_000)],
   ])('%s of depth 20,000 overflows nothing', async (_, text) => {
-    const { input, raw, unreadable } = await readArguments(text, false)
+    const { input, raw, unreadable } = readArguments(text, false)
     expect(input).toEqual({})
     expect(raw === text).toBe(true)
     expect(typeof unreadable).toBe('string')
@@ -142,7 +142,7 @@ describe('what cannot be an input', () => {
     const texts = fc.oneof(fc.string({ unit: 'binary' }), fc.json(), fc.stringMatching(/^[{}[\]"':,\\a1 ]*$/))
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
-        const { input, unreadable } = await readArguments(text, false)
+        const { input, unreadable } = readArguments(text, false)
         expect(typeof input).toBe('object')
         if (unreadable !== undefined) expect(input).toEqual({})
       }),
@@ -162,7 +162,7 @@ describe('half a surrogate pair', () => {
   })
 
   test.each(['{"a":"\ud83d",}', '{"a": x y \ud83d "'])('is mended in the text that is kept', async (text) => {
-    const { raw } = await readArguments(text, false)
+    const { raw } = readArguments(text, false)
     expect(raw).toBe(text.toWellFormed())
   })
 })

@@ -19,7 +19,7 @@ export async function callTool(
   const { agent, run } = seat
   const { log } = agent
   const id = `mcp_${crypto.randomUUID()}`
-  const call: ToolCallBlock = { type: 'tool_call', id, name, ...(await readArguments(args ?? {}, false)) }
+  const call: ToolCallBlock = { type: 'tool_call', id, name, ...readArguments(args ?? {}, false) }
   try {
     const { status, stopReason } = await agent.run({
       ...run,
