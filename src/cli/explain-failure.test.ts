@@ -327,3 +327,10 @@ test('an error that refers to itself is explained all the same', () => {
   error.cause = error
   expect(explain(error, { env: { LIBERO_DEBUG: '1' } })).toContain('round')
 })
+
+test('R09 a service that was given up on is called too slow, with how long it was waited for', () => {
+  const said = 'no answer began for 300 s; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)'
+  expect(explain(failed(said, { providerCode: 'stalled', cause: coded('ETIMEDOUT') }))).toBe(
+    'openai is too slow (no answer began for 300 s): check the network, then: libero --continue',
+  )
+})

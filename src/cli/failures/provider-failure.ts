@@ -33,6 +33,8 @@ export function explainProvider(error: AgentProviderError, by: Explaining): stri
     return `--max-cost cannot be kept, since nobody knows what ${model} of ${provider} costs: limit it with --max-turns, or choose a model with a price (see: libero models)`
   if (isUnknownModel(error, by))
     return `${provider} has no model ${by.model === undefined ? 'of that name' : model} (${said}): choose one with --model (see: libero models ${provider})`
+  if (error.providerCode === 'stalled')
+    return `${provider} is too slow (${said}): check the network, then: libero --continue`
   const network = networkProblem(error, provider, by)
   if (network !== undefined) return network
   if (/\bHTTP 404\b/.test(said))
