@@ -20,9 +20,15 @@ export async function startThread(code: ThreadCode, { workerData, maxMemoryMb }:
     eval: typeof script === 'string',
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
-    env: {},
+    env: typeof script === 'string' ? {} : compileCache(),
     // Else `--import`, `--require` and `--input-type`, given for the program, would count for the thread too.
     execArgv: [],
     stdin: false,
   })
+}
+
+/** From source, each thread would have to compile its files anew. */
+function compileCache(): Record<string, string> {
+  const { NODE_COMPILE_CACHE } = process.env
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 }
