@@ -58,7 +58,7 @@ export const commandProofs: Proofs = {
 
   async 'commands of one handle may run at once'(context) {
     const handle = await context.spawn()
-    const wait = 'n=0; while [ ! -e other ] && [ $n -lt 50 ]; do sleep 0.05; n=$((n+1)); done; cat other'
+    const wait = 'n=0; while [ ! -s other ] && [ $n -lt 50 ]; do sleep 0.05; n=$((n+1)); done; cat other'
     const [waiting] = await Promise.all([run(context, wait, handle), run(context, 'printf met > other', handle)])
     checkEqual(waiting.stdout, 'met', 'what the waiting command saw')
   },

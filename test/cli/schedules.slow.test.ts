@@ -125,6 +125,6 @@ test('an agent that was at work when schedules run was stopped goes on with the 
   second.child.kill('SIGTERM')
   expect(await second.ended).toMatchObject({ code: 143 })
   const { messages } = JSON.parse((await desk.libero(['agents', 'show', agentId, '--json'])).out)
-  const told = messages.filter(({ role }: { role: string }) => role === 'user')
+  const told = messages.filter(({ role, hidden }: { role: string; hidden?: boolean }) => role === 'user' && !hidden)
   expect(told.map(({ content }: { content: string }) => content)).toEqual(['look at the news'])
 })

@@ -105,7 +105,8 @@ describe('a process that is killed', { timeout: 180_000 }, () => {
 
   test.each([1, 2, 3])('at any moment (%i)', async (seed) => {
     const folder = await temporary('workflow-crash-')
-    const spans = [20, 45, 60, 30, 75].map((ms) => (ms * (seed + 3)) / 4)
+    // Longer each time: three deaths in a row without any progress would park the session.
+    const spans = [20, 45, 90, 180, 360].map((ms) => (ms * (seed + 3)) / 4)
     let life: Life | undefined
     for (const killMs of spans) {
       life = await live(folder, { killMs })
