@@ -25,7 +25,11 @@ const today = new Date().toISOString().slice(0, 10)
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, `node_modules/.cache/libero-test/compiled-${today}`)
 
 const fast = ['src/**/*.test.ts', 'test/{stories,workflow}/**/*.test.ts']
-const slow = ['{src,test}/**/*.slow.test.ts', 'test/*.test.ts', 'test/!(stories|workflow)/**/*.test.ts']
+const system = ['test/{authority,cli,faults,mcp,oracles,rpc,scaling,skills,strict}/**/*.test.ts']
+const slow = ['{src,test}/**/*.slow.test.ts', 'test/*.test.ts', 'test/{crash,package}/**/*.test.ts']
+
+/** A machine may have much else to do: what takes long is given time. */
+const patient = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   resolve: { conditions: ['libero-source'] },
@@ -39,8 +43,11 @@ export default defineConfig({
     projects: [
       // Quick ones share a worker and its modules: starting one for each would take longer than they do.
       { extends: true, test: { name: 'fast', isolate: false, include: fast, exclude: ['**/*.slow.test.ts'] } },
-      // A machine may have much else to do: what takes long is given time.
-      { extends: true, test: { name: 'slow', include: slow, testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        extends: true,
+        test: { name: 'system', isolate: false, include: system, exclude: ['**/*.slow.test.ts'], ...patient },
+      },
+      { extends: true, test: { name: 'slow', include: slow, ...patient } },
     ],
   },
 })

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { sampleOf } from '../../test/soak.ts'
+import { rounds, sampleOf } from '../../test/soak.ts'
 import type { ExecutionContext } from '../core/execution.ts'
 import { createAgent } from '../create-agent.ts'
 import { createProcessContext } from '../execution/process.ts'
@@ -140,9 +140,10 @@ describe.skipIf(process.platform !== 'linux')('real commands (Linux only)', () =
     await agent.destroy()
   })
 
-  test('FT-22 a hundred runs, half of them aborted, leave no process', { timeout: 120_000 }, async () => {
+  const tens = rounds(2, 10)
+  test(`FT-22 ${10 * tens} runs, half of them aborted, leave no process`, { timeout: 120_000 }, async () => {
     const sleep = longSleep()
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < tens; round++) {
       await Promise.all(
         Array.from({ length: 10 }, async (_, i) => {
           const { agent, provider } = house()

@@ -16,11 +16,11 @@ const limit = 600_000
 afterAll(() => rmSync(cache, { recursive: true, force: true }))
 
 // `npm run crash` takes every failpoint, every scene and a thousand kills.
-test.each(storeKinds)(
-  'no promise is broken by a crash at one failpoint in twelve, on %s',
+test.each(sampleOf(storeKinds, 1))(
+  'no promise is broken by a crash at one failpoint in eight, on %s',
   { timeout: limit },
   async (kind) => {
-    const every = { step: 12, from: Math.floor(Math.random() * 12) }
+    const every = { step: 8, from: Math.floor(Math.random() * 8) }
     const { points, kills, found } = await sweep({ kind, cache, lanes, every })
     expect({ every, found }).toEqual({ every, found: [] })
     expect(points).toBeGreaterThan(5)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HookContexts } from '../../src/core/hook-map.ts'
 import { createAgent, loadSession } from '../../src/index.ts'
 import { tool } from '../../src/testing/index.ts'
+import { sampleOf } from '../soak.ts'
 import { type StrictServer, startStrict } from '../strict/strict-server.ts'
 import { counterparts } from './poisons/counterparts.ts'
 import { poisons } from './poisons/index.ts'
@@ -14,7 +15,7 @@ describe.each(counterparts)('B1 $name', (to) => {
   })
   afterAll(() => server.close())
 
-  test.each(poisons)('sums up a log that holds $name', async (poison) => {
+  test.each(sampleOf(poisons, 20))('sums up a log that holds $name', async (poison) => {
     const later = { role: 'user', content: [text('Later.')] } as const
     const store = await storeWith([...poison.turns(to), later])
     const before = await store.read('s')

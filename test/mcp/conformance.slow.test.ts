@@ -16,7 +16,7 @@ describe('the MCP project’s own conformance suite', () => {
       let all = 0
       const tally = await runConformance(revision, (scenarios) => {
         all = scenarios.length
-        return sampleOf(scenarios, 5)
+        return sampleOf(scenarios, 3)
       })
       tallies.push(tally)
       expect(tally.failures).toEqual([])

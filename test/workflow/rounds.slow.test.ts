@@ -6,6 +6,7 @@ import { definition, withTool } from './kit.ts'
 test('D006 5,000 rounds run without the stack growing', async () => {
   const rounds = 5_000
   const depths: number[] = []
+  let calls = 0
   // Without this ten frames are all that is ever seen, of those that are waited for too.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 1_000
@@ -16,13 +17,13 @@ test('D006 5,000 rounds run without the stack growing', async () => {
   for (let i = 0; i < rounds; i++) provider.push([call(`c${i}`, 'look')])
   provider.push('At last.')
   const look = withTool('look', () => {
-    depths.push(new Error('how deep').stack?.split('\n').length ?? 0)
+    if (calls++ % 100 === 0) depths.push(new Error('how deep').stack?.split('\n').length ?? 0)
     return 'x'
   })
   const workflow = createWorkflow({ provider, definitions: [definition('look')], plugins: [look] })
   const { id } = await workflow.createAgent('helper')
   expect((await workflow.sendMsgToAgent(id, 'go')).message?.content).toBe('At last.')
-  expect(depths).toHaveLength(rounds)
+  expect(calls).toBe(rounds)
   expect(new Set(depths.slice(2)).size).toBe(1)
   expect(provider.requests.at(-1)!.messages).toHaveLength(3) // what is out of its time costs nothing any more
   await workflow.close()

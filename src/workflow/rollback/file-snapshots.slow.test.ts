@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { rounds } from '../../../test/soak.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import { createAgent } from '../../create-agent.ts'
 import { createProcessContext } from '../../execution/process.ts'
@@ -651,11 +652,12 @@ describe('a rollback that is cut off', () => {
 })
 
 test('after random edits the tree is what it was before them', async () => {
-  const random = seeded(7)
+  const seed = Math.floor(Math.random() * 1000)
+  const random = seeded(seed)
   const repo = repository({ '.gitignore': 'ignored*\n', seed: 's' })
   const { files } = await open(repo.root)
   const names = ['a', 'b', 'd/a', 'd/e/f', 'd/e/g', 'l', 'x y', 'ignored1', 'd/ignored2', 'é']
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < rounds(2, 8); round++) {
     edit(4)
     const before = await taken(files)
     const state = visible()
@@ -664,8 +666,8 @@ test('after random edits the tree is what it was before them', async () => {
     const changed = visible()
     const ignored = hidden()
     const { conflicts, failed, undo } = await files.rollback({ before, after })
-    expect([round, conflicts, failed]).toEqual([round, [], []])
-    expect([round, visible()]).toEqual([round, state])
+    expect([seed, round, conflicts, failed]).toEqual([seed, round, [], []])
+    expect([seed, round, visible()]).toEqual([seed, round, state])
     for (const [name, was] of Object.entries(ignored)) expect([round, name, hidden()[name]]).toEqual([round, name, was])
     await files.rollback(undo)
     expect([round, visible()]).toEqual([round, changed])
