@@ -13,10 +13,15 @@ class LongestFirst extends BaseSequencer {
 }
 
 const long = [
-  'test/crash/crash.test.ts',
-  'test/mcp/conformance.slow.test.ts',
-  'test/docs.test.ts',
   'src/testing/execution-contract.slow.test.ts',
+  'test/cli/agents.slow.test.ts',
+  'test/cli/mcp.slow.test.ts',
+  'src/workflow/rollback/file-snapshots.slow.test.ts',
+  'src/execution/bubblewrap.slow.test.ts',
+  'test/crash/crash.test.ts',
+  'test/docs.test.ts',
+  'test/mcp/faults-http.slow.test.ts',
+  'src/execution/docker.slow.test.ts',
 ]
 
 // Workers and the hundreds of processes that tests start find compiled what an earlier one compiled already. A folder for
@@ -38,7 +43,7 @@ export default defineConfig({
     setupFiles: ['test/setup.ts'],
     testTimeout: 20_000,
     // More than there are cores: much of the time a test waits for a process, a timer or a disk.
-    maxWorkers: Math.ceil(availableParallelism() * 2),
+    maxWorkers: Math.ceil(availableParallelism() * 2.5),
     sequence: { sequencer: LongestFirst },
     projects: [
       // Quick ones share a worker and its modules: starting one for each would take longer than they do.

@@ -3,6 +3,7 @@ import type { Repair } from '../../src/core/provider.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { type Agent, type Behavior, createAgent, loadSession, type ToolDef } from '../../src/index.ts'
 import { tool } from '../../src/testing/index.ts'
+import { sampleOf } from '../soak.ts'
 import { type StrictServer, startStrict } from '../strict/strict-server.ts'
 import { type Counterpart, counterparts } from './poisons/counterparts.ts'
 import { poisons } from './poisons/index.ts'
@@ -60,7 +61,7 @@ describe.each(counterparts)('B1 $name', (to) => {
     expect(JSON.stringify((await store.read('s')).slice(0, before.length))).toBe(bytes)
   })
 
-  test.each(small)('goes on with a compacted log that holds $name', async (poison) => {
+  test.each(sampleOf(small, 15))('goes on with a compacted log that holds $name', async (poison) => {
     const turns = poison.turns(to)
     const compaction = { type: 'compaction', toSeq: Math.floor(turns.length / 2), summary: [text(half)] }
     const store = await storeWith(turns, [compaction])
@@ -72,7 +73,7 @@ describe.each(counterparts)('B1 $name', (to) => {
     expect(JSON.stringify(await store.read('s'))).toSatisfy(beginsLike(before))
   })
 
-  test.each(small)('goes on when it leaves out old results of a log that holds $name', async (poison) => {
+  test.each(sampleOf(small, 15))('goes on when it leaves out old results of a log that holds $name', async (poison) => {
     const store = await storeWith(poison.turns(to))
     const tail: Behavior = { compactStrategy: 'tail', compactThreshold: 1, compactKeepTurns: 1 }
     const { agent } = await open(store, tail)

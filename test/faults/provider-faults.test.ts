@@ -3,6 +3,7 @@ import { AgentAuthError, AgentContextExceededError, AgentQuotaError } from '../.
 import type { LogEntry } from '../../src/core/log.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../../src/index.ts'
 import { fakeClock } from '../../src/testing/index.ts'
+import { sampleOf } from '../soak.ts'
 import { cut, type FaultServer, type Part, reset, stall, startFaultServer, until } from './fault-server.ts'
 import { type Family, families } from './fault-streams.ts'
 import {
@@ -26,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 const meet = (family?: Family, setting?: Setting) => meetAt(server.url, family, setting)
 
-describe.each(families)('$name', (family) => {
+describe.each(sampleOf(families, 2))('$name', (family) => {
   test('FP-01 after a 429 that asks for 7 s nothing is sent before, and then all goes on', async () => {
     const clock = fakeClock()
     const { run, heard } = meet(family, { clock })
