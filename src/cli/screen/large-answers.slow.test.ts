@@ -38,7 +38,7 @@ describe('UI-09 an answer of any size and shape is shown, and soon', () => {
         ['quotes in quotes', `${'>'.repeat(10_000)} a\n\n`.repeat(8)],
         ['blank lines in raw HTML', `<pre>${'\n'.repeat(15_000)} a\n\n`.repeat(200)],
       ],
-      4,
+      2,
     ),
   )('%s', async (_, text) => {
     const out = await printed(text, 40)
