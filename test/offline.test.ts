@@ -23,7 +23,8 @@ test(
       const args = [
         'node_modules/vitest/vitest.mjs',
         'run',
-        ...sampleOf(stories, 12),
+        ...sampleOf(stories, 8),
+        '--maxWorkers=1',
         '--no-isolate',
         '--reporter=json',
         `--outputFile=${outputFile}`,
@@ -32,7 +33,7 @@ test(
       await promisify(execFile)(process.execPath, args, { cwd: root, env, timeout: limit, maxBuffer: 2 ** 26 })
       const report = JSON.parse(await readFile(outputFile, 'utf8')) as { success: boolean; numPassedTests: number }
       expect(report.success).toBe(true)
-      expect(report.numPassedTests).toBeGreaterThan(30)
+      expect(report.numPassedTests).toBeGreaterThan(20)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

@@ -48,7 +48,7 @@ test('FT-10 an abort does not wait for the end of that time', async () => {
   expect(result).toMatchObject({ exitCode: null, signal: 'SIGKILL', timedOut: true })
 })
 
-const fives = rounds(4, 20)
+const fives = rounds(2, 20)
 test.skipIf(!onLinux)(
   `RS-03 after ${5 * fives} commands that leave daemons behind in every way, none is there`,
   async () => {
@@ -79,7 +79,7 @@ test.skipIf(!onLinux)('RS-03 what hands over from process to process is caught b
   const [context, handle] = await place()
   const mark = await markOf(context, handle)
   const hop = 'hop() { if [ $1 -gt 0 ]; then (hop $(($1 - 1)) &); fi; }'
-  for (let n = 0; n < rounds(8, 40); n++) {
+  for (let n = 0; n < rounds(4, 40); n++) {
     await context.exec(handle, `${hop}; (setsid bash -c "$(declare -f hop); hop 2000" >/dev/null 2>&1 </dev/null &)`)
     expect(processesWith(mark)).toEqual([])
   }
@@ -121,7 +121,7 @@ describe('floods', () => {
     Object.entries(ways).map(([way, on]) => ({ name, way, flood, on })),
   )
 
-  test.skipIf(!onLinux).each(sampleOf(cases, 2))(
+  test.skipIf(!onLinux).each(sampleOf(cases, 1))(
     'FT-11 RS-01 $name, $way: memory is bounded and others get their turn',
     async ({ flood, on }) => {
       const { stdout } = await asHost(`

@@ -39,7 +39,7 @@ const change = (path: string, old_string: string, new_string: string): Made =>
   call('1', 'edit', { path, old_string, new_string })
 
 describe('FT-21 two agents that edit one file at the same time', () => {
-  const tries = rounds(200, 1000)
+  const tries = rounds(80, 1000)
   test(`${tries} times: both edits are there`, { timeout: 120_000 }, async () => {
     for (let i = 0; i < tries; i++) {
       const memory = memoryExecution({ files: { 'a.txt': 'one\ntwo\n' } })
@@ -52,7 +52,7 @@ describe('FT-21 two agents that edit one file at the same time', () => {
     }
   })
 
-  const times = rounds(60, 300)
+  const times = rounds(25, 300)
   test(`${times} times, on real files: both edits are there`, { timeout: 120_000 }, async () => {
     const execution = createProcessContext({ cwd: folder })
     const file = join(folder, 'a.txt')

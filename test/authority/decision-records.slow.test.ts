@@ -6,7 +6,7 @@ import { call, scripted, tool } from '../../src/testing/index.ts'
 import type { AgentHookMap, ToolCallBlock } from '../../src/types.ts'
 import { rounds } from '../soak.ts'
 
-const schedules = rounds(200, 1000)
+const schedules = rounds(100, 1000)
 
 /** One step of a model: a few calls, some of which are children, nested calls, failures or nonsense. */
 const names = ['safe', 'alone', 'nested', 'fails', 'ungated', 'spawn', 'nowhere'] as const

@@ -30,7 +30,7 @@ test('each hostile line of a sample does in plain bash what it must not', { time
   const skipped: string[] = []
   const dead: string[] = []
   const runnable = hostileLines.filter((line) => line.judgedOnly === undefined)
-  const waiting = sampleOf(runnable, runnable.length / 4).entries()
+  const waiting = sampleOf(runnable, runnable.length / 8).entries()
   const worker = async () => {
     for (const [i, line] of waiting) {
       const missing = await firstMissing([...(line.needs ?? []), ...(line.pty ? ['script'] : [])])

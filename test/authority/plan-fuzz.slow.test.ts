@@ -12,7 +12,7 @@ import type { ToolCallBlock } from '../../src/types.ts'
 import { rounds } from '../soak.ts'
 import { hostileLines } from './hostile-lines.ts'
 
-const runs = rounds(100, 500)
+const runs = rounds(50, 500)
 const base = mkdtemp(join(tmpdir(), 'libero-plan-'))
 // While somebody holds it the thread that reads lines stays: a new one for each run would be most of the time.
 const reader = createShellReader()

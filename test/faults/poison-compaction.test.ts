@@ -8,7 +8,7 @@ import { counterparts } from './poisons/counterparts.ts'
 import { poisons } from './poisons/index.ts'
 import { storeWith, text } from './poisons/kit.ts'
 
-describe.each(counterparts)('B1 $name', (to) => {
+describe.each(sampleOf(counterparts, 3))('B1 $name', (to) => {
   let server: StrictServer
   beforeAll(async () => {
     server = await startStrict(to.dialect())

@@ -28,7 +28,7 @@ afterAll(() => void server.close())
 
 const connections = (): Promise<number> => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))
 
-const runs = rounds(20, 100)
+const runs = rounds(12, 100)
 const sideBySide = 5
 /** The longest that a run is left alone before it is aborted; a whole one takes about that. */
 const mostMs = 700

@@ -91,7 +91,7 @@ describe('limits over a tree', () => {
   test('B3 eight children on a service that bills the worst case never cost more than the limit, in any order of events', {
     timeout: 60_000,
   }, async () => {
-    const trees = rounds(210, 700)
+    const trees = rounds(105, 700)
     let stopped = 0
     for (let seed = 1; seed <= trees; seed++) {
       const limits = limitsFor(seeded(seed + 10_000))

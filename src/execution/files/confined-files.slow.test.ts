@@ -54,7 +54,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 /** How often at least each race is run; a nightly run sets more. */
-const races = rounds(100, 10_000)
+const races = rounds(50, 10_000)
 
 describe.skipIf(!isLinux)(
   'FS-05 while another process swaps real things for links to the outside (skipped unless Linux)',

@@ -25,7 +25,7 @@ const kinds = [
 ]
 
 describe.skipIf(!onLinux)('FM-11 of servers nothing is left', () => {
-  const starts = rounds(4, 20)
+  const starts = rounds(2, 20)
   test(`after ${starts * kinds.length} starts and stops`, { timeout: 100_000 }, async () => {
     const mark = planted()
     const lanes = kinds.map(async (habits, lane) => {
