@@ -43,7 +43,7 @@ export default defineConfig({
     setupFiles: ['test/setup.ts'],
     testTimeout: 20_000,
     // More than there are cores: much of the time a test waits for a process, a timer or a disk.
-    maxWorkers: Math.ceil(availableParallelism() * 2),
+    maxWorkers: Math.ceil(availableParallelism() * 2.5),
     sequence: { sequencer: LongestFirst },
     projects: [
       // Quick ones share a worker and its modules: starting one for each would take longer than they do.

@@ -36,7 +36,7 @@ test('no value of a variable is shown when it is refused', async () => {
   await expect(context.exec(await context.spawn(), 'true', { env: { A: 'x\0' } })).rejects.toThrow(TypeError)
 })
 
-test('A28 it says what it can do', () => {
+test('it says what it can do', () => {
   const { type, capabilities } = createProcessContext()
   const expected = { shell: true, filesystem: true, network: true, gpu: false, hostPrograms: true }
   expect({ type, capabilities }).toEqual({ type: 'process', capabilities: expected })

@@ -13,7 +13,7 @@ const child = ['--conditions=libero-source', fileURLToPath(new URL('serve-child.
 const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', ...compileCache }
 
 describe.for(eras)('libero mcp-serve over stdio, era %s', (era) => {
-  test('A16 lends its tools and itself, and ends with its client', async () => {
+  test('lends its tools and itself, and ends with its client', async () => {
     const desk = openDesk()
     desk.write('note.txt', 'forty-two\n')
     const command = { args: [...liberoArgs, 'mcp-serve', '--provider', 'offline'], env: desk.env, cwd: desk.cwd }

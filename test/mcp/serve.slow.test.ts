@@ -27,7 +27,7 @@ function maker(cwd: string, more: Partial<AgentOptions> = {}, authority: Authori
 const wish = { interactors: [] }
 
 describe.for(eras)('over HTTP, era %s', (era) => {
-  test('A16 a client is offered what a model would be, and the agent', async () => {
+  test('a client is offered what a model would be, and the agent', async () => {
     const cwd = await temporary('mcp-serve-')
     const asked: ModelRequest[] = []
     const provider = scripted((request) => {
