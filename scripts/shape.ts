@@ -109,7 +109,12 @@ function namesOf(file: string, seen = new Set<string>()): Set<string> {
   for (const [, from] of text.matchAll(/^export (?:type )?\* from '(\.[^']+)'/gm))
     for (const name of namesOf(posix.join(posix.dirname(file), from!), seen)) names.add(name)
   for (const [, list] of text.matchAll(/^export (?:type )?\{([^}]*)\}/gm))
-    for (const name of list!.split(',').map((one) => one.trim().replace(/^type /, '').replace(/^.* as /, '')))
+    for (const name of list!.split(',').map((one) =>
+      one
+        .trim()
+        .replace(/^type /, '')
+        .replace(/^.* as /, ''),
+    ))
       if (name !== '') names.add(name)
   for (const [, name] of text.matchAll(
     /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|interface|type|const|let) (\w+)/gm,

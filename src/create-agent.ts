@@ -11,14 +11,14 @@ import { createProcessContext } from './execution/process.ts'
 import { checkMcpServers } from './mcp/config.ts'
 import type { McpConnector, McpServer } from './mcp/connections.ts'
 import type { McpExtension } from './mcp/extension.ts'
-import { connectMcpServers } from './mcp/late.ts'
-import { lateTools } from './presets/late-tools.ts'
+import { connectMcpServers } from './mcp/lazy.ts'
+import { lazyTools } from './presets/lazy-tools.ts'
 import type { AgentOptions, Preset } from './presets/preset.ts'
 import { standardExtensions } from './presets/standard.ts'
 import { withAliases } from './providers/aliases.ts'
 import { withoutVision } from './providers/without-vision.ts'
 import { checkSkillsConfig } from './skills/check-config.ts'
-import { type LateSkills, lateSkills, type SkillActions, withSkills } from './skills/late-skills.ts'
+import { type LazySkills, lazySkills, type SkillActions, withSkills } from './skills/lazy-skills.ts'
 
 /** The handle that `createAgent` gives. */
 export interface LiberoAgent<OutputSchema extends Schema = Schema> extends Agent<OutputSchema>, SkillActions {
@@ -33,7 +33,7 @@ export function createAgent<OutputSchema extends Schema = Schema>(
   checkOptions(options)
   const authority = options.authority && lateAuthority(options.authority)
   const mcp = lateMcp(options)
-  const skills = options.skills && lateSkills(options.skills)
+  const skills = options.skills && lazySkills(options.skills)
   const { eager } = options
   const agent = assembleAgent({ ...partsOf(options, authority, skills, mcp), ...(eager !== undefined && { eager }) })
   return Object.assign(withSkills(agent, skills), {
@@ -47,7 +47,7 @@ export function createAgent<OutputSchema extends Schema = Schema>(
 function partsOf(
   options: AgentOptions,
   authority: LateAuthority | undefined,
-  skills: LateSkills | undefined,
+  skills: LazySkills | undefined,
   mcp: LateMcp | undefined,
 ): AgentParts {
   const {
@@ -68,12 +68,12 @@ function partsOf(
     ...(authority && { interact: authority.interact }),
     // The framework's own come last, and so have the last word at a gate; but nobody comes between a call and the authority.
     extensions: [
-      lateTools(),
+      lazyTools(),
       ...(skills ? [skills.extension] : []), // it only refuses, and nobody is asked about what it refuses
       ...(authority ? [authority.extension] : []),
       ...(mcp ? [mcp.extension] : []),
       ...extensions,
-      lateTools(), // those that the extensions above brought
+      lazyTools(), // those that the extensions above brought
       ...standardExtensions(),
     ],
     childParts: (preset) => childParts(options, preset, { authority, skills, mcp }),
@@ -154,7 +154,7 @@ function lent(authority: LateAuthority | undefined, above: LateAuthority | undef
 function childParts(
   options: AgentOptions,
   preset: ChildPreset,
-  above: { authority: LateAuthority | undefined; skills: LateSkills | undefined; mcp: LateMcp | undefined },
+  above: { authority: LateAuthority | undefined; skills: LazySkills | undefined; mcp: LateMcp | undefined },
 ): Partial<AgentParts> {
   const own = preset as Preset
   const merged: AgentOptions = { ...options, ...own }
@@ -162,7 +162,7 @@ function childParts(
   const inherited = own.extensions ?? options.extensions?.map(borrowed) ?? []
   const authority = lent(narrowed(above.authority, own.authority), above.authority)
   // Never none where there were some: the skills of a parent bind its children.
-  const skills = own.skills ? lateSkills(own.skills) : above.skills && withLent(above.skills)
+  const skills = own.skills ? lazySkills(own.skills) : above.skills && withLent(above.skills)
   // One process per server: a child that brings none of its own uses those its parent is connected to.
   const mcp = own.mcpServers ? lateMcp(merged) : above.mcp && withLent(above.mcp)
   const parts = partsOf({ ...merged, extensions: inherited }, authority, skills, mcp)

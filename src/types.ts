@@ -21,6 +21,7 @@ export type {
   Verdict,
 } from './core/authority.ts'
 export type { Behavior, ExceededBudget, Limits, ResolvedBehavior, ThinkingDecay, ToolBudget } from './core/behavior.ts'
+export type { Cancellation } from './core/cancellation.ts'
 export type { Clock } from './core/clock.ts'
 export type { SchemaTool, TypedTool } from './core/define-tool.ts'
 export type { PromptTooLongOptions, ProviderErrorOptions, StoreErrorCode } from './core/errors.ts'
@@ -86,7 +87,6 @@ export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './
 export type { RunFacts } from './core/run-facts.ts'
 export type { DescribedSchema, OutputOf, Schema, StandardSchema } from './core/schema.ts'
 export type { SideCall, SideReply } from './core/side-call.ts'
-export type { Stop } from './core/stop.ts'
 export type {
   BlobStore,
   Fence,

@@ -58,7 +58,7 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
   const { run, interactions } = asking
   const request = { kind: question.kind, payload: question.payload }
   if (interactions.whoAnswers(question.kind) === 'nobody') {
-    const { correlationId } = await interactions.interact(request, { signal: run.stop.signal })
+    const { correlationId } = await interactions.interact(request, { signal: run.cancellation.signal })
     return { status: 'nobody', correlationId }
   }
   const answered = new AbortController()
@@ -67,7 +67,7 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
   try {
     for (const call of question.calls) await noteQuestion(asking, call, question.payload)
     const here = interactions.interact(request, {
-      signal: AbortSignal.any([run.stop.signal, answered.signal]),
+      signal: AbortSignal.any([run.cancellation.signal, answered.signal]),
       ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
     })
     here.catch(() => {}) // withdrawn, when the other one was faster

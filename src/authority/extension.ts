@@ -18,7 +18,7 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
       const audit = auditCalls(run, parts.audit)
       hooks.hook('tool:gate', async (ctx) => {
         const judged = await gate(ctx).catch(async (error) => {
-          if (run.stop.stopped) await audit.cancelled(ctx)
+          if (run.cancellation.isCancelled) await audit.cancelled(ctx)
           throw error
         })
         if (!judged) return

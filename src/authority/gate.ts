@@ -62,8 +62,8 @@ export function createGate(
       return judged.decision.verdict === 'allow' ? await guarded(call, judged) : judged
     } catch (error) {
       if (!(error instanceof CodedError)) throw error
-      if (error.class === 'Cancellation') run.stop.stop(error) // whoever closes a question calls off what is going on
-      if (run.stop.stopped) throw error
+      if (error.class === 'Cancellation') run.cancellation.cancel(error) // whoever closes a question calls off what is going on
+      if (run.cancellation.isCancelled) throw error
       const { code, message } = error
       return { decision: { verdict: 'deny', by: 'mode-gate', why: message, code }, failure: error }
     }

@@ -8,7 +8,7 @@ import type { Effect, ToolOrigin } from '../core/authority.ts'
 import type { FileTouch } from '../core/file-touch.ts'
 import { originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
-import type { FilePlace } from '../platform/files-of.ts'
+import type { FileLocation } from '../platform/files-of.ts'
 import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
 import { isShellGlob } from './rules/shell-glob.ts'
 import type { ShellReading } from './shell/reading.ts'
@@ -25,7 +25,7 @@ export interface Workspace {
   readonly realRoot?: () => Promise<string>
   readonly isTrusted: boolean
   /** Absent where the agent has no place for files. */
-  readonly place?: FilePlace
+  readonly place?: FileLocation
 }
 
 /** A call as it was asked for. */
@@ -170,7 +170,7 @@ async function realPath(absolute: string, { root, realRoot, place }: Workspace):
 }
 
 /** How to follow links where calls have their effects. On this machine without the walls around file tools: commands have none. */
-export function linksOf({ execution, handle }: FilePlace): ((path: string) => Promise<string>) | undefined {
+export function linksOf({ execution, handle }: FileLocation): ((path: string) => Promise<string>) | undefined {
   if (execution.type === 'process') return realOf
   const { stat } = execution
   return stat && (async (path) => (await stat.call(execution, handle, path)).path)

@@ -23,7 +23,7 @@ export interface Previewed {
 export async function previewCall(
   tool: ToolDef,
   { input, origin }: JudgedCall,
-  { execution, handle, stop }: Run,
+  { execution, handle, cancellation: stop }: Run,
   redactor: Redactor | undefined,
 ): Promise<Previewed> {
   if (!tool.preview || !execution || !handle || isForeign(origin)) return {}
@@ -31,7 +31,7 @@ export async function previewCall(
     const preview = await tool.preview(copyJson(input), { execution, handle, signal: stop.signal })
     return preview ? { preview: shownPreview(preview, redactor) } : {}
   } catch (error) {
-    if (stop.stopped) throw error
+    if (stop.isCancelled) throw error
     const message = messageOf(error)
     return { wouldFail: harmless(message, redactor), error: message }
   }

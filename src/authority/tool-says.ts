@@ -1,8 +1,8 @@
 import type { CommandLine } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
+import { isThenable } from '../core/cancellation.ts'
 import { CodedError, messageOf } from '../core/errors.ts'
 import type { FileAccess, FileTouch } from '../core/file-touch.ts'
-import { isThenable } from '../core/stop.ts'
 import type { ToolDef } from '../core/tool.ts'
 
 type Input = Readonly<Record<string, unknown>>

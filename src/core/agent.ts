@@ -1,6 +1,7 @@
+import { AgentResources } from './agent-resources.ts'
 import type { Behavior } from './behavior.ts'
+import { Cancellation, followSignal } from './cancellation.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
-import { conductRun } from './conduct-run.ts'
 import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { ChildPreset, Lineage } from './fork.ts'
@@ -12,11 +13,10 @@ import { Log } from './log.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { newRun } from './new-run.ts'
 import type { Provider } from './provider.ts'
-import { Readiness } from './readiness.ts'
 import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
+import { executeRun } from './run-lifecycle.ts'
 import { checkRunOptions, readPrompt } from './run-options.ts'
 import type { OutputOf, Schema } from './schema.ts'
-import { follow, Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
 import { readTools } from './toolbox.ts'
@@ -89,7 +89,7 @@ export function assembleAgent(parts: AgentParts): Agent {
   const inbox = new Inbox(log, session)
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
 
-  const readiness = new Readiness({
+  const readiness = new AgentResources({
     execution,
     session,
     handle: lineage?.run.handle,
@@ -97,7 +97,7 @@ export function assembleAgent(parts: AgentParts): Agent {
     host: { hooks, clock, ...(parts.interact && { interact: parts.interact }), place: () => readiness.place() },
   })
   const makings = { parts, tools, hooks, log, inbox, clock, newId, handle: () => readiness.handle, makeChild }
-  let active: { readonly stop: Stop; readonly idle: Promise<unknown> } | undefined
+  let active: { readonly stop: Cancellation; readonly idle: Promise<unknown> } | undefined
   let latest: Run | undefined
   let destroyed: Promise<void> | undefined
 
@@ -106,9 +106,9 @@ export function assembleAgent(parts: AgentParts): Agent {
     if (active) throw new Error('This agent is already running; use steer(), followUp() or waitForIdle()')
     checkRunOptions(options)
     const prompt = readPrompt(options.prompt, options.images)
-    const stop = new Stop()
+    const stop = new Cancellation()
     const ours = scopeOf(hooks, tier.run)
-    const unfollow = follow(options.signal, stop)
+    const unfollow = followSignal(options.signal, stop)
     try {
       ours.hookAll(options.hooks)
       const work = begin(options, prompt, stop)
@@ -124,28 +124,28 @@ export function assembleAgent(parts: AgentParts): Agent {
   async function begin(
     options: RunOptions,
     prompt: SessionContentBlock[] | undefined,
-    stop: Stop,
+    stop: Cancellation,
   ): Promise<AgentStats> {
-    const listening = new Stop()
+    const listening = new Cancellation()
     let listener: Promise<void> | undefined
     let unheed: (() => void) | undefined
     try {
       latest = newRun(options, { ...makings, stop })
-      return await conductRun(latest, {
+      return await executeRun(latest, {
         prompt,
         extensions,
         async prepare() {
-          await readiness.before(stop)
+          await readiness.prepare(stop)
           // What waited until the session was open was for an earlier run, or for none.
-          unheed = session && inbox.onStop(() => stop.stop(new Error('a message in the inbox said stop')))
+          unheed = session && inbox.onStopRequest(() => stop.cancel(new Error('a message in the inbox said stop')))
           // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
           listener = session
-            ?.listen(listening.signal, (lost) => stop.stop(lost))
+            ?.listen(listening.signal, (lost) => stop.cancel(lost))
             .catch((error) => report('session:listen', error))
         },
       })
     } finally {
-      listening.stop()
+      listening.cancel()
       await listener
       unheed?.()
       if (listener) await session?.release()
@@ -218,24 +218,24 @@ export function assembleAgent(parts: AgentParts): Agent {
       return readiness.handle
     },
     run: run as Agent['run'], // the schema has seen the output, and says its type
-    abort: () => active?.stop.stop(new Error('abort() was called')),
+    abort: () => active?.stop.cancel(new Error('abort() was called')),
     steer: (message, options) => unlessForgotten(post('steer', message, options)),
     followUp: (message, options) => unlessForgotten(post('followUp', message, options)),
     reset() {
       const resetting = unlessForgotten(reset())
-      readiness.after(resetting)
+      readiness.waitFor(resetting)
       return resetting
     },
     warmup: () => readiness.warmup(),
     waitForIdle: idle,
     destroy() {
       destroyed ??= (async () => {
-        active?.stop.stop(new Error('destroy() was called'))
+        active?.stop.cancel(new Error('destroy() was called'))
         await idle()
         if (!session)
           for (const message of undeliveredOf(log))
             await hooks.tell('steer:undelivered', { ...message, reason: 'destroyed' })
-        await readiness.letGo()
+        await readiness.dispose()
       })()
       return destroyed
     },

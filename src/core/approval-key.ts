@@ -1,5 +1,5 @@
+import { isThenable } from './cancellation.ts'
 import { CodedError, messageOf } from './errors.ts'
-import { isThenable } from './stop.ts'
 import type { ToolDef } from './tool.ts'
 import { copyJson } from './turn.ts'
 

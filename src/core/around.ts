@@ -1,8 +1,8 @@
 import type { ToolOrigin } from './authority.ts'
+import { isThenable, waitCancelled } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
 import type { ToolHookContext } from './hook-map.ts'
 import type { RunFacts } from './run-facts.ts'
-import { isThenable, stoppedWaiting } from './stop.ts'
 import type { ToolOutput, TurnUsage } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
@@ -100,14 +100,14 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       if (isThenable(wait)) {
         failure = await rejectionOf(host.patiently(wait))
         // A run stops with its end; what its wrapper does after that, such as sending a trace, is waited for.
-        if (kind === 'run' && inner && failure?.error === stoppedWaiting) failure = await rejectionOf(wait)
+        if (kind === 'run' && inner && failure?.error === waitCancelled) failure = await rejectionOf(wait)
       }
     } catch (error) {
       failure = { error }
     }
     isOver = true
-    isStopped = failure?.error === stoppedWaiting
-    if (!inner) throw isStopped ? stoppedWaiting : notBegun(kind, failure)
+    isStopped = failure?.error === waitCancelled
+    if (!inner) throw isStopped ? waitCancelled : notBegun(kind, failure)
     const own = await rejectionOf(inner)
     if (failure && !isStopped && failure.error !== own?.error && failure.error !== misuse)
       host.report(`around:${kind}`, failure.error)

@@ -1,6 +1,6 @@
+import { isThenable } from './cancellation.ts'
 import { isPlainJson } from './plain-json.ts'
 import { type DescribedSchema, isStandard, issuesOf, readSchema, type StandardSchema, type Validate } from './schema.ts'
-import { isThenable } from './stop.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 
 /** What `defineTool` takes. */

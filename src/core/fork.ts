@@ -1,10 +1,10 @@
 import type { Behavior } from './behavior.ts'
+import type { Cancellation } from './cancellation.ts'
 import type { SchemaTool } from './define-tool.ts'
 import { bubbled, type HookContexts } from './hook-map.ts'
 import { type Hooks, tier } from './hooks.ts'
 import type { Log, ParentCall } from './log.ts'
 import type { Run, RunOptions } from './run.ts'
-import type { Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
 import type { AgentStats } from './usage.ts'
@@ -55,7 +55,7 @@ interface ForkedAgent {
 export interface Forking {
   readonly run: Run
   readonly callId: string
-  readonly stop: Stop
+  readonly stop: Cancellation
   readonly options: ForkOptions | undefined
   readonly make: (lineage: Lineage, session: Session | undefined, preset: ChildPreset | undefined) => ForkedAgent
 }
@@ -91,9 +91,9 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
     hasBegun: agent.turns.length > 0,
     run(options) {
       const work = runChild({ model: run.model, ...options, signal: stop.signal })
-      run.working.add(work)
-      run.childrenAtWork.set(callId, work)
-      const done = (): boolean => run.working.delete(work) && run.childrenAtWork.delete(callId)
+      run.pending.add(work)
+      run.runningChildren.set(callId, work)
+      const done = (): boolean => run.pending.delete(work) && run.runningChildren.delete(callId)
       work.then(done, done)
       return work
     },

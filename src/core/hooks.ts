@@ -1,7 +1,7 @@
 import { type AroundHandler, type AroundKind, type AroundOutcomes, runWrapped, type Wrapped } from './around.ts'
+import { type Cancellation, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
-import { isThenable, orStopped, type Stop, stoppedWaiting } from './stop.ts'
 
 /** A promise is awaited; any other return value is ignored. */
 export type Handler<Ctx> = (ctx: Ctx) => unknown
@@ -43,7 +43,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   /** Those of the agent above, whose wrappers reach its children. */
   readonly #above: Hooks<HookMap> | undefined
   /** When to wait for handlers no longer: a run that was stopped does not hang on somebody's promise. */
-  patience: Stop | undefined
+  abandonOn: Cancellation | undefined
 
   constructor(names: ReadonlySet<keyof HookMap>, report: Report, above?: Hooks<HookMap>) {
     this.#names = names
@@ -145,11 +145,11 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
 
   #patiently(wait: PromiseLike<unknown>): Promise<unknown> {
     const promise = Promise.resolve(wait)
-    return this.patience ? orStopped(promise, this.patience) : promise
+    return this.abandonOn ? orCancelled(promise, this.abandonOn) : promise
   }
 
   #failed(name: keyof HookMap, error: unknown, ctx: object, before: object | undefined, mend: Mend | undefined): void {
-    const isGivenUp = error === stoppedWaiting
+    const isGivenUp = error === waitCancelled
     mend?.(ctx, before, isGivenUp ? new Error('the run was stopped') : error)
     if (!isGivenUp) this.#report(String(name), error)
   }

@@ -3,7 +3,7 @@ import type { Meta } from './meta.ts'
 import type { Session } from './store.ts'
 import type { SessionContentBlock } from './turn.ts'
 
-type Letter = EntryOf<'input'>
+type InboxMessage = EntryOf<'input'>
 
 /** Messages that wait for a safe moment. They are log entries: an accepted one survives a crash. */
 export class Inbox {
@@ -26,7 +26,7 @@ export class Inbox {
   }
 
   /** Calls `listener` when somebody, here or elsewhere, wants the run to stop. Returns how to take it back. */
-  onStop(listener: () => void): () => void {
+  onStopRequest(listener: () => void): () => void {
     return this.#log.subscribe((entry) => {
       if (entry.type === 'input' && entry.mode === 'stop') listener()
     })
@@ -38,7 +38,7 @@ export class Inbox {
   }
 
   /** What was said into an earlier run, which ended before it could deliver it. */
-  interjections(): readonly Letter[] {
+  interjections(): readonly InboxMessage[] {
     const { inbox, runs } = this.#log.transcript
     if (inbox.length === 0) return inbox
     const endSeq = runs.at(-1)?.endSeq ?? 0
@@ -46,14 +46,14 @@ export class Inbox {
   }
 
   /** All steering, and the oldest prompt that was left for the session while no run was under way. */
-  left(): readonly Letter[] {
+  left(): readonly InboxMessage[] {
     const waiting = this.#log.transcript.inbox
     const prompt = waiting.find((letter) => letter.mode === 'prompt')
     return waiting.filter((letter) => letter === prompt || letter.mode === 'steer')
   }
 
   /** All steering, or else, when the model is done, the oldest follow-up. */
-  next(isDone: boolean): readonly Letter[] {
+  next(isDone: boolean): readonly InboxMessage[] {
     const waiting = this.#log.transcript.inbox
     if (waiting.length === 0) return waiting
     const steering = waiting.filter((letter) => letter.mode === 'steer')

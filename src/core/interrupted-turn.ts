@@ -11,7 +11,7 @@ import { addUsage, estimatedTokens, spend } from './usage.ts'
  * their end are dropped. Whatever came is counted, as an estimate where the service did not say what it was.
  */
 export async function keepInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
-  const { log, stop } = run
+  const { log, cancellation: stop } = run
   if (!(draft.hasContent || draft.counted) || log.isBroken || stop.reason instanceof LeaseLostError) return undefined
   const usage = draft.isCounted ? undefined : await estimateOf(run, request, draft)
   const text = wellFormed(draft.text)

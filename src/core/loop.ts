@@ -1,9 +1,9 @@
+import { deliverInbox, tellTurns } from './deliver-inbox.ts'
 import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { goOnNote } from './interruption-note.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
-import { hear, tellTurns } from './say.ts'
 import { runToolBatch } from './tool-batch.ts'
 
 /** How a loop came to its end by itself. */
@@ -19,8 +19,8 @@ export interface Ending {
 export async function runLoop(run: Run): Promise<Ending> {
   const { transcript } = run.log
   const hasNothingToAnswer = transcript.isAnswered || transcript.turns.length === 0
-  if (hasNothingToAnswer && !(await whatNow(run, { turnId: '', isDone: true }))) return completed(run)
-  if (!hasNothingToAnswer) await hearWhatIsLeft(run)
+  if (hasNothingToAnswer && !(await nextStep(run, { turnId: '', isDone: true }))) return completed(run)
+  if (!hasNothingToAnswer) await deliverWaiting(run)
   let turn: Turn
   do {
     stopIfAborted(run)
@@ -29,18 +29,18 @@ export async function runLoop(run: Run): Promise<Ending> {
     turn = await takeTurn(run)
     if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
     stopIfAborted(run)
-  } while (await whatNow(run, turn))
+  } while (await nextStep(run, turn))
   stopIfAborted(run)
   return completed(run)
 }
 
 /** What waits for the session comes before the model is asked, where the run has no prompt of its own. */
-async function hearWhatIsLeft(run: Run): Promise<void> {
+async function deliverWaiting(run: Run): Promise<void> {
   const { transcript } = run.log
   if (transcript.openTurn || transcript.turns.at(-1)?.runId === run.id) return
   const letters = run.inbox.left()
   const notes = letters.length === 0 && transcript.isInterrupted ? [goOnNote] : []
-  if (letters.length > 0 || notes.length > 0) await hear(run, letters, notes)
+  if (letters.length > 0 || notes.length > 0) await deliverInbox(run, letters, notes)
 }
 
 interface Turn {
@@ -68,7 +68,7 @@ async function takeTurn(run: Run): Promise<Turn> {
 }
 
 /** Steering first, then the model's own end, then follow-ups; extensions have the last word. True: take another turn. */
-async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
+async function nextStep(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   // A message whose write is still under way was accepted: wait for it rather than end without it.
   if (isDone) await run.log.settled()
   let letters = run.inbox.next(isDone)
@@ -81,12 +81,13 @@ async function whatNow(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (letters.length === 0 && notes.length === 0) return !next.stop
 
-  await hear(run, letters, notes)
+  await deliverInbox(run, letters, notes)
   return true
 }
 
 const completed = (run: Run): Ending => ({ status: 'completed', stopReason: run.stopReason })
 
 function stopIfAborted(run: Run): void {
-  if (run.stop.stopped) throw new AgentAbortedError('The run was aborted', { cause: run.stop.reason })
+  if (run.cancellation.isCancelled)
+    throw new AgentAbortedError('The run was aborted', { cause: run.cancellation.reason })
 }

@@ -1,10 +1,10 @@
 import { show } from './behavior.ts'
+import { orCancelled } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { failure, nameFailure } from './model-failure.ts'
 import { type EventIterator, type ModelEvent, type ModelReply, type ModelRequest, shownName } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
-import { orStopped } from './stop.ts'
 import { originOf } from './tool.ts'
 import type { TurnUsage } from './turn.ts'
 import { countedPrompt, readUsage, spend } from './usage.ts'
@@ -17,13 +17,13 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
   let wasEmpty = false
   let wasCut = false
   for (;;) {
-    if (run.stop.stopped) throw run.stop.reason
+    if (run.cancellation.isCancelled) throw run.cancellation.reason
     // Whoever goes on after a crash learns from it that something was asked, and perhaps billed.
     if (run.session)
       await run.log.append({ type: 'attempt', runId: run.id, turnId: draft.turnId, attempt: draft.attempt })
     let reply: Reply
     try {
-      const streamed = await orStopped(streamReply(run, request, draft), run.stop)
+      const streamed = await orCancelled(streamReply(run, request, draft), run.cancellation)
       reply = admitReply(streamed, request.model, draft.ids)
     } catch (cause) {
       draft.waste('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
@@ -101,7 +101,7 @@ export class Draft {
 }
 
 async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promise<ModelReply> {
-  const events: EventIterator = run.provider.stream(request, run.stop.signal)[Symbol.asyncIterator]()
+  const events: EventIterator = run.provider.stream(request, run.cancellation.signal)[Symbol.asyncIterator]()
   try {
     for (;;) {
       let event = events.take?.()
@@ -110,7 +110,7 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
         if (done) throw new Error('the stream ended before the reply was complete')
         event = value
       }
-      if (run.stop.stopped) throw run.stop.reason
+      if (run.cancellation.isCancelled) throw run.cancellation.reason
       if (event?.type === 'reply') {
         run.firstTokenAt ??= run.clock.now()
         return event

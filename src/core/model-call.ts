@@ -1,3 +1,4 @@
+import { tellTurns } from './deliver-inbox.ts'
 import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { keepInterrupted } from './interrupted-turn.ts'
@@ -7,7 +8,6 @@ import { buildRequest } from './model-request.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Reply } from './reply.ts'
 import type { Run } from './run.ts'
-import { tellTurns } from './say.ts'
 import type { SessionTurn } from './turn.ts'
 import { addUsage, noUsage } from './usage.ts'
 

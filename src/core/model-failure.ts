@@ -16,8 +16,8 @@ import type { Run } from './run.ts'
 /** Gives an error the class a caller can act on. */
 export function nameFailure(run: Run, cause: unknown): AgentError {
   if (cause instanceof AgentAbortedError || cause instanceof AgentBudgetError) return cause
-  if (run.stop.reason instanceof AgentBudgetError) return run.stop.reason
-  if (run.stop.stopped) return new AgentAbortedError('The run was aborted', { cause })
+  if (run.cancellation.reason instanceof AgentBudgetError) return run.cancellation.reason
+  if (run.cancellation.isCancelled) return new AgentAbortedError('The run was aborted', { cause })
   // A log that cannot be written is no failure of the model's side.
   if (run.log.isBroken && !(cause instanceof AgentError)) throw cause
   // Ours has its class already, be it the provider's failure or that of a log which a decorator wrote to.

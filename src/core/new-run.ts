@@ -1,16 +1,16 @@
 import type { AgentParts } from './agent.ts'
 import { resolveBehavior } from './behavior.ts'
+import { CallTimer } from './call-timer.ts'
+import type { Cancellation } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 import type { ExecutionHandle } from './execution.ts'
 import type { Forking } from './fork.ts'
 import type { HookContexts } from './hook-map.ts'
 import type { Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
-import { Lane } from './lane.ts'
 import type { Log } from './log.ts'
 import { readMeta } from './meta.ts'
 import type { Run, RunOptions } from './run.ts'
-import type { Stop } from './stop.ts'
 import { SystemPrompt } from './system-prompt.ts'
 import { resolveThinking } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
@@ -19,7 +19,7 @@ import { readTools, Toolbox } from './toolbox.ts'
 import { noUsage } from './usage.ts'
 
 /** What an agent gives to each of its runs. */
-export interface RunMakings {
+export interface RunDependencies {
   readonly parts: AgentParts
   readonly tools: readonly ToolDef[]
   readonly hooks: Hooks<HookContexts>
@@ -27,14 +27,14 @@ export interface RunMakings {
   readonly inbox: Inbox
   readonly clock: Clock
   readonly newId: () => string
-  readonly stop: Stop
+  readonly stop: Cancellation
   /** Where tools run; there once the agent is ready. */
   readonly handle: () => ExecutionHandle | undefined
   readonly makeChild: Forking['make']
 }
 
 /** A run that has not begun. Throws on options that cannot be meant. */
-export function newRun(options: RunOptions, makings: RunMakings): Run {
+export function newRun(options: RunOptions, makings: RunDependencies): Run {
   const { parts, tools, hooks, log, inbox, clock, newId, stop, handle, makeChild } = makings
   const { provider, session, execution, lineage } = parts
   const depth = lineage?.depth ?? 0
@@ -54,9 +54,9 @@ export function newRun(options: RunOptions, makings: RunMakings): Run {
     tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : tools, depth),
     hasOwnTools: options.tools !== undefined || lineage?.run.hasOwnTools === true,
     counts: new ToolCounts(),
-    lane: new Lane(clock, stop),
+    callTimer: new CallTimer(clock, stop),
     parent: lineage?.run,
-    ...{ provider, hooks, log, inbox, stop, system, session, execution, depth, clock, newId },
+    ...{ provider, hooks, log, inbox, cancellation: stop, system, session, execution, depth, clock, newId },
     get handle() {
       return handle()
     },
@@ -77,12 +77,12 @@ export function newRun(options: RunOptions, makings: RunMakings): Run {
     usage: noUsage,
     turnUsage: [],
     children: [],
-    working: new Set(),
-    childrenAtWork: new Map(),
+    pending: new Set(),
+    runningChildren: new Map(),
     firstTokenAt: undefined,
     isOver: false,
     stopReason: 'end',
-    lastWords: '',
+    finalText: '',
     output: undefined,
   }
   return run

@@ -1,4 +1,6 @@
 import type { Behavior, ResolvedBehavior } from './behavior.ts'
+import type { CallTimer } from './call-timer.ts'
+import type { Cancellation } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
@@ -7,14 +9,12 @@ import type { HookContexts } from './hook-map.ts'
 import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
-import type { Lane } from './lane.ts'
 import type { EntryBody, Log } from './log.ts'
 import type { Meta } from './meta.ts'
 import type { Provider } from './provider.ts'
 import type { RunFacts } from './run-facts.ts'
 import type { Schema } from './schema.ts'
 import type { SideCall, SideReply } from './side-call.ts'
-import type { Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import type { SystemPrompt } from './system-prompt.ts'
 import type { ThinkingLevel, ThinkingRequest } from './thinking.ts'
@@ -59,9 +59,9 @@ export interface Run {
   /** The only way to make something fact. Rejects when it cannot be written; then the run is over. */
   readonly log: Log
   readonly inbox: Inbox
-  readonly stop: Stop
+  readonly cancellation: Cancellation
   /** Where calls run that run alone. */
-  readonly lane: Lane
+  readonly callTimer: CallTimer
   readonly tools: Toolbox
   /** The tool set was chosen for this run, or for the run above it: nothing may be added to it. */
   readonly hasOwnTools: boolean
@@ -77,7 +77,7 @@ export interface Run {
   readonly newId: () => string
   /** Asks the model something that does not enter the conversation. Its cost is counted and logged under `cause`. */
   askAside(call: SideCall): Promise<SideReply>
-  fork(callId: string, stop: Stop, options: ForkOptions | undefined): Promise<Child>
+  fork(callId: string, stop: Cancellation, options: ForkOptions | undefined): Promise<Child>
 
   // What changes as it goes
   /** Which run it is, as hooks and the log say it. Where the prompt waits in the session, its `meta` is known once that is open. */
@@ -90,15 +90,15 @@ export interface Run {
   readonly turnUsage: TurnUsage[]
   readonly children: ChildRunStats[]
   /** Children at work, and what is still being written; a run does not end before they do. */
-  readonly working: Set<Promise<unknown>>
+  readonly pending: Set<Promise<unknown>>
   /** Of these the children, by name. */
-  readonly childrenAtWork: Map<string, Promise<unknown>>
+  readonly runningChildren: Map<string, Promise<unknown>>
   firstTokenAt: number | undefined
   /** Nothing is left but to tell of its end. */
   isOver: boolean
   stopReason: string
   /** The answer, where it is not what the model said last: a result that ended the run, for instance. */
-  lastWords: string
+  finalText: string
   output: unknown
 }
 

@@ -1,9 +1,9 @@
+import { orCancelled } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import { nameFailure } from './model-failure.ts'
 import type { ModelRequest } from './provider.ts'
 import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
-import { orStopped } from './stop.ts'
 import { spend } from './usage.ts'
 
 export interface SideCall extends Partial<Omit<ModelRequest, 'messages'>>, Pick<ModelRequest, 'messages'> {
@@ -43,7 +43,7 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
 async function replyAside(run: Run, turnId: string, cause: string, request: ModelRequest): Promise<SideReply> {
   let reply: Reply
   try {
-    reply = await orStopped(lastEvent(run, request), run.stop)
+    reply = await orCancelled(lastEvent(run, request), run.cancellation)
   } catch (error) {
     throw nameFailure(run, error)
   }
@@ -52,7 +52,7 @@ async function replyAside(run: Run, turnId: string, cause: string, request: Mode
 }
 
 async function lastEvent(run: Run, request: ModelRequest): Promise<Reply> {
-  for await (const event of run.provider.stream(request, run.stop.signal)) {
+  for await (const event of run.provider.stream(request, run.cancellation.signal)) {
     if (event.type === 'reply') return admitReply(event, request.model, new CallIds(() => false, run.newId))
   }
   throw new AgentProviderError('the stream ended before the reply was complete', { provider: run.provider.meta.name })

@@ -1,9 +1,9 @@
+import { CallTimer } from './call-timer.ts'
+import { Cancellation } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
-import { Lane } from './lane.ts'
 import type { Run } from './run.ts'
-import { Stop } from './stop.ts'
 import { abortedResult, interruptedText, stopped, syntheticText } from './synthetic-result.ts'
-import { abandonIfBegun, answer, type Settled, SiblingFailed, settleCall, suspendedBy } from './tool-call.ts'
+import { abandonIfBegun, answer, type CallResult, executeCall, SiblingFailed, suspendedBy } from './tool-call.ts'
 import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
 import type { SessionTurn } from './turn.ts'
 
@@ -16,13 +16,13 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   for (const wave of wavesOf(calls)) {
     refreshCounts(run)
     const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
-    if (suspended !== undefined && !run.stop.stopped) return suspended
+    if (suspended !== undefined && !run.cancellation.isCancelled) return suspended
   }
   // An abort beats a suspension: what it left open is answered too.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
   await abandonIfBegun(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
-  if (!run.stop.stopped) countUnreadable(run, turn)
+  if (!run.cancellation.isCancelled) countUnreadable(run, turn)
   return undefined
 }
 
@@ -45,10 +45,10 @@ function refreshCounts({ hooks, counts }: Run): void {
   if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) counts.refresh()
 }
 
-function runAlone(run: Run, one: PreparedCall): Settled | Promise<Settled> {
+function runAlone(run: Run, one: PreparedCall): CallResult | Promise<CallResult> {
   const asked = interruption(run) ? undefined : gateCall(run, one)
-  if (!(asked instanceof Promise)) return settle(run, one, asked, run.lane)
-  return asked.then((gate) => settle(run, one, gate, run.lane))
+  if (!(asked instanceof Promise)) return settle(run, one, asked, run.callTimer)
+  return asked.then((gate) => settle(run, one, gate, run.callTimer))
 }
 
 /** Permission is asked in call order before anything starts, because a person answers one question at a time. */
@@ -60,16 +60,16 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Suspen
     gated.push([call, gate])
   }
 
-  const stop = new Stop(run.stop)
+  const stop = new Cancellation(run.cancellation)
   const ended: Suspension = {}
   const waiting = gated.values()
   const work = async (): Promise<void> => {
-    const lane = new Lane(run.clock, stop)
+    const lane = new CallTimer(run.clock, stop)
     try {
       for (const [one, gate] of waiting) {
         const { hasFailed, suspended } = await settle(run, one, gate, lane)
         if (suspended !== undefined) ended.suspended ??= suspended
-        if (hasFailed && one.tool?.cancelsSiblings) stop.stop(new SiblingFailed(one.about.displayName))
+        if (hasFailed && one.tool?.cancelsSiblings) stop.cancel(new SiblingFailed(one.about.displayName))
       }
     } finally {
       lane.close()
@@ -88,14 +88,14 @@ interface Suspension {
 }
 
 /** A call whose gate has spoken. Interruptions are looked for before every start: the user may have changed his mind. */
-function settle(run: Run, one: PreparedCall, gate: Verdict, lane: Lane): Settled | Promise<Settled> {
+function settle(run: Run, one: PreparedCall, gate: Verdict, lane: CallTimer): CallResult | Promise<CallResult> {
   if (gate?.halt && !gate.block) return suspendedBy(gate.halt)
   const reason = interruption(run) ?? cancellation(lane)
   if (reason || !gate) return leave(run, one, reason ?? { outcome: 'aborted', text: syntheticText.aborted })
-  return settleCall(run, one, gate, lane)
+  return executeCall(run, one, gate, lane)
 }
 
-function leave(run: Run, { call }: PreparedCall, { text, outcome }: Reason): Settled | Promise<Settled> {
+function leave(run: Run, { call }: PreparedCall, { text, outcome }: Reason): CallResult | Promise<CallResult> {
   const start = run.log.transcript.startOf(call.id)
   const told = start && outcome === 'aborted' ? interruptedText(stopped, start) : text
   const abandoning = abandonIfBegun(run, call.id)
@@ -104,8 +104,8 @@ function leave(run: Run, { call }: PreparedCall, { text, outcome }: Reason): Set
 }
 
 /** If one lane breaks (the log cannot be written) the others are stopped and awaited: no tool outlives its run unseen. */
-async function allOrStop(lanes: readonly Promise<void>[], stop: Stop): Promise<void> {
-  for (const lane of lanes) lane.catch((error) => stop.stop(error))
+async function allOrStop(lanes: readonly Promise<void>[], stop: Cancellation): Promise<void> {
+  for (const lane of lanes) lane.catch((error) => stop.cancel(error))
   const broken = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected')
   if (broken) throw broken.reason
 }
@@ -116,12 +116,12 @@ interface Reason {
 }
 
 function interruption(run: Run): Reason | undefined {
-  if (run.stop.stopped) return { outcome: 'aborted', text: syntheticText.aborted }
+  if (run.cancellation.isCancelled) return { outcome: 'aborted', text: syntheticText.aborted }
   if (run.inbox.hasSteering) return { outcome: 'skipped', text: syntheticText.skipped }
   return undefined
 }
 
-function cancellation({ stop }: Lane): Reason | undefined {
+function cancellation({ cancellation: stop }: CallTimer): Reason | undefined {
   return stop.reason instanceof SiblingFailed ? { outcome: 'cancelled', text: stop.reason.message } : undefined
 }
 

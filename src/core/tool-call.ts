@@ -1,11 +1,11 @@
+import { CallTimer, TimeLimitError } from './call-timer.ts'
+import { isThenable, waitCancelled } from './cancellation.ts'
 import { LeaseLostError, messageOf, printable } from './errors.ts'
 import type { HookContexts, ToolHookContext } from './hook-map.ts'
-import { Lane, TimeLimitError } from './lane.ts'
 import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
-import { isThenable, stoppedWaiting } from './stop.ts'
 import { interruptedText, stopped, syntheticText } from './synthetic-result.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
@@ -14,7 +14,7 @@ import { type Outcome, readToolResult, toolOutputByteLength } from './tool-outpu
 import { copyJson, type ToolCallBlock, type ToolOutput } from './turn.ts'
 
 /** How a call ended; `suspended` leaves it open. */
-export interface Settled {
+export interface CallResult {
   readonly output: ToolOutput
   readonly isError: boolean
   /** It ran and failed; a call that was refused or never began has not. */
@@ -25,7 +25,7 @@ export interface Settled {
 type Gate = HookContexts['tool:gate']
 
 /** The life of one call after its gate, inside the wrappers that there are for it. */
-export function settleCall(run: Run, prepared: PreparedCall, gate: Gate, lane: Lane): Promise<Settled> {
+export function executeCall(run: Run, prepared: PreparedCall, gate: Gate, lane: CallTimer): Promise<CallResult> {
   if (!run.hooks.isWrapped('tool') || !mayRun(prepared, gate)) return settleInside(run, prepared, gate, lane)
   const { about, call, tool } = prepared
   const { attempt } = startOf(run, call)
@@ -45,7 +45,7 @@ const mayRun = (prepared: PreparedCall, gate: Gate): prepared is PreparedCall & 
   !gate.block && gate.result === undefined && prepared.tool !== undefined && prepared.checked.valid
 
 /** LOOKUP to AFTER. The result is in the log before anybody is told. */
-async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: Lane): Promise<Settled> {
+async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: CallTimer): Promise<CallResult> {
   const { call, tool, checked, about } = prepared
   const { hooks } = run
   if (!mayRun(prepared, gate)) await abandonIfBegun(run, call.id)
@@ -70,9 +70,9 @@ async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: 
     const extra = await factsBefore(tool, about, context, timeoutMs)
     await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.counts.snapshot })
   }
-  if (lane.stop.stopped) {
-    await giveUpChildren(run, context, lane, stoppedWaiting)
-    return settleFailure(run, prepared, stoppedWaiting, lane)
+  if (lane.cancellation.isCancelled) {
+    await giveUpChildren(run, context, lane, waitCancelled)
+    return settleFailure(run, prepared, waitCancelled, lane)
   }
   let done: Outcome
   try {
@@ -115,12 +115,12 @@ const settleNested: CallNested = async (run, { turnId, callId }, call, context) 
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.wasInterrupted(call.id) && transcript.startOf(call.id)?.replay === 'opaque')
     return answer(run, call, syntheticText.unknown, 'unknown')
-  const gate = await context.lane.holding(gateCall(run, prepared, context.started))
+  const gate = await context.lane.pausedFor(gateCall(run, prepared, context.started))
   if (!gate) return { output: syntheticText.aborted, isError: true }
   if (gate.halt && !gate.block) return suspendedBy(gate.halt)
-  const lane = new Lane(run.clock, context.started)
+  const lane = new CallTimer(run.clock, context.started)
   try {
-    return await settleCall(run, prepared, gate, lane)
+    return await executeCall(run, prepared, gate, lane)
   } finally {
     lane.close()
   }
@@ -131,15 +131,15 @@ async function settleFailure(
   run: Run,
   prepared: PreparedCall,
   error: unknown,
-  lane: Lane,
+  lane: CallTimer,
   begun?: CallContext,
-): Promise<Settled> {
+): Promise<CallResult> {
   const { call, about, tool } = prepared
   if (error instanceof Suspended) return suspend(run, prepared, error)
   const isLate = error instanceof TimeLimitError
-  if (lane.stop.stopped && !isLate) {
-    const { reason } = lane.stop
-    const isCancelled = !run.stop.stopped && reason instanceof SiblingFailed
+  if (lane.cancellation.isCancelled && !isLate) {
+    const { reason } = lane.cancellation
+    const isCancelled = !run.cancellation.isCancelled && reason instanceof SiblingFailed
     const [why, unbegun] = isCancelled ? [reason.message, reason.message] : [stopped, syntheticText.aborted]
     const text = begun ? interruptedText(why, tool ?? {}, begun.soFar) : unbegun
     return answer(run, call, text, isCancelled ? 'cancelled' : 'aborted')
@@ -154,16 +154,16 @@ async function settleFailure(
  * Unless it is suspended, a call leaves none of its children's calls open, nor those of an earlier attempt. Children that
  * were stopped see to that themselves.
  */
-async function giveUpChildren(run: Run, context: CallContext, lane: Lane, error?: unknown): Promise<void> {
+async function giveUpChildren(run: Run, context: CallContext, lane: CallTimer, error?: unknown): Promise<void> {
   const { hasChildren, attempt, callId } = context
-  const isStopped = error instanceof TimeLimitError || lane.stop.stopped
+  const isStopped = error instanceof TimeLimitError || lane.cancellation.isCancelled
   if (error instanceof Suspended || (hasChildren ? isStopped : attempt === 1)) return
   context.close()
   await abandon(run, [callId])
 }
 
 /** A call that waits for somebody has begun, also one that would leave no trace. */
-async function suspend(run: Run, { call, tool }: PreparedCall, error: Suspended): Promise<Settled> {
+async function suspend(run: Run, { call, tool }: PreparedCall, error: Suspended): Promise<CallResult> {
   if (tool?.replay === 'pure') await logStart(run, { call }, tool, startOf(run, call))
   return suspendedBy(error)
 }
@@ -179,7 +179,7 @@ function logStart(
 }
 
 /** Leaves a call open. Whatever was given as the reason, there is one. */
-export function suspendedBy(halt: { readonly reason?: unknown }): Settled {
+export function suspendedBy(halt: { readonly reason?: unknown }): CallResult {
   const { reason } = halt
   return { output: '', isError: false, suspended: typeof reason === 'string' && reason !== '' ? reason : 'suspended' }
 }
@@ -191,7 +191,7 @@ export class SiblingFailed extends Error {
   }
 }
 
-async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<Settled> {
+async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<CallResult> {
   const shown = [...run.tools.names()].map((name) => shownName(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, shown)}`
   const unknown: HookContexts['tool:unknown'] = { ...about, suppressError: false }
@@ -210,13 +210,18 @@ function startOf(run: Run, call: ToolCallBlock): { key: string; attempt: number 
 }
 
 /** TRANSFORM, commit, AFTER. */
-function finish(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Settled | Promise<Settled> {
+function finish(
+  run: Run,
+  about: ToolHookContext,
+  done: Outcome,
+  outcome: CallOutcome,
+): CallResult | Promise<CallResult> {
   const { hooks } = run
   if (hooks.has('tool:transform') || hooks.has('tool:after')) return finishHeard(run, about, done, outcome)
   return commit(run, about.callId, done, outcome)
 }
 
-async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Promise<Settled> {
+async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outcome: CallOutcome): Promise<CallResult> {
   const { hooks } = run
   const { output: original } = done
   const result: ToolOutput = typeof original === 'string' ? original : [...original]
@@ -251,12 +256,12 @@ export function answer(
   output: ToolOutput,
   outcome: CallOutcome,
   isError = true,
-): Settled | Promise<Settled> {
+): CallResult | Promise<CallResult> {
   return commit(run, call.id, { output, isError }, outcome)
 }
 
 /** The result becomes fact. */
-function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): Settled | Promise<Settled> {
+function commit(run: Run, callId: string, done: Outcome, outcome: CallOutcome): CallResult | Promise<CallResult> {
   const { output, isError, details } = done
   const entry: EntryBody = { type: 'call_result', callId, output, outcome }
   if (isError) Object.assign(entry, { isError })
@@ -274,7 +279,10 @@ export function abandonIfBegun(run: Run, ...callIds: readonly string[]): Promise
   return begun.length > 0 ? abandon(run, begun) : undefined
 }
 
-async function abandon({ session, childrenAtWork, stop }: Run, callIds: readonly string[]): Promise<void> {
+async function abandon(
+  { session, runningChildren: childrenAtWork, cancellation: stop }: Run,
+  callIds: readonly string[],
+): Promise<void> {
   if (!session || stop.reason instanceof LeaseLostError) return // they are somebody else's now
   const { abandonChildren, isChildOf } = await import('./abandoned-child.ts')
   // Those that were stopped may not have come to their end yet, and write until they do.

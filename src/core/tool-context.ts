@@ -1,14 +1,14 @@
 import type { ResolvedBehavior } from './behavior.ts'
+import { CallTimer } from './call-timer.ts'
+import { Cancellation } from './cancellation.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { ToolHookContext } from './hook-map.ts'
 import type { Interact } from './interaction.ts'
-import { Lane } from './lane.ts'
 import type { Log } from './log.ts'
 import type { Run } from './run.ts'
-import { Stop } from './stop.ts'
 import type { Session } from './store.ts'
 import type { ToolContext } from './tool.ts'
-import type { Settled } from './tool-call.ts'
+import type { CallResult } from './tool-call.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
@@ -25,7 +25,7 @@ export type CallNested = (
   parent: ToolHookContext,
   call: ToolCallBlock,
   context: CallContext,
-) => Promise<Settled>
+) => Promise<CallResult>
 
 /** What a tool gets. */
 export class CallContext implements ToolContext {
@@ -43,9 +43,9 @@ export class CallContext implements ToolContext {
   #readSoFar: (() => string) | undefined
   #lastProgress = ''
   /** Where this call runs, with its time limit. */
-  readonly lane: Lane
-  #stop: Stop | undefined
-  #started: Stop | undefined
+  readonly lane: CallTimer
+  #stop: Cancellation | undefined
+  #started: Cancellation | undefined
   #cancelled: { readonly reason: unknown } | undefined
   #nested = 0
   #forks = 0
@@ -54,7 +54,7 @@ export class CallContext implements ToolContext {
   constructor(
     run: Run,
     about: ToolHookContext,
-    lane: Lane,
+    lane: CallTimer,
     start: { key: string; attempt: number },
     callNested: CallNested,
   ) {
@@ -75,10 +75,10 @@ export class CallContext implements ToolContext {
     return this.stop.signal
   }
   /** Made when somebody asks: most calls end without ever looking. */
-  get stop(): Stop {
+  get stop(): Cancellation {
     if (!this.#stop) {
-      this.#stop = new Stop(this.#run.stop)
-      if (this.#cancelled) this.#stop.stop(this.#cancelled.reason)
+      this.#stop = new Cancellation(this.#run.cancellation)
+      if (this.#cancelled) this.#stop.cancel(this.#cancelled.reason)
     }
     return this.#stop
   }
@@ -92,8 +92,8 @@ export class CallContext implements ToolContext {
     return this.#run.log
   }
   /** For the calls and children that this call starts: they end with it. */
-  get started(): Stop {
-    this.#started ??= new Stop(this.stop)
+  get started(): Cancellation {
+    this.#started ??= new Cancellation(this.stop)
     return this.#started
   }
   get depth(): number {
@@ -109,13 +109,13 @@ export class CallContext implements ToolContext {
     return given(this.#run.handle)
   }
   get interact(): Interact {
-    const { interact, session, stop } = this.#run
+    const { interact, session, cancellation: stop } = this.#run
     const ask: Interact = async (request, signal) => {
       try {
         return await interact!(request, signal, { isDurable: session !== undefined })
       } catch (error) {
         // Whoever closes a question calls off what is going on.
-        if (error instanceof Error && 'class' in error && error.class === 'Cancellation') stop.stop(error)
+        if (error instanceof Error && 'class' in error && error.class === 'Cancellation') stop.cancel(error)
         throw error
       }
     }
@@ -188,7 +188,7 @@ export class CallContext implements ToolContext {
 
   /** Part of this call under a time limit of its own; for calls that also have to wait for people. */
   async within<T>(limitMs: number, work: PromiseLike<T>): Promise<T> {
-    const lane = new Lane(this.#run.clock, this.stop)
+    const lane = new CallTimer(this.#run.clock, this.stop)
     try {
       return (await lane.wait(work, limitMs, this)) as T
     } finally {
@@ -199,18 +199,19 @@ export class CallContext implements ToolContext {
   /** Nobody waits for this call any more. */
   cancel(reason: unknown): void {
     this.#cancelled = { reason }
-    this.#stop?.stop(reason)
+    this.#stop?.cancel(reason)
   }
 
   /** After the call has its result nobody listens to it, and what it started and left running is stopped. */
   close(): void {
     this.#isOver = true
-    this.#started?.stop(new Error(`${this.#about.name} is over`))
+    this.#started?.cancel(new Error(`${this.#about.name} is over`))
     this.#stop?.release()
   }
 
   #checkAlive(): void {
-    if (this.#isOver || this.stop.stopped) throw new Error(`${this.#about.name} is over and can start nothing any more`)
+    if (this.#isOver || this.stop.isCancelled)
+      throw new Error(`${this.#about.name} is over and can start nothing any more`)
   }
 }
 

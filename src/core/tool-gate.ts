@@ -1,11 +1,11 @@
 import type { Effect } from './authority.ts'
+import { type Cancellation, isThenable, orCancelled } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import type { Approval, Halt, HookContexts, ToolHookContext } from './hook-map.ts'
 import { isRecord } from './is-record.ts'
 import { parsedJson } from './object-text.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
-import { isThenable, orStopped, type Stop } from './stop.ts'
 import { originOf, type ToolCheck, type ToolDef } from './tool.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
 import { copyJson, deepFreeze, type ToolCallBlock, textOf } from './turn.ts'
@@ -60,7 +60,7 @@ const wasRepaired = ({ raw }: ToolCallBlock): boolean => raw !== undefined && !i
 const repaired: Coercion = { property: '', from: 'malformed JSON', to: 'object' }
 
 /** GATE. The call is counted here, so that caps hold inside a wave. */
-export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Verdict | Promise<Verdict> {
+export function gateCall(run: Run, prepared: PreparedCall, stop = run.cancellation): Verdict | Promise<Verdict> {
   // What somebody decided holds, also where nobody asks any more.
   const isJudged = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
   if (isJudged) return askGate(run, prepared, stop)
@@ -68,7 +68,7 @@ export function gateCall(run: Run, prepared: PreparedCall, stop = run.stop): Ver
   return open
 }
 
-async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, stop: Stop): Promise<Verdict> {
+async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, stop: Cancellation): Promise<Verdict> {
   const effects = Object.freeze(effectsOf(tool, about.input))
   const runToolCounts = run.counts.snapshot
   const approval = approvalOf(run, call)
@@ -82,7 +82,7 @@ async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, s
   if (!run.hooks.has('tool:gate')) Object.assign(gate, haltOf(run, call))
   try {
     const asked = run.hooks.ask('tool:gate', gate)
-    if (asked) await orStopped(asked, stop)
+    if (asked) await orCancelled(asked, stop)
   } catch {
     return undefined
   }

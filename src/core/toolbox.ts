@@ -1,6 +1,6 @@
 import { show } from './behavior.ts'
 import { readSchemaTool } from './define-tool.ts'
-import { keep } from './keep.ts'
+import { memoize } from './memoize.ts'
 import type { JsonSchema, ToolDef, ToolSpec } from './tool.ts'
 import { copyJson, deepFreeze } from './turn.ts'
 
@@ -49,7 +49,7 @@ export class Toolbox {
 }
 
 /** What is handed out cannot change the tool, and is the same object every time. */
-const sealedSpec = keep(
+const sealedSpec = memoize(
   ({ name, description, inputSchema }: ToolSpec): ToolSpec =>
     deepFreeze({ name, description, inputSchema: copyJson(inputSchema) }),
 )

@@ -50,7 +50,7 @@ export function statsOf(run: Run, status: RunStatus, stopReason: string, started
   return {
     runId: run.id,
     status,
-    text: run.lastWords || (last ? textOf(last) : ''),
+    text: run.finalText || (last ? textOf(last) : ''),
     stopReason,
     totalIn: children.reduce((sum, child) => sum + child.totalIn, usage.input),
     totalOut: children.reduce((sum, child) => sum + child.totalOut, usage.output),

@@ -76,7 +76,7 @@ async function sumUp(run: Run): Promise<string> {
   const before = shownMessages(run)
   const text = await summaryOf(run, turns.slice(0, cut), before)
   const summary = `${summaryHeading}\n\n${text}`
-  if (run.stop.stopped) throw run.stop.reason
+  if (run.cancellation.isCancelled) throw run.cancellation.reason
   await log.append({ type: 'compaction', toSeq, summary: [{ type: 'text', text: summary }] })
   const sizes = { bytesBefore: asBytes(sizeOfAll(before)), bytesAfter: asBytes(sizeOfAll(shownMessages(run))) }
   if (hooks.has('compaction:after'))

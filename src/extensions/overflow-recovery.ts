@@ -72,7 +72,7 @@ async function leaveOutResults(run: Run, { limit }: Limits): Promise<boolean> {
   }
   const isEnough = edits.length > 0 && asBytes(sizeOfAll(shownMessages(run))) - saved <= limit
   if (!isEnough) return false
-  if (run.stop.stopped) throw run.stop.reason
+  if (run.cancellation.isCancelled) throw run.cancellation.reason
   await run.log.appendAll(edits)
   return true
 }

@@ -63,7 +63,7 @@ function isTheQuestion({ turnId, original }: Place, messages: readonly Message[]
 const isResult = ({ type }: SessionContentBlock): boolean => type === 'tool_result'
 
 async function edit(run: Run, { turnId, block }: Place, replacement?: SessionContentBlock): Promise<void> {
-  if (run.stop.stopped) throw run.stop.reason
+  if (run.cancellation.isCancelled) throw run.cancellation.reason
   const provider = run.provider.meta.name
   await run.log.append({ type: 'context_edit', turnId, block, provider, ...(replacement && { replacement }) })
 }
@@ -156,7 +156,7 @@ async function probe(run: Run, request: ModelRequest, turnId: string, last: Unit
     await run.askAside({ cause: 'quarantine', turnId, model, system, tools, messages, maxTokens: 1 })
     return false
   } catch (error) {
-    if (run.stop.stopped) throw error
+    if (run.cancellation.isCancelled) throw error
     return error instanceof AgentProviderError && error.refused ? true : undefined
   }
 }

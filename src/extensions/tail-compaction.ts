@@ -1,4 +1,4 @@
-import { keep } from '../core/keep.ts'
+import { memoize } from '../core/memoize.ts'
 import type { Extension } from '../core/run.ts'
 import { toolOutputByteLength } from '../core/tool-output.ts'
 import type { Message } from '../core/turn.ts'
@@ -28,7 +28,7 @@ export function tailCompaction(): Extension {
 export const leftOut = (bytes: number): string =>
   `[Result left out to save space: ${bytes} bytes. Call the tool again if you need it.]`
 
-const resultBytes = keep((message: Message): number => {
+const resultBytes = memoize((message: Message): number => {
   let bytes = 0
   for (const block of message.content) if (block.type === 'tool_result') bytes += toolOutputByteLength(block.output)
   return bytes
@@ -43,7 +43,7 @@ function indexOfNewestTurns(messages: readonly Message[], turns: number): number
 }
 
 /** The same stub for the same message every time, so that the prefix a provider caches stays the same. */
-const stubbed = keep((message: Message): Message => {
+const stubbed = memoize((message: Message): Message => {
   if (resultBytes(message) === 0) return message
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result') return block

@@ -1,7 +1,7 @@
 import type { AuditSink, ToolOrigin } from '../core/authority.ts'
+import type { CallTimer } from '../core/call-timer.ts'
 import { CodedError } from '../core/errors.ts'
 import type { Interact, InteractionRequest, InteractionResponse } from '../core/interaction.ts'
-import type { Lane } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolContext } from '../core/tool.ts'
 import { copyJson, textOf } from '../core/turn.ts'
@@ -52,7 +52,7 @@ export interface HostedTool {
 /** What is going on: a call of a run, or a phase of the tool's life. */
 export interface Moment {
   readonly signal: AbortSignal
-  readonly lane: Lane
+  readonly lane: CallTimer
   /** Nobody waits for it any more. */
   readonly isOver: boolean
   readonly during?: { readonly run: Run; readonly context: ToolContext }
@@ -118,7 +118,7 @@ function requester(name: string, around: Surroundings, moment: Moment): ToolHost
     answer = undefined
     if (known) return known
     if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} has nobody to ask`)
-    return moment.lane.holding(interact(request, moment.signal))
+    return moment.lane.pausedFor(interact(request, moment.signal))
   }
 }
 

@@ -89,7 +89,7 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
     async start(run, hooks) {
       if (run.hasOwnTools) return
       const loaded = await load(run.clock)
-      if (run.stop.stopped) return // nobody waited, and nobody would say when its turn is over
+      if (run.cancellation.isCancelled) return // nobody waited, and nobody would say when its turn is over
       const binding = bindTools(loaded, run)
       runs.add(binding)
       moments.enter(run)

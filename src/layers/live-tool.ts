@@ -1,8 +1,8 @@
+import { CallTimer, TimeLimitError } from '../core/call-timer.ts'
+import { Cancellation } from '../core/cancellation.ts'
 import type { Clock } from '../core/clock.ts'
 import { CodedError } from '../core/errors.ts'
-import { Lane, TimeLimitError } from '../core/lane.ts'
 import type { Run } from '../core/run.ts'
-import { Stop } from '../core/stop.ts'
 import { defaultTimeoutMs, type ToolResult } from '../core/tool.ts'
 import { type CallContext, Suspended } from '../core/tool-context.ts'
 import { copyJson } from '../core/turn.ts'
@@ -54,7 +54,7 @@ export class LiveTool {
         `${name} is switched off or being reloaded; try something else`,
       )
     const limitMs = this.#limitOf(input)
-    const lane = new Lane(run.clock, context.stop)
+    const lane = new CallTimer(run.clock, context.stop)
     const moment = { signal: context.signal, lane, isOver: false, during: { run, context } }
     const work = lane.wait(this.#execute(input, moment), limitMs, context)
     this.#running.add(work)
@@ -103,13 +103,13 @@ export class LiveTool {
     const { contract, config } = this.hosted
     const phase = contract.lifecycle[name]
     if (!phase) return
-    const stop = new Stop()
-    const lane = new Lane(this.#clock, stop)
+    const stop = new Cancellation()
+    const lane = new CallTimer(this.#clock, stop)
     const moment = { signal: stop.signal, lane, isOver: false }
     const host = createHost(this.hosted, this.#around, moment)
     const work = async (): Promise<void> => phase(host, config)
     try {
-      await lane.wait(work(), phaseLimitMs, { cancel: (reason) => stop.stop(reason) })
+      await lane.wait(work(), phaseLimitMs, { cancel: (reason) => stop.cancel(reason) })
     } catch (error) {
       const why = error instanceof Suspended ? 'it has to ask somebody, and nobody is there' : problemOf(error)
       throw new CodedError('ExtensionHost/LifecycleFailed', `${name} of ${contract.name} failed: ${why}`)

@@ -1,6 +1,6 @@
+import { waitCancelled } from '../core/cancellation.ts'
 import { CodedError, type ErrorClass, messageOf } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
-import { stoppedWaiting } from '../core/stop.ts'
 import type { ToolResult } from '../core/tool.ts'
 import { Suspended } from '../core/tool-context.ts'
 
@@ -20,7 +20,7 @@ export function resultOf(answer: unknown, name: string): ToolResult {
 /** An error whose message says class, code and what happened, and nothing else that the tool threw. */
 export function failureOf(error: unknown): unknown {
   // These belong to the pipeline: a call that waits for somebody, and one that nobody waits for.
-  if (error instanceof CodedError || error instanceof Suspended || error === stoppedWaiting) return error
+  if (error instanceof CodedError || error instanceof Suspended || error === waitCancelled) return error
   return coded(error) ?? new CodedError('ToolTerminal/ExecutionFailed', messageOf(error))
 }
 

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { wholeTool } from '../core/late-tool.ts'
+import { wholeTool } from '../core/lazy-tool.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { readTool } from '../core/toolbox.ts'
 import type { SourceFiles } from '../platform/source-files.ts'

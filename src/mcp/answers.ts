@@ -3,15 +3,15 @@ import type { Client, ClientCapabilities, ElicitRequest, ElicitResult } from '@m
 import type { Interact } from '../core/interaction.ts'
 import type { ExtensionHost } from '../core/run.ts'
 import { visibleText } from '../platform/visible-text.ts'
+import type { CallDeadline } from './call-deadline.ts'
 import type { McpServerConfig } from './config.ts'
-import type { Patience } from './patience.ts'
 import { answerForm, answerUrl } from './questions.ts'
 
 /** A call under way, as far as a question of its server is about it. */
 export interface OpenCall {
   readonly interact: Interact | undefined
   readonly signal: AbortSignal
-  readonly patience: Patience
+  readonly patience: CallDeadline
 }
 
 /** What a server may ask of us, and what it is told. It cannot use our model: `sampling` is not offered. */

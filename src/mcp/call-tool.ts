@@ -3,11 +3,11 @@ import type { Clock } from '../core/clock.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { visibleText } from '../platform/visible-text.ts'
 import type { OpenCall } from './answers.ts'
+import { createCallDeadline } from './call-deadline.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
 import { isAnswer, isSessionGone, isUnreadable } from './failures.ts'
 import { asHeaderRefused } from './oauth/header-refused.ts'
 import { asLoginRequired } from './oauth/login-required.ts'
-import { createPatience } from './patience.ts'
 import { redactFailure } from './redact-failure.ts'
 import { toErrorText } from './results/to-error-text.ts'
 import { toToolResult } from './results/to-tool-result.ts'
@@ -117,7 +117,7 @@ async function send(
   const { callTimeout: silentMs = defaultCallTimeout, longestCall: totalMs = defaultLongestCall } = config
   const over = new AbortController()
   const _meta = client.getProtocolEra() === 'modern' ? answers.logLevel : undefined
-  const patience = createPatience(clock, { silentMs, totalMs }, (why) => {
+  const patience = createCallDeadline(clock, { silentMs, totalMs }, (why) => {
     limit.over = why
     over.abort(new Error(why))
   })

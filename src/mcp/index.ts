@@ -20,7 +20,7 @@ export type {
   McpServer,
 } from './connections.ts'
 export { createFileMcpMemory } from './file-memory.ts'
-export { connectMcpServers, loginMcpServer } from './late.ts'
+export { connectMcpServers, loginMcpServer } from './lazy.ts'
 export { createMemoryMcpMemory, type McpMemory, type RememberedServer } from './memory.ts'
 export { createMemoryMcpCredentialStore, type McpCredentialStore } from './oauth/credential-store.ts'
 export { createFileMcpCredentialStore } from './oauth/file-credential-store.ts'

@@ -1,8 +1,8 @@
 import { readlinkSync } from 'node:fs'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { digestOf } from './digest.ts'
+import { endLeftovers, processIds, readOfProcess } from './leftover-processes.ts'
 import { fateOf, thisProcess } from './process-identity.ts'
-import { endStrays, processIds, readOfProcess } from './strays.ts'
 
 /** Which call of which run starts a command. */
 export interface CallName {
@@ -46,7 +46,7 @@ async function endIfOrphaned(mark: string): Promise<LeftProcesses | undefined> {
   const [, , pid, started = ''] = mark.split('-')
   const startedBy = Number(pid)
   const isEnded = fateOf({ ...thisProcess(), pid: startedBy, started }) === 'dead'
-  const commands = isEnded ? await endStrays({ mark }, { graceMs }) : []
+  const commands = isEnded ? await endLeftovers({ mark }, { graceMs }) : []
   return commands.length > 0 || !isEnded ? { startedBy, isEnded, commands } : undefined
 }
 

@@ -3,13 +3,13 @@ import { resolvePosix } from '../core/posix-path.ts'
 import { digestOf } from './digest.ts'
 
 /** Where a call finds its files; a `ToolContext` is one, and so is a `Run` with a place. */
-export interface FilePlace {
+export interface FileLocation {
   readonly execution: ExecutionContext
   readonly handle: ExecutionHandle
 }
 
 /** Opens a file in any context. One that cannot hold a file open gives its whole text at once. */
-export async function openFile({ execution, handle }: FilePlace, path: string): Promise<OpenFile> {
+export async function openFile({ execution, handle }: FileLocation, path: string): Promise<OpenFile> {
   if (execution.openFile) return execution.openFile(handle, path)
   // Before it is read: a stamp that is too old is refused later, one that is too new would pass for what was read.
   const info = await execution.stat?.(handle, path)
@@ -22,7 +22,7 @@ export async function openFile({ execution, handle }: FilePlace, path: string): 
 }
 
 /** Opens, uses and closes. */
-export async function withFile<T>(place: FilePlace, path: string, use: (file: OpenFile) => Promise<T>): Promise<T> {
+export async function withFile<T>(place: FileLocation, path: string, use: (file: OpenFile) => Promise<T>): Promise<T> {
   const file = await openFile(place, path)
   try {
     return await use(file)

@@ -1,8 +1,8 @@
+import { orCancelled } from '../core/cancellation.ts'
 import { AgentError, messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import { type Provider, plainProvider } from '../core/provider.ts'
 import type { Run } from '../core/run.ts'
-import { orStopped } from '../core/stop.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { type AgentName, agentView } from './agent-view.ts'
@@ -254,13 +254,13 @@ export class Execution {
   /** The end is told after the engine's patience; a plugin that never answers must not hold it up for ever. */
   async end(): Promise<void> {
     this.#unlisten()
-    const { stop, clock } = this.#run
+    const { cancellation: stop, clock } = this.#run
     const telling = this.enter(this.#views.messages.status.state)
     let callOff = (): void => {}
     const late = new Promise<void>((resolve) => {
       callOff = clock.timer(endGraceMs, resolve)
     })
-    const cancelled = stop.stopped ? late : orStopped(telling, stop).catch(() => {})
+    const cancelled = stop.isCancelled ? late : orCancelled(telling, stop).catch(() => {})
     await Promise.race([telling, late, cancelled])
     callOff()
   }
@@ -282,11 +282,11 @@ export class Execution {
     actions: PluginActions
   } {
     const { agent, agentDef } = this.#options
-    const { log, stop } = this.#run
+    const { log, cancellation: stop } = this.#run
     const agentFrameworkContext: AgentFrameworkContext = {
       agent: agentView(agent, this.#views.messages, log),
       agentDef,
-      isCancelled: () => stop.stopped,
+      isCancelled: () => stop.isCancelled,
     }
     return { agentFrameworkContext, metadata: this.#metadata, actions: this.#actions }
   }

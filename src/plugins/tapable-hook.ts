@@ -1,5 +1,5 @@
 import { show } from '../core/behavior.ts'
-import { isThenable } from '../core/stop.ts'
+import { isThenable } from '../core/cancellation.ts'
 import type { AgentInstanceMessage } from './message.ts'
 import type { PluginEntry } from './plugin.ts'
 import {

@@ -1,4 +1,4 @@
-import { keep, keepList } from '../core/keep.ts'
+import { memoize, memoizeList } from '../core/memoize.ts'
 import { type ModelEvent, type ModelRequest, type Provider, plainProvider } from '../core/provider.ts'
 import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
@@ -20,14 +20,14 @@ export function withAliases(provider: Provider, aliases: Readonly<Record<string,
   const wireName = (name: string): string => toWire.get(name) ?? name
   const canonicalName = (name: string): string => toCanonical.get(name) ?? name
 
-  const specs = keep((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
+  const specs = memoize((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
     const renamed = tools.map((tool) => (toWire.has(tool.name) ? { ...tool, name: wireName(tool.name) } : tool))
     const names = renamed.map(({ name }) => name)
     const twice = names.find((name, i) => names.indexOf(name) !== i)
     if (twice !== undefined) throw new TypeError(`toolAliases show two tools as "${twice}"; choose another alias`)
     return renamed
   })
-  const messages = keepList((message: Message): Message => {
+  const messages = memoizeList((message: Message): Message => {
     const isNamed = message.content.some((block) => block.type === 'tool_call' && toWire.has(block.name))
     if (!isNamed) return message
     const content = message.content.map((block) =>

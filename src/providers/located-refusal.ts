@@ -1,14 +1,14 @@
 import type { ModelRequest } from '../core/provider.ts'
 import type { Message } from '../core/turn.ts'
-import type { Line } from './line.ts'
 import type { FittedTranscript } from './rules/transcript-rules.ts'
+import type { ServiceClient } from './service-client.ts'
 import type { Place, ServiceError } from './service-error.ts'
 import type { WireItem } from './wire.ts'
 
 /** Finds the block that the service speaks of. */
 export function located(
   error: ServiceError,
-  line: Line,
+  line: ServiceClient,
   request: ModelRequest,
   fitted: FittedTranscript,
 ): ServiceError {

@@ -1,3 +1,4 @@
+import { isThenable } from '../core/cancellation.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentProviderError, AgentRateLimitError, messageOf } from '../core/errors.ts'
 import {
@@ -8,7 +9,6 @@ import {
   type Provider,
   plainProvider,
 } from '../core/provider.ts'
-import { isThenable } from '../core/stop.ts'
 import { checkOptions, clockRule, isFunction, type OptionRules } from './options.ts'
 
 /** When and how often a failed request is sent again. */

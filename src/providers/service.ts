@@ -3,10 +3,10 @@ import type { ModelRequest, Provider, ProviderCapabilities } from '../core/provi
 import type { Transport } from '../platform/http.ts'
 import type { CatalogueOverrides } from './catalogue.ts'
 import type { CredentialOptions, CredentialPlace, CredentialSource, RequestCredential } from './credential.ts'
-import { LateStream } from './late-stream.ts'
-import type { OpenLine } from './line.ts'
+import { LazyStream } from './lazy-stream.ts'
 import { priceList } from './price-list.ts'
 import { type RetryOptions, withRetry } from './retry.ts'
+import type { LazyServiceClient } from './service-client.ts'
 import { type WatchdogOptions, withWatchdog } from './watchdog.ts'
 import type { Fields, Wire } from './wire.ts'
 
@@ -56,12 +56,12 @@ export interface Service {
  */
 export function createProvider(service: Service, options: ServiceOptions): Provider {
   const { clock = systemClock, retry, watchdog } = options
-  let open: OpenLine | undefined
-  let opening: Promise<OpenLine> | undefined
-  const load = async (): Promise<OpenLine> => {
+  let open: LazyServiceClient | undefined
+  let opening: Promise<LazyServiceClient> | undefined
+  const load = async (): Promise<LazyServiceClient> => {
     const loading = typeof service.wire === 'function' ? service.wire() : service.wire
-    const [wire, { openLine }] = await Promise.all([loading, import('./line.ts')])
-    open = openLine({ service, wire, options, clock })
+    const [wire, { openServiceClient }] = await Promise.all([loading, import('./service-client.ts')])
+    open = openServiceClient({ service, wire, options, clock })
     return open
   }
   const provider: Provider = {
@@ -72,7 +72,7 @@ export function createProvider(service: Service, options: ServiceOptions): Provi
         opening = undefined // the next request tries again
         throw error
       })
-      return new LateStream(opening.then((line) => line.ask(request, signal)))
+      return new LazyStream(opening.then((line) => line.ask(request, signal)))
     },
     classifyError: (error) => open?.classifyError(error) ?? null,
     ...priceList(service.name, options.prices),

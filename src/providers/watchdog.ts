@@ -1,4 +1,5 @@
 import { show } from '../core/behavior.ts'
+import { Cancellation, followSignal } from '../core/cancellation.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import {
   type EventIterator,
@@ -7,7 +8,6 @@ import {
   type Provider,
   plainProvider,
 } from '../core/provider.ts'
-import { follow, Stop } from '../core/stop.ts'
 import { checkOptions, clockRule, type OptionRules } from './options.ts'
 import { isContent } from './retry.ts'
 
@@ -82,7 +82,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #watch: Watch
   readonly #request: ModelRequest
   readonly #signal: AbortSignal
-  readonly #stop = new Stop()
+  readonly #stop = new Cancellation()
   #inner: EventIterator | undefined
   #letGo: (() => void) | undefined
   #callOff: (() => void) | undefined
@@ -136,7 +136,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const resolve = this.#resolve
     this.#close()
     resolve?.(over)
-    if (resolve) this.#stop.stop(new Error('the stream was left')) // whoever is asked just now is not waited for
+    if (resolve) this.#stop.cancel(new Error('the stream was left')) // whoever is asked just now is not waited for
     await this.#inner?.return?.()
     return over
   }
@@ -168,8 +168,8 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     this.#firstMs = this.#limitOf('firstEventMs')
     this.#betweenMs = this.#limitOf('betweenEventsMs')
     this.#totalMs = this.#limitOf('totalMs')
-    this.#letGo = follow(this.#signal, this.#stop)
-    this.#stop.onStop(this.#onStop)
+    this.#letGo = followSignal(this.#signal, this.#stop)
+    this.#stop.onCancel(this.#onStop)
     return provider.stream(this.#request, this.#stop.signal)[Symbol.asyncIterator]()
   }
 
@@ -200,8 +200,8 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #onTimer = (): void => {
     this.#callOff = undefined
     if (!this.#resolve) return // nobody waits; whoever does next will set it again
-    if (this.#timeLeft() <= 0) this.#stop.stop(this.#endless())
-    else if (this.#silenceLeft() <= 0) this.#stop.stop(this.#stalled())
+    if (this.#timeLeft() <= 0) this.#stop.cancel(this.#endless())
+    else if (this.#silenceLeft() <= 0) this.#stop.cancel(this.#stalled())
     else this.#arm()
   }
 

@@ -1,4 +1,4 @@
-import { keepList } from '../core/keep.ts'
+import { memoizeList } from '../core/memoize.ts'
 import { type Provider, plainProvider } from '../core/provider.ts'
 import { imageMarker, withoutImages } from '../core/tool-output.ts'
 import type { Message, SessionContentBlock } from '../core/turn.ts'
@@ -13,7 +13,7 @@ export function withoutVision(provider: Provider): Provider {
   }
 }
 
-const blind = keepList((message: Message): Message => {
+const blind = memoizeList((message: Message): Message => {
   const content = message.content.map(blindBlock)
   return content.every((block, i) => block === message.content[i]) ? message : { ...message, content }
 })

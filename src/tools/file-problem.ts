@@ -1,11 +1,11 @@
 import { messageOf } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { codeOf } from '../platform/files.ts'
-import type { FilePlace } from '../platform/files-of.ts'
+import type { FileLocation } from '../platform/files-of.ts'
 import { visibleName } from '../platform/visible-text.ts'
 
 /** What a file verb threw, in words that tell the model what to do next. */
-export async function fileProblem(error: unknown, path: string, place: FilePlace): Promise<Error> {
+export async function fileProblem(error: unknown, path: string, place: FileLocation): Promise<Error> {
   const code = codeOf(error)
   const shown = shownPath(path)
   if (code === 'ENOENT') return new Error(`there is no ${shown}${await similar(path, place)}`, { cause: error })
@@ -39,7 +39,7 @@ const explained: Record<string, (path: string) => string> = {
 }
 
 /** Neighbours with a similar name, or what is there at all. */
-async function similar(path: string, { execution, handle }: FilePlace): Promise<string> {
+async function similar(path: string, { execution, handle }: FileLocation): Promise<string> {
   const slash = path.lastIndexOf('/')
   const folder = slash > 0 ? path.slice(0, slash) : slash === 0 ? '/' : '.'
   const name = path.slice(slash + 1)

@@ -2,14 +2,14 @@ import { show } from '../core/behavior.ts'
 import { checkInstanceConfig } from './definitions/check-definition.ts'
 import type { AgentInstance } from './definitions/definition.ts'
 import { agentPrefix } from './directory.ts'
-import type { AgentMakings } from './engine/agent-makings.ts'
+import type { WorkflowDependencies } from './engine/workflow-dependencies.ts'
 import type { NewAgent } from './workflow-contract.ts'
 
 /** An agent as it is written down first. Throws on an id or a configuration that cannot be. */
 export function newInstance(
   definitionId: string,
   given: NewAgent,
-  { clock, newId, definition }: Pick<AgentMakings, 'clock' | 'newId' | 'definition'>,
+  { clock, newId, definition }: Pick<WorkflowDependencies, 'clock' | 'newId' | 'definition'>,
 ): AgentInstance {
   const { id = `${agentPrefix}${newId()}`, name, handlerId, config, volatile } = given
   if (typeof id !== 'string' || !/^agent-[\w.-]{1,100}$/.test(id))

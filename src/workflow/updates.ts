@@ -1,4 +1,4 @@
-import { isThenable } from '../core/stop.ts'
+import { isThenable } from '../core/cancellation.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../plugins/message.ts'
 import type { AgentInstance } from './definitions/definition.ts'
 

@@ -19,8 +19,8 @@ import { checkNewAgent, checkWorkflowOptions } from './check-options.ts'
 import { readDefinitions } from './definitions/check-definition.ts'
 import type { AgentDefinition, AgentInstance } from './definitions/definition.ts'
 import { Directory } from './directory.ts'
-import type { AgentMakings } from './engine/agent-makings.ts'
 import { checkParts } from './engine/make-engine.ts'
+import type { WorkflowDependencies } from './engine/workflow-dependencies.ts'
 import { checkHandlers, handlerOf } from './handlers/handler.ts'
 import { takenWords } from './instance-note.ts'
 import { newInstance } from './new-instance.ts'
@@ -54,7 +54,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   const schedules = createScheduleBook({ store, clock, newId })
   const vectors = createVectorIndexes()
   const files = snapshots && new FileHistory({ execution: execution ?? createProcessContext(), clock, ...snapshots })
-  const makings: AgentMakings = {
+  const makings: WorkflowDependencies = {
     providerOf: (definition) =>
       typeof options.provider === 'function' ? options.provider(definition) : options.provider,
     plugins,

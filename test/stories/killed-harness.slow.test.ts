@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createAgent, createJsonlStore, loadSession } from '../../src/index.ts'
-import { processIds, readOfProcess, send } from '../../src/platform/strays.ts'
+import { processIds, readOfProcess, send } from '../../src/platform/leftover-processes.ts'
 import { scripted, texts } from '../../src/testing/index.ts'
 import { temporary } from '../temporary.ts'
 

@@ -115,17 +115,20 @@ describe('a log that cannot be written', () => {
 
 test('a run does not end before the children it gave up on have ended', async () => {
   const clock = fakeClock()
+  const { promise: childHasBegun, resolve: childBegins } = Promise.withResolvers<void>()
   const provider = scripted([call('1', 'delegate')], (_, signal) => endsLate(signal), 'fin')
   const delegate = tool('delegate', async (_, ctx) => (await (await ctx.fork()).run({ prompt: 'look' })).text, {
     timeoutMs: 100,
   })
   const agent = createAgent({ provider, clock, tools: { delegate } })
   const running = agent.run({ prompt: 'go' })
+  await childHasBegun
   await clock.advance(200)
   const { children, text } = await running
   expect([text, children.map(({ status }) => status)]).toEqual(['fin', ['aborted']])
 
   function endsLate(signal: AbortSignal): Promise<never> {
+    childBegins()
     return new Promise((_, reject) =>
       signal.addEventListener('abort', () => setTimeout(() => reject(signal.reason), 5)),
     )
@@ -202,7 +205,7 @@ test('an abort that comes with the last word of a turn stops what would follow i
 
 test("a feature that holds on to the run's signal hears that the run is over", async () => {
   const signals: AbortSignal[] = []
-  const holding: Extension = { name: 'holding', start: (run) => void signals.push(run.stop.signal) }
+  const holding: Extension = { name: 'holding', start: (run) => void signals.push(run.cancellation.signal) }
   const agent = createAgent({ provider: scripted('hi'), extensions: [holding] })
   agent.hooks.hook('session:end', () => signals.push(AbortSignal.abort(signals[0]!.aborted)))
   await agent.run({ prompt: 'go' })

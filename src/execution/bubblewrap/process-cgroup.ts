@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmdirSync,
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../core/errors.ts'
-import { send } from '../../platform/strays.ts'
+import { send } from '../../platform/leftover-processes.ts'
 
 /** A group of processes that the kernel lets grow to a limit, also for root, whom `ulimit -u` does not hold. */
 export interface ProcessCgroup {

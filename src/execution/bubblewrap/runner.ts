@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, readlinkSync, readSync, unlinkSync, 
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { processIds, send } from '../../platform/strays.ts'
+import { processIds, send } from '../../platform/leftover-processes.ts'
 import { runCommand } from '../commands/run-command.ts'
 import type { StartedCommand } from '../commands/start-command.ts'
 import { bubblewrapArgs, type SandboxLayout } from './args.ts'

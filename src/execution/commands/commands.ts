@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { callMark, callVariable } from '../../platform/call-processes.ts'
 import { keeperMark, keepWatch, type Watch } from '../../platform/keep-watch.ts'
-import { endStrays } from '../../platform/strays.ts'
+import { endLeftovers } from '../../platform/leftover-processes.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
 import { runCommand } from './run-command.ts'
@@ -77,7 +77,7 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
     async end() {
       for (const stop of running.keys()) stop.abort(destroyed)
       await Promise.allSettled(running.values())
-      await endStrays({ mark: handleMark }, { graceMs: endGraceMs })
+      await endLeftovers({ mark: handleMark }, { graceMs: endGraceMs })
       keeping?.end()
     },
   }

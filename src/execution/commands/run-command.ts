@@ -1,7 +1,7 @@
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
 import { atExit } from '../../platform/at-exit.ts'
 import { atMost } from '../../platform/at-most.ts'
-import { type Brand, endStrays, killStrays, processIds, send } from '../../platform/strays.ts'
+import { endLeftovers, killLeftovers, type ProcessTag, processIds, send } from '../../platform/leftover-processes.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
 import { type StartedCommand, startCommand } from './start-command.ts'
@@ -45,7 +45,7 @@ export async function runCommand(request: CommandRequest): Promise<ExecResult> {
   const before = processIds()
   const child = await startCommand({ ...request, ...shell(command), reads: input !== undefined })
   const brand = { mark: request.mark, group: child.pid, before }
-  const release = atExit(() => killStrays(brand))
+  const release = atExit(() => killLeftovers(brand))
   try {
     request.onStart?.(child)
     return await follow(child, brand, request)
@@ -64,14 +64,14 @@ function checkCommand(command: string): void {
   throw Object.assign(new Error(message), { code: 'E2BIG' })
 }
 
-async function follow(child: StartedCommand, brand: Brand, request: CommandRequest): Promise<ExecResult> {
+async function follow(child: StartedCommand, brand: ProcessTag, request: CommandRequest): Promise<ExecResult> {
   const output = commandOutput(child, request.onOutput)
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   feed(child, request.input)
 
   const end = await ended(child, request)
   if (!end.stopped) await atMost(lingerMs, closed)
-  const leftRunning = await endStrays(brand, { graceMs: end.strayGraceMs, escapedOnly: end.stopped })
+  const leftRunning = await endLeftovers(brand, { graceMs: end.strayGraceMs, escapedOnly: end.stopped })
   await atMost(lingerMs, closed)
   return {
     ...output.end(),

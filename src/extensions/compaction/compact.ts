@@ -69,7 +69,7 @@ export function shownMessages({ provider, log }: Run): readonly Message[] {
 
 async function append(run: Run, entries: Parameters<Run['log']['appendAll']>[0]): Promise<boolean> {
   if (entries.length === 0) return false
-  if (run.stop.stopped) throw run.stop.reason
+  if (run.cancellation.isCancelled) throw run.cancellation.reason
   await run.log.appendAll(entries)
   return true
 }

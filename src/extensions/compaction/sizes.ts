@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
@@ -27,7 +27,7 @@ export function overheadOf({ system, tools }: Pick<ModelRequest, 'system' | 'too
 }
 
 /** A block's size, whatever a log of somebody else's making calls a block. */
-export const sizeOfBlock = keep((block: SessionContentBlock): Size => {
+export const sizeOfBlock = memoize((block: SessionContentBlock): Size => {
   switch (block.type) {
     case 'text':
       return text(bytesOf(block.text) + jsonBytes(block.providerData))
@@ -44,7 +44,7 @@ export const sizeOfBlock = keep((block: SessionContentBlock): Size => {
 /** UTF-8 bytes of a text; 0 for what is none. */
 export const bytesOf = (value: unknown): number => (typeof value === 'string' ? toolOutputByteLength(value) : 0)
 
-const sizeOf = keep(({ content }: Message): Size => total(content.map(sizeOfBlock)))
+const sizeOf = memoize(({ content }: Message): Size => total(content.map(sizeOfBlock)))
 
 function total(sizes: readonly Size[]): Size {
   let [text, media, shown] = [0, 0, 0]
@@ -71,7 +71,7 @@ function mediaOf(part: { readonly type: string; readonly data?: unknown } | null
   return { text: wrapping, media, shown: part?.type === 'image' ? Math.min(media, mostOfImage) : media }
 }
 
-const toolsBytes = keep((tools: ModelRequest['tools']): number => jsonBytes(tools))
+const toolsBytes = memoize((tools: ModelRequest['tools']): number => jsonBytes(tools))
 
 function jsonBytes(value: unknown): number {
   if (value === undefined) return 0

@@ -47,7 +47,7 @@ export async function summarise(run: Run, task: SummaryTask): Promise<string | u
       // What breaks off says nothing of the next step, which comes last.
       if (reply.stop === 'refusal' || reply.stop === 'length' || toolCallsOf(message).length > 0) return undefined
     } catch (error) {
-      if (run.stop.stopped) throw error
+      if (run.cancellation.isCancelled) throw error
       return undefined
     }
     if (previous === '' || bytesOf(previous) > most) return undefined

@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import { byName, type LazyToolEntry } from './lazy-tool.ts'
 
 /**
@@ -36,7 +36,7 @@ interface Index {
   readonly describedWords: ReadonlySet<string>
 }
 
-const indexOf = keep((entry: LazyToolEntry): Index => {
+const indexOf = memoize((entry: LazyToolEntry): Index => {
   const names = namesOf(entry).map((name) => name.slice(0, 200))
   const described = entry.description.slice(0, 2000)
   return {

@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import { thinkingBudgets } from '../../core/thinking.ts'
 import type { ToolSpec } from '../../core/tool.ts'
@@ -88,13 +88,13 @@ const textTokens = (text: string): number => {
   return tokens
 }
 
-const schemaTokens = keep((schema: object): number => textTokens(JSON.stringify(schema)))
+const schemaTokens = memoize((schema: object): number => textTokens(JSON.stringify(schema)))
 
-const toolTokens = keep(
+const toolTokens = memoize(
   (tools: readonly ToolSpec[]): number => tools.length * tokensPerBlock + textTokens(JSON.stringify(tools)),
 )
 
-const messageTokens = keep(({ content }: Message): number =>
+const messageTokens = memoize(({ content }: Message): number =>
   content.reduce((sum, block) => sum + tokensPerBlock + blockTokens(block), tokensPerBlock),
 )
 

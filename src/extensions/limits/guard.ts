@@ -87,7 +87,7 @@ export class Guard {
 
   /** Stops the run when its time is over. Returns how to call that off. */
   limitTime(meter: Meter): () => void {
-    const { clock, stop } = this.#run
+    const { clock, cancellation: stop } = this.#run
     let callOff = (): void => {}
     const look = (): void => {
       const state = meter.state('timeMs')
@@ -98,7 +98,7 @@ export class Guard {
       }
       const error = this.#refuse(state, 'there is more to do')
       void this.#tellOfIt('')
-      stop.stop(error)
+      stop.cancel(error)
     }
     const { timeMs } = meter.limits
     if (timeMs !== undefined && timeMs !== noLimit) look()

@@ -1,8 +1,8 @@
+import { orCancelled, waitCancelled } from '../../core/cancellation.ts'
 import { type AgentBudgetError, AgentProviderError } from '../../core/errors.ts'
 import type { LimitState } from '../../core/hook-map.ts'
 import type { EventIterator, ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
-import { orStopped, stoppedWaiting } from '../../core/stop.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { countedPrompt, readUsage, spend } from '../../core/usage.ts'
@@ -93,11 +93,11 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
     if (!this.#quote) this.#checkPrice()
     if (!isFinal(request)) this.#keepForAnswer()
     this.#reservation = await this.#reserve()
-    this.#unlisten = run.stop.onStop(() => this.#end('aborted attempt'))
+    this.#unlisten = run.cancellation.onCancel(() => this.#end('aborted attempt'))
     // Whoever goes on after a crash counts it as used up.
     const { amounts, output } = this.#reservation
     if (run.session) await run.log.append(requestState({ reserved: amounts }))
-    if (run.stop.stopped) throw run.stop.reason
+    if (run.cancellation.isCancelled) throw run.cancellation.reason
     this.#request = cut(request, output)
     this.#inner = provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
     return this.#inner
@@ -142,7 +142,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
       isFinal: isFinal(this.#request),
     }
     for (;;) {
-      if (run.stop.stopped) throw run.stop.reason
+      if (run.cancellation.isCancelled) throw run.cancellation.reason
       const most = account.mostOutput(wanted)
       const mayWait = account.mayGetMore && most >= least
       const granted = account.reserve({ ...wanted, leastOutput: mayWait ? most : least })
@@ -152,9 +152,9 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
         throw this.#metering.refuse(granted.refused, `the next request may need ${granted.needs}${kept}`)
       }
       try {
-        await orStopped(account.change(), run.stop)
+        await orCancelled(account.change(), run.cancellation)
       } catch (error) {
-        throw error === stoppedWaiting ? run.stop.reason : error
+        throw error === waitCancelled ? run.cancellation.reason : error
       }
     }
   }
@@ -280,7 +280,7 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
 
   /** A run does not end before it is written. Whether it could be, the run's own next entry tells. */
   #track(work: Promise<unknown>): Promise<unknown> {
-    const { working } = this.#metering.run
+    const { pending: working } = this.#metering.run
     const written = work.catch(nothing).finally(() => working.delete(written))
     working.add(written)
     return written

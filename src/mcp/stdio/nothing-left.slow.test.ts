@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { rounds } from '../../../test/soak.ts'
 import { keeperMark } from '../../platform/keep-watch.ts'
-import { endStrays, processIds, send } from '../../platform/strays.ts'
+import { endLeftovers, processIds, send } from '../../platform/leftover-processes.ts'
 import { createStdioTransport } from './stdio-transport.ts'
 
 const onLinux = process.platform === 'linux'
@@ -146,14 +146,14 @@ function planted(): string {
   vi.stubEnv('LIBERO_MCP', mark)
   onTestFinished(async () => {
     vi.unstubAllEnvs()
-    await endStrays({ mark }, { graceMs: 0 })
+    await endLeftovers({ mark }, { graceMs: 0 })
   })
   return mark
 }
 
 /** What still runs, which is ended by that. */
 function left(mark: string): Promise<string[]> {
-  return endStrays({ mark }, { graceMs: 0 })
+  return endLeftovers({ mark }, { graceMs: 0 })
 }
 
 async function startHarness() {

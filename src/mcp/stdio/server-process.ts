@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { atExit } from '../../platform/at-exit.ts'
 import { atMost } from '../../platform/at-most.ts'
 import { keepWatch } from '../../platform/keep-watch.ts'
-import { endStrays, killStrays } from '../../platform/strays.ts'
+import { endLeftovers, killLeftovers } from '../../platform/leftover-processes.ts'
 import type { McpServerConfig } from '../config.ts'
 import { type StartedServer, startServer } from './start-server.ts'
 
@@ -40,7 +40,7 @@ export async function startServerProcess(
   watch.add(child.pid)
   const brand = { mark, group: child.pid }
   const callOff = atExit(() => {
-    killStrays(brand)
+    killLeftovers(brand)
     if (process.platform === 'win32') child.kill()
     watch.end()
   })
@@ -52,7 +52,7 @@ export async function startServerProcess(
     child.stdin.end()
     await atMost(patienceMs, exited)
     if (process.platform === 'win32') await endTree(child.pid)
-    await endStrays(brand, { graceMs }).catch(() => [])
+    await endLeftovers(brand, { graceMs }).catch(() => [])
     await atMost(unkillableMs, exited)
     say('it could not be ended')
     child.stdin.destroy() // what it did not read must not be waited for

@@ -1,5 +1,5 @@
 import { isRecord } from '../../core/is-record.ts'
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { Message, SessionContentBlock, TextBlock, ToolCallBlock, ToolResultBlock } from '../../core/turn.ts'
 import { partsBeyondText, resultText } from './result-text.ts'
 import { between, isSpoken, type Neighbour, type SpokenBlock, spokenData, spokenWords } from './spoken-call.ts'
@@ -10,7 +10,7 @@ import { between, isSpoken, type Neighbour, type SpokenBlock, spokenData, spoken
  */
 export function messagesAsText(): (messages: readonly Message[]) => readonly Message[] {
   const lists = new WeakMap<readonly Message[], { made: Message[]; calls: Map<string, ToolCallBlock> }>()
-  const spoken = keep((message: Message) => ({ made: spokenMessage(message) }))
+  const spoken = memoize((message: Message) => ({ made: spokenMessage(message) }))
   const answered = new WeakMap<Message, { calls: readonly (ToolCallBlock | undefined)[]; made: Message }>()
 
   function answers(message: Message, known: ReadonlyMap<string, ToolCallBlock>): Message {

@@ -1,5 +1,5 @@
 import { createIds } from '../../core/clock.ts'
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import { type ClassifiedError, type ModelRequest, type Provider, plainProvider } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import { messagesAsText } from './messages-as-text.ts'
@@ -21,7 +21,7 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
   const patterns = allPatterns(options.patterns)
   const { newId = createIds() } = options
   const asText = messagesAsText()
-  const told = keep((tools: readonly ToolSpec[]) => ({ prompt: textToolPrompt(tools), names: new ToolNames(tools) }))
+  const told = memoize((tools: readonly ToolSpec[]) => ({ prompt: textToolPrompt(tools), names: new ToolNames(tools) }))
 
   /** Which conversation an error is about. */
   const failures = new WeakMap<object, Told>()

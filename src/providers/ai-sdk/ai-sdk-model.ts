@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import { wellFormed } from '../../core/plain-json.ts'
 import type { ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
@@ -76,8 +76,8 @@ function optionsWriter(
   const takesMarks = provider.startsWith('anthropic')
   const { structuredOutput = false } = capabilities ?? {}
   const isShaped = typeof structuredOutput === 'function' ? structuredOutput(target.model) : structuredOutput
-  const tools = keep((specs: readonly ToolSpec[]) => specs.map(toolOf))
-  const markedTools = keep((specs: readonly ToolSpec[]) => markLast(tools(specs)))
+  const tools = memoize((specs: readonly ToolSpec[]) => specs.map(toolOf))
+  const markedTools = memoize((specs: readonly ToolSpec[]) => markLast(tools(specs)))
 
   return (request) => {
     const { system, messages, maxTokens, thinking, toolChoice, outputSchema } = request

@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import { Pairs } from '../../core/pairing.ts'
 import { flawOf, wellFormed, wellFormedJson } from '../../core/plain-json.ts'
 import type {
@@ -43,9 +43,9 @@ export const originOf = ({ provider, model }: Pick<PromptTarget, 'provider' | 'm
 /** Writes conversations as prompts. A list that has grown costs what was added to it. */
 export function promptWriter(target: PromptTarget): (messages: readonly Message[]) => readonly PromptMessage[] {
   const lists = new WeakMap<readonly Message[], Growing>()
-  const assistant = keep((message: Message) => writeAssistant(message, target))
+  const assistant = memoize((message: Message) => writeAssistant(message, target))
   // Results do not name their tool, so what they become depends on the calls before them too.
-  const userAfter = keep((calls: Calls) => keep((message: Message) => writeUser(message, calls, target)))
+  const userAfter = memoize((calls: Calls) => memoize((message: Message) => writeUser(message, calls, target)))
 
   function write(list: Growing, message: Message): void {
     if (message.role === 'assistant') {

@@ -1,7 +1,7 @@
 import { show } from '../../core/behavior.ts'
 import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import type { CatalogueOverrides } from '../catalogue.ts'
-import { LateStream } from '../late-stream.ts'
+import { LazyStream } from '../lazy-stream.ts'
 import { checkOptions, isFunction, type OptionRules } from '../options.ts'
 import { priceList } from '../price-list.ts'
 import { checkPrices, record, settings, text } from '../service-options.ts'
@@ -27,7 +27,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
     stream(request, signal) {
       if (loaded) return loaded.stream(request, signal)
       loading ??= load()
-      return new LateStream(loading.then(({ stream }) => stream(request, signal)[Symbol.asyncIterator]()))
+      return new LazyStream(loading.then(({ stream }) => stream(request, signal)[Symbol.asyncIterator]()))
     },
     classifyError: (error) => options.classifyError?.(error) ?? loaded?.classifyError(error) ?? null,
     ...(costOf && { costOf }),

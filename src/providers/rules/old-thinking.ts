@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { Message, ProviderData, SessionContentBlock, SessionTurn } from '../../core/turn.ts'
 
 /**
@@ -42,7 +42,7 @@ type Reply = Message & Partial<SessionTurn>
 
 const isResult = ({ type }: { type: string }): boolean => type === 'tool_result'
 
-const thoughtless = keep((message: Message): Message => {
+const thoughtless = memoize((message: Message): Message => {
   const content = message.content.filter(({ type }) => type !== 'thinking').map(unbound)
   const isSame = content.length === message.content.length && content.every((block, i) => block === message.content[i])
   return isSame ? message : { ...message, content }

@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import { thinkingBudgets } from '../../core/thinking.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
@@ -67,8 +67,8 @@ const writeTool = ({ name, description, inputSchema }: ToolSpec): object => ({
   description,
   input_schema: lowerSchema(inputSchema, 'anthropic'),
 })
-const plainTools = keep((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
-const markedTools = keep(
+const plainTools = memoize((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
+const markedTools = memoize(
   (tools: readonly ToolSpec[]) =>
     new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
 )

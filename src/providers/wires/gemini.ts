@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import { thinkingBudgets } from '../../core/thinking.ts'
 import type { ToolSpec } from '../../core/tool.ts'
@@ -70,7 +70,7 @@ function writeFields(request: ModelRequest): Fields {
   }
 }
 
-const declarations = keep(
+const declarations = memoize(
   (tools: readonly ToolSpec[]) =>
     new RawJson([
       {

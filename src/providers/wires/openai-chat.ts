@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import { thinkingBudgets } from '../../core/thinking.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
@@ -79,13 +79,13 @@ const writeTool = ({ name, description, inputSchema }: ToolSpec): object => ({
   type: 'function',
   function: { name, description, parameters: lowerSchema(inputSchema, 'openai') },
 })
-const plainTools = keep((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
-const markedTools = keep(
+const plainTools = memoize((tools: readonly ToolSpec[]) => new RawJson(tools.map(writeTool)))
+const markedTools = memoize(
   (tools: readonly ToolSpec[]) =>
     new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
 )
 
-const responseFormat = keep((outputSchema: JsonSchema): Fields => {
+const responseFormat = memoize((outputSchema: JsonSchema): Fields => {
   const strict = lowerSchema(outputSchema, 'openai-strict')
   const schema = strict ?? lowerSchema(outputSchema, 'openai')
   const format = { name: 'output', strict: strict !== undefined, schema }

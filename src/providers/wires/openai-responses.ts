@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelRequest } from '../../core/provider.ts'
 import { type ThinkingLevel, thinkingBudgets } from '../../core/thinking.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
@@ -107,7 +107,7 @@ function roomFor(
 /** Less is refused. */
 const smallestRoom = 16
 
-const outputFormat = keep((schema: JsonSchema) => {
+const outputFormat = memoize((schema: JsonSchema) => {
   const strict = lowerSchema(schema, 'openai-strict')
   return {
     type: 'json_schema',
@@ -117,7 +117,7 @@ const outputFormat = keep((schema: JsonSchema) => {
   }
 })
 
-const writeTools = keep(
+const writeTools = memoize(
   (tools: readonly ToolSpec[]) =>
     new RawJson(
       tools.map(({ name, description, inputSchema }) => ({

@@ -1,5 +1,5 @@
 import { createTwoFilesPatch } from 'diff'
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { Message } from '../../core/turn.ts'
 import { createRedactor } from '../../platform/redact.ts'
@@ -36,7 +36,7 @@ function listDifference(name: string, recorded: readonly object[], now: readonly
   return undefined
 }
 
-const itemText = keep((item: object) => stableText(shownItem(item)))
+const itemText = memoize((item: object) => stableText(shownItem(item)))
 
 /** A turn of a session has an id and a time of its own, which no model sees. */
 function shownItem(item: object): object {

@@ -1,4 +1,4 @@
-import { keep } from '../../core/keep.ts'
+import { memoize } from '../../core/memoize.ts'
 import type { ModelEvent } from '../../core/provider.ts'
 import type { Message } from '../../core/turn.ts'
 import type { Redactor } from '../../platform/redact.ts'
@@ -74,7 +74,7 @@ function* grouped(items: readonly TapeItem[]): Generator<readonly TapeItem[]> {
 /** Writes each request as what it adds to the earlier one that it has most in common with. */
 class Requests {
   readonly #recent: { readonly n: number; readonly request: TapedRequest }[] = []
-  readonly #textOf = keep((message: Message) => stableText(messageOf(message)))
+  readonly #textOf = memoize((message: Message) => stableText(messageOf(message)))
 
   shortened(n: number, request: TapedRequest): object {
     let base = { n: 0, kept: 0 }

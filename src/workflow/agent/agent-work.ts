@@ -1,11 +1,11 @@
 import type { Session } from '../../core/store.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
 import { EngineRuns } from '../engine/engine-runs.ts'
 import { EngineSlot } from '../engine/engine-slot.ts'
 import { type Engine, makeEngine } from '../engine/make-engine.ts'
 import { RequestTokens } from '../engine/request-tokens.ts'
 import type { Said } from '../engine/said.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import { type AgentHandler, handlerOf } from '../handlers/handler.ts'
 import { workByHandler } from '../handlers/work-by-handler.ts'
 import type { TurnFiles } from '../rollback/turn-files.ts'
@@ -18,7 +18,7 @@ import type { Unheard } from './unheard.ts'
 export interface AgentWorkOptions {
   readonly session: Session
   readonly log: FollowedLog
-  readonly makings: AgentMakings
+  readonly makings: WorkflowDependencies
   readonly handlers: Readonly<Record<string, AgentHandler>>
   readonly updates: Updates
   readonly files: TurnFiles

@@ -2,7 +2,7 @@ import { SessionBusyError } from '../../core/errors.ts'
 import type { EntryBody } from '../../core/log.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import { yieldEntry } from '../../plugins/yield-note.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import { unknownWords } from '../instance-note.ts'
 import type { AgentWork } from './agent-work.ts'
 import type { FollowedLog } from './followed-log.ts'
@@ -15,7 +15,7 @@ export interface CancellingOptions {
   readonly agentId: string
   readonly session: Session
   readonly store: SessionStore
-  readonly makings: Pick<AgentMakings, 'clock' | 'newId'>
+  readonly makings: Pick<WorkflowDependencies, 'clock' | 'newId'>
   readonly log: FollowedLog
   readonly writer: OneWriter
   readonly unheard: Unheard

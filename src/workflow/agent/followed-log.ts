@@ -2,14 +2,14 @@ import type { LogEntry } from '../../core/log.ts'
 import { LogViews } from '../../plugins/log-views.ts'
 import type { AgentInstanceMessage, AgentState } from '../../plugins/message.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
 import { resultDurationOf } from '../engine/config-of.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import { closedWords, noteIn, unknownWords } from '../instance-note.ts'
 import type { Updates } from '../updates.ts'
 
 export interface FollowedLogOptions {
   readonly instance: AgentInstance
-  readonly makings: AgentMakings
+  readonly makings: WorkflowDependencies
   readonly updates: Updates
   /** Each entry, before it counts. */
   readonly onEntry: (entry: LogEntry) => void

@@ -1,6 +1,6 @@
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import type { AgentHandler } from '../handlers/handler.ts'
 import type { FileHistory } from '../rollback/file-history.ts'
 import { TurnFiles } from '../rollback/turn-files.ts'
@@ -19,7 +19,7 @@ export interface LiveOptions {
   readonly session: Session
   /** Where its session is. */
   readonly store: SessionStore
-  readonly makings: AgentMakings
+  readonly makings: WorkflowDependencies
   readonly handlers: Readonly<Record<string, AgentHandler>>
   readonly updates: Updates
   /** Absent where nobody wants to go back. */

@@ -2,8 +2,8 @@ import { SessionBusyError } from '../../core/errors.ts'
 import type { EntryBody, EntryOf, LogEntry } from '../../core/log.ts'
 import type { Session } from '../../core/store.ts'
 import { yieldOf } from '../../plugins/yield-note.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
 import { saidEntry } from '../engine/said.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import type { OneWriter } from './one-writer.ts'
 
 type Letter = EntryOf<'input'>
@@ -11,7 +11,7 @@ type Letter = EntryOf<'input'>
 export interface UnheardOptions {
   readonly session: Session
   readonly writer: OneWriter
-  readonly makings: Pick<AgentMakings, 'clock' | 'newId'>
+  readonly makings: Pick<WorkflowDependencies, 'clock' | 'newId'>
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { PluginEntry } from '../../plugins/plugin.ts'
 import { defaultResultDuration } from '../../plugins/tool-marks.ts'
 import type { AgentConfig, AgentDefinition, AgentInstance } from '../definitions/definition.ts'
-import type { AgentMakings } from './agent-makings.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 /** A definition's configuration, with what its instance changes. */
 export function configOf({ config = {} }: AgentDefinition, instance: Pick<AgentInstance, 'config'>): AgentConfig {
@@ -19,7 +19,10 @@ export function configOf({ config = {} }: AgentDefinition, instance: Pick<AgentI
 }
 
 /** How many model calls results of an agent are sent with that say nothing of it themselves. */
-export function resultDurationOf({ definition, definitionIds }: AgentMakings, instance: AgentInstance): number | null {
+export function resultDurationOf(
+  { definition, definitionIds }: WorkflowDependencies,
+  instance: AgentInstance,
+): number | null {
   const { definitionId: id } = instance
   // What an agent said can be read after its definition is gone.
   const known = definitionIds().includes(id) ? definition(id) : { id }

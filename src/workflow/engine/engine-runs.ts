@@ -7,13 +7,13 @@ import type { AgentInstanceLatestStatus, AgentInstanceMessage } from '../../plug
 import { yieldEntry } from '../../plugins/yield-note.ts'
 import type { OneWriter } from '../agent/one-writer.ts'
 import type { Updates } from '../updates.ts'
-import type { AgentMakings } from './agent-makings.ts'
 import type { Engine } from './make-engine.ts'
 import { type Said, saidEntry } from './said.ts'
 import { StatusQueue } from './status-queue.ts'
 import { StreamedMessage } from './streamed-message.ts'
 import { unsavedMessages } from './unsaved-messages.ts'
 import { UnsavedResults } from './unsaved-results.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 type Unset<T> = { readonly [Field in keyof T]: T[Field] | undefined }
 
@@ -21,7 +21,7 @@ export interface EngineRunsOptions {
   readonly agentId: string
   readonly session: Session
   readonly views: LogViews
-  readonly makings: AgentMakings
+  readonly makings: WorkflowDependencies
   readonly writer: OneWriter
   readonly engine: () => Promise<Engine>
   readonly updates: Updates

@@ -1,14 +1,14 @@
 import type { ToolDef } from '../../core/tool.ts'
 import { toolSearchName } from '../../extensions/disclosure/lazy-tool.ts'
 import type { AgentDefinition } from '../definitions/definition.ts'
-import type { AgentMakings } from './agent-makings.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 /**
  * Whether an agent certainly has no tool of that name, given those of its plugins. False where it cannot be told: what
  * servers, the stages of an authority and the engine itself offer is only known in a run.
  */
 export function lacksTool(
-  { authority }: Pick<AgentMakings, 'authority'>,
+  { authority }: Pick<WorkflowDependencies, 'authority'>,
   { mcpServers = [] }: Pick<AgentDefinition, 'mcpServers'>,
   tools: readonly Pick<ToolDef, 'spec'>[],
   name: string,

@@ -18,10 +18,10 @@ import type { AgentDefinition, AgentInstance } from '../definitions/definition.t
 import { instanceEntry } from '../instance-note.ts'
 import { mayBeWoken } from '../schedules/agent-schedules.ts'
 import { checkRules } from '../settings.ts'
-import type { AgentMakings } from './agent-makings.ts'
 import { configOf, resultDurationOf } from './config-of.ts'
 import { engineReports } from './engine-reports.ts'
 import { lacksTool } from './lacks-tool.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 /** The engine of one agent, and the authority that decides about its calls. */
 export interface Engine {
@@ -37,7 +37,7 @@ export interface Engine {
 
 /** An agent of the engine with all that a definition says. */
 export async function makeEngine(
-  makings: AgentMakings,
+  makings: WorkflowDependencies,
   instance: AgentInstance,
   session: Session,
   views: LogViews,
@@ -84,7 +84,7 @@ export async function makeEngine(
 }
 
 /** Throws on plugins that there are not, settings and rules that cannot be meant, and two tools of one name. */
-export async function checkParts(makings: AgentMakings, instance: AgentInstance): Promise<void> {
+export async function checkParts(makings: WorkflowDependencies, instance: AgentInstance): Promise<void> {
   const definition = makings.definition(instance.definitionId)
   const { tools, approvals } = pluginParts(makings, definition, instance)
   const named = byName(tools)
@@ -104,7 +104,7 @@ interface PluginParts {
 }
 
 function pluginParts(
-  makings: AgentMakings,
+  makings: WorkflowDependencies,
   definition: AgentDefinition,
   instance: AgentInstance,
   views?: LogViews,
@@ -131,7 +131,7 @@ function pluginParts(
 
 /** The plugins of an agent, set up as its configuration says. */
 export function pluginsOf(
-  makings: AgentMakings,
+  makings: WorkflowDependencies,
   definition: AgentDefinition,
   instance: AgentInstance,
 ): readonly SetUpPlugin[] {
@@ -152,7 +152,11 @@ const subAgentOf = (definitionId: string, parentAgentId: string): AgentInstance 
 })
 
 /** A sub-agent: its definition's tools, prompts and rules, under the rules of its parent. */
-function childPreset(makings: AgentMakings, definition: AgentDefinition, parentAgentId: string): SubAgentPreset {
+function childPreset(
+  makings: WorkflowDependencies,
+  definition: AgentDefinition,
+  parentAgentId: string,
+): SubAgentPreset {
   const { id: definitionId, name, behavior, config: { maxIterations = 0 } = {} } = definition
   const { extension, tools, approvals } = pluginParts(makings, definition, subAgentOf(definitionId, parentAgentId))
   const marks: Extension = {
@@ -163,7 +167,7 @@ function childPreset(makings: AgentMakings, definition: AgentDefinition, parentA
       if (!isKnown) await run.log.append(instanceEntry({ ...note, created: run.clock.now(), closed: false }))
       // What a run ends with is what its parent is told: an answer may be the result of a call.
       hooks.hook('tool:after', ({ result, details, isError }) => {
-        if (!isError && marksOf(details).leavesTo === 'end') run.lastWords = toolResultToText(result) || run.lastWords
+        if (!isError && marksOf(details).leavesTo === 'end') run.finalText = toolResultToText(result) || run.finalText
       })
     },
   }
@@ -183,7 +187,7 @@ function childPreset(makings: AgentMakings, definition: AgentDefinition, parentA
 function rulesFor(
   approvals: Readonly<Record<string, ToolRule>>,
   { approval = {} }: AgentDefinition,
-  { settings, authority }: AgentMakings,
+  { settings, authority }: WorkflowDependencies,
 ): Readonly<Record<string, ToolRule>> {
   const rules: Record<string, ToolRule> = { ...approvals }
   for (const layer of [authority.tools ?? {}, approval, settings().approval ?? {}])
@@ -192,7 +196,7 @@ function rulesFor(
 }
 
 /** Settings of retries are read with each request; where there are none, nothing is sent twice by us. */
-function providerFor({ providerOf, settings, clock }: AgentMakings, definition: AgentDefinition): Provider {
+function providerFor({ providerOf, settings, clock }: WorkflowDependencies, definition: AgentDefinition): Provider {
   const { model, textTools } = definition
   const given = providerOf(definition)
   const meta = { ...given.meta, ...(model !== undefined && { defaultModel: model }) }

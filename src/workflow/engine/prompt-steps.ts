@@ -6,12 +6,12 @@ import type { LogViews } from '../../plugins/log-views.ts'
 import { concatPrompt } from '../../plugins/prompts/concat-prompt.ts'
 import type { PromptState } from '../../plugins/prompts/prompt.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
-import type { AgentMakings } from './agent-makings.ts'
 import { configOf } from './config-of.ts'
 import { pluginsOf } from './make-engine.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 export interface PromptStepsInput {
-  readonly makings: AgentMakings
+  readonly makings: WorkflowDependencies
   readonly instance: AgentInstance
   readonly session: Session
   readonly views: LogViews

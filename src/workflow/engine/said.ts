@@ -1,7 +1,7 @@
 import type { EntryBody } from '../../core/log.ts'
 import type { Meta } from '../../core/meta.ts'
 import type { PromptPart, SessionTurn } from '../../core/turn.ts'
-import type { AgentMakings } from './agent-makings.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 /** What is said to an agent, under a key of its own; nothing where it goes on by itself. */
 export interface Said {
@@ -14,7 +14,7 @@ export interface Said {
 /** The same as it is written into the log, outside of a run. */
 export function saidEntry(
   content: SessionTurn['content'],
-  { clock, newId }: Pick<AgentMakings, 'clock' | 'newId'>,
+  { clock, newId }: Pick<WorkflowDependencies, 'clock' | 'newId'>,
   { clientKey, meta }: Omit<Said, 'prompt'> = {},
 ): Extract<EntryBody, { type: 'turn' }> {
   const sender = meta && { meta }

@@ -1,12 +1,12 @@
 import type { PromptPart } from '../../core/turn.ts'
 import { readAttachments } from '../../plugins/attachments.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import type { AgentMakings } from './agent-makings.ts'
 import { errorDetailOf } from './error-detail.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 /** What people are shown where the log could not be written: what they said, and why it came to nothing. */
 export function unsavedMessages(
-  { clock, newId }: Pick<AgentMakings, 'clock' | 'newId'>,
+  { clock, newId }: Pick<WorkflowDependencies, 'clock' | 'newId'>,
   about: {
     readonly agentId: string
     readonly error: unknown

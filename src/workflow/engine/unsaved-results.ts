@@ -2,8 +2,8 @@ import type { HookContexts } from '../../core/hook-map.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import type { MessageProjection } from '../../plugins/message-projection.ts'
-import type { AgentMakings } from './agent-makings.ts'
 import type { Engine } from './make-engine.ts'
+import type { WorkflowDependencies } from './workflow-dependencies.ts'
 
 type Result = HookContexts['tool:transform']
 
@@ -19,7 +19,7 @@ export class UnsavedResults {
 
   /** As messages under the ids that they have once they are saved; then they are forgotten. */
   take(
-    { agentId, clock }: Pick<AgentMakings, 'clock'> & { readonly agentId: string },
+    { agentId, clock }: Pick<WorkflowDependencies, 'clock'> & { readonly agentId: string },
     messages: MessageProjection,
   ): readonly AgentInstanceMessage[] {
     const calls = new Set(

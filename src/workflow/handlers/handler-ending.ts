@@ -3,16 +3,16 @@ import type { Session } from '../../core/store.ts'
 import type { LogViews } from '../../plugins/log-views.ts'
 import type { AgentState } from '../../plugins/message.ts'
 import { type HandlerMessage, yieldEntry } from '../../plugins/yield-note.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
 import { errorDetailOf } from '../engine/error-detail.ts'
 import { type Said, saidEntry } from '../engine/said.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import type { HandlerRun } from './handler-run.ts'
 import type { HandlerOutcome } from './work-by-handler.ts'
 
 export interface HandlerEndingOptions {
   readonly session: Session
   readonly views: LogViews
-  readonly makings: Pick<AgentMakings, 'clock' | 'newId'>
+  readonly makings: Pick<WorkflowDependencies, 'clock' | 'newId'>
   readonly isLeaving: () => boolean
 }
 
@@ -76,7 +76,7 @@ function messageOfItsOwn(
   return { id, content, role, errorDetail: metadata?.errorDetail ?? { name: 'Error', message: content } }
 }
 
-function answered({ id, content: text }: HandlerMessage, { clock }: Pick<AgentMakings, 'clock'>): EntryBody {
+function answered({ id, content: text }: HandlerMessage, { clock }: Pick<WorkflowDependencies, 'clock'>): EntryBody {
   const said = { id, runId: '', createdAt: clock.now() }
   return { type: 'turn', turn: { ...said, role: 'assistant', content: [{ type: 'text', text }] } }
 }

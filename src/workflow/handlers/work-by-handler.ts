@@ -3,9 +3,9 @@ import { agentView } from '../../plugins/agent-view.ts'
 import type { LogViews } from '../../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
-import type { AgentMakings } from '../engine/agent-makings.ts'
 import type { EngineRuns } from '../engine/engine-runs.ts'
 import type { Said } from '../engine/said.ts'
+import type { WorkflowDependencies } from '../engine/workflow-dependencies.ts'
 import type { AgentHandler, HandlerContext } from './handler.ts'
 import { handlerEnding } from './handler-ending.ts'
 import { HandlerRun } from './handler-run.ts'
@@ -14,7 +14,7 @@ export interface HandlerWorkOptions {
   readonly instance: AgentInstance
   readonly session: Session
   readonly views: LogViews
-  readonly makings: AgentMakings
+  readonly makings: WorkflowDependencies
   readonly runs: EngineRuns
   readonly stop: AbortSignal
   /** It is stopped because its process ends: the next one goes on. */

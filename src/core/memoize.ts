@@ -1,5 +1,5 @@
 /** Remembers what a pure function made of a value that never changes. */
-export function keep<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
+export function memoize<Key extends object, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const kept = new WeakMap<Key, Made>()
   return (key) => {
     let made = kept.get(key)
@@ -9,11 +9,11 @@ export function keep<Key extends object, Made>(make: (key: Key) => Made): (key: 
 }
 
 /** The same, item by item, for lists that only ever grow: each call costs what was added since the last one. */
-export function keepList<Item extends object, Made>(
+export function memoizeList<Item extends object, Made>(
   make: (item: Item) => Made,
 ): (list: readonly Item[]) => readonly Made[] {
   const kept = new WeakMap<readonly Item[], Made[]>()
-  const one = keep((item: Item) => ({ made: make(item) }))
+  const one = memoize((item: Item) => ({ made: make(item) }))
   return (list) => {
     let made = kept.get(list)
     if (!made || made.length > list.length) kept.set(list, (made = []))

@@ -12,14 +12,14 @@ export interface SkillActions {
 }
 
 /** The skills of an agent, loaded when they are first needed: at warmup, by a run, or by whoever activates one. */
-export interface LateSkills {
+export interface LazySkills {
   readonly extension: Extension
   load(): Promise<Skills>
   /** What was loaded, if anything was. */
   loaded(): Promise<Skills | undefined>
 }
 
-export function lateSkills(config: SkillsConfig): LateSkills {
+export function lazySkills(config: SkillsConfig): LazySkills {
   let loading: Promise<Skills> | undefined
   const load = (): Promise<Skills> =>
     (loading ??= import('./extension.ts').then(({ createSkills }) => createSkills(config)))
@@ -35,7 +35,7 @@ export function lateSkills(config: SkillsConfig): LateSkills {
 }
 
 /** Gives an agent its skills; one without says so when it is asked for them. */
-export function withSkills<A extends Agent>(agent: A, skills: LateSkills | undefined): A & SkillActions {
+export function withSkills<A extends Agent>(agent: A, skills: LazySkills | undefined): A & SkillActions {
   if (!skills) return Object.assign(agent, { activateSkill: noSkills, deactivateSkill: noSkills })
   const { reset, destroy } = agent
   let isDestroyed = false

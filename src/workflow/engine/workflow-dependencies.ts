@@ -10,7 +10,7 @@ import type { WorkflowSettings } from '../settings.ts'
 import type { WorkflowOptions } from '../workflow-contract.ts'
 
 /** What all agents of a workflow have in common. */
-export interface AgentMakings {
+export interface WorkflowDependencies {
   readonly providerOf: (definition: AgentDefinition) => Provider
   readonly plugins: ReadonlyMap<string, PluginDefinition>
   readonly definition: (id: string) => AgentDefinition

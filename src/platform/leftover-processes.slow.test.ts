@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { endStrays, killStrays, processIds } from './strays.ts'
+import { endLeftovers, killLeftovers, processIds } from './leftover-processes.ts'
 
 const onLinux = process.platform === 'linux'
 if (!onLinux) console.warn('Not Linux: how processes are found by their mark is not tested')
@@ -16,7 +16,7 @@ describe.skipIf(!onLinux)('by their mark', () => {
   test('only what carries it is ended, and named', async () => {
     const mark = crypto.randomUUID()
     const [marked, other] = [sleeper(mark, '600'), sleeper('another', '601')]
-    expect(await endStrays({ mark }, { graceMs: 1000 })).toEqual(['sleep 600'])
+    expect(await endLeftovers({ mark }, { graceMs: 1000 })).toEqual(['sleep 600'])
     expect(await endOf(marked)).toBe('SIGTERM')
     expect(other.exitCode ?? other.signalCode).toBeNull()
   })
@@ -26,22 +26,22 @@ describe.skipIf(!onLinux)('by their mark', () => {
     sleeper(mark, '600')
     const before = processIds()
     sleeper(mark, '601')
-    expect(await endStrays({ mark, before }, { graceMs: 1000 })).toEqual(['sleep 601'])
-    expect(await endStrays({ mark }, { graceMs: 1000 })).toEqual(['sleep 600'])
+    expect(await endLeftovers({ mark, before }, { graceMs: 1000 })).toEqual(['sleep 601'])
+    expect(await endLeftovers({ mark }, { graceMs: 1000 })).toEqual(['sleep 600'])
   })
 
   test('what does not listen is killed after the grace', async () => {
     const mark = crypto.randomUUID()
     const deaf = start('sh', ['-c', `trap '' TERM; echo deaf; exec sleep 602`], mark)
     await new Promise((resolve) => deaf.stdout?.once('data', resolve))
-    expect(await endStrays({ mark }, { graceMs: 100 })).toEqual([expect.stringContaining('sleep 602')])
+    expect(await endLeftovers({ mark }, { graceMs: 100 })).toEqual([expect.stringContaining('sleep 602')])
     expect(await endOf(deaf)).toBe('SIGKILL')
   })
 
   test('without waiting, all of it is killed', async () => {
     const mark = crypto.randomUUID()
     const both = [sleeper(mark, '600'), sleeper(mark, '601')]
-    killStrays({ mark })
+    killLeftovers({ mark })
     expect(await Promise.all(both.map(endOf))).toEqual(['SIGKILL', 'SIGKILL'])
   })
 
@@ -49,12 +49,12 @@ describe.skipIf(!onLinux)('by their mark', () => {
     const mark = crypto.randomUUID()
     for (let n = 0; n < 52; n++) sleeper(mark, '600')
     sleeper(mark, '600', ...Array.from({ length: 100 }, () => '1000'))
-    const named = await endStrays({ mark }, { graceMs: 1000 })
+    const named = await endLeftovers({ mark }, { graceMs: 1000 })
     expect(named.length).toBe(51)
     expect(named.at(-1)).toBe('… and 3 more')
     const long = crypto.randomUUID()
     sleeper(long, ...Array.from({ length: 100 }, () => '1000'))
-    expect((await endStrays({ mark: long }, { graceMs: 1000 }))[0]).toMatch(/^sleep 1000 .{189}…$/)
+    expect((await endLeftovers({ mark: long }, { graceMs: 1000 }))[0]).toMatch(/^sleep 1000 .{189}…$/)
   })
 })
 
@@ -62,10 +62,10 @@ test('where processes cannot be listed, the group is ended and named', async () 
   vi.spyOn(process, 'platform', 'get').mockReturnValue('darwin')
   const leader = start('sh', ['-c', 'sleep 603 & sleep 0.2; echo on; wait'], 'none')
   await new Promise((resolve) => leader.stdout?.once('data', resolve))
-  const named = await endStrays({ mark: 'none', group: leader.pid! }, { graceMs: 1000 })
+  const named = await endLeftovers({ mark: 'none', group: leader.pid! }, { graceMs: 1000 })
   expect(named).toContain('sleep 603')
   expect(await endOf(leader)).toBe('SIGTERM')
-  expect(await endStrays({ mark: 'none', group: leader.pid! }, { graceMs: 1000 })).toEqual([])
+  expect(await endLeftovers({ mark: 'none', group: leader.pid! }, { graceMs: 1000 })).toEqual([])
 })
 
 function sleeper(mark: string, ...seconds: string[]): ChildProcess {

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { keep } from '../core/keep.ts'
+import { memoize } from '../core/memoize.ts'
 import type { ClassifiedError, ModelEvent, ModelRequest } from '../core/provider.ts'
 import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
@@ -7,8 +7,8 @@ import { defaultTransport, followRedirects, type HttpResponse, type Transport } 
 import { BodyBook } from './body.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
 import type { RequestCredential } from './credential.ts'
-import { Exchange } from './exchange.ts'
 import { createToolNames } from './lower-schema.ts'
+import { ModelStream } from './model-stream.ts'
 import { inShape } from './output-shape.ts'
 import { OldThinking } from './rules/old-thinking.ts'
 import { TranscriptRules } from './rules/transcript-rules.ts'
@@ -17,23 +17,23 @@ import { classifyServiceError } from './service-error.ts'
 import type { Fields, Wire } from './wire.ts'
 
 /** What a provider needs of its service, once that is loaded. */
-export interface OpenLine {
+export interface LazyServiceClient {
   ask(request: ModelRequest, signal: AbortSignal): AsyncIterableIterator<ModelEvent>
   classifyError(error: unknown): ClassifiedError | null
 }
 
-export interface LineParts {
+export interface ServiceClientParts {
   readonly service: Service
   readonly wire: Wire
   readonly options: ServiceOptions
   readonly clock: Clock
 }
 
-export function openLine(parts: LineParts): OpenLine {
-  const line = new Line(parts)
+export function openServiceClient(parts: ServiceClientParts): LazyServiceClient {
+  const line = new ServiceClient(parts)
   return {
     ask(request, signal) {
-      const exchange = new Exchange(line, request, signal)
+      const exchange = new ModelStream(line, request, signal)
       return request.outputSchema ? inShape(exchange, request.outputSchema) : exchange
     },
     classifyError: classifyServiceError,
@@ -41,7 +41,7 @@ export function openLine(parts: LineParts): OpenLine {
 }
 
 /** Everything that the requests to one service share. */
-export class Line {
+export class ServiceClient {
   readonly service: Service
   readonly wire: Wire
   readonly clock: Clock
@@ -55,7 +55,7 @@ export class Line {
   #last: Head | undefined
   readonly #tools
 
-  constructor({ service, wire, options, clock }: LineParts) {
+  constructor({ service, wire, options, clock }: ServiceClientParts) {
     this.service = service
     this.wire = wire
     this.clock = clock
@@ -68,7 +68,7 @@ export class Line {
     const credentialHeaders = [...(service.credentialHeaders ?? []), ...Object.keys(this.#headers)]
     this.#transport = followRedirects(transport, { credentialHeaders })
     this.#names = createToolNames(wire.rules.toolName)
-    this.#tools = keep((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
+    this.#tools = memoize((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
       const renamed = tools.map((tool) => ({ ...tool, name: this.#names.toWire(tool.name) }))
       return renamed.every(({ name }, i) => name === tools[i]!.name) ? tools : renamed
     })

@@ -2,7 +2,7 @@
  * Cancellation that costs nothing until somebody needs it. Listening on an AbortSignal is two orders of
  * magnitude dearer than a callback in a Set, and most tool calls end without ever looking at their signal.
  */
-export class Stop {
+export class Cancellation {
   #stopped = false
   #reason: unknown
   #listeners: Set<() => void> | undefined
@@ -10,11 +10,11 @@ export class Stop {
   #unlink: (() => void) | undefined
 
   /** Stops when `outer` does; `release` cuts that link. */
-  constructor(outer?: Stop) {
-    if (outer) this.#unlink = outer.onStop(() => this.stop(outer.reason))
+  constructor(outer?: Cancellation) {
+    if (outer) this.#unlink = outer.onCancel(() => this.cancel(outer.reason))
   }
 
-  get stopped(): boolean {
+  get isCancelled(): boolean {
     return this.#stopped
   }
 
@@ -31,7 +31,7 @@ export class Stop {
     return this.#controller.signal
   }
 
-  stop(reason?: unknown): void {
+  cancel(reason?: unknown): void {
     if (this.#stopped) return
     this.#stopped = true
     this.#reason = reason
@@ -42,7 +42,7 @@ export class Stop {
   }
 
   /** Calls `listener` once, at once if it is too late already. Returns how to take it back. */
-  onStop(listener: () => void): () => void {
+  onCancel(listener: () => void): () => void {
     if (this.#stopped) {
       listener()
       return nothing
@@ -61,12 +61,12 @@ export class Stop {
 const nothing = (): void => {}
 
 /** Thrown by `orStopped` in place of the result that nobody waits for any more. */
-export const stoppedWaiting: unique symbol = Symbol('stopped waiting')
+export const waitCancelled: unique symbol = Symbol('stopped waiting')
 
 /** The work's outcome, or a rejection with `stoppedWaiting` as soon as `stop` says so; a late outcome is dropped. */
-export function orStopped<T>(work: Promise<T>, stop: Stop): Promise<T> {
+export function orCancelled<T>(work: Promise<T>, stop: Cancellation): Promise<T> {
   return new Promise((resolve, reject) => {
-    const off = stop.onStop(() => reject(stoppedWaiting))
+    const off = stop.onCancel(() => reject(waitCancelled))
     work.then(
       (value) => {
         off()
@@ -85,9 +85,9 @@ export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
 /** Follows a signal from outside. Returns how to let go of it. */
-export function follow(signal: AbortSignal | undefined, stop: Stop): () => void {
+export function followSignal(signal: AbortSignal | undefined, stop: Cancellation): () => void {
   if (!signal) return nothing
-  const abort = (): void => stop.stop(signal.reason)
+  const abort = (): void => stop.cancel(signal.reason)
   if (signal.aborted) abort()
   else signal.addEventListener('abort', abort, { once: true })
   return () => signal.removeEventListener('abort', abort)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { factsOf } from '../../scripts/late-tools.ts'
+import { factsOf } from '../../scripts/lazy-tools.ts'
 import {
   createAgent,
   createSpawnTool,
@@ -13,11 +13,11 @@ import {
 import { layeredTools } from '../layers/index.ts'
 import { call, memoryExecution, scripted } from '../testing/index.ts'
 import { basicTools } from './basic.ts'
-import { lateToolFacts } from './late-tool-facts.ts'
+import { lazyToolFacts } from './lazy-tool-facts.ts'
 
 test('M06 what the tools of the root say of themselves is what the whole tools say', () => {
-  // If not: npx node --conditions=libero-source scripts/late-tools.ts && npm run format
-  expect(lateToolFacts).toEqual(JSON.parse(factsOf()))
+  // If not: npx node --conditions=libero-source scripts/lazy-tools.ts && npm run format
+  expect(lazyToolFacts).toEqual(JSON.parse(factsOf()))
   expect(Object.keys(lateBasicTools)).toEqual(Object.keys(basicTools))
 })
 

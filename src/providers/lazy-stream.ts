@@ -1,7 +1,7 @@
 import type { EventIterator, ModelEvent } from '../core/provider.ts'
 
 /** A stream that is still to come; once it is there, it costs nothing to have waited. */
-export class LateStream implements AsyncIterableIterator<ModelEvent> {
+export class LazyStream implements AsyncIterableIterator<ModelEvent> {
   readonly #coming: Promise<EventIterator>
   #inner: EventIterator | undefined
   #isLeft = false

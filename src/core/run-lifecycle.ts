@@ -1,3 +1,5 @@
+import { isThenable, orCancelled, waitCancelled } from './cancellation.ts'
+import { deliveryEntry, tellDelivered, tellTurns, userTurn } from './deliver-inbox.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -14,8 +16,6 @@ import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { deliveryOf, tellDelivered, tellTurns, userTurn } from './say.ts'
-import { isThenable, orStopped, stoppedWaiting } from './stop.ts'
 import { abortedResult, syntheticResult } from './synthetic-result.ts'
 import { abandonIfBegun } from './tool-call.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
@@ -30,11 +30,11 @@ export interface RunPlan {
 }
 
 /** A run from its first log entry to its last, with every ending it can have. */
-export async function conductRun(run: Run, plan: RunPlan): Promise<AgentStats> {
+export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const { hooks, log } = run
   const begun: Beginning = { isLogged: false, from: 0, startedAt: run.clock.now() }
-  hooks.patience = run.stop
-  const unlisten = run.stop.onStop(() => {
+  hooks.abandonOn = run.cancellation
+  const unlisten = run.cancellation.onCancel(() => {
     begun.stoppedAt = log.head
   })
   try {
@@ -59,8 +59,8 @@ async function conductReady(
   const { hooks, log } = run
   const framework = scopeOf(hooks, tier.framework)
   let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun, unready)
-  await Promise.allSettled(run.working)
-  hooks.patience = undefined // whoever hears of the end is waited for
+  await Promise.allSettled(run.pending)
+  hooks.abandonOn = undefined // whoever hears of the end is waited for
   run.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
@@ -78,8 +78,8 @@ async function conductReady(
   const turnRange = [begun.from, begun.isLogged ? log.transcript.settledTurns.length : 0] as const
   await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
   framework.dispose()
-  run.lane.close()
-  run.stop.stop(new Error('the run is over')) // whatever a tool left behind
+  run.callTimer.close()
+  run.cancellation.cancel(new Error('the run is over')) // whatever a tool left behind
   if (failure !== undefined) throw failure
   return stats
 }
@@ -125,7 +125,7 @@ async function outcomeOf(
     try {
       for (const extension of plan.extensions) {
         const starting = extension.start?.(run, framework)
-        if (isThenable(starting)) await orStopped(Promise.resolve(starting), run.stop)
+        if (isThenable(starting)) await orCancelled(Promise.resolve(starting), run.cancellation)
       }
     } finally {
       await tell() // it is in the log, whatever comes next
@@ -134,19 +134,19 @@ async function outcomeOf(
     return await runLoop(run)
   } catch (error) {
     if (isOverBudget(run, error)) return closeOnBudget(run)
-    const { stopped, reason } = run.stop
+    const { isCancelled: stopped, reason } = run.cancellation
     // Who lost the right to write was not aborted by anybody here.
     if (stopped && reason instanceof LeaseLostError) return { status: 'error', stopReason: 'error', failure: reason }
-    const failure = error === stoppedWaiting ? new AgentAbortedError('The run was aborted') : error
+    const failure = error === waitCancelled ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
 }
 
 /** What the budget keeps for a last answer may be used now. Whether there is one, the run ends all the same. */
-async function closeOnBudget({ hooks, stop }: Run): Promise<Outcome> {
+async function closeOnBudget({ hooks, cancellation: stop }: Run): Promise<Outcome> {
   try {
-    if (!stop.stopped) await hooks.ask('limit:close', { turnId: '' })
+    if (!stop.isCancelled) await hooks.ask('limit:close', { turnId: '' })
   } catch {
     // The run was stopped meanwhile.
   }
@@ -154,9 +154,9 @@ async function closeOnBudget({ hooks, stop }: Run): Promise<Outcome> {
 }
 
 /** Whether a run ended because it may use no more; then what it did until then counts, as at `maxTurns`. */
-function isOverBudget({ stop }: Run, error: unknown): boolean {
+function isOverBudget({ cancellation: stop }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
-  return (error === stoppedWaiting || error instanceof AgentAbortedError) && stop.reason instanceof AgentBudgetError
+  return (error === waitCancelled || error instanceof AgentAbortedError) && stop.reason instanceof AgentBudgetError
 }
 
 /**
@@ -183,7 +183,7 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
     const open = transcript.openCalls.map(({ id }) => id)
     await abandonIfBegun(run, ...open)
     for (const id of open) entries.push(syntheticResult(id, 'skipped'))
-    if (waiting.length > 0) entries.push(deliveryOf(run, waiting))
+    if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
     entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }
   begun.isLogged = true

@@ -1,9 +1,9 @@
 import type { ToolDef } from '../core/tool.ts'
 
-// Made by scripts/late-tools.ts; never edited.
+// Made by scripts/lazy-tools.ts; never edited.
 
-/** What the tools of `late-tools.ts` say of themselves. */
-export const lateToolFacts = {
+/** What the tools of `lazy-tools.ts` say of themselves. */
+export const lazyToolFacts = {
   shell: {
     spec: {
       name: 'shell',
@@ -296,4 +296,4 @@ export const lateToolFacts = {
   },
 } satisfies Record<string, Omit<ToolDef, 'execute'>>
 
-export type LateToolKey = keyof typeof lateToolFacts
+export type LazyToolKey = keyof typeof lazyToolFacts

@@ -4,7 +4,7 @@ import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promis
 import { codeOf } from './files.ts'
 
 /** By what the processes of a command, or of all commands of a handle, are known. */
-export interface Brand {
+export interface ProcessTag {
   /** A random text in their environment. */
   readonly mark: string
   /** Their process group, which is their session too. */
@@ -13,7 +13,7 @@ export interface Brand {
   readonly before?: ReadonlySet<number> | undefined
 }
 
-export interface EndStraysOptions {
+export interface EndLeftoversOptions {
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number
   /** Names only what has left the group: the group itself was told to end before. */
@@ -27,12 +27,12 @@ const giveUpMs = 2000
  * Ends what is still running, wherever it went, and gives its command lines. On Linux that includes what has left the process
  * group (`setsid`, a double fork); a process that dropped its environment as well is not found. Elsewhere it is the group only.
  */
-export function endStrays(brand: Brand, options: EndStraysOptions): Promise<string[]> {
+export function endLeftovers(brand: ProcessTag, options: EndLeftoversOptions): Promise<string[]> {
   return processIds() ? endMarked(brand, options) : endGroup(brand, options)
 }
 
 /** Kills at once and without waiting: for the last moment of this process. */
-export function killStrays(brand: Brand): void {
+export function killLeftovers(brand: ProcessTag): void {
   if (brand.group !== undefined) send(-brand.group, 'SIGKILL')
   for (const pid of candidates(brand)) if (typeof strayAt(pid, brand) === 'object') send(pid, 'SIGKILL')
 }
@@ -63,7 +63,7 @@ interface Stray {
   readonly escaped: boolean
 }
 
-async function endMarked(brand: Brand, { graceMs, escapedOnly = false }: EndStraysOptions): Promise<string[]> {
+async function endMarked(brand: ProcessTag, { graceMs, escapedOnly = false }: EndLeftoversOptions): Promise<string[]> {
   const waited = stopwatch()
   const seen = new Map<number, Stray>()
   const end = (stray: Stray): void => {
@@ -86,7 +86,7 @@ const fewestLooks = 5
  * Calls back for each stray at once, and says whether there was any. A process that changes under our eyes may have handed over
  * to one that was not listed yet: then we look again.
  */
-async function meet(brand: Brand, onStray: (stray: Stray) => void): Promise<boolean> {
+async function meet(brand: ProcessTag, onStray: (stray: Stray) => void): Promise<boolean> {
   const waited = stopwatch()
   const dead = new Set<number>()
   for (let looks = 1; ; looks++) {
@@ -100,7 +100,7 @@ async function meet(brand: Brand, onStray: (stray: Stray) => void): Promise<bool
 const slice = 64
 
 /** `dead` remembers what is dead: where nobody collects the dead, they are listed for ever. */
-async function look(brand: Brand, dead: Set<number>, onStray: (stray: Stray) => void) {
+async function look(brand: ProcessTag, dead: Set<number>, onStray: (stray: Stray) => void) {
   let some = false
   let unsure = false
   const pids = candidates(brand).filter((pid) => !dead.has(pid))
@@ -119,12 +119,12 @@ async function look(brand: Brand, dead: Set<number>, onStray: (stray: Stray) => 
 }
 
 /** The youngest first: they are the ones that may be gone in a moment. */
-function candidates({ before }: Brand): number[] {
+function candidates({ before }: ProcessTag): number[] {
   const pids = [...(processIds() ?? [])].filter((pid) => !before?.has(pid) && pid !== process.pid)
   return pids.sort((a, b) => b - a)
 }
 
-function strayAt(pid: number, { mark, group }: Brand): Stray | 'dead' | 'changing' | undefined {
+function strayAt(pid: number, { mark, group }: ProcessTag): Stray | 'dead' | 'changing' | undefined {
   const stat = readOfProcess(pid, 'stat')
   if (!stat) return 'changing'
   // The name before the last bracket may hold anything.
@@ -156,7 +156,10 @@ export function readOfProcess(pid: number, file: 'stat' | 'environ' | 'cmdline')
   }
 }
 
-async function endGroup({ group }: Brand, { graceMs, escapedOnly = false }: EndStraysOptions): Promise<string[]> {
+async function endGroup(
+  { group }: ProcessTag,
+  { graceMs, escapedOnly = false }: EndLeftoversOptions,
+): Promise<string[]> {
   if (group === undefined || !send(-group, 0)) return []
   const commands = escapedOnly ? [] : await commandsOf(group)
   const waited = stopwatch()

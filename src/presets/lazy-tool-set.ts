@@ -5,5 +5,5 @@ import { basicTools } from './basic.ts'
 
 const { spawn: _light, ...heavy } = basicTools
 
-/** The whole tools behind those of `late-tools.ts`. */
-export const lateToolSet: Readonly<Record<'glob' | 'grep' | keyof typeof heavy, ToolDef>> = { ...heavy, glob, grep }
+/** The whole tools behind those of `lazy-tools.ts`. */
+export const lazyToolSet: Readonly<Record<'glob' | 'grep' | keyof typeof heavy, ToolDef>> = { ...heavy, glob, grep }

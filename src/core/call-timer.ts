@@ -1,5 +1,5 @@
+import { type Cancellation, waitCancelled } from './cancellation.ts'
 import type { Clock } from './clock.ts'
-import { type Stop, stoppedWaiting } from './stop.ts'
 
 /** Told why nobody waits for it any more. */
 export interface Cancellable {
@@ -13,8 +13,8 @@ export class TimeLimitError extends Error {}
  * Calls that run one after another share one timer and one listener on what may stop them, so that a call which ends
  * in time costs neither.
  */
-export class Lane {
-  readonly stop: Stop
+export class CallTimer {
+  readonly cancellation: Cancellation
   readonly #clock: Clock
   readonly #unlisten: () => void
   #giveUp: ((error: unknown) => void) | undefined
@@ -26,10 +26,10 @@ export class Lane {
   #firesAt = Number.POSITIVE_INFINITY
   #cancelTimer: (() => void) | undefined
 
-  constructor(clock: Clock, stop: Stop) {
+  constructor(clock: Clock, stop: Cancellation) {
     this.#clock = clock
-    this.stop = stop
-    this.#unlisten = stop.onStop(() => this.#giveUp?.(stoppedWaiting))
+    this.cancellation = stop
+    this.#unlisten = stop.onCancel(() => this.#giveUp?.(waitCancelled))
   }
 
   /**
@@ -40,11 +40,11 @@ export class Lane {
     return new Promise((resolve, reject) => {
       this.#giveUp = (error) => {
         this.#end()
-        waiting.cancel(error === stoppedWaiting ? this.stop.reason : error)
+        waiting.cancel(error === waitCancelled ? this.cancellation.reason : error)
         reject(error)
       }
       const mine = this.#giveUp
-      if (this.stop.stopped) mine(stoppedWaiting)
+      if (this.cancellation.isCancelled) mine(waitCancelled)
       else if (limitMs > 0) this.#limitTo(limitMs)
       const fail = (error: unknown): void => {
         if (this.#giveUp === mine) this.#end()
@@ -62,7 +62,7 @@ export class Lane {
   }
 
   /** Stops the clock for as long as somebody else takes his time: a person at a gate, for instance. */
-  async holding<T>(work: T | Promise<T>): Promise<T> {
+  async pausedFor<T>(work: T | Promise<T>): Promise<T> {
     if (this.#holds++ === 0) this.#heldSince = this.#clock.now()
     try {
       return await work

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 
 /** How long a call is waited for. */
-export interface Patience {
+export interface CallDeadline {
   /** It is alive: the time that it may be silent begins anew. What it may take in all does not. */
   heard(): void
   /** People take their time; meanwhile neither limit runs. Returns how to go on. */
@@ -9,17 +9,17 @@ export interface Patience {
   end(): void
 }
 
-export interface PatienceLimits {
+export interface CallDeadlineLimits {
   readonly silentMs: number
   readonly totalMs: number
 }
 
 /** Calls `onOver`, once, with what was too long. */
-export function createPatience(
+export function createCallDeadline(
   clock: Clock,
-  { silentMs, totalMs }: PatienceLimits,
+  { silentMs, totalMs }: CallDeadlineLimits,
   onOver: (why: string) => void,
-): Patience {
+): CallDeadline {
   let left = totalMs
   let since = clock.now()
   let holds = 0

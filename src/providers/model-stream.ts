@@ -4,9 +4,9 @@ import type { SessionContentBlock, TurnUsage } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { HttpResponse } from '../platform/http.ts'
 import type { RequestCredential } from './credential.ts'
-import type { Line } from './line.ts'
 import { located } from './located-refusal.ts'
 import type { FittedTranscript } from './rules/transcript-rules.ts'
+import type { ServiceClient } from './service-client.ts'
 import { longestMessage, readServiceError, ServiceError, scrubber } from './service-error.ts'
 import { cut, eventsOf, ReplyReader } from './sse.ts'
 import { StreamError, type WireReply } from './wire.ts'
@@ -15,12 +15,12 @@ import { StreamError, type WireReply } from './wire.ts'
  * One model call over HTTP. Events come in batches, one for each chunk of bytes, and are handed out one by one without
  * waiting in between: a plain iterator, because a generator costs three promises for each of them.
  */
-export class Exchange implements AsyncIterableIterator<ModelEvent> {
+export class ModelStream implements AsyncIterableIterator<ModelEvent> {
   readonly #batches: AsyncGenerator<readonly ModelEvent[]>
   #batch: readonly ModelEvent[] = []
   #at = 0
 
-  constructor(line: Line, request: ModelRequest, signal: AbortSignal) {
+  constructor(line: ServiceClient, request: ModelRequest, signal: AbortSignal) {
     this.#batches = converse(line, line.named(request), signal)
   }
 
@@ -56,7 +56,11 @@ export class Exchange implements AsyncIterableIterator<ModelEvent> {
 }
 
 /** Usually one request; more where a credential has to be renewed, or where the service pauses or takes offence. */
-async function* converse(line: Line, given: ModelRequest, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+async function* converse(
+  line: ServiceClient,
+  given: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[]> {
   const { rules, oldThinking } = line.partner(given.model)
   const said: Said = { content: [] }
   let request = given
@@ -126,7 +130,7 @@ const together = (said: Said, reply: ModelReply): ModelReply => ({
 
 /** A credential that is not accepted is renewed once. */
 async function* send(
-  line: Line,
+  line: ServiceClient,
   request: ModelRequest,
   fitted: FittedTranscript,
   signal: AbortSignal,
@@ -186,7 +190,7 @@ const isAboutThinking = (error: unknown): boolean =>
   /thinking|thought.?signature|signature|reasoning|encrypted.content/i.test(error.message)
 
 async function* read(
-  line: Line,
+  line: ServiceClient,
   request: ModelRequest,
   { response, scrub }: Answer,
   signal: AbortSignal,
@@ -249,7 +253,7 @@ function scrubbed(error: StreamError, scrub: (text: string) => string): StreamEr
 }
 
 /** A connection can be used again only when its last answer was read to the end, which is near. Nobody waits for it. */
-async function readToTheEnd(body: AsyncIterator<Uint8Array>, { clock }: Line): Promise<void> {
+async function readToTheEnd(body: AsyncIterator<Uint8Array>, { clock }: ServiceClient): Promise<void> {
   const callOff = clock.timer(longestEnd, () => void body.return?.().catch(() => {}))
   try {
     while (!(await body.next()).done);
@@ -262,7 +266,7 @@ async function readToTheEnd(body: AsyncIterator<Uint8Array>, { clock }: Line): P
 const longestEnd = 1000
 
 /** Gives tools their own names back, and takes the reply out of a batch. */
-function settle(line: Line, batch: ModelEvent[]): WireReply | undefined {
+function settle(line: ServiceClient, batch: ModelEvent[]): WireReply | undefined {
   const last = batch.at(-1)
   for (let i = 0; i < batch.length; i++) {
     const event = batch[i]!
@@ -276,14 +280,14 @@ function settle(line: Line, batch: ModelEvent[]): WireReply | undefined {
   return { ...last, content }
 }
 
-async function priced(line: Line, request: ModelRequest, reply: WireReply): Promise<ModelReply> {
+async function priced(line: ServiceClient, request: ModelRequest, reply: WireReply): Promise<ModelReply> {
   const { isPaused: _, cacheCreation1h, ...plain } = reply
   return { ...plain, usage: await withCost(line, request, plain.usage, cacheCreation1h) }
 }
 
 /** What a service says it costs beats our own reckoning; what nobody knows stays unknown. */
 async function withCost(
-  { catalogue, service }: Line,
+  { catalogue, service }: ServiceClient,
   { model }: ModelRequest,
   usage: TurnUsage,
   cacheCreation1h?: number,

@@ -1,10 +1,10 @@
+import { type Cancellation, orCancelled, waitCancelled } from './cancellation.ts'
 import { AgentAbortedError } from './errors.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
 import type { Extension, ExtensionHost } from './run.ts'
-import { orStopped, type Stop, stoppedWaiting } from './stop.ts'
 import type { Session } from './store.ts'
 
-export interface ReadinessOptions {
+export interface AgentResourcesOptions {
   readonly execution: ExecutionContext | undefined
   /** The place of a parent, which is shared and not ours to give up. */
   readonly handle: ExecutionHandle | undefined
@@ -15,33 +15,33 @@ export interface ReadinessOptions {
 }
 
 /** What an agent needs before its first word: a place for its tools, warm extensions, the right to write its session. */
-export class Readiness {
+export class AgentResources {
   handle: ExecutionHandle | undefined
-  readonly #options: ReadinessOptions
+  readonly #options: AgentResourcesOptions
   #spawning: Promise<ExecutionHandle> | undefined
   #warming: Promise<void> | undefined
   #leftover: Promise<unknown> | undefined
 
-  constructor(options: ReadinessOptions) {
+  constructor(options: AgentResourcesOptions) {
     this.#options = options
     this.handle = options.handle
   }
 
   /** Returns with the session open, or throws as soon as `stop` says so. */
-  async before(stop: Stop): Promise<void> {
+  async prepare(stop: Cancellation): Promise<void> {
     const preparing = this.#prepare(stop)
-    if (stop.stopped) return void (await preparing) // the run begins, to end at once in good order
+    if (stop.isCancelled) return void (await preparing) // the run begins, to end at once in good order
     try {
-      await orStopped(preparing, stop)
+      await orCancelled(preparing, stop)
     } catch (error) {
-      if (error !== stoppedWaiting) throw error
-      this.after(preparing.then((hasOpened) => (hasOpened ? this.#options.session?.release() : undefined)))
+      if (error !== waitCancelled) throw error
+      this.waitFor(preparing.then((hasOpened) => (hasOpened ? this.#options.session?.release() : undefined)))
       throw new AgentAbortedError('The run was aborted before it began', { cause: stop.reason })
     }
   }
 
   /** The next run waits for `work`, however it ends. */
-  after(work: Promise<unknown>): void {
+  waitFor(work: Promise<unknown>): void {
     this.#leftover = work.catch(() => {})
   }
 
@@ -69,7 +69,7 @@ export class Readiness {
     return { execution, handle: this.handle }
   }
 
-  async letGo(): Promise<void> {
+  async dispose(): Promise<void> {
     const { execution, extensions, handle: shared } = this.#options
     await Promise.allSettled(extensions.map(async (extension) => extension.dispose?.()))
     if (!execution || shared) return
@@ -79,13 +79,13 @@ export class Readiness {
   }
 
   /** Says whether it opened the session. */
-  async #prepare(stop: Stop): Promise<boolean> {
-    const needsOnlyTheLog = stop.stopped
+  async #prepare(stop: Cancellation): Promise<boolean> {
+    const needsOnlyTheLog = stop.isCancelled
     if (!needsOnlyTheLog) {
       await this.#leftover
       await this.place()
-      if (!stop.stopped) await this.warmup()
-      if (stop.stopped) return false
+      if (!stop.isCancelled) await this.warmup()
+      if (stop.isCancelled) return false
     }
     await this.#options.session?.open()
     return true

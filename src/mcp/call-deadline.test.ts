@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { fakeClock } from '../testing/index.ts'
-import { createPatience } from './patience.ts'
+import { createCallDeadline } from './call-deadline.ts'
 
 function patient(silentMs: number, totalMs: number) {
   const clock = fakeClock()
   const over: string[] = []
-  const patience = createPatience(clock, { silentMs, totalMs }, (why) => over.push(why))
+  const patience = createCallDeadline(clock, { silentMs, totalMs }, (why) => over.push(why))
   return { clock, over, patience }
 }
 
