@@ -1,8 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs'
 import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AgentError } from '../core/errors.ts'
-import { codeOf } from '../platform/files.ts'
+import { AgentError, codeOf } from '../core/errors.ts'
 
 /** What a file says that only its owner can have written, and what tells when it has changed. */
 interface PrivateText {

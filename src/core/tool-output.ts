@@ -1,12 +1,13 @@
 import { wellFormed } from './plain-json.ts'
+import { byteLength } from './text.ts'
 import type { DocumentBlock, ImageBlock, ToolOutput, ToolResultContent } from './turn.ts'
 
 /** Bytes on the wire: UTF-8 length of text, base64 length of images and documents. The same number as `outputBytes` in hooks. */
 export function toolOutputByteLength(output: ToolOutput): number {
-  if (typeof output === 'string') return utf8Length(output)
+  if (typeof output === 'string') return byteLength(output)
   if (!Array.isArray(output)) return 0 // from a log that nobody of ours wrote
   let sum = 0
-  for (const part of output) sum += part.type === 'text' ? utf8Length(part.text) : part.data.length
+  for (const part of output) sum += part.type === 'text' ? byteLength(part.text) : part.data.length
   return sum
 }
 
@@ -100,20 +101,3 @@ function plainData(details: unknown): unknown {
     return undefined
   }
 }
-
-/** Counted rather than encoded: an output may be megabytes, and only its length is wanted. */
-function utf8Length(text: string): number {
-  let bytes = text.length
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code < 0x80) continue
-    if (code < 0x800) bytes += 1
-    else if (code >= 0xd800 && code < 0xdc00 && isLowSurrogate(text.charCodeAt(i + 1))) {
-      bytes += 2
-      i++
-    } else bytes += 2
-  }
-  return bytes
-}
-
-const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code < 0xe000

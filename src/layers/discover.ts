@@ -1,7 +1,7 @@
 import { opendir, realpath, stat } from 'node:fs/promises'
 import { basename, extname, join, resolve } from 'node:path'
 import type { ToolOrigin } from '../core/authority.ts'
-import { codeOf } from '../platform/files.ts'
+import { codeOf } from '../core/errors.ts'
 import { readingBudget, type SourceFiles, sourceFiles } from '../platform/source-files.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import { type Manifest, readManifest } from './manifest.ts'

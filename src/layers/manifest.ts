@@ -1,9 +1,8 @@
 import { join, resolve } from 'node:path'
 import { show } from '../core/behavior.ts'
-import { messageOf } from '../core/errors.ts'
+import { codeOf, messageOf } from '../core/errors.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { JsonSchema } from '../core/tool.ts'
-import { codeOf } from '../platform/files.ts'
 import { isWithin, readInside, readingBudget } from '../platform/source-files.ts'
 import type { Versions } from './version-problem.ts'
 

@@ -1,12 +1,9 @@
 import { constants } from 'node:fs'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { AgentError, messageOf } from '../core/errors.ts'
-import { codeOf } from './code-of.ts'
+import { AgentError, codeOf, messageOf } from '../core/errors.ts'
 import { isMarkOfDead, processMark } from './process-mark.ts'
 import { shortageOf } from './shortage-of.ts'
-
-export { codeOf } from './code-of.ts'
 
 /** Replaces a file in one step: whoever reads it sees the old text or the new one, also after a crash. A link at `path` is replaced. */
 export async function writeFileAtomic(path: string, text: string, { mode = 0o600 } = {}): Promise<void> {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
-import { codeOf } from './files.ts'
+import { codeOf } from '../core/errors.ts'
 
 /** By what the processes of a command, or of all commands of a handle, are known. */
 export interface ProcessTag {

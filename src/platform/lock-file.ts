@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, link, open, readlink, unlink } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { Clock } from '../core/clock.ts'
-import { AgentError, messageOf } from '../core/errors.ts'
-import { codeOf } from './files.ts'
+import { AgentError, codeOf, messageOf } from '../core/errors.ts'
 
 /** A lock file as it was at one moment. */
 export interface SeenLock {

@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf } from './files.ts'
+import { codeOf } from '../core/errors.ts'
 
 /** Gives the mount table in the form of Linux' /proc/self/mountinfo, or undefined where there is none. */
 export type ReadMountTable = () => string | undefined

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { codeOf } from './files.ts'
+import { codeOf } from '../core/errors.ts'
 
 /** Tells a process from every other one, also from a later one that was given the same number. */
 export interface ProcessIdentity {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { codeOf } from './code-of.ts'
+import { codeOf } from '../core/errors.ts'
 
 /** Part of a name, by which others can tell whether the process that made it still lives. */
 export function processMark(): string {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { codeOf } from './files.ts'
+import { codeOf } from '../core/errors.ts'
 
 /** How a small file is read. */
 interface SmallTextOptions {

@@ -1,7 +1,6 @@
 import { close, constants, fstat, open, read } from 'node:fs'
 import { promisify } from 'node:util'
-import { CodedError } from '../core/errors.ts'
-import { codeOf } from '../platform/files.ts'
+import { CodedError, codeOf } from '../core/errors.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import { mostFrontMatter } from './front-matter.ts'
 

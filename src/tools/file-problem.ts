@@ -1,6 +1,5 @@
-import { messageOf } from '../core/errors.ts'
+import { codeOf, messageOf } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { codeOf } from '../platform/files.ts'
 import type { FileLocation } from '../platform/files-of.ts'
 import { visibleName } from '../platform/visible-text.ts'
 

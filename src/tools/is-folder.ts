@@ -1,4 +1,4 @@
-import { codeOf } from '../platform/files.ts'
+import { codeOf } from '../core/errors.ts'
 import type { FileLocation } from '../platform/files-of.ts'
 
 /** Whether a path failed as a file because it is a folder; contexts of few verbs only say that there is no such file. */

@@ -1,5 +1,5 @@
+import { codeOf } from '../core/errors.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
-import { codeOf } from '../platform/files.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import { folderKey } from './approval-keys.ts'
 import { fileProblem, shownPath } from './file-problem.ts'

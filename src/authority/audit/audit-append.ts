@@ -2,8 +2,9 @@ import { constants, type Stats } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
+import { codeOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { codeOf, readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
+import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 import { type ChainEnd, chained, chainStart, readLink } from './audit-chain.ts'
 
 /** Where a chain stood when it was last written, and the file that had it. */

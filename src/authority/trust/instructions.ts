@@ -1,7 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
-import { messageOf } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import { type ReadingBudget, readInside, readingBudget } from '../../platform/source-files.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
 import { repositoryOf, slashed } from './instruction-files.ts'

@@ -1,4 +1,4 @@
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { type ReadingBudget, type SourceFiles, SourceProblem, sourceFiles } from '../../platform/source-files.ts'
 
 /** What an item is made of. */

@@ -1,8 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { parse, relative, resolve } from 'node:path'
-import { CodedError } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { CodedError, codeOf } from '../../core/errors.ts'
 import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 

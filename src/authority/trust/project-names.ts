@@ -1,7 +1,7 @@
 import { constants, type Stats } from 'node:fs'
 import { access, lstat, opendir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { instructionFiles } from './instruction-files.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { imageInfo } from '../../platform/image-info.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AttachedFile, AttachedTiddler, UserContent } from '../../plugins/message.ts'

@@ -1,7 +1,7 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AuditRecord } from '../../core/authority.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { CliError } from '../cli-error.ts'
 
 /** A record as a file has it, with the command of the process that wrote it. */

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { messageOf } from '../../core/errors.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
-import { codeOf } from '../../platform/files.ts'
 import { broken, type Check, missing, ok } from './check.ts'
 
 interface AgentPackage {

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
-import { codeOf } from '../../platform/files.ts'
 import { wikiFolder } from '../agents/open-wikis.ts'
 import { broken, type Check, ok } from './check.ts'
 

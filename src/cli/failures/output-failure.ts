@@ -1,4 +1,4 @@
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 

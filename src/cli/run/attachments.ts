@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { codeOf } from '../../core/errors.ts'
 import type { ImageBlock } from '../../core/turn.ts'
-import { codeOf } from '../../platform/files.ts'
 import { imageInfo } from '../../platform/image-info.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'

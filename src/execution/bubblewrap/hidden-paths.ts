@@ -1,6 +1,6 @@
 import { type Stats, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { whereabouts } from '../files/confined-roots.ts'
 import type { HiddenPath } from './args.ts'
 import { isInside } from './protected-paths.ts'

@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeF
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { codeOf } from '../../core/errors.ts'
 import { atExit } from '../../platform/at-exit.ts'
-import { codeOf } from '../../platform/files.ts'
 import { isMarkOfDead, processMark } from '../../platform/process-mark.ts'
 
 /** What belongs to one handle on this machine; nobody else may look into it. */

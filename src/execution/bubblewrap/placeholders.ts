@@ -2,9 +2,8 @@ import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageOf } from '../../core/errors.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import { atExit } from '../../platform/at-exit.ts'
-import { codeOf } from '../../platform/files.ts'
 import { isMarkOfDead, processMark } from '../../platform/process-mark.ts'
 
 /**

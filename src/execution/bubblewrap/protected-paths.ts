@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { whereabouts } from '../files/confined-roots.ts'
 import { gitObeys } from './git-config.ts'
 import { isVoid, type Placeholders } from './placeholders.ts'

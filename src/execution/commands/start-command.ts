@@ -2,8 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { messageOf } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import { shortageOf } from '../../platform/shortage-of.ts'
 
 export interface StartOptions {

@@ -1,5 +1,4 @@
-import { messageOf } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import { defaultTransport, redirects } from '../../platform/http.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'

@@ -1,4 +1,4 @@
-import { AgentError } from '../../core/errors.ts'
+import { AgentError, codeOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { isMcpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
@@ -76,7 +76,6 @@ async function read(path: string): Promise<Map<string, unknown>> {
 async function readPrivateText(path: string): Promise<string | undefined> {
   const { constants } = process.getBuiltinModule('node:fs')
   const { open } = process.getBuiltinModule('node:fs/promises')
-  const { codeOf } = await import('../../platform/files.ts')
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
   const file = await open(path, flags).catch((error: unknown) => {
     const code = codeOf(error)

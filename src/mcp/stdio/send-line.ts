@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 
 export interface SendLineOptions {
   /** Of one message. */

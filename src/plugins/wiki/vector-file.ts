@@ -1,8 +1,9 @@
 import { lstat, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { codeOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { codeOf, writeFileAtomic } from '../../platform/files.ts'
+import { writeFileAtomic } from '../../platform/files.ts'
 import { readSmallText } from '../../platform/read-small-text.ts'
 import type { Tiddler } from './knowledge-store.ts'
 

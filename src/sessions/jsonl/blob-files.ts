@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
-import { StoreError } from '../../core/errors.ts'
+import { codeOf, StoreError } from '../../core/errors.ts'
 import { failpoint } from '../../core/failpoint.ts'
 import type { BlobStore } from '../../core/store.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { codeOf } from '../../platform/files.ts'
 import { faultOf } from './file-faults.ts'
 import { makeFolder, refuseLink, syncFolder } from './small-files.ts'
 

@@ -1,5 +1,4 @@
-import { AgentError, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { AgentError, codeOf, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
 
 /** Does something that changes the store; a failure gets its name, and says about which file it is. */
 export function changing<T>(path: string, work: () => T): T {

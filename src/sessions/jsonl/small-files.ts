@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { StoreError } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf, StoreError } from '../../core/errors.ts'
 import { changing, looking } from './file-faults.ts'
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_RDWR } = fs.constants

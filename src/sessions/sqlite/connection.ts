@@ -2,7 +2,7 @@ import { accessSync, constants, lstatSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { systemClock } from '../../core/clock.ts'
 import type { StoreError } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf } from '../../core/errors.ts'
 import { isBusy, problemOf, storeError } from './problems.ts'
 
 /** How long SQLite itself waits for a lock, during which nothing else can happen in this process. */

@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { StoreError } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { codeOf, StoreError } from '../../core/errors.ts'
 
 /**
  * Makes sure that there is a file at `path` which only its owner may read: SQLite gives the files beside it (-wal,

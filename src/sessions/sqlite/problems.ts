@@ -1,7 +1,6 @@
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { AgentError, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
-import { codeOf } from '../../platform/files.ts'
+import { AgentError, codeOf, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
 import { shortageOf } from '../../platform/shortage-of.ts'
 
 /** Whatever went wrong with the database at `path`, as an error that says what to do. */

@@ -1,5 +1,5 @@
+import { codeOf } from '../../core/errors.ts'
 import type { ToolContext } from '../../core/tool.ts'
-import { codeOf } from '../../platform/files.ts'
 import { fileProblem } from '../file-problem.ts'
 import type { SearchPlace } from './query.ts'
 

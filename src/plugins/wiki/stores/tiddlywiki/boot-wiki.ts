@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import { AgentError } from '../../../../core/errors.ts'
-import { codeOf } from '../../../../platform/files.ts'
+import { AgentError, codeOf } from '../../../../core/errors.ts'
 import { type FolderReader, folderReader } from './folder-reader.ts'
 import type { TiddlyWikiCore } from './tiddlywiki-core.ts'
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, lstat, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { AgentError, messageOf } from '../../../../core/errors.ts'
-import { codeOf } from '../../../../platform/files.ts'
+import { AgentError, codeOf, messageOf } from '../../../../core/errors.ts'
 import type { ChangePlan, FileWrite } from './plan-change.ts'
 import { stampOf } from './stamp-of.ts'
 

@@ -1,7 +1,6 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { AgentError } from '../../../../core/errors.ts'
-import { codeOf } from '../../../../platform/files.ts'
+import { AgentError, codeOf } from '../../../../core/errors.ts'
 import { stampOf } from './stamp-of.ts'
 import { thrownText } from './thrown-text.ts'
 import type { Fields, TiddlyWikiCore } from './tiddlywiki-core.ts'

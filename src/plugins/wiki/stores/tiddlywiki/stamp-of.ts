@@ -1,5 +1,5 @@
 import { lstatSync } from 'node:fs'
-import { codeOf } from '../../../../platform/files.ts'
+import { codeOf } from '../../../../core/errors.ts'
 
 /** What tells one state of a file from another: none where there is no file. A link has a state of its own. */
 export function stampOf(path: string): string | undefined {

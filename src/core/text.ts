@@ -1,0 +1,58 @@
+/** Cutting text: never inside a character, with an ellipsis where something is missing. */
+
+/** The beginning of a text, of at most `most` UTF-16 units, without half a surrogate pair at its end. */
+export function headOf(text: string, most: number): string {
+  const end = Math.max(most, 0)
+  if (text.length <= end) return text
+  return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end)
+}
+
+/** The end of a text, of at most `most` UTF-16 units, without half a surrogate pair at its start. */
+export function tailOf(text: string, most: number): string {
+  if (text.length <= most) return text
+  const start = text.length - Math.max(most, 0)
+  return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start)
+}
+
+/** A text of at most `most` UTF-16 units; a longer one ends with "…". */
+export function cutText(text: string, most: number): string {
+  return text.length <= most ? text : `${headOf(text, most - 1)}…`
+}
+
+/** A text on one line, its white space collapsed, of at most `most` UTF-16 units. */
+export function oneLine(text: string, most: number = Number.POSITIVE_INFINITY): string {
+  return cutText(text.replace(/\s+/g, ' ').trim(), most)
+}
+
+/** The beginning of a text, of at most `most` bytes of UTF-8, whole characters only. */
+export function headBytes(text: string, most: number): string {
+  const buffer = new Uint8Array(Math.min(most, text.length * 3))
+  return text.slice(0, encoder.encodeInto(text, buffer).read)
+}
+
+/** The end of a text, of at most `most` bytes of UTF-8, whole characters only. */
+export function tailBytes(text: string, most: number): string {
+  const bytes = encoder.encode(tailOf(text, most))
+  let start = Math.max(bytes.length - most, 0)
+  while (start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start++
+  return decoder.decode(bytes.subarray(start))
+}
+
+/** The size of a text in bytes of UTF-8. Counted rather than encoded: a text may be megabytes long. */
+export function byteLength(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x80) continue
+    if (isHighSurrogate(code) && isLowSurrogate(text.charCodeAt(i + 1))) {
+      bytes += 2
+      i++
+    } else bytes += code < 0x800 ? 1 : 2
+  }
+  return bytes
+}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
+const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
