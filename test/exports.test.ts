@@ -66,7 +66,7 @@ const rootNames = [
   'zodToJsonSchema',
 ]
 
-const mostFiles = 84
+const mostFiles = 85
 
 /** Worth loading only for those who use them. */
 const heavy = /sqlite|child_process|worker_threads|dockerode|postgres|^pg$|modelcontextprotocol|cfworker|dbos/
