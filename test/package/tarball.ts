@@ -37,6 +37,7 @@ export function tarball(installed: () => InstalledPackage, targets: readonly Tar
       const { files, project } = installed()
       expect(targets.filter(({ types }) => !files.includes(types.slice(2)))).toEqual([])
       await linkPackage('@types/node', project) // for those whose options take parts of Node
+      await linkPackage('zod', project) // for the example of the README
       const readme = await readFile(join(root, 'README.md'), 'utf8')
       const [, example = ''] = /```ts\n(.*?)```/s.exec(readme) ?? []
       expect(example).toContain("from 'libero'")
