@@ -1,6 +1,6 @@
 import { UsageError } from './cli-error.ts'
 import type { Io } from './io.ts'
-import { readStdin } from './run/read-stdin.ts'
+import { readStdin } from './run/read-task.ts'
 
 /** How long bare `libero` waits for a task on stdin. */
 const patienceMs = 300

@@ -1,4 +1,4 @@
-import type { Key } from '../../src/cli/screen/key.ts'
+import type { Key } from '../../src/cli/screen/key-decoder.ts'
 import type { Keyboard } from '../../src/cli/screen/keyboard.ts'
 import { createPaint } from '../../src/cli/screen/paint.ts'
 import type { Terminal } from '../../src/cli/screen/terminal.ts'
@@ -13,12 +13,12 @@ export interface RecordingTerminal extends Terminal {
 
 /** A terminal without colours that remembers what it was given. */
 export function recordingTerminal(
-  more: { columns?: number; rows?: number; isLively?: boolean } = {},
+  more: { columns?: number; rows?: number; isInteractive?: boolean } = {},
 ): RecordingTerminal {
   const paint = createPaint({ colours: false })
   return {
-    isLively: true,
-    isAnswerShown: true,
+    isInteractive: true,
+    isStdoutTerminal: true,
     columns: 80,
     rows: 24,
     paint,

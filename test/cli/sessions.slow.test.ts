@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { notePlace } from '../../src/cli/sessions/note-place.ts'
 import { openSession } from '../../src/cli/sessions/open-session.ts'
 import { openStore } from '../../src/cli/sessions/open-store.ts'
+import { recordFolder } from '../../src/cli/sessions/session-folder.ts'
 import type { Session, SessionStore } from '../../src/core/store.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createSpawnTool } from '../../src/index.ts'
@@ -49,7 +49,7 @@ function openHome(): Home {
     begun: (prompt, where = cwd) =>
       self.with(async (store) => {
         const { session } = await openSession(store, { cwd: where })
-        await createAgent({ provider: scripted('Hello.'), session, extensions: [notePlace(where)] }).run({ prompt })
+        await createAgent({ provider: scripted('Hello.'), session, extensions: [recordFolder(where)] }).run({ prompt })
         return session.id
       }),
   }
@@ -73,7 +73,7 @@ function agentOf(
   ...script: Parameters<typeof scripted>
 ): ReturnType<typeof createAgent> {
   const tools = { shell: tool('shell', () => 'gone') }
-  const extensions = [notePlace(cwd)]
+  const extensions = [recordFolder(cwd)]
   return createAgent({ provider: scripted(...script), session, tools, extensions, authority: { home, mode: 'ask' } })
 }
 

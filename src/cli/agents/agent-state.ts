@@ -2,7 +2,7 @@ import type { AgentState } from '../../plugins/message.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
+import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 
 /** What a list says of an agent. */

@@ -4,9 +4,9 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
+import { timeAgo } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
-import { ago } from '../sessions/time-words.ts'
 import { type AgentSummary, agentStateWords, summaryOf } from './agent-state.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { waitingJson, waitingTitle } from './waiting-words.ts'
@@ -49,7 +49,7 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
   const rows = agents.map((one) => [
     visibleName(one.id),
     visibleName(one.definition),
-    ago(one.modified, now),
+    timeAgo(one.modified, now),
     agentStateWords[one.state],
     ...[
       [one.name === undefined ? '' : visibleName(one.name), ...more(one, now)].filter((text) => text !== '').join(', '),

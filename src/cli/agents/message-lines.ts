@@ -1,9 +1,9 @@
 import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import { callTitle } from '../screen/call-title.ts'
+import { callTitle } from '../screen/describe-call.ts'
+import { formatDate } from '../screen/format.ts'
 import type { Paint } from '../screen/paint.ts'
 import { cutToWidth } from '../screen/text-width.ts'
-import { dateOf } from '../sessions/time-words.ts'
 import { isSaid, messageName } from './find-message.ts'
 
 const fewLines = 8
@@ -20,7 +20,7 @@ export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull
   const { id, role, content, hidden, created = 0, metadata = {} } = message
   if (hidden && !isFull) return []
   const named = isSaid(message) ? `, ${messageName(id)}` : ''
-  const head = (name: string): string => `${paint.bold(name)}${paint.dim(`, ${dateOf(created)}${named}`)}`
+  const head = (name: string): string => `${paint.bold(name)}${paint.dim(`, ${formatDate(created)}${named}`)}`
   const lines = content === '' ? [] : visibleText(content).trimEnd().split('\n')
   if (role === 'user') return ['', head(paint.green('You')), ...lines, ...attached(message).map(paint.dim)]
   if (role === 'error') return ['', head(paint.red('Failed')), ...lines.map(paint.yellow)]
@@ -43,7 +43,7 @@ export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull
 
 /** What was said, and when, on one line. */
 export function messageTitle({ id, content, created = 0 }: AgentInstanceMessage): string {
-  return `  ${messageName(id)}  ${dateOf(created)}  ${cutToWidth(visibleName(content.replace(/\s+/g, ' ')), 80)}`
+  return `  ${messageName(id)}  ${formatDate(created)}  ${cutToWidth(visibleName(content.replace(/\s+/g, ' ')), 80)}`
 }
 
 /** A call that is made. */

@@ -1,6 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError } from '../cli-error.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
+import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
 
 /** Refuses what cannot be done to an agent that another program works on. */

@@ -3,7 +3,7 @@ import type { AgentInstanceMessage, UserContent } from '../../plugins/message.ts
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
-import { shownCount } from '../screen/numbers.ts'
+import { formatCount } from '../screen/format.ts'
 import { confirm, requireTerminal } from './confirm.ts'
 import { findToSpeakTo, requireAgent } from './find-agent.ts'
 import { findMessage } from './find-message.ts'
@@ -43,7 +43,7 @@ export async function rewind({ values, words }: Rewinding, io: Io): Promise<numb
 
 function withRest(after: number): string {
   if (after === 0) return ''
-  return after === 1 ? ', with the message after it' : `, with the ${shownCount(after)} messages after it`
+  return after === 1 ? ', with the message after it' : `, with the ${formatCount(after)} messages after it`
 }
 
 interface TakenBack {

@@ -3,8 +3,8 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
+import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
-import { dateOf } from '../sessions/time-words.ts'
 import { agentStateWords, summaryOf } from './agent-state.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { messageLines } from './message-lines.ts'
@@ -34,7 +34,7 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
       ['agent', id],
       ['definition', definition],
       ...(parent === undefined ? [] : [['sub-agent of', parent]]),
-      ['begun', dateOf(created)],
+      ['begun', formatDate(created)],
       ['state', agentStateWords[state]],
       ...(nextWake === undefined ? [] : [['wakes', timeIn(nextWake, Date.now())]]),
     ]

@@ -3,7 +3,7 @@ import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import { callsNamed } from '../../workflow/agent/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import { cutToWidth } from '../screen/text-width.ts'
-import { changeIn } from '../sessions/change-in.ts'
+import { toolChangeLines } from '../sessions/tool-change.ts'
 import { askedFolder } from './asked-folder.ts'
 
 /** What waits, on a line of a list. */
@@ -27,7 +27,7 @@ export function waitingLines(call: Waiting, agentId: string, waiting: readonly W
   const input = fullyVisible(JSON.stringify(call.input, null, 2), { lines: 'kept' }).split('\n')
   return [
     `The agent needs permission: ${fullyVisible(call.name)}${whyOf(call)}`,
-    ...[...folderLines(call), ...changeIn(call.request), ...input].map((line) => `    ${line}`),
+    ...[...folderLines(call), ...toolChangeLines(call.request), ...input].map((line) => `    ${line}`),
     `To answer: libero agents answer ${name} ${answered} --allow (or --deny)`,
   ]
 }

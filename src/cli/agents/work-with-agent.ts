@@ -5,9 +5,9 @@ import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
-import { type Watch, watch } from '../run/attend.ts'
-import { leavingFirst, personAt } from '../run/person-at.ts'
-import type { Seat } from '../run/seat-person.ts'
+import { openTerminalUser, restoringTerminal } from '../run/person-at.ts'
+import { type RunSupervisor, superviseRuns } from '../run/supervise-run.ts'
+import type { TerminalUser } from '../run/terminal-user.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { isSomebodyWaking, nobodyWakes } from '../schedules/who-wakes.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
@@ -38,14 +38,14 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
   const screen = createScreen({ terminal, cwd: io.cwd, ...(values.json && { isQuiet: true }) })
   let opened: OpenedWorkflow | undefined
   let task: AgentTask | undefined
-  let person: Seat | undefined
+  let person: TerminalUser | undefined
   const leave = (): void => {
     person?.close()
     terminal.close()
   }
   const asking: Asking = {}
-  const watching = watch(
-    leavingFirst(io, leave),
+  const watching = superviseRuns(
+    restoringTerminal(io, leave),
     () => {
       // Nothing runs while a person is asked: who leaves then leaves the question, too.
       if (asking.stop) asking.stop()
@@ -56,8 +56,8 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     },
   )
   try {
-    if (terminal.isLively && !values.json)
-      person = await personAt({ io, cwd: io.cwd, terminal, screen, onInterrupt: watching.interrupt })
+    if (terminal.isInteractive && !values.json)
+      person = await openTerminalUser({ io, cwd: io.cwd, terminal, screen, onInterrupt: watching.interrupt })
     opened = await openWorkflow(io, {
       work: values,
       ...(person && { person: person.interactor }),
@@ -84,8 +84,8 @@ interface Asking {
 
 interface Scene {
   readonly screen: Screen
-  readonly person: Seat | undefined
-  readonly watching: Watch
+  readonly person: TerminalUser | undefined
+  readonly watching: RunSupervisor
   readonly asking: Asking
   readonly cwd: string
 }
@@ -181,7 +181,7 @@ interface Ended extends Outcome {
   readonly values: { readonly json?: boolean }
   readonly io: Io
   readonly screen: Screen
-  readonly watching: Watch
+  readonly watching: RunSupervisor
 }
 
 async function conclude({

@@ -6,7 +6,7 @@ import type { Extension } from '../../core/run.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentOptions } from '../../presets/preset.ts'
-import { placeOf } from '../sessions/place.ts'
+import { realFolder } from '../sessions/session-folder.ts'
 import type { Assembly } from './assemble.ts'
 import { limitsOf } from './limits.ts'
 import { loadPreset } from './preset-of.ts'
@@ -110,7 +110,7 @@ function rulesIn({ authority: { allow = [], deny = [] }, config }: Assembly) {
 /** The user's home holds our own folder, and is no project for that. */
 function aboutProject({ workspace: { project }, io }: Assembly): string[] {
   const { notice, root } = project
-  return notice === undefined || root === placeOf(dirname(io.home)) ? [] : [notice]
+  return notice === undefined || root === realFolder(dirname(io.home)) ? [] : [notice]
 }
 
 /** A handler that failed. That the audit cannot be written is said by the audit. */

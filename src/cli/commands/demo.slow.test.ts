@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createDemoProject } from '../demo/demo-project.ts'
-import { nextCommands } from '../demo/next-commands.ts'
+import { nextCommands } from '../demo/run-demo.ts'
 import type { Io, Output, StopSignal } from '../io.ts'
 import { command } from './demo.ts'
 

@@ -91,7 +91,7 @@ export const command = defineCommand({
     },
     { line: 'libero --schema person.json "who wrote this?" | jq .name', says: 'An answer for a program' },
   ],
-  run: async (given, io) => (await import('../run/work.ts')).work(checked(given), io),
+  run: async (given, io) => (await import('../run/run-task.ts')).runTask(checked(given), io),
 })
 
 /** Flags that do not go together are found before anything starts. */

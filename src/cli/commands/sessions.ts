@@ -80,7 +80,7 @@ const fork = defineCommand({
     },
   },
   examples: [{ line: 'libero sessions fork bafitu --at 12', says: 'A copy that knows only the first twelve entries' }],
-  run: async (given, io) => (await import('../sessions/fork.ts')).fork(given, io),
+  run: async (given, io) => (await import('../sessions/resume.ts')).fork(given, io),
 })
 
 const exportOne = defineCommand({

@@ -1,4 +1,6 @@
 import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Interactor } from '../../authority/interaction/interactor-line.ts'
 import type { Agent } from '../../core/agent.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { createAgent } from '../../create-agent.ts'
@@ -12,13 +14,13 @@ import { unifiedDiff } from '../../tools/text/diff.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { type Attended, watch } from '../run/attend.ts'
+import { programName } from '../program-name.ts'
+import { type RunResult, superviseRuns } from '../run/supervise-run.ts'
+import { askedCalls, askedRows } from '../screen/dialogs/asked-calls.ts'
 import { diffLines } from '../screen/diff-lines.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal, type Terminal } from '../screen/terminal.ts'
-import { createDemoPerson } from './demo-person.ts'
 import { createDemoProject, type DemoProject } from './demo-project.ts'
-import { nextCommands } from './next-commands.ts'
 
 const testCommand = 'node --test'
 const prompt = `Find the failing test and fix it, with \`${testCommand}\`.`
@@ -38,7 +40,7 @@ export async function runDemo(io: Io): Promise<number> {
     project.remove()
     io.quit(exitCode)
   }
-  const watching = watch(
+  const supervisor = superviseRuns(
     Object.create(io, { quit: { value: quit } }),
     () => agent?.abort(),
     () => screen.notice('Stopping the demo.'),
@@ -49,7 +51,7 @@ export async function runDemo(io: Io): Promise<number> {
     const session = await createSession({ store })
     agent = createDemoAgent(io, { project, terminal, screen, session })
     followEvents(agent, (event) => screen.show(event))
-    const outcome = await watching.over(agent.run({ prompt }))
+    const outcome = await supervisor.resultOf(agent.run({ prompt }))
     screen.end({ ...model, ...(outcome.stats && { stats: outcome.stats }) })
     if (outcome.exitCode !== exitCodes.done || outcome.error !== undefined) return failed(outcome)
     const kept = (await store.read(session.id, 0)).length
@@ -60,7 +62,7 @@ export async function runDemo(io: Io): Promise<number> {
     await agent?.destroy()
     await store.close()
     project.remove()
-    watching.close()
+    supervisor.close()
   }
 }
 
@@ -72,7 +74,7 @@ interface Stage {
 }
 
 function createDemoAgent(io: Io, { project, terminal, screen, session }: Stage): Agent {
-  const isWatched = terminal.isLively
+  const isWatched = terminal.isInteractive
   const path = [dirname(process.execPath), io.env.PATH].filter(Boolean).join(delimiter)
   return createAgent({
     ...coding,
@@ -127,7 +129,7 @@ async function conclude(io: Io, { project, terminal, stats, kept }: Conclusion):
   for (const next of commands) line(`  ${paint.cyan(next.line.padEnd(width))}  ${paint.dim(next.says)}`)
 }
 
-function failed({ error, exitCode }: Attended): number {
+function failed({ error, exitCode }: RunResult): number {
   if (error === undefined && exitCode !== exitCodes.budget) return exitCode
   const why = error instanceof Error ? error.message : `it took longer than ${longestMs / 1000} seconds`
   throw new CliError(
@@ -135,4 +137,46 @@ function failed({ error, exitCode }: Attended): number {
     exitCodes.error,
     { cause: error },
   )
+}
+
+interface DemoPersonOptions {
+  readonly terminal: Terminal
+  readonly screen: Pick<Screen, 'pause' | 'resume'>
+  /** Milliseconds in which somebody can read the question. */
+  readonly readingMs: number
+}
+
+/** Stands in for the person at the terminal: shows the question as it would be shown, and says yes, once. */
+export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOptions): Interactor {
+  const { paint } = terminal
+  return {
+    name: 'the demo',
+    kinds: ['Approve'],
+    async present({ payload, signal }) {
+      screen.pause()
+      try {
+        const [call] = askedCalls(payload)
+        const { summary: about } = call!
+        terminal.line(askedRows(call!, terminal).join('\n'))
+        await pause(readingMs, undefined, { signal }).catch(() => {}) // nobody has to read what was withdrawn
+        terminal.line(
+          `${paint.green('✓')} allowed once: ${about} ${paint.dim('(answered by the demo; here you would choose)')}`,
+        )
+        return 'once'
+      } finally {
+        screen.resume()
+      }
+    },
+  }
+}
+
+/** What to try next, in the way this very program was started. */
+export function nextCommands(io: Pick<Io, 'env'>): { line: string; says: string }[] {
+  const libero = programName(io)
+  return [
+    { line: `${libero} login`, says: 'a real model: your key, or a login' },
+    { line: `${libero} "list the files here"`, says: 'a task of your own, in this folder' },
+    { line: `${libero} sessions`, says: 'what was done, and how to go on with it' },
+    { line: `${libero} doctor`, says: 'what works on this machine' },
+  ]
 }

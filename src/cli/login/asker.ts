@@ -21,7 +21,7 @@ export function openAsker(io: Io): Asker | undefined {
   const terminal = createTerminal(io)
   return {
     say: (text) => terminal.line(text),
-    ask: (prompt, options = {}) => readLine(terminal, keyboard, { prompt, escapeSays: 'leave', ...options }),
+    ask: (prompt, options = {}) => readLine(terminal, keyboard, { prompt, escapeLabel: 'leave', ...options }),
     close() {
       keyboard.close()
       terminal.close()

@@ -64,7 +64,7 @@ async function withKey(provider: KnownProvider, wish: LoginWish, asker: Asker | 
 }
 
 async function fromStdin(io: Io): Promise<string> {
-  const { readStdin } = await import('../run/read-stdin.ts')
+  const { readStdin } = await import('../run/read-task.ts')
   const piped = await readStdin(io)
   if (piped === undefined)
     throw new UsageError('--key-stdin found nothing on stdin; pipe the key in: … --key-stdin < key.txt')

@@ -5,12 +5,12 @@ import { visibleText } from '../../platform/visible-text.ts'
 import type { McpServeValues } from '../commands/mcp-serve.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import { folderOf } from '../run/folder.ts'
+import { resolveCwd } from '../run/flag-files.ts'
 import { openAgent } from '../run/open-agent.ts'
 
 /** The face of the agent that flags and settings ask for. What is wrong with them is thrown here, before a client comes. */
 export async function openFace(values: McpServeValues, io: Io): Promise<McpFace> {
-  const cwd = await folderOf(values.cwd, io)
+  const cwd = await resolveCwd(values.cwd, io)
   const said = new Set<string>()
   const say = (text: string): void => {
     if (said.has(text) || said.size >= mostSaid) return

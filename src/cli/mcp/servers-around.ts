@@ -2,7 +2,7 @@ import { projectNames } from '../../authority/trust/project-names.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import { folderOf } from '../run/folder.ts'
+import { resolveCwd } from '../run/flag-files.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
 import { checkedFlags } from './servers-here.ts'
 
@@ -30,7 +30,7 @@ interface ServersWish {
 /** Looks for them. Nobody is asked, nothing is started, and nothing of a project that is not trusted is opened. */
 export async function serversAround({ mcp, cwd }: ServersWish, io: Io): Promise<ServersAround> {
   const flags = await checkedFlags(mcp, io)
-  const workspace = await openWorkspace(await folderOf(cwd, io), { io })
+  const workspace = await openWorkspace(await resolveCwd(cwd, io), { io })
   workspace.project.dispose() // it is over in a moment; nobody has to hear of a revocation
   const { project, loaded } = workspace
   const entries = gatherServers({ ...(flags && { flags }), workspace, io })

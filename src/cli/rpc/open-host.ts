@@ -9,7 +9,7 @@ import type { RpcValues } from '../commands/rpc.ts'
 import type { Io } from '../io.ts'
 import { linesView } from '../mcp/servers-view.ts'
 import { chooseModel } from '../models/choose-model.ts'
-import { folderOf } from '../run/folder.ts'
+import { resolveCwd } from '../run/flag-files.ts'
 import { createAgentHost } from './agent-host.ts'
 import { servedModels } from './served-models.ts'
 import { zotAliases, zotTools } from './zot-tools.ts'
@@ -20,7 +20,7 @@ export async function openHost(values: RpcValues, io: Io, closing: Closing): Pro
   const tools = zotTools({ none: isNone, ...(only !== undefined && { only }) })
   // Where only some tools are wanted, those of files and servers are not among them.
   const isNarrowed = isNone || only !== undefined
-  const cwd = await folderOf(values.cwd, io)
+  const cwd = await resolveCwd(values.cwd, io)
   const assembly = await assemble(
     { ...(mode && { mode }), ...(mcp && { mcp }), ...(reasoning && { thinking: reasoning }) },
     {

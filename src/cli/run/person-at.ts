@@ -1,9 +1,9 @@
 import type { Io } from '../io.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
-import type { Seat } from './seat-person.ts'
+import type { TerminalUser } from './terminal-user.ts'
 
-export interface PersonPlace {
+export interface TerminalUserOptions {
   readonly io: Io
   readonly cwd: string
   readonly terminal: Terminal
@@ -12,17 +12,17 @@ export interface PersonPlace {
 }
 
 /** The person at a terminal; nobody where there is no keyboard. */
-export async function personAt({ io, ...place }: PersonPlace): Promise<Seat | undefined> {
+export async function openTerminalUser({ io, ...place }: TerminalUserOptions): Promise<TerminalUser | undefined> {
   const { openKeyboard } = await import('../screen/keyboard.ts')
   const keyboard = openKeyboard(io)
   if (!keyboard) return undefined
-  const { seatPerson } = await import('./seat-person.ts')
-  const { isForeground, suspend } = await import('./foreground.ts')
-  return seatPerson({ ...place, keyboard, isForeground, suspend })
+  const { createTerminalUser } = await import('./terminal-user.ts')
+  const { isForeground, suspend } = await import('./hold-keyboard.ts')
+  return createTerminalUser({ ...place, keyboard, isForeground, suspend })
 }
 
 /** Whoever quits at once, and says why, leaves a terminal behind that somebody goes on with. */
-export function leavingFirst(io: Io, leave: () => void): Io {
+export function restoringTerminal(io: Io, leave: () => void): Io {
   const after =
     <T>(does: (what: T) => void) =>
     (what: T): void => {

@@ -6,7 +6,7 @@ import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
-import { withStore } from '../sessions/users-store.ts'
+import { withStore } from '../sessions/open-store.ts'
 import { messageLine, nextWords, whenWords } from './schedule-words.ts'
 import { isSomebodyWaking, nobodyWakes } from './who-wakes.ts'
 

@@ -1,6 +1,6 @@
 import type { SessionStore } from '../../core/store.ts'
 import { schedulesLogId } from '../../workflow/schedules/schedule-change.ts'
-import { isBeingWritten } from '../sessions/live-state.ts'
+import { isBeingWritten } from '../sessions/session-state.ts'
 
 /** Whether some program wakes agents just now. */
 export const isSomebodyWaking = (store: SessionStore): Promise<boolean> => isBeingWritten(store, schedulesLogId)

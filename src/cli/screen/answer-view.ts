@@ -1,6 +1,6 @@
 import { visibleText } from '../../platform/visible-text.ts'
 import { createBlockStream, type Piece } from './markdown/block-stream.ts'
-import { codeLines } from './markdown/blocks/code.ts'
+import { codeLines } from './markdown/blocks.ts'
 import { createMarkdownRenderer } from './markdown/render-markdown.ts'
 import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
@@ -21,20 +21,20 @@ interface AnswerView {
 }
 
 /** `block` writes whole lines, set apart from what stood before; `more` goes on with them. */
-export interface AnswerOut {
+export interface AnswerOutput {
   block(text: string): void
   more(text: string): void
 }
 
-export function createAnswerView(terminal: Terminal, out: AnswerOut): AnswerView {
-  return terminal.isAnswerShown ? renderedAnswer(terminal, out) : pipedAnswer(out)
+export function createAnswerView(terminal: Terminal, out: AnswerOutput): AnswerView {
+  return terminal.isStdoutTerminal ? renderedAnswer(terminal, out) : pipedAnswer(out)
 }
 
 /**
  * In a pipe text is data: byte for byte what came, and a newline at its end. It is written when all of it is there: what
  * is in a pipe cannot be taken back, and an attempt that breaks off is no part of the answer.
  */
-function pipedAnswer(out: AnswerOut): AnswerView {
+function pipedAnswer(out: AnswerOutput): AnswerView {
   let deltas: string[] = []
   return {
     push(delta) {
@@ -57,7 +57,7 @@ function pipedAnswer(out: AnswerOut): AnswerView {
 /** Rendered lines longer than this tire the eye. */
 const widest = 120
 
-function renderedAnswer(terminal: Terminal, out: AnswerOut): AnswerView {
+function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
   const { answerPaint: paint } = terminal
   let blocks = createBlockStream()
   let renderer: ReturnType<typeof createMarkdownRenderer> | undefined
@@ -126,3 +126,55 @@ function renderedAnswer(terminal: Terminal, out: AnswerOut): AnswerView {
 }
 
 const plain = (text: string): string => text
+
+/** Puts what stays on the screen in order: answers and lines set apart by a blank line, and nothing while it is held. */
+interface Printer extends AnswerOutput {
+  /** Lines about the run, to stderr. */
+  lines(lines: readonly string[]): void
+  hold(): void
+  release(): void
+  /** Whether a blank line would stand between what was printed last and this. */
+  needsBlankLine(kind: 'answer' | 'line'): boolean
+}
+
+/** `prepare` is called before anything is printed, so that what is live is not what is about to be printed as well. */
+export function createPrinter(terminal: Terminal, prepare: () => void = () => {}): Printer {
+  let last: 'nothing' | 'answer' | 'line' = 'nothing'
+  let held: (() => void)[] | undefined
+  const now = (print: () => void): void => {
+    if (held) held.push(print)
+    else {
+      prepare()
+      print()
+    }
+  }
+  const needsBlankLine = (kind: 'answer' | 'line'): boolean =>
+    kind === 'answer' ? last !== 'nothing' : last === 'answer' && terminal.isStdoutTerminal
+  return {
+    block: (text) =>
+      now(() => {
+        terminal.answer(needsBlankLine('answer') ? `\n${text}` : text)
+        last = 'answer'
+      }),
+    more: (text) =>
+      now(() => {
+        terminal.answer(text)
+        last = 'answer'
+      }),
+    lines: (lines) =>
+      now(() => {
+        if (lines.length === 0) return
+        terminal.line(`${needsBlankLine('line') ? '\n' : ''}${lines.join('\n')}`)
+        last = 'line'
+      }),
+    hold() {
+      held ??= []
+    },
+    release() {
+      const waiting = held ?? []
+      held = undefined
+      for (const print of waiting) print()
+    },
+    needsBlankLine,
+  }
+}

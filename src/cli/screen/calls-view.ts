@@ -2,10 +2,9 @@ import type { EntryOf, LogEntry } from '../../core/log.ts'
 import { type ToolCallBlock, toolCallsOf } from '../../core/turn.ts'
 import type { AgentEvent } from '../../events/events.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { type CallResult, callOutcome } from './call-outcome.ts'
-import { callTitle } from './call-title.ts'
+import { type CallResult, callOutcome, callTitle } from './describe-call.ts'
 import { diffLines } from './diff-lines.ts'
-import { shownSize, shownTime } from './numbers.ts'
+import { formatDuration, formatSize } from './format.ts'
 import type { Paint } from './paint.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
@@ -93,7 +92,7 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
     if (call.isRefused && result.outcome === 'blocked') return []
     const { isGood, summary, problem, diff } = callOutcome(result)
     const took = call.at === undefined ? 0 : result.at - call.at
-    const facts = [summary, ...(took > 1000 ? [shownTime(took)] : [])].join(' · ')
+    const facts = [summary, ...(took > 1000 ? [formatDuration(took)] : [])].join(' · ')
     const mark = isGood ? paint.green('✓') : paint.red('✗')
     return [
       ...titled(mark, call, facts),
@@ -115,9 +114,9 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
   }
 
   const state = ({ written, isWaiting, since }: Call, at: number): string => {
-    if (written !== undefined) return written > 200 ? `writing, ${shownSize(written)}` : ''
+    if (written !== undefined) return written > 200 ? `writing, ${formatSize(written)}` : ''
     if (isWaiting) return 'waits for permission'
-    return at - since >= 1000 ? shownTime(Math.floor((at - since) / 1000) * 1000).replace('.0 s', ' s') : ''
+    return at - since >= 1000 ? formatDuration(Math.floor((at - since) / 1000) * 1000).replace('.0 s', ' s') : ''
   }
 
   return {

@@ -1,9 +1,9 @@
 import { toolCallsOf } from '../../core/turn.ts'
 import type { ChildEvent } from '../../events/events.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { callTitle } from './call-title.ts'
-import { lastWords } from './last-words.ts'
+import { callTitle } from './describe-call.ts'
 import type { Paint } from './paint.ts'
+import { textTail } from './phase-view.ts'
 
 /** The agents that this one spawned: a live line each, with what it does. Nothing of them stays on the screen. */
 interface ChildrenView {
@@ -51,7 +51,7 @@ export function createChildrenView(paint: Paint, cwd: string): ChildrenView {
     live: (spinner) =>
       [...children.values()].map(
         ({ name, depth, does, said: words }) =>
-          `${'  '.repeat(Math.min(depth, 4))}${paint.cyan(spinner)} ${name} ${paint.dim(does || lastWords(words))}`,
+          `${'  '.repeat(Math.min(depth, 4))}${paint.cyan(spinner)} ${name} ${paint.dim(does || textTail(words))}`,
       ),
     get isBusy() {
       return children.size > 0

@@ -1,6 +1,6 @@
 import type { AgentStats } from '../../core/usage.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { counted, shownCost, shownCount, shownTime } from './numbers.ts'
+import { formatCost, formatCount, formatDuration, pluralize } from './format.ts'
 import { textWidth } from './text-width.ts'
 
 /** What is known of a run when it is over; without `stats` where it failed. */
@@ -30,7 +30,7 @@ export function endingLine({ stats, sessionId, program = 'libero' }: RunEnding):
   if (status === 'aborted') return 'stopped before it was done'
   if (status === 'suspended') return suspended(stopReason, sessionId, program)
   if (stopReason === 'max_turns')
-    return `stopped after ${counted(turns, 'turn')}, the limit of --max-turns; it may not be done`
+    return `stopped after ${pluralize(turns, 'turn')}, the limit of --max-turns; it may not be done`
   if (stopReason === 'budget') return 'stopped because the budget is used up; it may not be done'
   return undefined
 }
@@ -45,15 +45,15 @@ function* factsOf(
   { turns, turnUsage, totalIn, totalOut, cost, elapsed }: AgentStats,
   provider: string | undefined,
 ): Generator<string> {
-  yield counted(turns, 'turn')
+  yield pluralize(turns, 'turn')
   const cached = turnUsage.reduce((sum, { cacheRead = 0 }) => sum + cacheRead, 0)
   const isUsed = totalIn + totalOut + cached > 0
-  if (isUsed) yield `${shownCount(totalIn)} in`
-  if (cached > 0) yield `${shownCount(cached)} cached`
-  if (isUsed) yield `${shownCount(totalOut)} out`
-  if (cost !== undefined) yield shownCost(cost)
+  if (isUsed) yield `${formatCount(totalIn)} in`
+  if (cached > 0) yield `${formatCount(cached)} cached`
+  if (isUsed) yield `${formatCount(totalOut)} out`
+  if (cost !== undefined) yield formatCost(cost)
   else if (isUsed && provider !== undefined && !local.includes(provider)) yield 'cost unknown'
-  yield shownTime(elapsed)
+  yield formatDuration(elapsed)
 }
 
 /** They run on this machine, and cost nothing that anybody counts. */

@@ -46,7 +46,7 @@ const frameMs = 40
 const movingMs = 100
 
 /** A spinner keeps no process alive. */
-export const looseClock: Clock = {
+export const unrefClock: Clock = {
   now: () => performance.now(),
   timer(ms, fn) {
     const id = setTimeout(fn, ms)

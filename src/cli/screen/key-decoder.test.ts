@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import type { Key } from './key.ts'
-import { createKeyDecoder } from './key-decoder.ts'
+import { createKeyDecoder, type Key } from './key-decoder.ts'
 
 function decoded(): {
   keys: Key[]

@@ -1,6 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Clock } from '../../core/clock.ts'
-import type { Key } from './key.ts'
 
 /** Turns what a terminal sends into keys. */
 interface KeyDecoder {
@@ -164,3 +163,24 @@ const isPrintable = (character: string): boolean => !/\p{Cc}/u.test(character)
 function cleanPaste(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '')
 }
+
+/** A key, or a run of characters typed or pasted. */
+export type Key =
+  /** A paste keeps its newlines, as `\n`. */
+  | { readonly type: 'text'; readonly text: string; readonly isPaste?: true }
+  | {
+      readonly type:
+        | 'enter'
+        | 'escape'
+        | 'backspace'
+        | 'delete'
+        | 'up'
+        | 'down'
+        | 'left'
+        | 'right'
+        | 'tab'
+        | 'home'
+        | 'end'
+    }
+  /** Ctrl and a letter: `c`, `d`, `u`. */
+  | { readonly type: 'ctrl'; readonly key: string }

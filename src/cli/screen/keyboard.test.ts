@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import type { Io } from '../io.ts'
-import type { Key } from './key.ts'
+import type { Key } from './key-decoder.ts'
 import { openKeyboard } from './keyboard.ts'
 
 type Fake = PassThrough & { isTTY?: boolean; modes: boolean[]; refs: string[]; setRawMode(raw: boolean): void }

@@ -2,8 +2,7 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { ReadStream } from 'node:tty'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Io } from '../io.ts'
-import type { Key } from './key.ts'
-import { createKeyDecoder } from './key-decoder.ts'
+import { createKeyDecoder, type Key } from './key-decoder.ts'
 
 /** What a person types, one key at a time. */
 export interface Keyboard {

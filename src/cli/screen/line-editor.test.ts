@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Key } from './key.ts'
+import type { Key } from './key-decoder.ts'
 import { LineEditor } from './line-editor.ts'
 import { textWidth } from './text-width.ts'
 

@@ -1,5 +1,5 @@
 import { visibleName } from '../../platform/visible-text.ts'
-import type { Key } from './key.ts'
+import type { Key } from './key-decoder.ts'
 import { graphemesOf, textWidth } from './text-width.ts'
 
 /** A line of text under a cursor, which moves by what a person takes for characters. */

@@ -1,13 +1,13 @@
 import type { Io, Output } from '../io.ts'
 
-/** Makes a text look like something; gives it back as it is where there are no colours. */
-export type Paint = Readonly<Record<Look, (text: string) => string>>
+/** Makes a text style like something; gives it back as it is where there are no colours. */
+export type Paint = Readonly<Record<StyleName, (text: string) => string>>
 
-type Look = 'bold' | 'dim' | 'italic' | 'underline' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'
+type StyleName = 'bold' | 'dim' | 'italic' | 'underline' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'
 
 /** A paint with colours, or one that changes nothing. */
 export function createPaint({ colours }: { readonly colours: boolean }): Paint {
-  const entries = Object.entries(codes).map(([look, [on, off]]) => [look, colours ? brush(on, off) : plain])
+  const entries = Object.entries(codes).map(([style, [on, off]]) => [style, colours ? brush(on, off) : plain])
   return Object.fromEntries(entries) as Paint
 }
 
@@ -19,7 +19,7 @@ export function hasColours({ isTTY }: Pick<Output, 'isTTY'>, env: Io['env']): bo
   return isTTY === true && term !== 'dumb'
 }
 
-const codes: Readonly<Record<Look, readonly [on: number, off: number]>> = {
+const codes: Readonly<Record<StyleName, readonly [on: number, off: number]>> = {
   bold: [1, 22],
   dim: [2, 22],
   italic: [3, 23],

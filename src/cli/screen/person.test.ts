@@ -34,7 +34,7 @@ interface Asked {
 interface DeskOptions extends Pick<PersonOptions, 'isTyping'> {
   readonly columns?: number
   readonly rows?: number
-  readonly isLively?: boolean
+  readonly isInteractive?: boolean
 }
 
 function desk({ isTyping, ...size }: DeskOptions = {}): Desk {
@@ -357,7 +357,7 @@ describe('an approval', () => {
   })
 
   test('where nothing can be redrawn the choices are printed once', async () => {
-    const { terminal, ask, keyboard } = desk({ isLively: false })
+    const { terminal, ask, keyboard } = desk({ isInteractive: false })
     const { outcome } = await ask(asked())
     expect(terminal.lines).toContain('  y  yes, this once')
     keyboard.press('y')

@@ -2,11 +2,9 @@ import type { Interactor, Prompt } from '../../authority/interaction/interactor-
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { InteractionKind, InteractionResponse } from '../../core/interaction.ts'
 import { approve } from './dialogs/approve.ts'
-import { ask } from './dialogs/ask.ts'
 import { confirm } from './dialogs/confirm.ts'
-import { deviceCode } from './dialogs/device-code.ts'
-import { DialogClosed, type DialogPlace } from './dialogs/dialog.ts'
-import { password } from './dialogs/password.ts'
+import { DialogClosed, type DialogContext } from './dialogs/dialog.ts'
+import { ask, deviceCode, password } from './dialogs/questions.ts'
 import { select } from './dialogs/select.ts'
 import { trust } from './dialogs/trust.ts'
 import type { Keyboard } from './keyboard.ts'
@@ -31,10 +29,10 @@ export function createPerson(options: PersonOptions): Interactor {
 
   async function present({ kind, payload, signal, expiresAt }: Prompt): Promise<InteractionResponse> {
     if (signal.aborted) throw new DialogClosed('over') // while the one before was closing
-    const quietMs = isTyping?.() ? typingMs : readingMs
+    const ignoreKeysMs = isTyping?.() ? typingMs : readingMs
     screen.pause()
     try {
-      return await dialogs[kind](payload, { terminal, keyboard, clock, signal, expiresAt, quietMs })
+      return await dialogs[kind](payload, { terminal, keyboard, clock, signal, expiresAt, ignoreKeysMs })
     } catch (error) {
       if (!(error instanceof DialogClosed)) throw error
       const isLate = clock.now() >= expiresAt
@@ -68,7 +66,7 @@ const closings = {
   late: 'closed: the time to answer is over, which counts as no',
 }
 
-type Dialog = (payload: Prompt['payload'], place: DialogPlace) => Promise<InteractionResponse>
+type Dialog = (payload: Prompt['payload'], place: DialogContext) => Promise<InteractionResponse>
 
 const dialogs: Readonly<Record<InteractionKind, Dialog>> = {
   Approve: approve,

@@ -1,5 +1,4 @@
 import { visibleName } from '../../platform/visible-text.ts'
-import { lastWords } from './last-words.ts'
 import type { Paint } from './paint.ts'
 
 /** What the model, or what it needs, is at while nothing of it can be shown otherwise: a line that does not stay. */
@@ -29,7 +28,7 @@ export function createPhaseView(paint: Paint): PhaseView {
   let model = 'the model'
   let thought = ''
   const words = (now: number): string => {
-    if (phase === 'thinking') return `thinking… ${lastWords(thought)}`
+    if (phase === 'thinking') return `thinking… ${textTail(thought)}`
     const seconds = Math.floor((now - askedAt) / 1000)
     if (phase === 'answering') return `waiting for ${model} to go on · ${seconds} s · Ctrl-C to stop`
     if (phase === 'asked' && seconds >= patienceS) return waitingWords({ model, seconds, attempt })
@@ -92,4 +91,12 @@ interface Waiting {
   readonly model: string
   readonly seconds: number
   readonly attempt: number
+}
+
+/** The end of a text that grows, on one line. */
+export function textTail(text: string, most = 60): string {
+  const words = text.replace(/\s+/g, ' ').trim()
+  if (words.length <= most) return visibleName(words)
+  const cut = words.slice(-most)
+  return visibleName(`…${cut.slice(cut.indexOf(' ') + 1)}`)
 }

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { type DialogPlace, runDialog } from './dialogs/dialog.ts'
+import { type DialogContext, runDialog } from './dialogs/dialog.ts'
 import type { Keyboard } from './keyboard.ts'
 import { LineEditor } from './line-editor.ts'
 import type { Terminal } from './terminal.ts'
 import { textWidth } from './text-width.ts'
 
-export interface ReadLineOptions extends Partial<Pick<DialogPlace, 'signal' | 'expiresAt' | 'quietMs'>> {
+export interface ReadLineOptions extends Partial<Pick<DialogContext, 'signal' | 'expiresAt' | 'ignoreKeysMs'>> {
   /** Stands before what is typed. Default `› `. */
   readonly prompt?: string
   /** Stands there as if it had been typed. */
@@ -13,7 +13,7 @@ export interface ReadLineOptions extends Partial<Pick<DialogPlace, 'signal' | 'e
   /** For keys and passwords: nothing of it is shown, not even how long it is. */
   readonly isSecret?: boolean
   /** What Esc does, in a word or two. Default `no answer`. */
-  readonly escapeSays?: string
+  readonly escapeLabel?: string
   /** Esc clears the line, and Ctrl-D leaves: for a line that is asked for again and again. */
   readonly isKept?: boolean
   /** Earlier lines, oldest first: the arrows bring them back. */
@@ -34,7 +34,7 @@ export async function readLine(
     prompt = '› ',
     initial = '',
     isSecret = false,
-    escapeSays = 'no answer',
+    escapeLabel = 'no answer',
     isKept = false,
     history = [],
     clock = systemClock,
@@ -63,7 +63,7 @@ export async function readLine(
   return await runDialog<string | undefined>(
     {
       draw: () => [`${paint.cyan(prompt)}${editable()}`],
-      hint: () => (isKept ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeSays}`),
+      hint: () => (isKept ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeLabel}`),
       press(key) {
         if (key.type === 'enter') return { value: line.text.replace(/\n+$/, '') }
         const isEnd = key.type === 'ctrl' && key.key === 'd' && line.text === ''

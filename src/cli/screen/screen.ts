@@ -3,14 +3,13 @@ import type { LogEntry } from '../../core/log.ts'
 import { type ToolCallBlock, textOf } from '../../core/turn.ts'
 import type { AgentEvent, Provisional } from '../../events/events.ts'
 import { visibleText } from '../../platform/visible-text.ts'
-import { createAnswerView } from './answer-view.ts'
+import { createAnswerView, createPrinter } from './answer-view.ts'
 import { createCallsView } from './calls-view.ts'
 import { createChildrenView } from './children-view.ts'
 import { costLines, endingLine, type RunEnding } from './cost-lines.ts'
-import { createFrames, looseClock } from './frames.ts'
+import { createFrames, unrefClock } from './frames.ts'
 import { wrapLine } from './markdown/spans.ts'
 import { createPhaseView } from './phase-view.ts'
-import { createPrinter } from './printer.ts'
 import { retryNotice } from './retry-notice.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -70,9 +69,9 @@ function quietScreen(terminal: Terminal): Screen {
   }
 }
 
-function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Screen {
-  const { paint, isLively } = terminal
-  const columns = (): number => (isLively ? terminal.columns : unknownWidth)
+function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Screen {
+  const { paint, isInteractive } = terminal
+  const columns = (): number => (isInteractive ? terminal.columns : unknownWidth)
   const calls = createCallsView({ paint, cwd, now: clock.now, columns })
   const children = createChildrenView(paint, cwd)
   const phase = createPhaseView(paint)
@@ -93,28 +92,28 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     )
   }
   const draw = (): void => {
-    if (!isLively || isPaused || isClosed) return
+    if (!isInteractive || isPaused || isClosed) return
     const most = Math.max(1, terminal.rows - 2)
     const busy = busyLines(most)
     // A narrower window breaks live lines into more rows: what is then pushed off the screen cannot be taken back.
     const tail = answer.live(Math.min(Math.ceil(terminal.rows / 3), most - busy.length))
     const lines = [...tail, ...(tail.length > 0 && busy.length > 0 ? [''] : []), ...busy]
-    const isApart = lines.length > 0 && printer.isApart(tail.length > 0 ? 'answer' : 'line')
-    terminal.live(isApart ? ['', ...lines] : lines)
+    const needsBlankLine = lines.length > 0 && printer.needsBlankLine(tail.length > 0 ? 'answer' : 'line')
+    terminal.live(needsBlankLine ? ['', ...lines] : lines)
   }
   const isMoving = (): boolean =>
-    isLively && !isPaused && !isClosed && (phase.isBusy || calls.isBusy || children.isBusy)
+    isInteractive && !isPaused && !isClosed && (phase.isBusy || calls.isBusy || children.isBusy)
   const frames = createFrames({ draw, isMoving, clock })
   const changed = (): void => {
-    if (isLively && !isPaused && !isClosed) frames.changed()
+    if (isInteractive && !isPaused && !isClosed) frames.changed()
   }
   const printer = createPrinter(terminal, draw)
   const answer = createAnswerView(terminal, printer)
 
   /** Sentences of our own, broken between words. */
-  const print = (text: string, look: (text: string) => string): void => {
+  const print = (text: string, style: (text: string) => string): void => {
     const lines = text.split('\n')
-    printer.lines(isLively ? lines.flatMap((line) => wrapLine(line, look, columns() - 1)) : lines.map(look))
+    printer.lines(isInteractive ? lines.flatMap((line) => wrapLine(line, style, columns() - 1)) : lines.map(style))
   }
   const say = (text: string): void => {
     said += text
@@ -128,7 +127,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
   }
   /** The turn did not come to its end: a person keeps what there was of it, a pipe gets answers only. */
   const breakOff = (): void => {
-    if (!terminal.isAnswerShown) {
+    if (!terminal.isStdoutTerminal) {
       answer.drop()
       if (said !== '') hasAnswered = false // the end of the run may tell it
     }
@@ -159,7 +158,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
   /** Where nothing can move, a line says once in a while that the model is still waited for. */
   const remind = (): void => {
     stopReminding?.()
-    const isWaiting = !isLively && !isClosed && phase.awaited(clock.now()) !== undefined
+    const isWaiting = !isInteractive && !isClosed && phase.awaited(clock.now()) !== undefined
     stopReminding = isWaiting ? clock.timer(remindEveryMs, sayAgain) : undefined
   }
   const sayAgain = (): void => {
@@ -219,7 +218,7 @@ function fullScreen({ terminal, cwd, clock = looseClock }: ScreenOptions): Scree
     waitFor(text) {
       if (isClosed) return
       if (text === undefined) phase.idle()
-      else if (isLively) phase.waiting(visibleText(text), clock.now())
+      else if (isInteractive) phase.waiting(visibleText(text), clock.now())
       else print(visibleText(text), paint.dim)
       changed()
     },

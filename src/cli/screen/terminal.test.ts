@@ -43,7 +43,7 @@ describe('live lines', () => {
     const { terminal, writes } = fakeTerminal(options)
     terminal.live(['x'])
     terminal.close()
-    expect(terminal.isLively).toBe(false)
+    expect(terminal.isInteractive).toBe(false)
     expect(writes).toEqual([])
   })
 

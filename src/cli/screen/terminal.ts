@@ -10,9 +10,9 @@ export type { Paint } from './paint.ts'
  */
 export interface Terminal {
   /** stderr is a terminal that can move its cursor: live lines, spinners and dialogs are possible. */
-  readonly isLively: boolean
+  readonly isInteractive: boolean
   /** Whether stdout is a terminal, so that the answer may be rendered. */
-  readonly isAnswerShown: boolean
+  readonly isStdoutTerminal: boolean
   /** Columns right now, 80 where nobody knows. */
   readonly columns: number
   readonly rows: number
@@ -31,8 +31,8 @@ export interface Terminal {
 }
 
 export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'stderr' | 'env'>): Terminal {
-  const isLively = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI)
-  const isAnswerShown = stdout.isTTY === true
+  const isInteractive = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI)
+  const isStdoutTerminal = stdout.isTTY === true
   /** What is live on the screen now, as it was cut for it. */
   let shown: readonly string[] = []
   let shownAt = 0
@@ -57,7 +57,7 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
   }
 
   const live = (lines: readonly string[]): void => {
-    if (!isLively) return
+    if (!isInteractive) return
     const width = columns()
     const most = Math.max(1, rows() - 1)
     const next = lines.slice(-most).map((line) => cutToWidth(line.replaceAll('\n', ' '), width - 1))
@@ -74,8 +74,8 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
   }
 
   return {
-    isLively,
-    isAnswerShown,
+    isInteractive,
+    isStdoutTerminal,
     get columns() {
       return columns()
     },
@@ -83,16 +83,16 @@ export function createTerminal({ stdout, stderr, env }: Pick<Io, 'stdout' | 'std
       return rows()
     },
     paint: createPaint({ colours: hasColours(stderr, env) }),
-    answerPaint: createPaint({ colours: isAnswerShown && hasColours(stdout, env) }),
+    answerPaint: createPaint({ colours: isStdoutTerminal && hasColours(stdout, env) }),
     answer(text) {
       if (text === '') return
       if (shown.length === 0) stdout.write(text)
       else {
         stderr.write(`${begin}${erase()}`)
-        stdout.write(isAnswerShown && !text.endsWith('\n') ? `${text}\n` : text)
+        stdout.write(isStdoutTerminal && !text.endsWith('\n') ? `${text}\n` : text)
         stderr.write(`${drawn(shown)}${end}`)
       }
-      isAnswerOpen = isAnswerShown && shown.length === 0 && !text.endsWith('\n')
+      isAnswerOpen = isStdoutTerminal && shown.length === 0 && !text.endsWith('\n')
     },
     line(text) {
       closeAnswer()

@@ -5,11 +5,11 @@ import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
-import { changeIn } from './change-in.ts'
 import { findSession } from './find-session.ts'
-import { isAgent } from './is-agent.ts'
-import { waitingAnswers } from './live-state.ts'
-import { requireId, withStore } from './users-store.ts'
+import { requireId, withStore } from './open-store.ts'
+import { isAgentId } from './session-id.ts'
+import { waitingAnswers } from './session-state.ts'
+import { toolChangeLines } from './tool-change.ts'
 
 interface Answering {
   readonly values: { readonly note?: string; readonly text?: string; readonly json?: boolean }
@@ -29,7 +29,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
       return exitCodes.done
     }
     if (waiting.length === 0) return exitCodes.error
-    if (isAgent(id))
+    if (isAgentId(id))
       throw new CliError(`${fullyVisible(id)} is an agent; answer it with: libero agents answer ${fullyVisible(id)}`)
     const call = chosen(waiting, id, wish.callId)
     await give(store, call, wish, io)
@@ -92,7 +92,7 @@ function described({ sessionId, callId, name, input, reason, wasAsked, request }
   const where = sessionId === id ? '' : ` (of ${fullyVisible(sessionId)})`
   const what = wasAsked ? 'waits for a decision' : `asks: ${fullyVisible(reason)}`
   const lines = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' }).split('\n')
-  const said = [...changeIn(request), ...lines].map((line) => `    ${line}`)
+  const said = [...toolChangeLines(request), ...lines].map((line) => `    ${line}`)
   return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...said]
 }
 

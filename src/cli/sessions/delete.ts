@@ -4,12 +4,11 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { counted } from '../screen/numbers.ts'
+import { pluralize } from '../screen/format.ts'
 import { findSession } from './find-session.ts'
-import { isBeingWritten } from './live-state.ts'
-import { openSummaries } from './summaries.ts'
-import { type SessionSummary, summarize } from './summary.ts'
-import { requireId, withStore } from './users-store.ts'
+import { requireId, withStore } from './open-store.ts'
+import { isBeingWritten } from './session-state.ts'
+import { openSummaries, type SessionSummary, summarize } from './summary.ts'
 
 interface Deleting {
   readonly values: { readonly yes?: boolean }
@@ -65,7 +64,7 @@ async function meant(store: SessionStore, words: readonly string[], env: Io['env
 }
 
 async function isWanted(sessions: readonly SessionSummary[], { stdin, stderr, err }: Io): Promise<boolean> {
-  for (const { id, prompts, title } of sessions) err(`  ${fullyVisible(id)}  ${counted(prompts, 'prompt')}  ${title}`)
+  for (const { id, prompts, title } of sessions) err(`  ${fullyVisible(id)}  ${pluralize(prompts, 'prompt')}  ${title}`)
   const reader = createInterface({ input: stdin, output: stderr })
   try {
     const asked = sessions.length === 1 ? 'this session' : `these ${sessions.length} sessions`

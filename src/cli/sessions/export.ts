@@ -4,12 +4,13 @@ import type { SessionStore } from '../../core/store.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
 import { visibleName } from '../../platform/visible-text.ts'
+import { exportSession } from '../../sessions/export.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
-import { readStory } from './story/story.ts'
-import { requireId, withStore } from './users-store.ts'
+import { requireId, withStore } from './open-store.ts'
+import { readTranscriptView } from './transcript-view/transcript-view.ts'
 
 interface Exporting {
   readonly values: {
@@ -59,9 +60,44 @@ async function written(
   format: string,
   redactor: Redactor | undefined,
 ): Promise<string> {
-  if (format === 'jsonl') return (await import('./export-lines.ts')).exportLines(store, id, redactor)
-  const story = await readStory(store, id, redactor)
+  if (format === 'jsonl') return exportLines(store, id, redactor)
+  const transcript = await readTranscriptView(store, id, redactor)
   if (format === 'html')
-    return (await import('./page/story-page.ts')).storyPage(story, { isRedacted: redactor !== undefined })
-  return (await import('./markdown/story-markdown.ts')).storyMarkdown(story)
+    return (await import('./page/transcript-page.ts')).transcriptPage(transcript, {
+      isRedacted: redactor !== undefined,
+    })
+  return (await import('./markdown/transcript-markdown.ts')).transcriptMarkdown(transcript)
+}
+
+type Line = Readonly<Record<string, unknown>>
+
+/** A session as JSON Lines that can be imported again, without the secrets in it. */
+export async function exportLines(store: SessionStore, id: string, redactor?: Redactor): Promise<string> {
+  const lines: string[] = []
+  for await (const line of exportSession(store, id)) lines.push(line)
+  if (!redactor) return lines.join('')
+  // A line at a time: what is parsed is many times as big.
+  for (const line of lines) redactor.learn(readable(JSON.parse(line) as Line))
+  return lines.map((line) => `${JSON.stringify(redacted(JSON.parse(line) as Line, redactor))}\n`).join('')
+}
+
+/** A blob is base64; what it says is what is looked at. */
+function readable(line: Line): unknown {
+  const text = textOfBlob(line)
+  return text ?? line
+}
+
+/** A blob with other bytes gets another name when it is imported. */
+function redacted(line: Line, redactor: Redactor): unknown {
+  const text = textOfBlob(line)
+  if (text === undefined) return line.libero === undefined ? redactor.json(line) : line
+  const clean = redactor.text(text)
+  return clean === text ? line : { ...line, data: Buffer.from(clean, 'utf8').toString('base64') }
+}
+
+function textOfBlob({ libero, data }: Line): string | undefined {
+  if (libero !== 'blob' || typeof data !== 'string') return undefined
+  const bytes = Buffer.from(data, 'base64')
+  const text = bytes.toString('utf8')
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : undefined
 }

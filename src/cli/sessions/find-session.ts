@@ -2,7 +2,7 @@ import { nearest } from '../../core/nearest.ts'
 import type { SessionInfo, SessionStore } from '../../core/store.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError } from '../cli-error.ts'
-import { isAgent } from './is-agent.ts'
+import { isAgentId } from './session-id.ts'
 import { summarize } from './summary.ts'
 
 /** The id that somebody means by an id, or by a beginning that no other session has. */
@@ -11,8 +11,8 @@ export async function findSession(store: SessionStore, asked: string): Promise<s
   if (all.some(({ id }) => id === asked)) return asked
   const ids = newestFirst(all).map(({ id }) => id)
   // Somebody who spells it out means an agent.
-  if (isAgent(asked))
-    ids.push(...all.filter(({ id, parent }) => parent === undefined && isAgent(id)).map(({ id }) => id))
+  if (isAgentId(asked))
+    ids.push(...all.filter(({ id, parent }) => parent === undefined && isAgentId(id)).map(({ id }) => id))
   const meant = asked === '' ? [] : ids.filter((id) => id.startsWith(asked))
   if (meant.length === 1) return meant[0]!
   if (meant.length > 1) throw ambiguous(asked, meant)
@@ -21,12 +21,12 @@ export async function findSession(store: SessionStore, asked: string): Promise<s
 
 /** Sessions that stand for themselves, no children and no agents, the one that was written last on top. */
 export function newestFirst(sessions: readonly SessionInfo[]): SessionInfo[] {
-  const own = sessions.filter(({ id, parent, head }) => parent === undefined && head > 0 && !isAgent(id))
+  const own = sessions.filter(({ id, parent, head }) => parent === undefined && head > 0 && !isAgentId(id))
   return own.sort((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (b.createdAt ?? 0) - (a.createdAt ?? 0))
 }
 
 /** The one that was begun in a folder and written last. */
-export async function latestHere(store: SessionStore, cwd: string): Promise<string | undefined> {
+export async function latestInFolder(store: SessionStore, cwd: string): Promise<string | undefined> {
   for (const info of newestFirst(await store.list())) {
     const summary = await summarize(store, info).catch(() => undefined) // one that is damaged hides no other
     if (summary?.cwd === cwd && summary.state !== 'empty') return info.id

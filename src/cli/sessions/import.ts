@@ -12,9 +12,9 @@ import { createSession } from '../../sessions/session.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
-import { placeNote } from './note-place.ts'
+import { withStore } from './open-store.ts'
+import { folderEntry } from './session-folder.ts'
 import { newSessionId } from './session-id.ts'
-import { withStore } from './users-store.ts'
 
 interface Importing {
   readonly values: { readonly from?: string }
@@ -106,7 +106,7 @@ async function importForeign(store: SessionStore, text: string, from: string, io
   const turns = addedTurns(messages, () => ({ id: newId(), createdAt: Date.now() }))
   await session.open()
   try {
-    await session.log.appendAll([placeNote(meta.cwd ?? io.cwd), ...turns]) // in one append: all of it or nothing
+    await session.log.appendAll([folderEntry(meta.cwd ?? io.cwd), ...turns]) // in one append: all of it or nothing
   } catch (error) {
     await store.delete(session.id).catch(() => {}) // without entries it is in no list
     throw error

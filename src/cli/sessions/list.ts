@@ -3,17 +3,14 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
-import { counted } from '../screen/numbers.ts'
+import { pluralize, timeAgo } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { newestFirst } from './find-session.ts'
-import { liveState } from './live-state.ts'
-import { placeOf } from './place.ts'
-import { stateWords } from './state-words.ts'
-import { openSummaries } from './summaries.ts'
-import type { SessionSummary } from './summary.ts'
-import { ago } from './time-words.ts'
-import { withStore } from './users-store.ts'
+import { withStore } from './open-store.ts'
+import { realFolder } from './session-folder.ts'
+import { liveState, stateLabels } from './session-state.ts'
+import { openSummaries, type SessionSummary } from './summary.ts'
 
 const usualLimit = 30
 
@@ -26,7 +23,7 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
   const limit = Number(values.limit ?? usualLimit)
   const isAll = values.all === true
   const { shown, hasMore, others } = await withStore(io, (store) =>
-    newest(store, { limit, cwd: isAll ? undefined : placeOf(io.cwd), io }),
+    newest(store, { limit, cwd: isAll ? undefined : realFolder(io.cwd), io }),
   )
   if (values.json) {
     io.out(jsonText(shown))
@@ -106,9 +103,9 @@ function table(
   const now = Date.now()
   const rows = sessions.map((one) => [
     visibleName(one.id),
-    one.updatedAt === undefined ? '' : ago(one.updatedAt, now),
-    counted(one.prompts, 'prompt'),
-    stateWords[one.state],
+    one.updatedAt === undefined ? '' : timeAgo(one.updatedAt, now),
+    pluralize(one.prompts, 'prompt'),
+    stateLabels[one.state],
     visibleName(one.title),
     ...(isAll ? [visibleName(one.cwd ?? '')] : []),
   ])

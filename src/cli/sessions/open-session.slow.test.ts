@@ -18,11 +18,11 @@ import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { scripted } from '../../testing/index.ts'
 import { CliError } from '../cli-error.ts'
-import { notePlace } from './note-place.ts'
 import { openSession } from './open-session.ts'
 import { openStore, sessionsPath } from './open-store.ts'
+import { recordFolder } from './session-folder.ts'
 import { newSessionId } from './session-id.ts'
-import { titleOf } from './title.ts'
+import { titleOf } from './summary.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-open-session-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -35,7 +35,7 @@ beforeEach(() => {
 
 async function begun(where: string, says = 'Hello.'): Promise<Session> {
   const { session } = await openSession(store, { cwd: where })
-  await createAgent({ provider: scripted('Hi.'), session, extensions: [notePlace(where)] }).run({ prompt: says })
+  await createAgent({ provider: scripted('Hi.'), session, extensions: [recordFolder(where)] }).run({ prompt: says })
   return session
 }
 
@@ -53,7 +53,7 @@ test('a new session has an id that can be typed, and remembers where it was begu
   expect(isNew).toBe(true)
   expect(session.id).toMatch(/^(?:[a-z][aeiou]){3}-(?:[a-z][aeiou]){3}$/)
   expect(await store.list()).toEqual([]) // there is nothing to keep yet
-  await createAgent({ provider: scripted('Hi.'), session, extensions: [notePlace(cwd)] }).run({ prompt: 'Hello.' })
+  await createAgent({ provider: scripted('Hi.'), session, extensions: [recordFolder(cwd)] }).run({ prompt: 'Hello.' })
   expect((await loadSession(store, session.id)).log.transcript.states.get('cli')).toEqual({ cwd })
 })
 

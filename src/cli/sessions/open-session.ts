@@ -4,13 +4,11 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { createSession, loadSession } from '../../sessions/session.ts'
 import { CliError } from '../cli-error.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { findSession, latestHere, newestFirst } from './find-session.ts'
-import { isAgent } from './is-agent.ts'
-import { placeNote } from './note-place.ts'
-import { placeOf } from './place.ts'
-import { newSessionId } from './session-id.ts'
-import { cwdIn, noteOwner, type SessionSummary, summarize } from './summary.ts'
-import { dateOf } from './time-words.ts'
+import { formatDate } from '../screen/format.ts'
+import { findSession, latestInFolder, newestFirst } from './find-session.ts'
+import { folderEntry, realFolder } from './session-folder.ts'
+import { isAgentId, newSessionId } from './session-id.ts'
+import { cliStateOwner, recordedFolder, type SessionSummary, summarize } from './summary.ts'
 
 interface SessionWish {
   /** An id or the beginning of one; `true` is one that the person picks, or the latest that was begun here. */
@@ -45,12 +43,12 @@ export async function openSession(
 ): Promise<OpenedSession> {
   const id = await wantedId(store, wish, pick)
   if (id === undefined) return { session: await createSession({ store, id: newSessionId() }), isNew: true }
-  if (isAgent(id) && !wish.fork) throw ofAgent(id)
+  if (isAgentId(id) && !wish.fork) throw ofAgent(id)
   const found = await loadSession(store, id)
   const session = wish.fork ? await forkSession(found, wish.cwd) : found
   if (!wish.fork) await checkFree(session, wish)
-  const begunIn = cwdIn(session.log.transcript.states.get(noteOwner))
-  const isElsewhere = begunIn !== undefined && begunIn !== placeOf(wish.cwd)
+  const begunIn = recordedFolder(session.log.transcript.states.get(cliStateOwner))
+  const isElsewhere = begunIn !== undefined && begunIn !== realFolder(wish.cwd)
   return { session, isNew: false, ...(isElsewhere && { begunIn: fullyVisible(begunIn) }) }
 }
 
@@ -62,10 +60,10 @@ export async function forkSession(session: Session, cwd: string, atSeq?: number)
 }
 
 async function noteCwd(session: Session, where: string): Promise<void> {
-  if (cwdIn(session.log.transcript.states.get(noteOwner)) === placeOf(where)) return
+  if (recordedFolder(session.log.transcript.states.get(cliStateOwner)) === realFolder(where)) return
   await session.open()
   try {
-    await session.log.append(placeNote(where))
+    await session.log.append(folderEntry(where))
   } finally {
     await session.release()
   }
@@ -78,7 +76,7 @@ async function wantedId(
 ): Promise<string | undefined> {
   if (typeof resume === 'string') return findSession(store, resume)
   if (resume && pick) return picked(store, pick)
-  if (resume || goesOn) return (await latestHere(store, placeOf(cwd))) ?? noneHere(cwd)
+  if (resume || goesOn) return (await latestInFolder(store, realFolder(cwd))) ?? noneHere(cwd)
   if (fork) throw new CliError('--fork needs to know of what: add --continue or --resume <id>', exitCodes.usage)
   return undefined
 }
@@ -127,7 +125,7 @@ async function checkFree(session: Session, { unpark }: SessionWish): Promise<voi
 
 function busy(id: string, error: SessionBusyError): CliError {
   const by = error.owner === undefined ? 'another program' : `another program (${fullyVisible(error.owner)})`
-  const since = error.since === undefined ? '' : ` since ${dateOf(error.since)}`
+  const since = error.since === undefined ? '' : ` since ${formatDate(error.since)}`
   const advice = `wait for it, or work in a copy with --resume ${fullyVisible(id)} --fork`
   return new CliError(`Session ${fullyVisible(id)} is being written by ${by}${since}; ${advice}`, exitCodes.error, {
     cause: error,

@@ -4,8 +4,8 @@ import { codeOf, messageOf, StoreError } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { createSqliteStore } from '../../sessions/sqlite-store.ts'
-import { CliError } from '../cli-error.ts'
-import type { Config } from '../config/config.ts'
+import { CliError, UsageError } from '../cli-error.ts'
+import { type Config, loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
 /** Where sessions are kept: where the settings say, else `sessions.db` in the user's own folder. */
@@ -64,4 +64,26 @@ const folderProblems: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   ENOTDIR: 'a file stands where its folder should be',
   EEXIST: 'a file stands where its folder should be',
+}
+
+/** Opens the user's store for the time of some work. */
+export async function withStore<T>(
+  io: Pick<Io, 'home' | 'userHome'>,
+  work: (store: SessionStore) => Promise<T>,
+): Promise<T> {
+  const { config } = await loadConfig({ home: io.home })
+  const store = await openStore(sessionsPath(config, io))
+  try {
+    return await work(store)
+  } finally {
+    await store.close?.()
+  }
+}
+
+/** The id that a command needs as its first word. */
+export function requireId(words: readonly string[], command: string): string {
+  const [id] = words
+  if (id === undefined || id === '')
+    throw new UsageError(`sessions ${command} needs the id of a session; libero sessions lists them`)
+  return id
 }

@@ -1,9 +1,13 @@
+import { fullyVisible } from '../../platform/visible-text.ts'
 import { loadSession } from '../../sessions/session.ts'
+import { CliError } from '../cli-error.ts'
 import type { Given } from '../command.ts'
 import type { RunValues } from '../commands/run.ts'
+import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
-import { requireId, withStore } from './users-store.ts'
+import { forkSession } from './open-session.ts'
+import { requireId, withStore } from './open-store.ts'
 
 interface Resuming {
   readonly values: { readonly fork?: boolean; readonly unpark?: boolean }
@@ -22,4 +26,26 @@ export async function resume({ values, words }: Resuming, io: Io): Promise<numbe
   const { command } = await import('../commands/run.ts')
   const wishes: RunValues = { resume: id, ...(values.fork && { fork: true }) }
   return command.run!({ values: wishes as Given['values'], words: task }, io)
+}
+
+interface Forking {
+  readonly values: { readonly at?: string }
+  readonly words: readonly string[]
+}
+
+/** `libero sessions fork`. */
+export async function fork({ values, words }: Forking, io: Io): Promise<number> {
+  const asked = requireId(words, 'fork')
+  const at = values.at === undefined ? undefined : Number(values.at)
+  const id = await withStore(io, async (store) => {
+    const session = await loadSession(store, await findSession(store, asked))
+    if (at !== undefined && at > session.log.head)
+      throw new CliError(
+        `Session ${fullyVisible(session.id)} has ${session.log.head} entries; --at cannot be ${at}`,
+        exitCodes.usage,
+      )
+    return (await forkSession(session, io.cwd, at)).id
+  })
+  io.out(id)
+  return exitCodes.done
 }

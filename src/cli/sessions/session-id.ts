@@ -10,3 +10,6 @@ export function newSessionId(): string {
 
 const syllable = (): string => oneOf(consonants) + oneOf(vowels)
 const oneOf = (letters: string): string => letters[randomInt(letters.length)]!
+
+/** Whether a session is the conversation of an agent: `libero agents` looks after those. */
+export const isAgentId = (id: string): boolean => id.startsWith('agent-')

@@ -2,16 +2,23 @@ import { fullyVisible, visibleText } from '../../platform/visible-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../json-text.ts'
+import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours, type Paint } from '../screen/paint.ts'
 import { findSession } from './find-session.ts'
-import { liveState } from './live-state.ts'
-import { aboutOf } from './story/about-story.ts'
-import { decisionWords, describeCall, markOf } from './story/call-words.ts'
-import { editDiff } from './story/edit-diff.ts'
-import { outputText } from './story/output-text.ts'
-import { type CallPart, childrenApart, readStory, type SaidPart, type Story, type StoryPart } from './story/story.ts'
-import { dateOf } from './time-words.ts'
-import { requireId, withStore } from './users-store.ts'
+import { requireId, withStore } from './open-store.ts'
+import { liveState } from './session-state.ts'
+import { callStatus, decisionWords, describeCall } from './transcript-view/call-words.ts'
+import { editDiff } from './transcript-view/edit-diff.ts'
+import { headerRows } from './transcript-view/header-rows.ts'
+import { outputText } from './transcript-view/output-text.ts'
+import {
+  type CallPart,
+  readTranscriptView,
+  type SaidPart,
+  type TranscriptPart,
+  type TranscriptView,
+  unplacedChildren,
+} from './transcript-view/transcript-view.ts'
 
 const fewLines = 8
 
@@ -23,25 +30,26 @@ interface Showing {
 /** `libero sessions show`. */
 export async function show({ values, words }: Showing, io: Io): Promise<number> {
   const asked = requireId(words, 'show')
-  const story = await withStore(io, async (store) => {
-    const read = await readStory(store, await findSession(store, asked))
+  const transcript = await withStore(io, async (store) => {
+    const read = await readTranscriptView(store, await findSession(store, asked))
     return { ...read, state: await liveState(store, read) }
   })
   if (values.json) {
-    io.out(jsonText(story))
+    io.out(jsonText(transcript))
     return exitCodes.done
   }
   const paint = createPaint({ colours: hasColours(io.stdout, io.env) })
   const lines = values.full ? Number.POSITIVE_INFINITY : fewLines
-  if (story.title !== '') io.out(paint.bold(story.title))
-  for (const [name, value] of aboutOf(story)) io.out(paint.dim(`${`${name}:`.padEnd(12)} ${fullyVisible(value)}`))
-  for (const line of await tell(story, { paint, lines })) io.out(line)
-  const [next] = nextSteps(story)
+  if (transcript.title !== '') io.out(paint.bold(transcript.title))
+  for (const [name, value] of headerRows(transcript))
+    io.out(paint.dim(`${`${name}:`.padEnd(12)} ${fullyVisible(value)}`))
+  for (const line of await tell(transcript, { paint, lines })) io.out(line)
+  const [next] = nextSteps(transcript)
   if (next !== undefined) io.err(next)
   return exitCodes.done
 }
 
-function nextSteps({ id, state }: Story): string[] {
+function nextSteps({ id, state }: TranscriptView): string[] {
   const name = fullyVisible(id)
   if (state === 'waiting') return [`It waits for you: libero sessions answer ${name}`]
   if (state === 'answered') return [`It was answered; go on with: libero sessions resume ${name}`]
@@ -55,24 +63,24 @@ interface Manner {
 }
 
 /** Lines for a terminal: all that is foreign in them is visible. */
-async function tell(story: Story, manner: Manner, indent = ''): Promise<string[]> {
+async function tell(transcript: TranscriptView, manner: Manner, indent = ''): Promise<string[]> {
   const all: string[] = []
-  for (const part of story.parts) {
+  for (const part of transcript.parts) {
     all.push(...(await partLines(part, manner)).map((line) => indent + line))
     if (part.type !== 'call') continue
-    for (const child of story.children)
+    for (const child of transcript.children)
       if (child.callId === part.id) all.push(...(await childLines(child, manner, indent)))
   }
-  for (const child of childrenApart(story)) all.push(...(await childLines(child, manner, indent)))
+  for (const child of unplacedChildren(transcript)) all.push(...(await childLines(child, manner, indent)))
   return all
 }
 
-async function childLines(child: Story, manner: Manner, indent: string): Promise<string[]> {
+async function childLines(child: TranscriptView, manner: Manner, indent: string): Promise<string[]> {
   const head = `${indent}  ${manner.paint.cyan('sub-agent')} ${child.title}`
   return [head, ...(await tell(child, manner, `${indent}  │ `))]
 }
 
-async function partLines(part: StoryPart, manner: Manner): Promise<string[]> {
+async function partLines(part: TranscriptPart, manner: Manner): Promise<string[]> {
   const { paint } = manner
   if (part.type === 'said') return saidLines(part, manner)
   if (part.type === 'call') return callLines(part, manner)
@@ -95,11 +103,11 @@ function saidLines({ who, at, model, content }: SaidPart, { paint }: Manner): st
         .map((line) => paint.dim(line))
     return [paint.dim(`[${block.type} ${fullyVisible(block.mediaType)}]`)]
   })
-  return ['', `${paint.bold(name)}${paint.dim(`${by}, ${dateOf(at)}`)}`, ...lines]
+  return ['', `${paint.bold(name)}${paint.dim(`${by}, ${formatDate(at)}`)}`, ...lines]
 }
 
 async function callLines(part: CallPart, { paint, lines }: Manner): Promise<string[]> {
-  const { tone, text } = markOf(part)
+  const { tone, text } = callStatus(part)
   const mark = text === '' ? '' : ` (${{ good: paint.green, bad: paint.red, waits: paint.yellow }[tone](text)})`
   const diff = await editDiff(part.input)
   const input = diff ? diff.map((line) => coloured(paint, fullyVisible(line))) : []

@@ -2,7 +2,7 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { type ResolvedSkills, resolveSkills } from '../../skills/resolve-skills.ts'
 import { openWorkspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import { folderOf } from '../run/folder.ts'
+import { resolveCwd } from '../run/flag-files.ts'
 
 /** Which skills are meant. */
 export interface SkillsWish {
@@ -15,7 +15,7 @@ export async function skillsHere(
   { cwd: named, claude: wanted = false }: SkillsWish,
   io: Io,
 ): Promise<ResolvedSkills & { readonly notices: readonly string[] }> {
-  const cwd = await folderOf(named, io)
+  const cwd = await resolveCwd(named, io)
   const { project, loaded } = await openWorkspace(cwd, { io })
   try {
     const notices = [...loaded.warnings]

@@ -12,7 +12,7 @@ import { loadPreset, presetName } from '../assembly/preset-of.ts'
 import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import { folderOf } from '../run/folder.ts'
+import { resolveCwd } from '../run/flag-files.ts'
 
 /** A tool as an agent would have it here, or why it would not. */
 export interface ListedTool {
@@ -36,7 +36,7 @@ export async function listTools(
   wish: ToolsWish,
   io: Io,
 ): Promise<{ tools: readonly ListedTool[]; notices: readonly string[] }> {
-  const workspace = await openWorkspace(await folderOf(wish.cwd, io), { io })
+  const workspace = await openWorkspace(await resolveCwd(wish.cwd, io), { io })
   const { project, loaded } = workspace
   try {
     const own = await programTools(wish, workspace)

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { argumentLines } from '../../../authority/interaction/consent-lines.ts'
 import { createPaint } from '../paint.ts'
 import { textWidth } from '../text-width.ts'
+import { consentStyles } from './asked-calls.ts'
 import { boxed } from './boxed.ts'
-import { consentLooks } from './consent-looks.ts'
 
 const paint = createPaint({ colours: false })
 
@@ -13,7 +13,7 @@ test('what an edit takes away is red, what it puts there green, and what to mind
   const tags = { ...paint, red: tagged('red'), green: tagged('green'), yellow: tagged('yellow'), bold: tagged('bold') }
   const input = { path: 'a.ts', old_string: 'one\n  two', new_string: 'three', note: 'x' }
   const lines = ['  1. ls', ...argumentLines(input, (text) => text).lines, 'note: mind it']
-  expect(boxed(lines, { columns: 80, paint: tags }, consentLooks())).toEqual([
+  expect(boxed(lines, { columns: 80, paint: tags }, consentStyles())).toEqual([
     '│ <bold>  1. ls',
     '│ arguments (19 characters, all shown):',
     '│   path: a.ts',

@@ -8,20 +8,20 @@ import { graphemesOf, graphemeWidth, textWidth } from '../text-width.ts'
 export function boxed(
   lines: readonly string[],
   { columns, paint }: Pick<Terminal, 'columns' | 'paint'>,
-  lookOf: LookOf = () => undefined,
+  lineStyle: LineStyle = () => undefined,
 ): string[] {
   const room = Math.max(8, columns - 3)
   return lines.flatMap((line) => {
-    const look = lookOf(line)
+    const style = lineStyle(line)
     return rowsOf(line.replaceAll('\t', '    '), room).map((row, i) => {
-      const text = look ? paint[look](row) : row
+      const text = style ? paint[style](row) : row
       return `${paint.dim(i === 0 ? '│' : '┆')} ${text}`
     })
   })
 }
 
 /** How a line looks, in the order of the lines. */
-export type LookOf = (line: string) => keyof Paint | undefined
+export type LineStyle = (line: string) => keyof Paint | undefined
 
 /** Breaks behind a blank where there is one not too far from the edge; no character is left out. */
 function rowsOf(line: string, room: number): string[] {

@@ -5,7 +5,7 @@ import type { DialogView } from './dialog.ts'
 /** Something that can be chosen with one key. */
 export interface Choice<T> {
   readonly key: string
-  readonly says: string
+  readonly label: string
   readonly value: T
 }
 
@@ -17,25 +17,25 @@ interface ChoicesOptions<T> {
   readonly initial: T
   /** What Esc stands for. */
   readonly onEscape: T
-  readonly escapeSays: string
+  readonly escapeLabel: string
 }
 
 /** A few choices: each has its key, arrows and Enter work too. What is pasted, or comes in a run, chooses nothing. */
 export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Terminal, 'paint'>): DialogView<T> {
-  const { title, choices, initial, onEscape, escapeSays } = options
+  const { title, choices, initial, onEscape, escapeLabel } = options
   let at = choices.findIndex(({ value }) => value === initial)
 
   return {
     draw() {
       return [
         ...title,
-        ...choices.map(({ key, says }, i) => {
+        ...choices.map(({ key, label: says }, i) => {
           const text = `${i === at ? '▸' : ' '} ${key}  ${visibleName(says)}`
           return i === at ? paint.bold(paint.cyan(text)) : text
         }),
       ]
     },
-    hint: () => `Esc: ${escapeSays}; a letter, or ↑ ↓ and Enter`,
+    hint: () => `Esc: ${escapeLabel}; a letter, or ↑ ↓ and Enter`,
     press(key) {
       if (key.type === 'up') at = (at + choices.length - 1) % choices.length
       if (key.type === 'down' || key.type === 'tab') at = (at + 1) % choices.length
@@ -46,6 +46,74 @@ export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Termi
       const chosen = choices.find((choice) => choice.key === letter)
       if (chosen) return { value: chosen.value }
       return letter === 'q' ? { value: onEscape } : undefined
+    },
+  }
+}
+
+interface ListOptions {
+  /** One line each, fit for a terminal. */
+  readonly items: readonly string[]
+  /** Several may be chosen, with the space bar. */
+  readonly isMultiple: boolean
+}
+
+/** A list to choose from by arrows, number or first letter; gives the places of what was chosen, undefined on Esc. */
+export function listView(
+  { items, isMultiple }: ListOptions,
+  terminal: Pick<Terminal, 'paint' | 'rows'>,
+): DialogView<readonly number[] | undefined> {
+  const { paint } = terminal
+  const marked = new Set<number>()
+  let at = 0
+  let digits = ''
+
+  function jump(character: string): void {
+    digits = /\d/.test(character) ? numberAt(digits + character) : ''
+    if (digits !== '') at = Number(digits) - 1
+    else if (isMultiple && character === ' ') toggle(at)
+    else at = nextWith(character)
+  }
+  /** `12` goes to the first while only its 1 was typed, and to the twelfth if there is one. */
+  function numberAt(typed: string): string {
+    const isThere = (text: string): boolean => Number(text) >= 1 && Number(text) <= items.length
+    return [typed, typed.slice(-1)].find(isThere) ?? ''
+  }
+  function nextWith(letter: string): number {
+    const isFound = (i: number): boolean => items[i]!.toLowerCase().startsWith(letter.toLowerCase())
+    const order = items.map((_, i) => (at + 1 + i) % items.length)
+    return order.find(isFound) ?? at
+  }
+  function toggle(i: number): void {
+    if (!marked.delete(i)) marked.add(i)
+  }
+
+  return {
+    draw() {
+      const room = Math.max(1, terminal.rows - 4)
+      const from = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, items.length - room))
+      const rows = items.slice(from, from + room).map((item, i) => {
+        const place = from + i
+        const box = isMultiple ? `${marked.has(place) ? '[x]' : '[ ]'} ` : ''
+        const text = `${place === at ? '▸' : ' '} ${box}${place + 1}. ${item}`
+        return place === at ? paint.bold(paint.cyan(text)) : text
+      })
+      return rows
+    },
+    hint() {
+      const more = items.length > terminal.rows - 4 ? `${at + 1} of ${items.length}; ` : ''
+      const keys = isMultiple ? 'Space: mark; Enter: done' : '↑ ↓, number or first letter; Enter: this one'
+      return `${more}${keys}; Esc: no answer`
+    },
+    press(key) {
+      if (key.type === 'escape' || (key.type === 'ctrl' && key.key === 'd')) return { value: undefined }
+      if (key.type === 'enter') return { value: isMultiple ? [...marked].sort((a, b) => a - b) : [at] }
+      if (key.type === 'text' && !key.isPaste) for (const character of key.text) jump(character)
+      else digits = ''
+      if (key.type === 'up') at = (at + items.length - 1) % items.length
+      if (key.type === 'down' || key.type === 'tab') at = (at + 1) % items.length
+      if (key.type === 'home') at = 0
+      if (key.type === 'end') at = items.length - 1
+      return undefined
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/clock.ts'
-import type { Key } from '../key.ts'
+import type { Key } from '../key-decoder.ts'
 import type { Keyboard } from '../keyboard.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Where a dialog takes place, and how long it may. */
-export interface DialogPlace {
+/** Where a dialog takes context, and how long it may. */
+export interface DialogContext {
   readonly terminal: Terminal
   readonly keyboard: Keyboard
   readonly clock: Clock
@@ -16,7 +16,7 @@ export interface DialogPlace {
    * Keys count only from so many ms after it opened: they were meant for something else. Whoever goes on typing is heard
    * only after a pause. Default 0.
    */
-  readonly quietMs?: number
+  readonly ignoreKeysMs?: number
 }
 
 /** What is seen of a dialog, and what keys do to it. */
@@ -39,19 +39,19 @@ export class DialogClosed extends Error {
 }
 
 /** Shows a dialog until a key ends it. Rejects with `DialogClosed` on Ctrl-C, which counts at any time, and on `signal`. */
-export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Promise<T> {
-  const { terminal, keyboard, clock, signal, expiresAt, quietMs = 0 } = place
+export async function runDialog<T>(view: DialogView<T>, context: DialogContext): Promise<T> {
+  const { terminal, keyboard, clock, signal, expiresAt, ignoreKeysMs = 0 } = context
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  let isDeaf = quietMs > 0
+  let isDeaf = ignoreKeysMs > 0
   let deafHint = '…'
   let cancelTick = (): void => {}
   let cancelQuiet = (): void => {}
 
   const lines = (): string[] => [...view.draw(), terminal.paint.dim(`  ${isDeaf ? deafHint : view.hint()}`)]
-  const draw = (): void => terminal.live([...lines(), ...countdown(expiresAt, place)])
+  const draw = (): void => terminal.live([...lines(), ...countdown(expiresAt, context)])
   const listen = (): void => {
     isDeaf = false
-    if (terminal.isLively) draw()
+    if (terminal.isInteractive) draw()
     else for (const line of lines()) terminal.line(line)
   }
   // What was typed before is read first, however late we come to it.
@@ -67,7 +67,7 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
   /** Somebody is in the middle of a word: one of its letters would be an answer. */
   const stayDeaf = (): void => {
     deafHint = '… keys do not count yet: stop typing for a moment'
-    listenAfter(Math.max(quietMs, pauseMs))
+    listenAfter(Math.max(ignoreKeysMs, pauseMs))
     draw()
   }
   const tick = (): void => {
@@ -109,7 +109,7 @@ export async function runDialog<T>(view: DialogView<T>, place: DialogPlace): Pro
   if (signal?.aborted) throw new DialogClosed('over')
   const release = keyboard.read(onKey)
   signal?.addEventListener('abort', onOver)
-  if (isDeaf) listenAfter(quietMs)
+  if (isDeaf) listenAfter(ignoreKeysMs)
   else listen()
   draw()
   tick()
@@ -120,7 +120,7 @@ const shownMs = 30_000
 /** Longer than between two letters of somebody who types. */
 const pauseMs = 1000
 
-function countdown(expiresAt: number | undefined, { clock, terminal }: DialogPlace): string[] {
+function countdown(expiresAt: number | undefined, { clock, terminal }: DialogContext): string[] {
   if (expiresAt === undefined) return []
   const left = expiresAt - clock.now()
   if (left > shownMs) return []

@@ -27,7 +27,7 @@ const portion = 1024
 
 /**
  * A block ends before a line that follows a blank one and is not indented, after a heading, and before a code block,
- * which comes line by line. A list whose items are far apart comes in several pieces, which look the same.
+ * which comes line by line. A list whose items are far apart comes in several pieces, which style the same.
  */
 export function createBlockStream(): BlockStream {
   /** Whole lines, and the one that has only begun. */

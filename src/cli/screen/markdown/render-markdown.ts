@@ -2,13 +2,8 @@ import { createRequire } from 'node:module'
 import type { Token, Tokens, TokensList } from 'marked'
 import { visibleText } from '../../../platform/visible-text.ts'
 import type { Paint } from '../paint.ts'
-import { type Canvas, narrowest } from './block-painter.ts'
-import { code } from './blocks/code.ts'
-import { heading } from './blocks/heading.ts'
-import { list } from './blocks/list.ts'
-import { paragraph } from './blocks/paragraph.ts'
-import { quote } from './blocks/quote.ts'
-import { table } from './blocks/table.ts'
+import { type BlockContext, code, heading, list, narrowest, paragraph, quote } from './blocks.ts'
+import { table } from './table.ts'
 
 /** Turns blocks of markdown into lines for a terminal, and gives up before it takes long. */
 interface MarkdownRenderer {
@@ -25,7 +20,7 @@ export function createMarkdownRenderer(paint: Paint, lexer: Lexing | 'none' = lo
       const began = performance.now()
       try {
         const tokens = lexer(text, links)
-        return isTooMuch(tokens) ? plainLines(text) : canvasOf(paint, Math.max(width, narrowest)).all(tokens)
+        return isTooMuch(tokens) ? plainLines(text) : createBlockContext(paint, Math.max(width, narrowest)).all(tokens)
       } catch {
         return plainLines(text) // nested deeper than a stack is high
       } finally {
@@ -73,8 +68,8 @@ function isTooMuch(tokens: readonly Token[]): boolean {
   return false
 }
 
-function canvasOf(paint: Paint, width: number): { all(tokens: readonly Token[]): string[] } {
-  const blocks: Canvas['blocks'] = (tokens, wide, spacing = 'loose') =>
+function createBlockContext(paint: Paint, width: number): { all(tokens: readonly Token[]): string[] } {
+  const blocks: BlockContext['blocks'] = (tokens, wide, spacing = 'loose') =>
     tokens
       .filter(({ type }) => type !== 'space')
       .flatMap((token, i) => {
@@ -84,26 +79,26 @@ function canvasOf(paint: Paint, width: number): { all(tokens: readonly Token[]):
   return { all: (tokens) => blocks(tokens, width) }
 }
 
-function paintBlock(token: Token, canvas: Canvas): string[] {
+function paintBlock(token: Token, context: BlockContext): string[] {
   switch (token.type) {
     case 'heading':
-      return heading(token as Tokens.Heading, canvas)
+      return heading(token as Tokens.Heading, context)
     case 'code':
-      return code(token as Tokens.Code, canvas)
+      return code(token as Tokens.Code, context)
     case 'list':
-      return list(token as Tokens.List, canvas)
+      return list(token as Tokens.List, context)
     case 'blockquote':
-      return quote(token as Tokens.Blockquote, canvas)
+      return quote(token as Tokens.Blockquote, context)
     case 'table':
-      return table(token as Tokens.Table, canvas)
+      return table(token as Tokens.Table, context)
     case 'hr':
-      return [canvas.paint.dim('─'.repeat(Math.min(canvas.width, 40)))]
+      return [context.paint.dim('─'.repeat(Math.min(context.width, 40)))]
     case 'paragraph':
-      return paragraph(token.tokens, canvas)
+      return paragraph(token.tokens, context)
     case 'text':
-      return paragraph((token as Tokens.Text).tokens ?? [token], canvas)
+      return paragraph((token as Tokens.Text).tokens ?? [token], context)
     case 'def':
-      return plainLines(token.raw).map(canvas.paint.dim)
+      return plainLines(token.raw).map(context.paint.dim)
     default:
       return plainLines(token.raw)
   }

@@ -4,27 +4,27 @@ import { graphemesOf, graphemeWidth, textWidth } from '../text-width.ts'
 /** A text that looks the same from its beginning to its end. */
 export interface Span {
   readonly text: string
-  readonly look: Look
+  readonly style: Style
 }
 
-export type Look = (text: string) => string
+export type Style = (text: string) => string
 
 /** The only way from foreign text to a span: nothing in it can do anything to a terminal. */
-export function span(text: string, look: Look): Span {
-  return { text: visibleText(text).replaceAll('\r', '').replaceAll('\t', ' '), look }
+export function span(text: string, style: Style): Span {
+  return { text: visibleText(text).replaceAll('\r', '').replaceAll('\t', ' '), style }
 }
 
 /** One line of foreign text in as many as it takes; blanks within it count, and what it is indented by stays. */
-export function wrapLine(text: string, look: Look, width: number): string[] {
-  const whole = span(text, look)
-  if (textWidth(whole.text) <= width) return [look(whole.text)]
+export function wrapLine(text: string, style: Style, width: number): string[] {
+  const whole = span(text, style)
+  if (textWidth(whole.text) <= width) return [style(whole.text)]
   const [indent = ''] = /^ */.exec(whole.text) ?? []
   const kept = indent.length <= width / 2 ? indent : ''
   return wrapSpans([whole], width - kept.length).map((line) => kept + line)
 }
 
 /** Ends a line. */
-export const lineBreak: Span = { text: '\n', look: (text) => text }
+export const lineBreak: Span = { text: '\n', style: (text) => text }
 
 /** Spans as painted lines, broken between words, or within one that is wider than a line. */
 export function wrapSpans(spans: readonly Span[], width: number): string[] {
@@ -36,8 +36,8 @@ export function wrapSpans(spans: readonly Span[], width: number): string[] {
     used = 0
     gap = undefined
   }
-  const put = (text: string, look: Look): void => {
-    lines.at(-1)!.push({ text, look })
+  const put = (text: string, style: Style): void => {
+    lines.at(-1)!.push({ text, style })
     used += textWidth(text)
   }
   for (const word of wordsOf(spans)) {
@@ -48,12 +48,12 @@ export function wrapSpans(spans: readonly Span[], width: number): string[] {
     if (isWord(word)) {
       const wide = word.reduce((sum, { text }) => sum + textWidth(text), 0)
       if (used > 0 && used + (gap ? 1 : 0) + wide > width) newLine()
-      if (gap && used > 0) put(' ', gap.look)
+      if (gap && used > 0) put(' ', gap.style)
       gap = undefined
-      for (const { text, look } of word)
+      for (const { text, style } of word)
         for (const part of used + textWidth(text) <= width ? [text] : partsOf(text, width, used)) {
           if (used > 0 && used + textWidth(part) > width) newLine()
-          put(part, look)
+          put(part, style)
         }
     } else gap = word
   }
@@ -75,12 +75,12 @@ function* wordsOf(spans: readonly Span[]): Generator<readonly Span[] | Span> {
     for (const piece of one.text.split(/([ \n]+)/)) {
       if (piece === '') continue
       if (piece[0] !== ' ' && piece[0] !== '\n') {
-        word.push({ text: piece, look: one.look })
+        word.push({ text: piece, style: one.style })
         continue
       }
       if (word.length > 0) yield word
       word = []
-      yield { text: ' ', look: one.look }
+      yield { text: ' ', style: one.style }
     }
   }
   if (word.length > 0) yield word
@@ -104,14 +104,14 @@ function partsOf(text: string, width: number, used: number): string[] {
 }
 
 function painted(line: readonly Span[]): string {
-  let [shown, text, look] = ['', '', lineBreak.look]
+  let [shown, text, style] = ['', '', lineBreak.style]
   for (const one of line) {
-    if (one.look !== look) {
-      shown += look(text)
+    if (one.style !== style) {
+      shown += style(text)
       text = ''
-      look = one.look
+      style = one.style
     }
     text += one.text
   }
-  return shown + look(text)
+  return shown + style(text)
 }

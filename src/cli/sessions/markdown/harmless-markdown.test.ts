@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { Marked, type Token, type Tokens } from 'marked'
 import { describe, expect, test } from 'vitest'
-import { fenced } from './fenced.ts'
 import { harmlessMarkdown } from './harmless-markdown.ts'
+import { fenced } from './transcript-markdown.ts'
 
 /** The types of all tokens that a reader finds. */
 function typesIn(markdown: string): Set<string> {

@@ -1,7 +1,5 @@
 import type { MarkedToken, Token, Tokens } from 'marked'
-import { diffHtml, looksLikeDiff } from './diff-html.ts'
-import { escapeHtml, shownExactly, shownText } from './escape-html.ts'
-import { hostOf, safeLink } from './safe-link.ts'
+import { diffHtml, escapeHtml, exactHtml, hostOf, looksLikeDiff, safeLink, textHtml } from './html.ts'
 
 const mostNodes = 50_000
 const deepest = 60
@@ -40,7 +38,7 @@ export function markdownHtml(tokens: readonly Token[]): string {
       case 'code':
         return codeBlock(token)
       case 'codespan':
-        return `<code>${shownExactly(token.text)}</code>`
+        return `<code>${exactHtml(token.text)}</code>`
       case 'strong':
         return `<strong>${inside()}</strong>`
       case 'em':
@@ -64,7 +62,7 @@ export function markdownHtml(tokens: readonly Token[]): string {
         return plain(token.text)
       default:
         // Raw HTML, and whatever a later version finds.
-        return shownText((token as Token).raw)
+        return textHtml((token as Token).raw)
     }
   }
 
@@ -88,8 +86,8 @@ export function markdownHtml(tokens: readonly Token[]): string {
 
 function codeBlock({ text, lang = '' }: Tokens.Code): string {
   if (lang === 'diff' || looksLikeDiff(text)) return diffHtml(text.split('\n'))
-  const label = lang === '' ? '' : `<span class="lang">${shownExactly(lang.slice(0, 40))}</span>`
-  return `<div class="block">${label}<pre><code>${shownText(text)}</code></pre></div>\n`
+  const label = lang === '' ? '' : `<span class="lang">${exactHtml(lang.slice(0, 40))}</span>`
+  return `<div class="block">${label}<pre><code>${textHtml(text)}</code></pre></div>\n`
 }
 
 /** A text that names another place than the link goes to is told apart by the host behind it. */
@@ -97,13 +95,13 @@ function link({ href, text }: Tokens.Link, inside: string): string {
   const safe = safeLink(href)
   if (!safe) return `<span class="gone">${inside} [link removed]</span>`
   const isNamed = text === safe.href || text === href || text === safe.host
-  const host = isNamed ? '' : ` <span class="host">(${shownExactly(safe.host)})</span>`
+  const host = isNamed ? '' : ` <span class="host">(${exactHtml(safe.host)})</span>`
   return `<a href="${escapeHtml(safe.href)}" target="_blank" rel="noopener noreferrer nofollow">${inside}</a>${host}`
 }
 
 /** The few entities that people write into Markdown to have the sign itself; every other stays as it is spelled. */
 function plain(text: string): string {
-  return shownText(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => meant[name] ?? entity))
+  return textHtml(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => meant[name] ?? entity))
 }
 
 const meant: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', '#39': "'", nbsp: '\u00a0' }

@@ -1,5 +1,5 @@
 import { OutOfTime, standingWorker } from '../../../platform/standing-worker.ts'
-import { shownText } from './escape-html.ts'
+import { textHtml } from './html.ts'
 
 /** Makes HTML of what models write. */
 export interface MarkdownRenderer {
@@ -30,4 +30,4 @@ export function markdownRenderer({ budgetMs = usualBudgetMs }: { readonly budget
   }
 }
 
-const asWritten = (text: string): string => `<pre class="prose">${shownText(text)}</pre>\n`
+const asWritten = (text: string): string => `<pre class="prose">${textHtml(text)}</pre>\n`

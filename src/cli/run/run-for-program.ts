@@ -1,0 +1,124 @@
+import type { Writable } from 'node:stream'
+import { version } from '../../core/version.ts'
+import { durable } from '../../events/events.ts'
+import type { EventsHost } from '../../rpc/event-server.ts'
+import { UsageError } from '../cli-error.ts'
+import type { RunValues } from '../commands/run.ts'
+import { exitCodes } from '../exit-codes.ts'
+import type { Io } from '../io.ts'
+import { checkWritten } from '../rpc/check-written.ts'
+import { followPaced } from '../rpc/follow-paced.ts'
+import { holdBack } from '../rpc/hold-back.ts'
+import { ownStdout } from '../rpc/own-stdout.ts'
+import { type OpenedAgent, openAgent, runOptions } from './open-agent.ts'
+import { exitCodeOf, outcomeOf } from './run-outcome.ts'
+import { superviseRuns } from './supervise-run.ts'
+
+interface Place {
+  readonly io: Io
+  readonly cwd: string
+}
+
+/** `libero run` with `--json` or `--events`: lines for a program on stdout, and no screen. */
+export async function runForProgram(values: RunValues, task: string | undefined, { io, cwd }: Place): Promise<number> {
+  if (values.json && task === undefined)
+    throw new UsageError('there is no task; say it as in: libero --json "list the files here"')
+  const { frames, giveBack } = ownStdout(io)
+  let opened: OpenedAgent | undefined
+  const stopping = new AbortController()
+  const supervisor = superviseRuns(io, () => stopping.abort(), io.err)
+  try {
+    opened = await openAgent(values, { io, cwd })
+    for (const notice of opened.notices) io.err(notice)
+    const speak = values.json ? asFrames : asLines
+    const exitCode = await supervisor.during(speak(values, task, opened, { io, cwd, frames, signal: stopping.signal }))
+    checkWritten(frames)
+    if (supervisor.error !== undefined) throw supervisor.error
+    return supervisor.exitCode ?? exitCode
+  } finally {
+    await opened?.close()
+    supervisor.close()
+    giveBack()
+  }
+}
+
+type Wire = Place & { readonly frames: Writable; readonly signal: AbortSignal }
+
+async function asFrames(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
+  const { runJson } = await import('../rpc/one-shot.ts')
+  const run = await runOptions(values, task, opened, wire.cwd)
+  return runJson({ agent: opened.agent, run: { ...run, signal: wire.signal }, stdout: wire.frames })
+}
+
+async function asLines(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
+  const { serveEvents } = await import('../../rpc/event-server.ts')
+  const last = await serveEvents({
+    host: hostOf(values, opened, wire.cwd),
+    input: wire.io.stdin as AsyncIterable<Uint8Array>,
+    output: wire.frames,
+    signal: wire.signal,
+    ...(task !== undefined ? { first: task } : isOpen(opened) && { first: true as const }),
+    ...(values.after !== undefined && { after: Number(values.after) }),
+  })
+  if (last?.error !== undefined) wire.io.err(`libero: ${last.error}`)
+  return last ? exitCodeOf(last) : exitCodes.done
+}
+
+/** A session that stopped in the middle goes on by itself. */
+function isOpen({ agent: { log } }: OpenedAgent): boolean {
+  return log.transcript.turns.length > 0 && !log.transcript.isAnswered
+}
+
+function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost {
+  const { agent, authority, chosen, session } = opened
+  const { image: _, ...withoutPictures } = values
+  let flags: RunValues = values
+  let active: AbortController | undefined
+  let isReady: () => Promise<void> | undefined = () => undefined
+  return {
+    version,
+    provider: chosen.name,
+    model: chosen.model,
+    cwd,
+    ...(session && { session: session.id }),
+    head: agent.log.head,
+    replay: async (after) => (await opened.entries(after)).map(durable),
+    follow: (listener) => followPaced(agent, () => isReady(), listener),
+    async run(message, clientKey) {
+      active = new AbortController() // at once: an abort may come before the agent has begun
+      const { signal } = active
+      const options = await runOptions(message === undefined ? withoutPictures : flags, message, opened, cwd)
+      if (message !== undefined) flags = withoutPictures // they were shown with the first prompt
+      return outcomeOf(agent.run({ ...options, signal, ...(clientKey !== undefined && { clientKey }) }))
+    },
+    steer: (message, clientKey) => agent.steer(message, clientKey === undefined ? {} : { clientKey }),
+    followUp: (message, clientKey) => agent.followUp(message, clientKey === undefined ? {} : { clientKey }),
+    abort: () => active?.abort(),
+    attach: (present) =>
+      authority.attach({
+        name: 'program',
+        present(prompt) {
+          const { correlationId, kind, payload, expiresAt, signal } = prompt
+          present({
+            correlationId,
+            kind,
+            payload,
+            expiresAt,
+            signal,
+            respond: (answer) => prompt.respond(asAnswer(answer)),
+          })
+        },
+      }),
+    holdBack(ready) {
+      isReady = ready
+      holdBack(agent, ready)
+    },
+  }
+}
+
+type Answered = { readonly value: unknown } | { readonly reason: string }
+
+function asAnswer(answer: Answered) {
+  if ('value' in answer) return { status: 'accepted', value: answer.value } as const
+  return { status: 'rejected', reason: answer.reason } as const
+}

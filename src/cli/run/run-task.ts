@@ -1,0 +1,21 @@
+import { UsageError } from '../cli-error.ts'
+import type { Given } from '../command.ts'
+import type { runFlags } from '../commands/run.ts'
+import type { Io } from '../io.ts'
+import { resolveCwd } from './flag-files.ts'
+import { continuesSession, readFlagImages } from './open-agent.ts'
+import { readTask } from './read-task.ts'
+import { runAtTerminal } from './run-at-terminal.ts'
+
+/** `libero run`: from the flags to the exit code. */
+export async function runTask({ values, words }: Given<typeof runFlags>, io: Io): Promise<number> {
+  const cwd = await resolveCwd(values.cwd, io)
+  await readFlagImages(values, cwd) // one that is not there is said before anything is begun
+  const stdin = values.events ? 'taken' : continuesSession(values) ? 'more' : 'task'
+  const task = await readTask({ words, prompt: values.prompt }, io, stdin)
+  if (values.json || values.events)
+    return (await import('./run-for-program.ts')).runForProgram(values, task, { io, cwd })
+  if (task === undefined && !continuesSession(values) && !io.stdin.isTTY)
+    throw new UsageError('there is no task; say it as in: libero "list the files here", or pipe it in')
+  return runAtTerminal(values, task, { io, cwd })
+}

@@ -1,0 +1,109 @@
+import type { SessionContentBlock } from '../../../core/turn.ts'
+import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
+import { formatDate } from '../../screen/format.ts'
+import { escapeHtml } from '../page/html.ts'
+import { callStatus, decisionWords, describeCall } from '../transcript-view/call-words.ts'
+import { editDiff } from '../transcript-view/edit-diff.ts'
+import { headerRows } from '../transcript-view/header-rows.ts'
+import { outputText } from '../transcript-view/output-text.ts'
+import {
+  type CallPart,
+  type ChildTranscriptView,
+  type SaidPart,
+  type TranscriptPart,
+  type TranscriptView,
+  unplacedChildren,
+} from '../transcript-view/transcript-view.ts'
+import { harmlessMarkdown } from './harmless-markdown.ts'
+
+/** A session as Markdown: what was said as it was written, what was done to be unfolded. */
+export async function transcriptMarkdown(transcript: TranscriptView): Promise<string> {
+  const about = headerRows(transcript).map(([name, value]) => `- ${name}: ${inCode(value)}`)
+  const title = harmlessMarkdown(fullyVisible(transcript.title || transcript.id))
+  const text = [`# ${title}`, about.join('\n'), ...(await partsOf(transcript))].join('\n\n')
+  return `${text.toWellFormed()}\n`
+}
+
+async function partsOf(transcript: TranscriptView): Promise<string[]> {
+  const parts: string[] = []
+  for (const part of transcript.parts) parts.push(await partOf(part, transcript))
+  for (const child of unplacedChildren(transcript)) parts.push(await childOf(child))
+  return parts
+}
+
+async function partOf(part: TranscriptPart, transcript: TranscriptView): Promise<string> {
+  if (part.type === 'said') return said(part)
+  if (part.type === 'note') return quoted(harmlessMarkdown(visibleText(part.text)))
+  const { text } = callStatus(part)
+  const summary = `<strong>${html(part.name)}</strong> ${html(describeCall(part))}${text === '' ? '' : ` (${text})`}`
+  const inside = await callParts(part)
+  for (const child of transcript.children) if (child.callId === part.id) inside.push(await childOf(child))
+  return unfolding(summary, inside)
+}
+
+function said({ who, at, model, content }: SaidPart): string {
+  const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : `, ${inCode(model)}`}`
+  return [`## ${name}, ${formatDate(at)}`, ...content.flatMap((block) => blockOf(block, who))].join('\n\n')
+}
+
+function blockOf(block: SessionContentBlock, who: SaidPart['who']): string[] {
+  switch (block.type) {
+    case 'text': {
+      const text = harmlessMarkdown(visibleText(block.text))
+      return [who === 'user' ? quoted(text) : text]
+    }
+    case 'thinking':
+      return block.text.trim() === '' ? [] : [unfolding('Thinking', [fenced(visibleText(block.text))])]
+    case 'image':
+    case 'document':
+      return [`*(${block.type} ${inCode(block.mediaType)}, not part of this file)*`]
+    default:
+      return []
+  }
+}
+
+async function callParts({ input, output, approvals }: CallPart): Promise<string[]> {
+  const diff = await editDiff(input)
+  const decisions = approvals.map((one) => inCode(decisionWords(one)))
+  const asked = diff ? fenced(shown(diff.join('\n')), 'diff') : fenced(shown(JSON.stringify(input, null, 2)), 'json')
+  return [...decisions, asked, ...(output === undefined ? [] : [fenced(visibleText(outputText(output)))])]
+}
+
+const shown = (text: string): string => fullyVisible(text, { lines: 'kept' })
+
+async function childOf(child: ChildTranscriptView): Promise<string> {
+  return unfolding(`Sub-agent: ${html(child.title || child.id)}`, await partsOf(child))
+}
+
+/** Blank lines around the parts make them Markdown again. */
+const unfolding = (summary: string, parts: readonly string[]): string =>
+  ['<details>', `<summary>${summary}</summary>`, '', parts.join('\n\n'), '', '</details>'].join('\n')
+
+const html = (text: string): string => escapeHtml(fullyVisible(text))
+const quoted = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n')
+
+/** A value on one line, in as many backticks as it takes. */
+function inCode(value: string): string {
+  const line = fullyVisible(value)
+  const longest = longestTicks(line)
+  const ticks = '`'.repeat(longest + 1)
+  const pad = longest > 0 ? ' ' : ''
+  return line === '' ? '' : `${ticks}${pad}${line}${pad}${ticks}`
+}
+
+/** A text as a code block that nothing in it can end. */
+export function fenced(text: string, language = ''): string {
+  const fence = '`'.repeat(Math.max(3, longestTicks(text) + 1))
+  return `${fence}${language}\n${text.replace(/\n$/, '')}\n${fence}`
+}
+
+/** How many backticks stand side by side at most. */
+export function longestTicks(text: string): number {
+  let longest = 0
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
+  return longest
+}

@@ -1,0 +1,52 @@
+import { fullyVisible } from '../../../platform/visible-text.ts'
+import { oneLine } from '../summary.ts'
+import type { CallApproval, CallPart } from './transcript-view.ts'
+
+const telling = ['command', 'path', 'pattern', 'url', 'query', 'task', 'prompt', 'question']
+
+/** What a call is about, on one visible line: its command or its file, else its arguments. */
+export function describeCall({ input }: Pick<CallPart, 'input'>, columns = 100): string {
+  for (const name of telling) {
+    const value = input[name]
+    if (typeof value === 'string' && value !== '') return oneLine(value.slice(0, 1000), columns)
+  }
+  const rest = JSON.stringify(input) ?? ''
+  return rest === '{}' ? '' : oneLine(rest.slice(0, 1000), columns)
+}
+
+/** What became of a call, where it is not simply done. */
+export function callStatus({ approvals, output, isError, outcome }: CallPart): {
+  tone: 'good' | 'bad' | 'waits'
+  text: string
+} {
+  if (output === undefined) {
+    const isAsked = approvals.some(({ decision }) => decision === 'asked')
+    return { tone: 'waits', text: isAsked ? 'waits for you' : 'no result' }
+  }
+  if (approvals.some(({ decision }) => decision === 'deny')) return { tone: 'bad', text: 'refused' }
+  const special = outcome === undefined ? undefined : outcomes[outcome]
+  if (special !== undefined) return { tone: 'bad', text: special }
+  if (isError) return { tone: 'bad', text: 'failed' }
+  return approvals.some(({ decision }) => decision === 'allow')
+    ? { tone: 'good', text: 'approved' }
+    : { tone: 'good', text: '' }
+}
+
+/** Who decided what about a call, or that nobody has. */
+export function decisionWords({ decision, by = 'somebody', note }: CallApproval): string {
+  if (decision === 'asked') return 'Waits for an answer'
+  return fullyVisible(`${decisions[decision]} by ${by}${note === undefined ? '' : `: ${note}`}`)
+}
+
+const decisions = { allow: 'Allowed', deny: 'Refused', expired: 'Not answered in time, asked' }
+
+const outcomes: Readonly<Record<string, string>> = {
+  timeout: 'took too long',
+  blocked: 'refused',
+  unknown_tool: 'unknown tool',
+  invalid: 'invalid',
+  aborted: 'aborted',
+  skipped: 'skipped',
+  cancelled: 'cancelled',
+  unknown: 'interrupted',
+}

@@ -1,0 +1,118 @@
+import { isChildOf } from '../../../core/abandoned-child.ts'
+import type { CallOutcome, LogEntry } from '../../../core/log.ts'
+import type { SessionInfo, SessionStore } from '../../../core/store.ts'
+import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'
+import type { Redactor } from '../../../platform/redact.ts'
+import { withSpill } from '../../../sessions/spill.ts'
+import { type SessionSummary, summaryOf } from '../summary.ts'
+import { addTotals, type Totals, totalsOf } from './totals.ts'
+import { TranscriptViewBuilder } from './transcript-view-builder.ts'
+
+/** A session as people read it, whatever it is shown on: what was said, what was done, and who allowed it. */
+export interface TranscriptView extends SessionSummary {
+  readonly models: readonly string[]
+  /** Children included. */
+  readonly totals: Totals
+  readonly parts: readonly TranscriptPart[]
+  readonly children: readonly ChildTranscriptView[]
+}
+
+/** A sub-agent's, with the call that began it. */
+export interface ChildTranscriptView extends TranscriptView {
+  readonly callId?: string
+}
+
+export type TranscriptPart = SaidPart | CallPart | NotePart
+
+export interface SaidPart {
+  readonly type: 'said'
+  readonly seq: number
+  readonly at: number
+  readonly who: SessionTurn['role']
+  readonly model?: string
+  readonly content: readonly Exclude<SessionContentBlock, { type: 'tool_call' | 'tool_result' }>[]
+}
+
+export interface CallPart {
+  readonly type: 'call'
+  readonly seq: number
+  readonly at: number
+  readonly id: string
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+  readonly approvals: CallApproval[]
+  output?: ToolOutput
+  isError?: boolean
+  outcome?: CallOutcome
+}
+
+/** `asked` is one that nobody has answered. */
+export interface CallApproval {
+  readonly decision: 'asked' | 'allow' | 'deny' | 'expired'
+  readonly by?: string
+  readonly note?: string
+}
+
+interface NotePart {
+  readonly type: 'note'
+  readonly seq: number
+  readonly at: number
+  readonly text: string
+}
+
+/** Reads a session with its children. A redactor takes out the secrets before anything else looks at it. */
+export async function readTranscriptView(
+  store: SessionStore,
+  id: string,
+  redactor?: Redactor,
+): Promise<TranscriptView> {
+  const all = await store.list()
+  const family = Map.groupBy(all, ({ parent }) => parent)
+  const logs = new Map<SessionInfo, readonly LogEntry[]>()
+  const queue = [all.find((one) => one.id === id) ?? { id, head: 0 }]
+  for (const info of queue) {
+    logs.set(info, await withSpill(store).read(info.id))
+    queue.push(...(family.get(info.id) ?? []))
+  }
+  // All of them first: what one of them gives away is taken out of the others too.
+  if (redactor) for (const entries of logs.values()) redactor.learn(entries)
+  const build = (info: SessionInfo): TranscriptView => {
+    const entries = logs.get(info) ?? []
+    const children = (family.get(info.id) ?? []).map((child) => ({
+      ...build(child),
+      ...callOf(child.id, info.id, entries),
+    }))
+    return buildTranscriptView(info, redactor ? redactor.json(entries) : entries, children)
+  }
+  return build(queue[0]!)
+}
+
+function callOf(child: string, parent: string, entries: readonly LogEntry[]): { callId?: string } {
+  const name = child.slice(parent.length + 1)
+  for (const entry of entries) {
+    if (entry.type !== 'turn') continue
+    for (const block of entry.turn.content)
+      if (block.type === 'tool_call' && isChildOf(name, block.id)) return { callId: block.id }
+  }
+  return {}
+}
+
+export function buildTranscriptView(
+  info: SessionInfo,
+  entries: readonly LogEntry[],
+  children: readonly ChildTranscriptView[] = [],
+): TranscriptView {
+  const builder = new TranscriptViewBuilder()
+  for (const entry of entries) builder.add(entry)
+  const totals = children.reduce((sum, child) => addTotals(sum, child.totals), totalsOf(entries))
+  return { ...summaryOf(info, entries), models: [...builder.models], totals, parts: builder.parts, children }
+}
+
+/** Sub-agents whose call is not in the transcript, as after going back: they are told at its end. */
+export function unplacedChildren({
+  parts,
+  children,
+}: Pick<TranscriptView, 'parts' | 'children'>): ChildTranscriptView[] {
+  const known = new Set(parts.flatMap((part) => (part.type === 'call' ? [part.id] : [])))
+  return children.filter(({ callId }) => callId === undefined || !known.has(callId))
+}
