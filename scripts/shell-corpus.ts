@@ -63,7 +63,7 @@ function readPayload(line: string): Payload | string {
 
 async function isSilent(command: string, { read }: ShellReader): Promise<boolean> {
   const place = { root: '/clone/work', home: '/home/somebody', isTrusted: false }
-  return (await explainCommand(command, { layers: { launch: basePolicy }, place, read })).verdict === 'allow'
+  return (await explainCommand(command, { layers: { launch: basePolicy }, location: place, read })).verdict === 'allow'
 }
 
 /** On one line, in ASCII: a hostile line must not draw on the terminal of who reads about it. */

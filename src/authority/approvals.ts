@@ -7,13 +7,13 @@ import { originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import {
   type Answer,
-  type AskedAbout,
   askPerson,
   denialBy,
   isGenuine,
   type Question,
+  type QuestionedCall,
+  reportInvalidAnswer,
   signatureOf,
-  tellInvalid,
 } from './ask-person.ts'
 import type { AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
@@ -23,7 +23,7 @@ import { permissionRequired } from './interaction/headless.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { openSiblings } from './open-siblings.ts'
 import type { Workspace } from './prepare-call.ts'
-import { asReading, type Previewed, previewCall, refusalBefore } from './preview-call.ts'
+import { asReadOnlyCall, type Previewed, previewCall, refusalByHooks } from './preview-call.ts'
 
 type Gate = HookContexts['tool:gate']
 
@@ -37,7 +37,7 @@ interface ApprovalsOptions {
 }
 
 /** A call that somebody has to be asked about. */
-interface Asked {
+interface CallToApprove {
   readonly ctx: Pick<Gate, 'callId' | 'name' | 'input' | 'parentCallId'>
   readonly tool: ToolDef
   readonly call: JudgedCall
@@ -45,14 +45,14 @@ interface Asked {
   readonly digest: string
 }
 
-interface PreviewedCall extends Asked {
+interface PreviewedCall extends CallToApprove {
   readonly previewed: Previewed
 }
 
 /** Those who can be asked about the calls of one run. */
 export interface Approvals {
   /** What a person said, before or now. `ask` again means that the run has to wait for one: the call is halted. */
-  ask(asked: Asked & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>
+  ask(asked: CallToApprove & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>
 }
 
 interface Approved {
@@ -65,7 +65,7 @@ interface Approved {
 /** Finds out what a person thinks of the calls of one run. */
 export function createApprovals({ parts, run, workspace, sessionId, prepare, judge }: ApprovalsOptions): Approvals {
   const { options, interactions, grants, redactor } = parts
-  const { root, place } = workspace
+  const { root, location: place } = workspace
   // What a stage says about a call is said once, when its turn has come.
   const isBatching = options.batchPrompts === true && !options.stateMachine
   const shown = {
@@ -82,7 +82,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       const isAnswered = before?.decision === 'allow' && before.digest === asked.digest
       if (isAnswered) {
         if (isGenuine({ ...before, callId: ctx.callId }, key, sessionId)) return allowedBy(before.by)
-        await tellInvalid(run, ctx, before)
+        await reportInvalidAnswer(run, ctx, before)
       }
 
       const previewed = await previewCall(asked.tool, asked.call, run, redactor)
@@ -98,7 +98,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       const calls = all.map((one, i) => aboutCall(one, each[i]!))
       const question: Question = { kind, calls, payload, ...timeLimit() }
       const verdicts = await askPerson(question, { run, interactions, key, sessionId })
-      if (verdicts.status === 'left' && !run.session) return { decision: leftAlone }
+      if (verdicts.status === 'left' && !run.session) return { decision: interactorLeft }
       if (verdicts.status !== 'answered') {
         const request = { ...permissionRequired(kind, verdicts.correlationId ?? run.newId()), payload }
         ctx.halt = { reason: 'permission-required', digest: asked.digest, request, signature: signatureOf(key) }
@@ -117,17 +117,17 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
   /** A call that cannot work is answered at once, unless the answer tells of files that the model may not read unasked. */
   async function whyPointless(
     ctx: Gate,
-    { tool, call }: Pick<Asked, 'tool' | 'call'>,
+    { tool, call }: Pick<CallToApprove, 'tool' | 'call'>,
     { error }: Previewed,
   ): Promise<Decision | undefined> {
     if (error === undefined && !run.hooks.has('approval:before')) return undefined
-    const mayRead = await judge(asReading(call), ctx.callId)
+    const mayRead = await judge(asReadOnlyCall(call), ctx.callId)
     if (mayRead.verdict !== 'allow') return undefined
     if (error !== undefined) {
       ctx.result = { output: `Tool error: ${error}`, isError: true }
       return { verdict: 'deny', by: 'preview', why: `it cannot work: ${error}`, code: 'CannotWork' }
     }
-    const reason = await refusalBefore(ctx, tool, run)
+    const reason = await refusalByHooks(ctx, tool, run)
     if (reason === undefined) return undefined
     Object.assign(ctx, { block: true, reason })
     return { verdict: 'deny', by: 'hook', why: reason }
@@ -157,7 +157,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     })
   }
 
-  function aboutCall({ ctx, tool, decision, digest }: Asked, { scopes }: ApprovePayload): AskedAbout {
+  function aboutCall({ ctx, tool, decision, digest }: CallToApprove, { scopes }: ApprovePayload): QuestionedCall {
     const { callId, name, input, parentCallId } = ctx
     return {
       callId,
@@ -206,7 +206,7 @@ const allowedBy = (by: string): Approved => ({
   approver: by,
 })
 
-const leftAlone: Decision = {
+const interactorLeft: Decision = {
   verdict: 'deny',
   by: 'mode-gate',
   why: 'whoever was asked about it has left; ask for it again when somebody is there',

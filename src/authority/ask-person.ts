@@ -11,13 +11,13 @@ type Gate = HookContexts['tool:gate']
 /** A question about one or several calls, as it is put to people and kept in the log. */
 export interface Question {
   readonly kind: 'Approve' | 'grantStageTool'
-  readonly calls: readonly AskedAbout[]
+  readonly calls: readonly QuestionedCall[]
   readonly payload: Readonly<Record<string, unknown>>
   readonly timeoutMs?: number
 }
 
 /** One of the calls that a question is about. */
-export interface AskedAbout {
+export interface QuestionedCall {
   readonly callId: string
   readonly digest: string
   readonly name: string
@@ -43,7 +43,7 @@ export interface Answer {
   readonly note?: string
 }
 
-interface Asking {
+interface AskContext {
   readonly run: Run
   readonly interactions: Interactions
   readonly key: AnswerKey
@@ -54,7 +54,7 @@ interface Asking {
  * Puts a question to whoever is there. It is a fact in the log first, so that it survives a crash and can be answered
  * from elsewhere; the first answer counts, wherever it comes from.
  */
-export async function askPerson(question: Question, asking: Asking): Promise<Verdicts> {
+export async function askPerson(question: Question, asking: AskContext): Promise<Verdicts> {
   const { run, interactions } = asking
   const request = { kind: question.kind, payload: question.payload }
   if (interactions.whoAnswers(question.kind) === 'nobody') {
@@ -65,7 +65,7 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
   const elsewhere = answerFromElsewhere(question, asking, answered.signal)
   elsewhere.catch(() => {}) // the race below hears of it, if it comes to that
   try {
-    for (const call of question.calls) await noteQuestion(asking, call, question.payload)
+    for (const call of question.calls) await logQuestion(asking, call, question.payload)
     const here = interactions.interact(request, {
       signal: AbortSignal.any([run.cancellation.signal, answered.signal]),
       ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
@@ -75,14 +75,18 @@ export async function askPerson(question: Question, asking: Asking): Promise<Ver
     if ('entry' in first) return fromLog(first.entry)
     if (first.status === 'nobody' || first.status === 'left') return first
     const verdicts = fromPerson(question, first as Answered)
-    for (const call of question.calls) await noteAnswer(asking, call, verdicts.by, verdicts.answers.get(call.callId)!)
+    for (const call of question.calls) await logAnswer(asking, call, verdicts.by, verdicts.answers.get(call.callId)!)
     return verdicts
   } finally {
     answered.abort()
   }
 }
 
-async function noteQuestion({ run, key }: Asking, about: AskedAbout, payload: Question['payload']): Promise<void> {
+async function logQuestion(
+  { run, key }: AskContext,
+  about: QuestionedCall,
+  payload: Question['payload'],
+): Promise<void> {
   const { callId, digest, reason, name, input, parentCallId, origin } = about
   const known = run.log.transcript.approvals.get(callId)
   const signature = signatureOf(key)
@@ -97,9 +101,9 @@ async function noteQuestion({ run, key }: Asking, about: AskedAbout, payload: Qu
 export const signatureOf = ({ id }: AnswerKey): WantedSignature => (id === undefined ? {} : { keyId: id })
 
 /** Tells hooks why an answer does not count, before its question is put again. */
-export function tellInvalid(
+export function reportInvalidAnswer(
   { hooks }: Run,
-  { callId, name }: Pick<AskedAbout, 'callId' | 'name'>,
+  { callId, name }: Pick<QuestionedCall, 'callId' | 'name'>,
   { by, mac }: Pick<EntryOf<'approval_answered'>, 'by' | 'mac'>,
 ): Promise<void> | void {
   const reason = mac === undefined ? 'it is not signed' : 'it is not signed with the key of this authority'
@@ -109,14 +113,14 @@ export function tellInvalid(
 /** A person may answer in another process, through the session. Hooks are told of an answer that does not count, and the question is put again. */
 function answerFromElsewhere(
   { calls: [about], payload }: Question,
-  asking: Asking,
+  asking: AskContext,
   signal: AbortSignal,
 ): Promise<{ entry: EntryOf<'approval_answered'> }> {
   const { run, key, sessionId } = asking
   const { callId, digest } = about!
   const askAgain = async (entry: EntryOf<'approval_answered'>): Promise<void> => {
-    await tellInvalid(run, about!, entry)
-    await noteQuestion(asking, about!, payload)
+    await reportInvalidAnswer(run, about!, entry)
+    await logQuestion(asking, about!, payload)
   }
   return new Promise((resolve, reject) => {
     const off = run.log.subscribe((entry) => {
@@ -151,7 +155,7 @@ function fromPerson({ kind, calls }: Question, outcome: Answered): Verdicts & { 
 
 type Answered = Extract<InteractionOutcome, { status: 'accepted' | 'rejected' | 'timeout' }>
 
-function answerFor(kind: Question['kind'], { callId, scopes }: AskedAbout, outcome: Answered): Answer {
+function answerFor(kind: Question['kind'], { callId, scopes }: QuestionedCall, outcome: Answered): Answer {
   if (outcome.status === 'timeout') return { decision: 'expired', scope: 'once', note: 'nobody answered in time' }
   if (outcome.status === 'rejected') return { decision: 'deny', scope: 'once', note: outcome.reason }
   const { value } = outcome
@@ -188,9 +192,9 @@ export interface PersonalAnswer {
 }
 
 /** The answer becomes a fact, signed: after a crash nobody is asked again. */
-async function noteAnswer(
-  { run, key, sessionId }: Asking,
-  about: AskedAbout,
+async function logAnswer(
+  { run, key, sessionId }: AskContext,
+  about: QuestionedCall,
   by: string,
   answer: Answer,
 ): Promise<void> {

@@ -81,7 +81,7 @@ export interface Authority {
   readonly grants: Grants
   readonly guards: readonly Guard[]
   /** What the stack says about a call, before guards and people. */
-  judge(call: JudgedCall, asker?: Asker): Promise<Decision>
+  judge(call: JudgedCall, asker?: CallScope): Promise<Decision>
   /** Adds rules that deny or ask; they hold from the next call on, in children under way too. */
   tighten(settings: Pick<AuthoritySettings, 'deny' | 'ask'>): void
   /**
@@ -109,7 +109,7 @@ export interface SessionAnswer {
 }
 
 /** Whose call it is, for grants and state machines. */
-export interface Asker {
+export interface CallScope {
   readonly callId: string
   /** The session of the call first, then those above it. */
   readonly sessionIds: readonly string[]
@@ -181,7 +181,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
   const { guards = [] } = options
   const protectionOf = protections(options)
 
-  async function judge(call: JudgedCall, asker?: Asker): Promise<Decision> {
+  async function judge(call: JudgedCall, asker?: CallScope): Promise<Decision> {
     const current = rules // they may be replaced while patterns are tried
     const rule = current.tools[call.tool]
     let decision = decide(call, {

@@ -1,7 +1,7 @@
 import type { DecidedBy, Decision } from '../core/authority.ts'
 import { floorOf, granted } from './floor.ts'
 import type { JudgedCall } from './judged-call.ts'
-import { beyondPlan, needsNoPermission, reads } from './mode-gate.ts'
+import { beyondPlan, needsNoPermission, readOnlyKind } from './mode-gate.ts'
 import type { Protect } from './rules/protected-paths.ts'
 import type { Rule } from './rules/rule-entry.ts'
 import type { CompiledRules } from './rules/rules.ts'
@@ -35,15 +35,20 @@ export type StageVerdict =
 /** The one place that decides. Pure: the same call in the same context gets the same decision, with the reason for it. */
 export function decide(call: JudgedCall, context: DecisionContext): Decision {
   if (!call.gated) return allow('ungated', 'the tool needs no permission')
-  const decision = denied(call, context) ?? staged(call, context)
+  const decision = deniedByRuleOrPlan(call, context) ?? decidedByStage(call, context)
   if (decision?.verdict === 'deny') return decision
   const deferred = decision?.verdict === 'ask' ? decision : undefined
-  const found = deferred ?? asked(call, context) ?? decision ?? permitted(call, context) ?? gated(call, context)
+  const found =
+    deferred ??
+    askedByRule(call, context) ??
+    decision ??
+    allowedByGrantOrRule(call, context) ??
+    decidedByMode(call, context)
   return floorOf(call, context, found) ?? found
 }
 
 /** What nothing else can lift: deny rules first, then what `plan` does not do. */
-function denied(call: JudgedCall, { mode, rules, root, patterns }: DecisionContext): Decision | undefined {
+function deniedByRuleOrPlan(call: JudgedCall, { mode, rules, root, patterns }: DecisionContext): Decision | undefined {
   const found = rules.matchDeny(call, root)
   if (found) return { ...byRules('deny', 'deny-rule', 'denied by', found), code: 'ApprovalDenied' }
   if (patterns?.deny !== undefined) {
@@ -60,7 +65,7 @@ function denied(call: JudgedCall, { mode, rules, root, patterns }: DecisionConte
   }
 }
 
-function staged({ origin }: JudgedCall, { stage }: DecisionContext): Decision | undefined {
+function decidedByStage({ origin }: JudgedCall, { stage }: DecisionContext): Decision | undefined {
   switch (stage?.verdict) {
     case 'envelope':
       // By its name; what a project put in the place of that tool is asked about like any other.
@@ -77,29 +82,33 @@ function staged({ origin }: JudgedCall, { stage }: DecisionContext): Decision | 
   }
 }
 
-function asked(call: JudgedCall, context: DecisionContext): Decision | undefined {
+function askedByRule(call: JudgedCall, context: DecisionContext): Decision | undefined {
   const found = context.rules.matchAsk(call, context.root)
   return found && (granted(context) ?? byRules('ask', 'ask-rule', 'asked about because of', found))
 }
 
-function permitted(call: JudgedCall, context: DecisionContext): Decision | undefined {
+function allowedByGrantOrRule(call: JudgedCall, context: DecisionContext): Decision | undefined {
   const { mode, rules, root, patterns } = context
   // Where nothing would be asked, nobody looks for approvals.
   const before = mode === 'yolo' ? undefined : granted(context)
   if (before) return before
   // A rule means the tool that its author knew, not one that a project put in its place.
-  if (call.origin.layer === 'project') return ownRule(call, context, ['confirm'])
+  if (call.origin.layer === 'project') return decidedByToolRule(call, context, ['confirm'])
   const found = rules.matchAllow(call, root)
   if (found) return byRules('allow', 'allow-rule', 'allowed by', found)
   if (patterns?.allow !== undefined && isOneCommand(call)) {
     const why = `allowed by the pattern ${patterns.allow} of the rule for ${call.tool}`
     return { verdict: 'allow', by: 'allow-rule', rule: patterns.allow, why }
   }
-  return ownRule(call, context, ['auto', 'confirm'])
+  return decidedByToolRule(call, context, ['auto', 'confirm'])
 }
 
 /** What is set for the tool by its name. */
-function ownRule(call: JudgedCall, context: DecisionContext, counted: readonly string[]): Decision | undefined {
+function decidedByToolRule(
+  call: JudgedCall,
+  context: DecisionContext,
+  counted: readonly string[],
+): Decision | undefined {
   const { mode, rules } = context
   const own = Object.hasOwn(rules.tools, call.tool) ? rules.tools[call.tool]!.mode : undefined
   if (own === undefined || !counted.includes(own)) return undefined
@@ -119,14 +128,14 @@ function isOneCommand({ shell }: JudgedCall): boolean {
   )
 }
 
-function gated(call: JudgedCall, { mode, rules, root }: DecisionContext): Decision {
+function decidedByMode(call: JudgedCall, { mode, rules, root }: DecisionContext): Decision {
   if (mode === 'yolo') return allow('mode-gate', 'the mode is yolo')
   if (mode === 'allowlist' && call.origin.layer !== 'project') {
     const found = rules.matchAllowlist(call, root)
     if (found) return byRules('allow', 'mode-gate', 'on the allowlist:', found)
   }
   if (needsNoPermission(call)) return allow('mode-gate', 'it changes nothing and reaches nothing')
-  const kind = reads(call)
+  const kind = readOnlyKind(call)
   const isQuiet = kind === 'tool' || (kind === 'line' && mode === 'plan' && !rules.isPlanFromProject)
   if (isQuiet && rules.workspaceReads === 'allow') return allow('mode-gate', 'it only reads inside the workspace')
   const miss = mode === 'allowlist' ? 'it is not on the allowlist' : `the mode is ${mode}`

@@ -14,7 +14,7 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
       if (run.depth === 0) await stages?.start?.(run, hooks)
       parts.limits.hold(run)
       hooks.hook('session:end', () => parts.limits.letGo(run))
-      const gate = lateGate(authority, parts, run)
+      const gate = lazyGate(authority, parts, run)
       const audit = auditCalls(run, parts.audit)
       hooks.hook('tool:gate', async (ctx) => {
         const judged = await gate(ctx).catch(async (error) => {
@@ -23,7 +23,7 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
         })
         if (!judged) return
         await audit.decided(ctx, judged) // before anything runs; if it cannot be written, nothing does
-        if (run.hooks.has('tool:decision')) await run.hooks.tell('tool:decision', toldOf(ctx, judged))
+        if (run.hooks.has('tool:decision')) await run.hooks.tell('tool:decision', decisionEvent(ctx, judged))
       })
       hooks.hook('tool:before', audit.started)
       hooks.hook('tool:after', audit.ended)
@@ -36,14 +36,17 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
 type Gate = (ctx: HookContexts['tool:gate']) => Promise<Judged | undefined>
 
 /** Loaded by the first call: many a run has none, and what reads shell lines is most of it. */
-function lateGate(authority: Authority, parts: AuthorityParts, run: Run): Gate {
+function lazyGate(authority: Authority, parts: AuthorityParts, run: Run): Gate {
   let gate: Gate | undefined
   let loading: Promise<Gate> | undefined
   const load = async (): Promise<Gate> => (gate = (await import('./gate.ts')).createGate(authority, parts, run))
   return async (ctx) => (gate ?? (await (loading ??= load())))(ctx)
 }
 
-function toldOf(ctx: HookContexts['tool:gate'], { call, decision, approver }: Judged): HookContexts['tool:decision'] {
+function decisionEvent(
+  ctx: HookContexts['tool:gate'],
+  { call, decision, approver }: Judged,
+): HookContexts['tool:decision'] {
   const { turnId, callId, name, displayName, input, parentCallId } = ctx
   return {
     ...{ turnId, callId, name, displayName, input, decision },

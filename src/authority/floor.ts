@@ -5,36 +5,36 @@ import { type Protect, protection } from './rules/protected-paths.ts'
 
 /** What is not allowed silently, whoever allowed it, and what whoever is asked has to know: a decision in place of `found`. */
 export function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
-  const hurt = hurtOf(call, context)
-  if (hurt !== undefined) return answerOf(hurt, context)
-  const changed = changeOf(call)
+  const hurt = whyProtected(call, context)
+  if (hurt !== undefined) return floorDecision(hurt, context)
+  const changed = whyChanged(call)
   const isQuiet = found.verdict === 'allow' && found.by !== 'grant'
-  const doubt = changed === undefined && isQuiet ? doubtOf(call, context) : undefined
+  const doubt = changed === undefined && isQuiet ? whyUncertain(call, context) : undefined
   const why = changed ?? doubt
   if (why === undefined) return undefined
   // Whoever approved this very call saw as much of it as there is to see. It lifts what is asked here, and nothing else.
-  const before = isTellable(call) ? granted(context) : undefined
+  const before = isIdentifiable(call) ? granted(context) : undefined
   if (before) return found.verdict === 'allow' ? before : undefined
-  return { ...answerOf(why, context), ...(changed !== undefined && { rule: changedDefinition }) }
+  return { ...floorDecision(why, context), ...(changed !== undefined && { rule: changedDefinition }) }
 }
 
 /** The `rule` of a decision that was made only because a tool is not what was accepted. */
 export const changedDefinition = 'changed definition'
 
-function answerOf(why: string, { floor }: DecisionContext): Decision {
+function floorDecision(why: string, { floor }: DecisionContext): Decision {
   return floor === 'deny'
     ? { verdict: 'deny', by: 'floor', why: `${why}; a person would have to approve it`, code: 'ApprovalDenied' }
     : { verdict: 'ask', by: 'floor', why: `${why}; this is asked about in every mode` }
 }
 
-function changeOf({ origin }: JudgedCall): string | undefined {
+function whyChanged({ origin }: JudgedCall): string | undefined {
   if (origin.isChanged !== true) return undefined
   if (origin.layer !== 'mcp') return 'the tool is not what it was when it was accepted'
   return 'the server changed what this tool says about itself since it was accepted'
 }
 
 /** Without a digest nobody can tell whether an approval was given for what the tool was or for what it became. */
-const isTellable = ({ origin }: JudgedCall): boolean => origin.isChanged !== true || origin.digest !== undefined
+const isIdentifiable = ({ origin }: JudgedCall): boolean => origin.isChanged !== true || origin.digest !== undefined
 
 /** What somebody approved before, if that still holds. */
 export function granted({ grant }: DecisionContext): Decision | undefined {
@@ -42,7 +42,7 @@ export function granted({ grant }: DecisionContext): Decision | undefined {
   return found && { verdict: 'allow', by: 'grant', why: `${found.grantedBy} approved it before (${found.scope})` }
 }
 
-function hurtOf(call: JudgedCall, { protect = protection }: DecisionContext): string | undefined {
+function whyProtected(call: JudgedCall, { protect = protection }: DecisionContext): string | undefined {
   if (call.shell?.catastrophe !== undefined) return call.shell.catastrophe
   for (const fact of factsOf(call)) {
     const found = protectedFact(fact, protect)
@@ -59,8 +59,8 @@ function protectedFact({ effect, target, isDeep }: EffectFact, protect: Protect)
   return found.read === undefined ? undefined : `it reads ${target}, which is protected: ${found.read}`
 }
 
-function doubtOf(call: JudgedCall, { rules }: DecisionContext): string | undefined {
-  const doubt = rules.doubt(call)
+function whyUncertain(call: JudgedCall, { rules }: DecisionContext): string | undefined {
+  const doubt = rules.possibleMatch(call)
   if (!doubt) return undefined
   const unknown =
     call.shell && !call.shell.isWhole ? 'the line could not be read whole' : 'it does not say what it is about'

@@ -4,7 +4,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { createApprovals } from './approvals.ts'
-import type { Asker, Authority, AuthorityParts } from './authority.ts'
+import type { Authority, AuthorityParts, CallScope } from './authority.ts'
 import { digestsOf, digestWithFiles } from './bound-files.ts'
 import { isSameGrant } from './grants/grant.ts'
 import type { JudgedCall } from './judged-call.ts'
@@ -29,10 +29,10 @@ export function createGate(
 ): (ctx: Gate) => Promise<Judged | undefined> {
   const { options, grants, reader } = parts
   const workspace = workspaceOf(run, parts)
-  const sessionIds = lineOf(run)
+  const sessionIds = sessionChain(run)
   const prepare = (tool: ToolDef, { input, effects }: Pick<Gate, 'input' | 'effects'>): Promise<JudgedCall> =>
     prepareCall({ tool, input, effects }, workspace, reader.read)
-  const askerOf = (callId: string): Asker => ({ callId, sessionIds, project: workspace.root })
+  const askerOf = (callId: string): CallScope => ({ callId, sessionIds, project: workspace.root })
   const approvals = createApprovals({
     parts,
     run,
@@ -73,7 +73,7 @@ export function createGate(
     const { callId } = ctx
     const proposal = { tool: call.tool, proposalId: callId, input: call.input }
     const stage = call.gated ? await options.stateMachine?.judge(proposal) : undefined
-    const asker: Asker = { ...askerOf(callId), ...(stage && { stage }) }
+    const asker: CallScope = { ...askerOf(callId), ...(stage && { stage }) }
     // What was approved is what runs: if it changed while somebody was thinking, he is asked about what it is now.
     for (let round = 0; round < mostRounds; round++) {
       const decision = await currentDecision(call, asker)
@@ -99,7 +99,7 @@ export function createGate(
   }
 
   /** A grant that was given for files which have changed since is none. */
-  async function currentDecision(call: JudgedCall, asker: Asker): Promise<Decision> {
+  async function currentDecision(call: JudgedCall, asker: CallScope): Promise<Decision> {
     const decision = await authority.judge(call, asker)
     if (decision.by !== 'grant') return decision
     await grants.load() // somebody may have taken it back
@@ -160,12 +160,12 @@ function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): W
     get isTrusted() {
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted
     },
-    ...(place && { place }),
+    ...(place && { location: place }),
   }
 }
 
 /** The session of a run, then those above it. */
-function lineOf(run: Run): [string, ...string[]] {
+function sessionChain(run: Run): [string, ...string[]] {
   const above: string[] = []
   for (let one = run.parent; one; one = one.parent) above.push(one.log.id)
   return [run.log.id, ...above]

@@ -9,9 +9,9 @@ export { createMemoryAudit, type MemoryAudit, teeAudit } from './audit/audit.ts'
 export { type AuditCheck, verifyAudit } from './audit/audit-chain.ts'
 export { createFileAudit, type FileAuditOptions } from './audit/audit-file.ts'
 export {
-  type Asker,
   type Authority,
   type AuthorityOptions,
+  type CallScope,
   createAuthority,
   type Guard,
   type SessionAnswer,
@@ -37,7 +37,7 @@ export {
   type SettingsLayers,
   type ToolRule,
 } from './rules/settings.ts'
-export type { Place as ShellPlace } from './shell/place.ts'
+export type { ShellLocation as ShellPlace } from './shell/place.ts'
 export type { ReadCommand, ReadRedirect, ShellReading } from './shell/reading.ts'
 export type { ReadLine } from './shell/with-reader.ts'
 export type { SetupContext, Stage, StageContext, StageGrant, StageProposal, Stages } from './stages/stages.ts'
@@ -48,6 +48,6 @@ export { instructionsSection } from './trust/instructions-section.ts'
 export type { PendingItem } from './trust/item-gate.ts'
 export type { ProjectEntry } from './trust/project-entry.ts'
 export { type ProjectItem, projectDigest } from './trust/project-items.ts'
-export type { LookFor } from './trust/project-names.ts'
+export type { ProjectSearchOptions } from './trust/project-names.ts'
 export { trustByDigest } from './trust/trust-by-digest.ts'
 export { createTrustList, type TrustEntry, type TrustList } from './trust/trust-list.ts'

@@ -14,7 +14,7 @@ export interface JudgedCall {
   /** Only for tools that run a shell line. */
   readonly shell?: ShellFacts
   /** Only of a tool that is not what it was when it was accepted: what it says about itself now. */
-  readonly says?: string
+  readonly changedDescription?: string
   /** SHA-256 over tool, origin, arguments, directory and place. */
   readonly digest: string
 }

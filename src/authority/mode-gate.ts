@@ -33,7 +33,7 @@ export function needsNoPermission(call: JudgedCall): boolean {
 }
 
 /** `tool`: all it does is read inside the workspace; `line`: a shell line of which that is true. */
-export function reads(call: JudgedCall): 'tool' | 'line' | undefined {
+export function readOnlyKind(call: JudgedCall): 'tool' | 'line' | undefined {
   if (!call.shell) return call.effects.every(isWorkspaceRead) ? 'tool' : undefined
   const isLooking = isPlainLine(call.shell) && call.shell.commands.every(({ isReadOnly }) => isReadOnly)
   return isLooking && onlyReads(call) ? 'line' : undefined

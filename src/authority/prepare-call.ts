@@ -25,7 +25,7 @@ export interface Workspace {
   readonly realRoot?: () => Promise<string>
   readonly isTrusted: boolean
   /** Absent where the agent has no place for files. */
-  readonly place?: FileLocation
+  readonly location?: FileLocation
 }
 
 /** A call as it was asked for. */
@@ -45,7 +45,7 @@ export async function prepareCall(
   const { name } = tool.spec
   const origin = originOf(tool)
   const line = commandLineOf(tool, input)
-  const cwd = posix.resolve(workspace.place?.handle.cwd ?? workspace.root, line?.cwd ?? '.')
+  const cwd = posix.resolve(workspace.location?.handle.cwd ?? workspace.root, line?.cwd ?? '.')
   const where = { root: workspace.root, cwd, home: homedir(), isTrusted: workspace.isTrusted }
   const reading = line && (await readShell(line.command))
   // Each of the steps with a huge line takes its time; others have their turn in between.
@@ -64,7 +64,7 @@ export async function prepareCall(
     effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
     ...(shell && { shell }),
     ...(origin.isChanged && { says: tool.spec.description }),
-    digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.place?.execution.type ?? '' }),
+    digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.location?.execution.type ?? '' }),
   })
 }
 
@@ -134,7 +134,7 @@ function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
 async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): Promise<EffectFact[]> {
   const facts: EffectFact[] = []
   for (const { path, access } of touches) {
-    const absolute = posix.resolve(workspace.place?.handle.cwd ?? workspace.root, plainPath(path))
+    const absolute = posix.resolve(workspace.location?.handle.cwd ?? workspace.root, plainPath(path))
     const asked = workspacePath(workspace.root, absolute)
     const real = await realPath(absolute, workspace)
     const places = real && real.target !== asked.target ? [asked, real] : [asked]
@@ -158,7 +158,10 @@ function plainPath(path: string): string {
 }
 
 /** Where a path leads once links are followed; of one that does not exist yet, its nearest folder that does. */
-async function realPath(absolute: string, { root, realRoot, place }: Workspace): Promise<WorkspacePath | undefined> {
+async function realPath(
+  absolute: string,
+  { root, realRoot, location: place }: Workspace,
+): Promise<WorkspacePath | undefined> {
   const follow = place && linksOf(place)
   if (!follow) return undefined
   for (let folder = absolute; ; folder = posix.dirname(folder)) {

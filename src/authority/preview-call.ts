@@ -38,7 +38,7 @@ export async function previewCall(
 }
 
 /** Asks the handlers of `approval:before` whether the call can work; the reason if one of them says that it cannot. */
-export async function refusalBefore(
+export async function refusalByHooks(
   ctx: HookContexts['tool:gate'],
   tool: ToolDef,
   { hooks }: Run,
@@ -55,7 +55,7 @@ export async function refusalBefore(
  * The call as if it only read the files that it is about. An error of a preview tells what is in them, so a model gets it
  * unasked only where such a call would not be asked about.
  */
-export function asReading(call: JudgedCall): JudgedCall {
+export function asReadOnlyCall(call: JudgedCall): JudgedCall {
   const files = call.effects.filter(({ effect }) => effect === 'fs.read' || effect === 'fs.write')
   const effects = files.map((fact) => ({ ...fact, effect: 'fs.read' as const }))
   // By no name: a rule that asks about the tool is about what it does, not about looking.

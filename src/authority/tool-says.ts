@@ -9,20 +9,20 @@ type Input = Readonly<Record<string, unknown>>
 
 /** The shell line a call would run. Like its neighbours it throws a `CodedError` where a tool says nonsense. */
 export function commandLineOf(tool: ToolDef, input: Input): CommandLine | undefined {
-  return said(tool, 'commandLine', input, isCommandLine) as CommandLine | undefined
+  return declaredBy(tool, 'commandLine', input, isCommandLine) as CommandLine | undefined
 }
 
 /** The files a call is about. */
 export function touchesOf(tool: ToolDef, input: Input): readonly FileTouch[] {
-  return (said(tool, 'touches', input, areTouches) ?? []) as readonly FileTouch[]
+  return (declaredBy(tool, 'touches', input, areTouches) ?? []) as readonly FileTouch[]
 }
 
 /** The hosts a call talks to. */
 export function hostsOf(tool: ToolDef, input: Input): readonly string[] {
-  return (said(tool, 'reaches', input, areHosts) ?? []) as readonly string[]
+  return (declaredBy(tool, 'reaches', input, areHosts) ?? []) as readonly string[]
 }
 
-function said(
+function declaredBy(
   tool: ToolDef,
   field: 'commandLine' | 'touches' | 'reaches',
   input: Input,

@@ -9,7 +9,7 @@ export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
 
   function refresh(): void {
     const active = tools.active()
-    for (const name of [...tools.absentNames(), ...bound.keys()]) {
+    for (const name of [...tools.disabledNames(), ...bound.keys()]) {
       if (active.has(name)) continue
       run.tools.remove(name)
       bound.delete(name)

@@ -19,7 +19,7 @@ export interface FoundTool extends SourceFiles {
   readonly id: string
   readonly manifest?: Manifest
   /** Hashes its files as they are now. */
-  look(): Promise<SourceFiles>
+  rehash(): Promise<SourceFiles>
 }
 
 /** Something that lies where tools lie and cannot be one. */
@@ -45,7 +45,7 @@ export async function discover(layer: Layer, root: string, folder: string): Prom
   try {
     const [realRoot, real] = [await realpath(root), await realpath(path)]
     for (const name of await namesIn(real)) {
-      const item = await look({ layer, root: realRoot, path: join(real, name) }, name)
+      const item = await inspectEntry({ layer, root: realRoot, path: join(real, name) }, name)
       if (item) found.push(item)
     }
   } catch (error) {
@@ -71,7 +71,7 @@ interface Place {
   readonly path: string
 }
 
-async function look({ layer, root, path }: Place, name: string): Promise<Found | undefined> {
+async function inspectEntry({ layer, root, path }: Place, name: string): Promise<Found | undefined> {
   const id = fullyVisible(basename(name, extname(name)))
   try {
     const real = await realpath(path)
@@ -81,12 +81,12 @@ async function look({ layer, root, path }: Place, name: string): Promise<Found |
     if (isFolder && !read) return undefined // what modules share may lie in folders of its own
     const hash = () => sourceFiles(root, real, readingBudget({ files: 1000, mebibytes: 4 }))
     const files = await hash()
-    if (!read) return { layer, path: real, id, look: hash, ...files }
+    if (!read) return { layer, path: real, id, rehash: hash, ...files }
     const { manifest, digest } = read
     if (![...files.files.values()].includes(digest)) throw new Error('its tool.json changed while it was looked at')
     const main = await realpath(resolve(real, manifest.main))
     if (!files.files.has(main)) throw new Error(`"main" in its tool.json is no file of its own: ${manifest.main}`)
-    return { layer, path: main, id: fullyVisible(manifest.id), manifest, look: hash, ...files }
+    return { layer, path: main, id: fullyVisible(manifest.id), manifest, rehash: hash, ...files }
   } catch (error) {
     return { layer, path, id, problem: problemOf(error) }
   }

@@ -32,7 +32,7 @@ export interface ToolHost {
 }
 
 /** The same for all tools in files. */
-export interface Surroundings {
+export interface HostServices {
   readonly projectRoot: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly interact?: Interact
@@ -50,16 +50,16 @@ export interface HostedTool {
 }
 
 /** What is going on: a call of a run, or a phase of the tool's life. */
-export interface Moment {
+export interface ToolActivity {
   readonly signal: AbortSignal
-  readonly lane: CallTimer
+  readonly timer: CallTimer
   /** Nobody waits for it any more. */
   readonly isOver: boolean
   readonly during?: { readonly run: Run; readonly context: ToolContext }
 }
 
 /** The host as one tool sees it, in one moment of its life. */
-export function createHost(tool: HostedTool, around: Surroundings, moment: Moment): ToolHost {
+export function createHost(tool: HostedTool, around: HostServices, moment: ToolActivity): ToolHost {
   const { contract, origin, config } = tool
   const { run, context } = moment.during ?? {}
   const declared: readonly string[] = contract.configSchema['x-env'] ?? []
@@ -99,7 +99,7 @@ export function createHost(tool: HostedTool, around: Surroundings, moment: Momen
 /** Permission and trust are asked for by us alone: a tool that could do so could pose as us. */
 const forTools: ReadonlySet<string> = new Set(['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'])
 
-function requester(name: string, around: Surroundings, moment: Moment): ToolHost['interaction']['request'] {
+function requester(name: string, around: HostServices, moment: ToolActivity): ToolHost['interaction']['request'] {
   const { context } = moment.during ?? {}
   const interact = context?.interact ?? around.interact
   let answer = context?.answer
@@ -118,7 +118,7 @@ function requester(name: string, around: Surroundings, moment: Moment): ToolHost
     answer = undefined
     if (known) return known
     if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} has nobody to ask`)
-    return moment.lane.pausedFor(interact(request, moment.signal))
+    return moment.timer.pausedFor(interact(request, moment.signal))
   }
 }
 

@@ -5,8 +5,8 @@ import type { Extension } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { bindTools } from './bind-tools.ts'
 import type { ToolContract } from './contract.ts'
-import { QuietMoments } from './quiet-moments.ts'
-import type { AskedItem, ProjectAccess } from './tool-collector.ts'
+import { BetweenTurns } from './quiet-moments.ts'
+import type { ProjectAccess, ToolCandidate } from './tool-collector.ts'
 import type { ToolDiagnostic, ToolListing } from './tool-item.ts'
 import { ToolSet } from './tool-set.ts'
 
@@ -25,7 +25,7 @@ export interface LayeredToolsOptions {
   /** When this aborts, the project's tools stop: calls under way are given up on, and none begins any more. */
   readonly revoked?: AbortSignal
   /** Whether code with this digest may be loaded; asked before any of it runs. Default: yes. */
-  readonly isAccepted?: (item: AskedItem) => boolean | Promise<boolean>
+  readonly isAccepted?: (item: ToolCandidate) => boolean | Promise<boolean>
   /** By tool name. `enabled: false` also switches off what a lower layer or the program itself offers under that name. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** Where variables come from; a tool gets those that it declares. Default: the environment of the process. */
@@ -55,7 +55,7 @@ export interface LayeredTools extends Extension {
 
 /** Tools from the package, the user's folder and the project's folder. On equal names the last of these is bound. */
 export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
-  const moments = new QuietMoments()
+  const moments = new BetweenTurns()
   const runs = new Set<ReturnType<typeof bindTools>>()
   let loading: Promise<ToolSet> | undefined
   let tools: ToolSet | undefined
@@ -67,8 +67,8 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
 
   async function reload(name?: string): Promise<ReloadOutcome> {
     const loaded = await load(systemClock)
-    if (name !== undefined && (await loaded.refuses(name))) return 'refused'
-    return moments.whenQuiet(async () => {
+    if (name !== undefined && (await loaded.refusesReload(name))) return 'refused'
+    return moments.run(async () => {
       const isDone = await loaded.reload(name)
       for (const binding of runs) binding.refresh()
       return isDone ? 'reloaded-in-turn' : 'refused'
@@ -92,14 +92,14 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
       if (run.cancellation.isCancelled) return // nobody waited, and nobody would say when its turn is over
       const binding = bindTools(loaded, run)
       runs.add(binding)
-      moments.enter(run)
+      moments.turnStarted(run)
       hooks.hook('turn:next', async () => {
-        await moments.leave(run)
-        moments.enter(run)
+        await moments.turnEnded(run)
+        moments.turnStarted(run)
       })
       hooks.hook('session:end', async () => {
         runs.delete(binding)
-        await moments.leave(run)
+        await moments.turnEnded(run)
       })
     },
     list: () => tools?.list() ?? [],

@@ -7,7 +7,7 @@ import { defaultTimeoutMs, type ToolResult } from '../core/tool.ts'
 import { type CallContext, Suspended } from '../core/tool-context.ts'
 import { copyJson } from '../core/turn.ts'
 import type { ToolLifecycle } from './contract.ts'
-import { createHost, type HostedTool, type Moment, type Surroundings } from './host.ts'
+import { createHost, type HostedTool, type HostServices, type ToolActivity } from './host.ts'
 import { problemOf } from './problem-of.ts'
 import { failureOf, resultOf } from './tool-answer.ts'
 
@@ -17,13 +17,13 @@ const phaseLimitMs = 10_000
 /** One life of a tool, from `init` to `dispose`. */
 export class LiveTool {
   readonly hosted: HostedTool
-  readonly #around: Surroundings
+  readonly #around: HostServices
   readonly #clock: Clock
   readonly #running = new Set<Promise<unknown>>()
   #isActive = false
   #ending: Promise<string[]> | undefined
 
-  constructor(hosted: HostedTool, around: Surroundings, clock: Clock) {
+  constructor(hosted: HostedTool, around: HostServices, clock: Clock) {
     this.hosted = hosted
     this.#around = around
     this.#clock = clock
@@ -75,7 +75,7 @@ export class LiveTool {
     }
   }
 
-  async #execute(input: unknown, moment: Moment): Promise<unknown> {
+  async #execute(input: unknown, moment: ToolActivity): Promise<unknown> {
     return this.hosted.contract.execute(input, createHost(this.hosted, this.#around, moment), moment.signal)
   }
 

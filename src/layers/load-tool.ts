@@ -31,7 +31,7 @@ export async function loadTool(found: FoundTool, options: LoadOptions): Promise<
   if (unfit) throw new Error(unfit)
   const { value } = await inTime(contractIn(found), options.clock)
   // Where the engine does not let us compare what it has read, this says when it may have read something else.
-  if ((await found.look()).digest !== digest) throw new Error('it was changed while it was being loaded; reload it')
+  if ((await found.rehash()).digest !== digest) throw new Error('it was changed while it was being loaded; reload it')
   return checkContract(value, { layer, path, digest }, options, manifest)
 }
 

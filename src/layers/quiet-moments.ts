@@ -1,17 +1,17 @@
 import type { Run } from '../core/run.ts'
 
 /** Holds work back while any run, or any run of a child, is in the middle of a turn. */
-export class QuietMoments {
+export class BetweenTurns {
   readonly #inTurn = new Set<Run>()
   #held: (() => Promise<unknown>)[] = []
   #working: Promise<unknown> = Promise.resolve()
 
-  enter(run: Run): void {
+  turnStarted(run: Run): void {
     this.#inTurn.add(run)
   }
 
   /** Does what was held if this was the last one in a turn. */
-  async leave(run: Run): Promise<void> {
+  async turnEnded(run: Run): Promise<void> {
     this.#inTurn.delete(run)
     if (this.#inTurn.size > 0) return
     const held = this.#held
@@ -20,7 +20,7 @@ export class QuietMoments {
   }
 
   /** Does it now, or says that it will be done when all turns are over. */
-  async whenQuiet<T>(work: () => Promise<T>): Promise<T | 'deferred-between-turns'> {
+  async run<T>(work: () => Promise<T>): Promise<T | 'deferred-between-turns'> {
     if (this.#inTurn.size === 0) return this.#inOrder(work)
     this.#held.push(work)
     return 'deferred-between-turns'

@@ -16,7 +16,7 @@ import type { ToolItem } from './tool-item.ts'
 export type ProjectAccess = boolean | { readonly digests?: readonly string[] }
 
 /** What is about to be loaded. Its name is that of its manifest or file: it has not said its own yet. */
-export interface AskedItem extends SourceFiles {
+export interface ToolCandidate extends SourceFiles {
   readonly name: string
   readonly layer: Layer
   readonly path: string

@@ -4,7 +4,7 @@ import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { boundTool } from './bound-tool.ts'
 import type { Found } from './discover.ts'
-import type { Surroundings } from './host.ts'
+import type { HostServices } from './host.ts'
 import type { LayeredToolsOptions } from './layered-tools.ts'
 import { LiveTool } from './live-tool.ts'
 import { problemOf } from './problem-of.ts'
@@ -22,7 +22,7 @@ interface ActiveTool {
 /** The tools of all layers, which of them has each name, and their lives. */
 export class ToolSet {
   readonly #collector: ToolCollector
-  readonly #around: Surroundings
+  readonly #around: HostServices
   #items: ToolItem[] = []
 
   private constructor(options: LayeredToolsOptions) {
@@ -69,7 +69,7 @@ export class ToolSet {
   }
 
   /** Names that nobody may call, whoever offers them. */
-  absentNames(): string[] {
+  disabledNames(): string[] {
     const { config = {} } = this.#collector.options
     const switchedOff = Object.keys(config).filter((name) => config[name]?.enabled === false)
     const ours = this.#items.filter(({ state }) => state === 'off' || state === 'disabled')
@@ -77,7 +77,7 @@ export class ToolSet {
   }
 
   /** Whether a tool never wants to be reloaded; that somebody asked is recorded. */
-  async refuses(name: string): Promise<boolean> {
+  async refusesReload(name: string): Promise<boolean> {
     const items = this.#items.filter((item) => item.name === name)
     if (items.length === 0)
       throw new CodedError('Validation/ExtensionNotFound', `there is no tool "${name}" to reload; list() has all names`)
@@ -109,7 +109,7 @@ export class ToolSet {
   }
 
   async #reloadItem(item: ToolItem, found: Found | undefined): Promise<boolean> {
-    const fresh = item.origin.layer === 'bundled' ? bundledAnew(item) : found && (await this.#collector.item(found))
+    const fresh = item.origin.layer === 'bundled' ? resetBundled(item) : found && (await this.#collector.item(found))
     if (item.live && fresh?.state === 'pending') {
       item.diagnostic = fresh.diagnostic ?? ''
       await this.#record('ExtensionReloadRefused', item, item.diagnostic)
@@ -146,7 +146,7 @@ export class ToolSet {
   }
 
   async #bindName(items: readonly ToolItem[]): Promise<void> {
-    for (const item of rivals(items)) {
+    for (const item of duplicates(items)) {
       await this.#end(item)
       item.state = 'unusable'
       item.diagnostic = `two tools of the ${item.origin.layer} layer are named "${item.name}"; rename one of them`
@@ -203,12 +203,12 @@ export class ToolSet {
 
 const mayReload = ({ loaded }: ToolItem): boolean => loaded?.contract.reloadBehavior !== 'never'
 
-function bundledAnew({ live: _, ...item }: ToolItem): ToolItem {
+function resetBundled({ live: _, ...item }: ToolItem): ToolItem {
   return item.state === 'active' || item.state === 'disabled' ? { ...item, state: 'shadowed' } : item
 }
 
 /** Tools of one layer that want the same name: there is no order by which one of them would come first. */
-function rivals(items: readonly ToolItem[]): ToolItem[] {
+function duplicates(items: readonly ToolItem[]): ToolItem[] {
   const usable = items.filter(({ state }) => state === 'active' || state === 'shadowed')
   return usable.filter(({ origin }) => usable.filter((other) => other.origin.layer === origin.layer).length > 1)
 }

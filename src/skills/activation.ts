@@ -6,7 +6,7 @@ import { readInstructions } from './read-instructions.ts'
 import { listResources } from './resources.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 import { skillContent } from './skill-content.ts'
-import { checkTrust } from './skill-trust.ts'
+import { requireTrust } from './skill-trust.ts'
 
 /** How a skill becomes active. */
 export interface Activation {
@@ -19,10 +19,10 @@ export interface Activation {
 
 /** What the model gets of a skill that becomes active now: its file as it is now, its commands run anew. */
 export async function readActivation({ skill, config, args, run = notRun }: Activation): Promise<string> {
-  await checkTrust(skill, config)
+  await requireTrust(skill, config)
   const instructions = await readInstructions(skill)
   // What was read may not be what was trusted: a digest is compared after the reading.
-  await checkTrust(skill, config)
+  await requireTrust(skill, config)
   const text = await fillPlaceholders(instructions, { run, ...(args !== undefined && { args }) })
   return skillContent(skill, text, skill.folder === undefined ? [] : await listResources(skill.folder))
 }

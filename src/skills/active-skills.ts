@@ -3,16 +3,16 @@ import type { Skill } from './skill.ts'
 import { nameKey } from './skill-name.ts'
 
 /** Who made a skill active. */
-export type Via = 'model' | 'explicit' | 'resume'
+export type ActivatedBy = 'model' | 'explicit' | 'resume'
 
 /** A skill whose instructions count. */
 export interface ActiveSkill {
   readonly skill: Skill
-  readonly via: Via
+  readonly via: ActivatedBy
   /** What the model was given of it, word for word. */
   content: string
   /** It stood in the system prompt of a run that was suspended, and so nowhere in the conversation. */
-  readonly isGiven?: boolean
+  readonly wasInSystemPrompt?: boolean
   /** It was asked for again, and told that there is nothing new. */
   wasRepeated?: boolean
 }
@@ -22,7 +22,7 @@ export class ActiveSkills {
   readonly #active = new Map<string, ActiveSkill>()
   readonly #most: number
   /** Calls in which a skill's own commands are run, by the skill they belong to: it does not bind those. */
-  readonly reading = new Map<string, Skill>()
+  readonly runningCommands = new Map<string, Skill>()
 
   constructor(most = Number.POSITIVE_INFINITY) {
     this.#most = most
@@ -37,7 +37,7 @@ export class ActiveSkills {
   }
 
   /** Throws when there are as many as there may be. */
-  checkRoom({ name }: Skill): void {
+  checkLimit({ name }: Skill): void {
     if (this.#active.size < this.#most || this.get(name)) return
     const names = this.all.map(({ skill }) => skill.name).join(', ')
     const limit = this.#most === 1 ? 'Only 1 skill' : `At most ${this.#most} skills`
@@ -47,7 +47,7 @@ export class ActiveSkills {
   }
 
   add(active: ActiveSkill): void {
-    this.checkRoom(active.skill)
+    this.checkLimit(active.skill)
     this.#active.set(nameKey(active.skill.name), active)
   }
 
@@ -74,7 +74,7 @@ export function bindSkills(run: Run, active: ActiveSkills): void {
 }
 
 /** What is active in a run, and in each run above it. */
-export function activeAlong(run: Run): readonly ActiveSkills[] {
+export function activeInChain(run: Run): readonly ActiveSkills[] {
   const found: ActiveSkills[] = []
   for (let one: Run | undefined = run; one; one = one.parent) {
     const active = byRun.get(one)

@@ -1,7 +1,7 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import { resolvePosix } from '../core/posix-path.ts'
 import type { Run } from '../core/run.ts'
-import { activeAlong } from './active-skills.ts'
+import { activeInChain } from './active-skills.ts'
 import { matchesGlob } from './path-globs.ts'
 
 type Gate = HookContexts['tool:gate']
@@ -16,7 +16,7 @@ const skillTools: readonly string[] = ['skills_use', 'skills_read', 'skills_run_
 export function allowedTools(run: Run): (gate: Gate) => void {
   return (gate) => {
     if (gate.block || gate.result !== undefined || skillTools.includes(gate.name)) return
-    for (const { all, reading } of activeAlong(run)) {
+    for (const { all, runningCommands: reading } of activeInChain(run)) {
       const own = gate.parentCallId === undefined ? undefined : reading.get(gate.parentCallId)
       const declaring = all.filter(({ skill }) => skill.allowedTools !== undefined && skill.name !== own?.name)
       const allowed = declaring.flatMap(({ skill }) => skill.allowedTools ?? [])

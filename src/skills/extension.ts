@@ -9,7 +9,7 @@ import { type ActiveSkill, ActiveSkills, bindSkills } from './active-skills.ts'
 import { allowedTools } from './allowed-tools.ts'
 import { type Catalog, createCatalog } from './catalog-once.ts'
 import { applyOverrides, haveOverrides } from './overrides.ts'
-import { skillsIn } from './resume.ts'
+import { activeSkillsIn } from './resume.ts'
 import { findSkill, type RunSkills } from './run-skills.ts'
 import type { SkillsConfig } from './skill.ts'
 import { createSkillsRead } from './tools/skills-read.ts'
@@ -58,9 +58,9 @@ export function createSkills(config: SkillsConfig): Skills {
         })
         if (haveOverrides(skills)) applyOverrides(run, hooks, active)
         await resume(host)
-        offer(host, found)
-        setGiven(run, active)
-        pinGiven(run, hooks, active)
+        addCatalogAndTools(host, found)
+        setActiveSection(run, active)
+        pinContents(run, hooks, active)
         if (run.depth === 0) running = run
       },
     },
@@ -74,18 +74,18 @@ export function createSkills(config: SkillsConfig): Skills {
         throw new Error(`There is no skill "${name}"${didYouMean(name, names)}; ${there}`)
       }
       if (own.get(name)) return
-      own.checkRoom(skill)
+      own.checkLimit(skill)
       const content = await readActivation({ skill, config })
       if (own.get(name)) return // by somebody else, meanwhile
       await activate(agent.hooks, own, { skill, via: 'explicit', content })
       // The system prompt of a run under way stays as it is, and cached.
-      if (running) await agent.steer(`${given}\n\n${content}`)
+      if (running) await agent.steer(`${activatedNote}\n\n${content}`)
     },
 
     async deactivate(agent, name) {
       const active = own.remove(name)
       if (!active) return
-      if (running?.system.sections.has(section)) setGiven(running, own)
+      if (running?.system.sections.has(section)) setActiveSection(running, own)
       await deactivate(agent.hooks, [active], 'explicit')
     },
 
@@ -100,8 +100,8 @@ export function createSkills(config: SkillsConfig): Skills {
     const left = suspended.get(run.log) ?? []
     suspended.delete(run.log)
     const earlier = seen.has(run.log)
-      ? left.map((one) => ({ ...one, via: 'resume' as const, isGiven: isGiven(one) }))
-      : skillsIn(run.log, skills)
+      ? left.map((one) => ({ ...one, via: 'resume' as const, isGiven: isInSystemPrompt(one) }))
+      : activeSkillsIn(run.log, skills)
     seen.add(run.log)
     const room = (config.maxActive ?? Number.POSITIVE_INFINITY) - active.all.length
     const missing = earlier.filter(({ skill }) => !active.get(skill.name))
@@ -119,7 +119,7 @@ async function deactivate(hooks: Run['hooks'], all: readonly ActiveSkill[], reas
 }
 
 /** The catalogue and the tools belong together. Without one they are of use only to what is active already, such as a hidden skill. */
-function offer(host: RunSkills, { catalog }: Catalog): void {
+function addCatalogAndTools(host: RunSkills, { catalog }: Catalog): void {
   const { run, active } = host
   if (run.hasOwnTools || (catalog === '' && active.all.length === 0)) return
   if (catalog !== '') run.system.set('skills', `${catalog}\n\n${howTo}`)
@@ -132,19 +132,19 @@ const howTo =
   'Skills are instructions for certain kinds of work. When a task fits the description of one, call skills_use with its name before you begin, and follow what it says.'
 
 const section = 'active skills'
-const given = 'The user has activated a skill. Its instructions hold for the work that follows:'
+const activatedNote = 'The user has activated a skill. Its instructions hold for the work that follows:'
 
 /** What a person activated before the run is part of its system prompt. */
-function setGiven(run: Run, active: ActiveSkills): void {
-  const contents = active.all.filter(isGiven).map(({ content }) => content)
+function setActiveSection(run: Run, active: ActiveSkills): void {
+  const contents = active.all.filter(isInSystemPrompt).map(({ content }) => content)
   if (contents.length > 0 || run.system.sections.has(section))
-    run.system.set(section, contents.length > 0 ? [given, ...contents].join('\n\n') : '')
+    run.system.set(section, contents.length > 0 ? [activatedNote, ...contents].join('\n\n') : '')
 }
 
-const isGiven = (one: ActiveSkill): boolean => one.via === 'explicit' || one.isGiven === true
+const isInSystemPrompt = (one: ActiveSkill): boolean => one.via === 'explicit' || one.wasInSystemPrompt === true
 
 /** What is not in the system prompt survives a summary word for word. */
-function pinGiven(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {
+function pinContents(run: Run, hooks: HookScope<HookContexts>, active: ActiveSkills): void {
   const prompt = run.system.sections.get(section) ?? ''
   hooks.hook('compaction:before', ({ pins }) => {
     for (const { content } of active.all) if (content !== '' && !prompt.includes(content)) pins.push(content)

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { fullyVisible } from '../platform/visible-text.ts'
 import { eachBounded } from './each-bounded.ts'
-import { type Look, lookInto, type Place, skipped } from './look-into.ts'
+import { type FolderContents, readSkillFolder, type SkillFolder, skipped } from './look-into.ts'
 import type { Skill, SkillProblem } from './skill.ts'
 
 /** A folder in which skills are looked for, and whose they are. One that is not there holds none. */
@@ -56,7 +56,7 @@ async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<Fi
   const problems: SkillProblem[] = []
   const skills: Skill[] = []
   const seen = new Set<string>([real])
-  const first = await lookInto({ path: real, name: basename(real) }, { source: root.source, isRoot: true })
+  const first = await readSkillFolder({ path: real, name: basename(real) }, { source: root.source, isRoot: true })
   let level = await permitted(root, { ...first, real }, mayOpen)
   for (let depth = 0; depth <= mostDepth; depth++) {
     for (const look of level) {
@@ -68,16 +68,20 @@ async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<Fi
     const room = mostFolders - seen.size + below.length
     if (room < below.length) problems.push(skipped(root.path, `more than ${mostFolders} folders: the rest is left out`))
     level = await eachBounded(below.slice(0, Math.max(0, room)), width, (place) =>
-      lookInto(place, { source: root.source, isRoot: false }),
+      readSkillFolder(place, { source: root.source, isRoot: false }),
     )
   }
   return { skills, problems }
 }
 
 /** Asks about each entry of a project's root, one after the other: a person may be asked. */
-async function permitted(root: SkillRoot, look: Look & { real: string }, mayOpen: MayOpen): Promise<Look[]> {
+async function permitted(
+  root: SkillRoot,
+  look: FolderContents & { real: string },
+  mayOpen: MayOpen,
+): Promise<FolderContents[]> {
   if (root.source === 'user') return [look]
-  const below: Place[] = []
+  const below: SkillFolder[] = []
   const refused: string[] = []
   for (const place of look.below) {
     if (await isPermitted(entriesBehind(place, look.real), root, mayOpen))
@@ -91,7 +95,7 @@ async function permitted(root: SkillRoot, look: Look & { real: string }, mayOpen
 }
 
 /** An entry, and the one it is a link into. */
-function entriesBehind({ path, name }: Place, real: string): ReadonlySet<string> {
+function entriesBehind({ path, name }: SkillFolder, real: string): ReadonlySet<string> {
   return new Set([name, relative(real, path).split(sep)[0]!])
 }
 

@@ -26,7 +26,7 @@ test.each([
 
 test('a value with an unquoted colon is read as text, over several lines too, and this is said', async () => {
   const yaml = `name: pdf\ndescription: Use this when: it's a PDF\n  or else: something\nmetadata:\n  note: a: b\n`
-  const { fields, mended } = await readFrontMatter(yaml)
+  const { fields, repaired: mended } = await readFrontMatter(yaml)
   expect(mended).toContain('quotes')
   expect(fields?.get('description')).toBe("Use this when: it's a PDF or else: something")
   expect(fields?.get('metadata')).toEqual(new Map([['note', 'a: b']]))

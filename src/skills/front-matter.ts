@@ -7,7 +7,7 @@ export interface FrontMatter {
   /** Why there are none. */
   readonly failure?: string
   /** What had to be mended to read it. */
-  readonly mended?: string
+  readonly repaired?: string
 }
 
 /** As much as is looked at; the largest honest ones have two or three thousand characters. */
@@ -37,7 +37,7 @@ export async function readFrontMatter(yaml: string): Promise<FrontMatter> {
   if (quoted === yaml) return first
   const second = await fieldsOf(quoted)
   if (!second.fields) return first
-  return { ...second, mended: 'a value has a colon in it and was read as text; put it in quotes' }
+  return { ...second, repaired: 'a value has a colon in it and was read as text; put it in quotes' }
 }
 
 /** The same without mending anything. */

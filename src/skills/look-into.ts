@@ -9,7 +9,7 @@ import type { Skill, SkillProblem } from './skill.ts'
 import { readHead } from './skill-file.ts'
 
 /** A folder on the way: where it really lies, and what it is called. */
-export interface Place {
+export interface SkillFolder {
   readonly path: string
   readonly name: string
   /** The entry of a project's root that it is, or is in. */
@@ -17,10 +17,10 @@ export interface Place {
 }
 
 /** What looking into one folder gives. */
-export interface Look {
+export interface FolderContents {
   readonly skill?: Skill
   readonly problems: readonly SkillProblem[]
-  readonly below: readonly Place[]
+  readonly below: readonly SkillFolder[]
 }
 
 interface Where {
@@ -31,7 +31,7 @@ interface Where {
 type SkillRootSource = 'project' | 'user'
 
 /** Looks into one folder: it is a skill, or there are folders to go on with. */
-export async function lookInto(place: Place, { source, isRoot }: Where): Promise<Look> {
+export async function readSkillFolder(place: SkillFolder, { source, isRoot }: Where): Promise<FolderContents> {
   const problems: SkillProblem[] = []
   const entries = await readdir(place.path, { withFileTypes: true }).catch((error) => {
     if (codeOf(error) !== 'ENOTDIR' || isRoot)
@@ -58,11 +58,11 @@ export async function lookInto(place: Place, { source, isRoot }: Where): Promise
   }
 }
 
-function ofEntry({ entry }: Place): { entry?: string } {
+function ofEntry({ entry }: SkillFolder): { entry?: string } {
   return entry === undefined ? {} : { entry }
 }
 
-function fileAmong(entries: readonly Dirent[], { path }: Place, problems: SkillProblem[]): Dirent | undefined {
+function fileAmong(entries: readonly Dirent[], { path }: SkillFolder, problems: SkillProblem[]): Dirent | undefined {
   const candidates = entries.filter(({ name }) => name.length === 8 && name.toLowerCase() === 'skill.md')
   const file = candidates.find(({ name }) => name === 'SKILL.md') ?? candidates.find(({ name }) => name === 'skill.md')
   const others = candidates.filter((entry) => entry !== file).map(({ name }) => name)
@@ -78,11 +78,11 @@ function fileAmong(entries: readonly Dirent[], { path }: Place, problems: SkillP
 
 async function foldersAmong(
   entries: readonly Dirent[],
-  { path }: Place,
+  { path }: SkillFolder,
   source: SkillRootSource,
   problems: SkillProblem[],
-): Promise<Place[]> {
-  const places: Place[] = []
+): Promise<SkillFolder[]> {
+  const places: SkillFolder[] = []
   let links = 0
   for (const entry of entries.toSorted((a, b) => compareTexts(a.name, b.name))) {
     const { name } = entry

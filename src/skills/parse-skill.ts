@@ -1,7 +1,7 @@
 import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { readFrontMatter, splitFrontMatter } from './front-matter.ts'
 import type { Skill, SkillProblem } from './skill.ts'
-import { dangerOf, nameFaults, normalName } from './skill-name.ts'
+import { nameFaults, normalName, whyDangerous } from './skill-name.ts'
 import { wordsOf } from './word-list.ts'
 
 /** What a SKILL.md says of its skill; who found it knows where it lies. */
@@ -27,7 +27,7 @@ export async function parseSkill(
   const parts = splitFrontMatter(text)
   if ('failure' in parts) return { instructions: '', problems: [{ path, problem: parts.failure, isSkipped: true }] }
   const instructions = withoutHidden(parts.body).text
-  const { fields, failure = '', mended } = await readFrontMatter(parts.yaml)
+  const { fields, failure = '', repaired: mended } = await readFrontMatter(parts.yaml)
   if (!fields) return { instructions, problems: [{ path, problem: fullyVisible(failure), isSkipped: true }] }
   const notes = new Notes(path)
   if (mended) notes.warn(mended)
@@ -96,7 +96,7 @@ function factsOf(fields: ReadonlyMap<string, unknown>, notes: Notes, folderName?
 function nameOf(written: string, notes: Notes, folderName?: string): string | undefined {
   const name = normalName(written || (folderName ?? ''))
   if (name === '') return notes.skip('it has no name', 'name')
-  const danger = dangerOf(name)
+  const danger = whyDangerous(name)
   if (danger) return notes.skip(danger, 'name')
   if (written === '') notes.warn('it has no name, so that of its folder is used', 'name')
   for (const fault of nameFaults(name, folderName)) notes.warn(fault, 'name')

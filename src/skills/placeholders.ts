@@ -4,7 +4,7 @@ import { withoutHidden } from '../platform/visible-text.ts'
 export type Part = { readonly text: string } | { readonly command: string; readonly written: string }
 
 /** How the parts of a text become what a model reads. */
-export interface Filling {
+export interface FillOptions {
   /** What the user or the model said beside the skill's name. Only text gets it, never a command. */
   readonly args?: string
   /** The output of a command, or a note in its place. */
@@ -30,7 +30,7 @@ const placeholder = /(?<![^\s([{:=>"'*_|,])!`(?=\S)([^`\n]{1,4000})(?<=\S)`/g
  * The text with its commands replaced by their output. Each is run once, and only what the author wrote is looked at:
  * what comes out of a command, or in as an argument, is never read as a placeholder.
  */
-export async function fillPlaceholders(text: string, filling: Filling): Promise<string> {
+export async function fillPlaceholders(text: string, filling: FillOptions): Promise<string> {
   const filled: string[] = []
   let commands = 0
   for (const part of partsOf(text)) {
@@ -44,7 +44,7 @@ export async function fillPlaceholders(text: string, filling: Filling): Promise<
 }
 
 /** Arguments that no text asks for are told at its end. */
-function unusedArguments(text: string, { args = '' }: Filling): string {
+function unusedArguments(text: string, { args = '' }: FillOptions): string {
   const isUsed = partsOf(text).some((part) => 'text' in part && part.text.search(inText) >= 0)
   return args === '' || isUsed ? '' : `\n\nArguments: ${args}`
 }

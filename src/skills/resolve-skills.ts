@@ -7,7 +7,7 @@ import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { findSkills, type SkillRoot } from './find-skills.ts'
 import { overrideProblems } from './overrides.ts'
 import type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skill.ts'
-import { dangerOf, nameFaults, nameKey, normalName } from './skill-name.ts'
+import { nameFaults, nameKey, normalName, whyDangerous } from './skill-name.ts'
 import { wherePathsMatch } from './where-paths-match.ts'
 
 /** The skills there are, by name, and what was not as it should be. */
@@ -82,7 +82,7 @@ function writtenSkills(definitions: readonly SkillDefinition[]): { skills: Skill
     const description = withoutHidden(definition.description).text.trim()
     const note = (problem: string, isSkipped: boolean) =>
       problems.push({ path: `inline:${fullyVisible(name)}`, problem, isSkipped })
-    const danger = dangerOf(name) ?? (description === '' ? 'it has no description' : undefined)
+    const danger = whyDangerous(name) ?? (description === '' ? 'it has no description' : undefined)
     if (danger !== undefined) {
       note(danger, true)
       continue

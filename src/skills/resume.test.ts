@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Log } from '../core/log.ts'
 import type { SessionContentBlock } from '../core/turn.ts'
-import { skillsIn } from './resume.ts'
+import { activeSkillsIn } from './resume.ts'
 import type { Skill } from './skill.ts'
 
 const skills: Skill[] = ['a', 'b', 'quiet'].map((name) => ({ name, description: name, source: 'user' }))
@@ -23,7 +23,7 @@ const result = (callId: string, output: string, isError?: true): SessionContentB
 function found(...content: SessionContentBlock[]): string[] {
   const turns = [{ id: 't', runId: 'r', createdAt: 0, role: 'user' as const, content }]
   const log = { transcript: { turns } } as unknown as Log
-  return skillsIn(log, [...skills, hidden]).map(({ skill, via, content }) => `${skill.name} ${via} ${content}`)
+  return activeSkillsIn(log, [...skills, hidden]).map(({ skill, via, content }) => `${skill.name} ${via} ${content}`)
 }
 
 const body = (name: string): string => `<skill_content name="${name}">…`

@@ -6,7 +6,7 @@ import { findSkill } from './run-skills.ts'
 import type { Skill } from './skill.ts'
 
 /** The skills that a conversation has been given, latest last, with the very text it was given. Those that are gone are left out. */
-export function skillsIn({ transcript }: Log, skills: readonly Skill[]): readonly ActiveSkill[] {
+export function activeSkillsIn({ transcript }: Log, skills: readonly Skill[]): readonly ActiveSkill[] {
   const found = new Map<string, ActiveSkill>()
   for (const [name, content] of successes(transcript.turns)) {
     const skill = findSkill(skills, name)

@@ -11,7 +11,7 @@ export function nameKey(name: string): string {
 }
 
 /** Why a name cannot be used at all; undefined where it is harmless, in the standard's form or not. */
-export function dangerOf(name: string): string | undefined {
+export function whyDangerous(name: string): string | undefined {
   const shown = `"${fullyVisible(name.slice(0, 100))}"`
   const advice = 'use lower-case letters, digits and hyphens'
   if ([...name].length > mostHarmless) return `its name has more than ${mostHarmless} characters; ${advice}`

@@ -2,7 +2,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Skill, SkillsConfig } from './skill.ts'
 
 /** Throws unless a skill may be used now: what a project brings is asked about each time, because trust can be taken back. */
-export async function checkTrust(skill: Skill, { trustProjectSkills = true }: SkillsConfig): Promise<void> {
+export async function requireTrust(skill: Skill, { trustProjectSkills = true }: SkillsConfig): Promise<void> {
   if (skill.source !== 'project') return
   const refused = `The skill "${skill.name}" comes from this project`
   if (typeof trustProjectSkills === 'boolean') {

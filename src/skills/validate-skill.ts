@@ -6,7 +6,7 @@ import { fieldsOf, splitFrontMatter } from './front-matter.ts'
 import { mostCompatibility, mostDescription, ownFields, standardFields } from './parse-skill.ts'
 import type { SkillProblem } from './skill.ts'
 import { readWhole } from './skill-file.ts'
-import { dangerOf, nameFaults, normalName } from './skill-name.ts'
+import { nameFaults, normalName, whyDangerous } from './skill-name.ts'
 
 /** What the standard has against a skill, strictly; an empty list where it is as it should be. */
 export async function validateSkill(folder: string): Promise<readonly SkillProblem[]> {
@@ -69,7 +69,7 @@ function nameOf(value: unknown, folderName: string): readonly Fault[] {
   if (typeof value !== 'string' || value.trim() === '') return [['name', 'it has no name']]
   const name = normalName(value)
   const faults = nameFaults(name, folderName)
-  const danger = faults.length === 0 ? dangerOf(name) : undefined
+  const danger = faults.length === 0 ? whyDangerous(name) : undefined
   return [...faults, ...(danger ? [danger] : [])].map((fault) => ['name', fault])
 }
 

@@ -8,7 +8,7 @@ afterAll(() => reader.close())
 
 async function verdict(line: string, launch: AuthoritySettings): Promise<string> {
   const place = { root: '/desk/Project', home: '/home/me', isTrusted: true }
-  const { verdict, by } = await explainCommand(line, { layers: { launch }, place, read: reader.read })
+  const { verdict, by } = await explainCommand(line, { layers: { launch }, location: place, read: reader.read })
   return `${verdict} ${by}`
 }
 

@@ -105,7 +105,7 @@ async function questions(
 function judge(command: string, isTrusted: boolean, more: readonly string[] = []) {
   const launch = { ...basePolicy, allow: [...basePolicy.allow, ...more] }
   const place = { root: '/clone/work', home: '/home/somebody', isTrusted }
-  return explainCommand(command, { layers: { launch }, place, read: reader.read })
+  return explainCommand(command, { layers: { launch }, location: place, read: reader.read })
 }
 
 const shown = (line: string): string => JSON.stringify(line.length > 200 ? `${line.slice(0, 200)}…` : line)

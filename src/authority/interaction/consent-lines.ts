@@ -61,7 +61,10 @@ export function originText({ layer, path, digest, replaces = [] }: ToolOrigin): 
 }
 
 /** That a tool is not what was accepted, and what it says about itself now, in its own words behind a margin. */
-export function changeLines({ origin, says = '' }: Pick<JudgedCall, 'origin' | 'says'>, show: Show): string[] {
+export function changeLines(
+  { origin, changedDescription: says = '' }: Pick<JudgedCall, 'origin' | 'says'>,
+  show: Show,
+): string[] {
   if (origin.isChanged !== true) return []
   const who = origin.layer === 'mcp' ? 'the server changed what this tool says about itself' : 'this tool was changed'
   const left = says.length - mostSaid

@@ -6,7 +6,13 @@ import { Countdown } from './countdown.ts'
 import { type Headless, type PermissionRequired, permissionRequired, yoloAnswer } from './headless.ts'
 import { type InteractionAnswer, readAnswer } from './interaction-answers.ts'
 import { checkInteraction, type TimeLimit, timeLimitOf } from './interaction-payloads.ts'
-import { type Interactor, InteractorLine, type OpenInteraction, type Question, tooLate } from './interactor-line.ts'
+import {
+  type Interactor,
+  InteractorQueue,
+  notOpen,
+  type OpenInteraction,
+  type OpenQuestion,
+} from './interactor-line.ts'
 
 interface InteractionsOptions {
   readonly clock: Clock
@@ -24,9 +30,9 @@ export type InteractionOutcome = { readonly correlationId: string } & (
 )
 
 /** What a screen may show beside the dialogs themselves. Every question that is issued comes to one end. */
-export type InteractionEvent = { readonly correlationId: string; readonly kind: InteractionKind } & Happening
+export type InteractionEvent = { readonly correlationId: string; readonly kind: InteractionKind } & EventDetails
 
-type Happening =
+type EventDetails =
   | { readonly type: 'InteractionIssued'; readonly issuedAt: number }
   | { readonly type: 'InteractionAnswered'; readonly status: 'accepted' | 'rejected' | 'closed'; readonly by?: string }
   | { readonly type: 'InteractionTimedOut'; readonly by?: string }
@@ -57,10 +63,10 @@ export interface InteractOptions {
 /** A hub for questions to people, with no timer and no listener left once all of them came to their end. */
 export function createInteractions(options: InteractionsOptions): Interactions {
   const { clock, newId, onEvent, headless = 'halt' } = options
-  const lines = new Set<InteractorLine>()
-  const questions = new Map<string, Question>()
+  const lines = new Set<InteractorQueue>()
+  const questions = new Map<string, OpenQuestion>()
 
-  function tell({ correlationId, kind }: OpenInteraction, event: Happening): void {
+  function tell({ correlationId, kind }: OpenInteraction, event: EventDetails): void {
     try {
       onEvent?.({ correlationId, kind, ...event })
     } catch {
@@ -72,20 +78,20 @@ export function createInteractions(options: InteractionsOptions): Interactions {
     const { correlationId, kind } = about
     const { promise, resolve, reject } = Promise.withResolvers<InteractionOutcome>()
 
-    function end(event: Happening): void {
-      if (!questions.delete(correlationId)) throw tooLate(correlationId)
+    function end(event: EventDetails): void {
+      if (!questions.delete(correlationId)) throw notOpen(correlationId)
       signal.removeEventListener('abort', stop)
-      for (const line of question.lines) line.remove(question)
+      for (const line of question.queues) line.remove(question)
       tell(about, event)
     }
     function stop(): void {
       reject(signal.reason)
       end({ type: 'InteractionWithdrawn', why: 'stopped' })
     }
-    const question: Question = {
-      about,
+    const question: OpenQuestion = {
+      interaction: about,
       countdown: new Countdown(clock, limit, () => question.answer({ status: 'timeout' }, undefined)),
-      lines: new Set(),
+      queues: new Set(),
       answer(answer, by) {
         const response = readAnswer(kind, answer)
         const { status } = response
@@ -104,11 +110,11 @@ export function createInteractions(options: InteractionsOptions): Interactions {
       fail(error, line) {
         const { name } = line.interactor
         tell(about, { type: 'InteractorFailed', error: messageOf(error), ...(name !== undefined && { by: name }) })
-        question.lose(line)
+        question.drop(line)
       },
-      lose(line) {
+      drop(line) {
         line.remove(question)
-        if (question.lines.size > 0 || !questions.has(correlationId)) return
+        if (question.queues.size > 0 || !questions.has(correlationId)) return
         resolve({ status: 'left', correlationId })
         end({ type: 'InteractionWithdrawn', why: 'left' })
       },
@@ -137,12 +143,12 @@ export function createInteractions(options: InteractionsOptions): Interactions {
 
   return {
     attach(given) {
-      const line = new InteractorLine(typeof given === 'function' ? { present: given } : given)
+      const line = new InteractorQueue(typeof given === 'function' ? { present: given } : given)
       lines.add(line)
-      for (const question of questions.values()) if (line.takes(question.about.kind)) line.add(question)
+      for (const question of questions.values()) if (line.takes(question.interaction.kind)) line.add(question)
       return () => {
         lines.delete(line)
-        for (const question of [...questions.values()]) if (question.lines.has(line)) question.lose(line)
+        for (const question of [...questions.values()]) if (question.queues.has(line)) question.drop(line)
       }
     },
     async interact(request, { signal, timeoutMs }) {
@@ -158,11 +164,14 @@ export function createInteractions(options: InteractionsOptions): Interactions {
     },
     answer(correlationId, answer, by) {
       const question = questions.get(correlationId)
-      if (!question) throw tooLate(correlationId)
+      if (!question) throw notOpen(correlationId)
       question.answer(answer, by)
     },
     get open() {
-      return Array.from(questions.values(), ({ about }) => ({ ...about, payload: copyJson(about.payload) }))
+      return Array.from(questions.values(), ({ interaction: about }) => ({
+        ...about,
+        payload: copyJson(about.payload),
+      }))
     },
   }
 }

@@ -36,24 +36,24 @@ export interface Interactor {
 }
 
 /** A question, its time, those who can still answer it, and the ways it can end. */
-export interface Question {
-  readonly about: OpenInteraction
+export interface OpenQuestion {
+  readonly interaction: OpenInteraction
   readonly countdown: Countdown
-  readonly lines: Set<InteractorLine>
+  readonly queues: Set<InteractorQueue>
   /** Throws for what is no answer to it; the question stays open then. */
   answer(answer: unknown, by: string | undefined): void
   close(by: string | undefined): void
   /** This one cannot answer it. */
-  fail(error: unknown, line: InteractorLine): void
+  fail(error: unknown, line: InteractorQueue): void
   /** This one will not answer it any more. */
-  lose(line: InteractorLine): void
+  drop(line: InteractorQueue): void
 }
 
 /** The questions of one interactor, which sees them one at a time and in order. */
-export class InteractorLine {
+export class InteractorQueue {
   readonly interactor: Interactor
-  readonly #waiting = new Set<Question>()
-  #shown: { readonly question: Question; readonly over: AbortController } | undefined
+  readonly #waiting = new Set<OpenQuestion>()
+  #shown: { readonly question: OpenQuestion; readonly over: AbortController } | undefined
 
   constructor(interactor: Interactor) {
     this.interactor = interactor
@@ -63,15 +63,15 @@ export class InteractorLine {
     return this.interactor.kinds?.includes(kind) ?? true
   }
 
-  add(question: Question): void {
-    question.lines.add(this)
+  add(question: OpenQuestion): void {
+    question.queues.add(this)
     this.#waiting.add(question)
     this.#showNext()
   }
 
   /** The question is over, at least for this interactor. */
-  remove(question: Question): void {
-    question.lines.delete(this)
+  remove(question: OpenQuestion): void {
+    question.queues.delete(this)
     this.#waiting.delete(question)
     if (this.#shown?.question !== question) return
     const { over } = this.#shown
@@ -90,11 +90,11 @@ export class InteractorLine {
     void this.#show(question, question.countdown.watch(), over.signal)
   }
 
-  async #show(question: Question, expiresAt: number, signal: AbortSignal): Promise<void> {
-    const { about } = question
+  async #show(question: OpenQuestion, expiresAt: number, signal: AbortSignal): Promise<void> {
+    const { interaction: about } = question
     const { name } = this.interactor
     const respond = (answer: InteractionAnswer): void => {
-      if (signal.aborted) throw tooLate(about.correlationId)
+      if (signal.aborted) throw notOpen(about.correlationId)
       question.answer(answer, name)
     }
     // Whoever asks or answers is done with that before the next question is shown, however many of them wait.
@@ -118,7 +118,7 @@ export class InteractorLine {
 }
 
 /** What somebody hears who answers a question that is not open any more, or never was. */
-export function tooLate(correlationId: string): CodedError {
+export function notOpen(correlationId: string): CodedError {
   return new CodedError(
     'Session/InteractionAlreadyAnswered',
     `the question "${correlationId}" is not open for this answer: it was answered, ran out of time or was withdrawn, or who answers has left; look at the open ones`,

@@ -1,12 +1,12 @@
 import type { CommandFacts } from '../judged-call.ts'
-import { type Effort, searchCost } from './effort.ts'
+import { type MatchBudget, searchCost } from './effort.ts'
 import type { Rule } from './rule-entry.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
 /** Patterns that allow, over one command at a time; `isExact` when the pattern spells every word of it. */
 export function allowingCommandRules(
   rules: readonly Rule[],
-): (facts: CommandFacts, effort: Effort) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
+): (facts: CommandFacts, effort: MatchBudget) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
   const all = rules.find(({ pattern }) => pattern === undefined)
   const compiled = rules.flatMap((rule) => (rule.pattern === undefined ? [] : [allowRule(rule, rule.pattern)]))
   const starred = compiled.filter(({ leading }) => leading.length === 0)
@@ -54,7 +54,7 @@ function allowRule(rule: Rule, pattern: string): AllowRule {
 }
 
 /** Whether rules cover a command; they do not once there is no effort left. */
-function coverer(words: readonly string[], effort: Effort): (rule: AllowRule) => boolean {
+function coverer(words: readonly string[], effort: MatchBudget): (rule: AllowRule) => boolean {
   // Ten thousand rules would join the same words again and again.
   const texts: string[] = []
   return ({ leading, rest }) => {

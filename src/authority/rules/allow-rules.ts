@@ -1,7 +1,7 @@
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
 import { allowingCommandRules } from './allow-commands.ts'
-import type { PathPlace } from './canonical-path.ts'
-import { createEffort, type Effort } from './effort.ts'
+import type { PathBase } from './canonical-path.ts'
+import { createMatchBudget, type MatchBudget } from './effort.ts'
 import type { Match, Rule } from './rule-entry.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
@@ -9,7 +9,7 @@ import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
  * Rules that allow: the key covers a call whole, else each of its effects needs a rule; of a shell line each command
  * does. Everything is compared exactly as it is written.
  */
-export function allowance(rules: readonly Rule[], place: PathPlace): Match {
+export function allowMatcher(rules: readonly Rule[], place: PathBase): Match {
   const byTool = group(rules.filter(({ about, name }) => about === 'tool' || name === 'spawn'))
   const tools = new Map([...byTool].map(([name, own]) => [name, patterns(own, (pattern) => pattern)]))
   const commandRules = new Map<string, ReturnType<typeof allowingCommandRules>>()
@@ -21,7 +21,7 @@ export function allowance(rules: readonly Rule[], place: PathPlace): Match {
   )
   return (call) => {
     if (rules.length === 0) return undefined
-    const effort = createEffort()
+    const effort = createMatchBudget()
     const coverOf: CoverFact = (fact) => {
       const isServer = fact.effect.startsWith('mcp:')
       return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target, effort)
@@ -48,7 +48,7 @@ function group(rules: readonly Rule[]): Map<string, Rule[]> {
 function patterns(
   rules: readonly Rule[],
   spelled: (pattern: string) => string,
-): (text: string | undefined, effort: Effort) => Rule | undefined {
+): (text: string | undefined, effort: MatchBudget) => Rule | undefined {
   const all = rules.find(({ pattern }) => pattern === undefined)
   const exact = new Map<string, Rule>()
   const starred: { readonly rule: Rule; readonly over: Wildcard }[] = []
@@ -68,7 +68,7 @@ function patterns(
 
 const climbs = /(^|\/)\.\.(\/|$)/
 
-function withHome(pattern: string, { home }: PathPlace): string {
+function withHome(pattern: string, { home }: PathBase): string {
   return home !== undefined && pattern.startsWith('~/') ? home + pattern.slice(1) : pattern
 }
 

@@ -1,5 +1,5 @@
 /** Where paths are read from. */
-export interface PathPlace {
+export interface PathBase {
   /** The workspace, absolute; relative paths begin there. */
   readonly root?: string
   /** What `~` stands for. */
@@ -11,7 +11,7 @@ export interface PathPlace {
  * characters, `.`, `..`, doubled and trailing separators, trailing dots and blanks, `file:`, `~`, backslashes, device
  * prefixes and streams. Only for being strict with; never open what it gives.
  */
-export function canonicalPath(path: string, place: PathPlace = {}): string {
+export function canonicalPath(path: string, place: PathBase = {}): string {
   // The common case, and most of the time of a decision otherwise.
   if (plain.test(path)) return path
   const slashed = fold(withoutScheme(path)).replaceAll('\\', '/').replace(devicePrefix, '/')
@@ -28,7 +28,7 @@ export function canonicalPath(path: string, place: PathPlace = {}): string {
 }
 
 /** A path in both forms a rule may be written in: relative to the workspace, where it lies inside, and absolute. */
-export function bothForms(path: string, place: PathPlace): string[] {
+export function bothForms(path: string, place: PathBase): string[] {
   const canonical = canonicalPath(path, place)
   if (place.root === undefined) return [canonical]
   const root = canonicalPath(place.root)

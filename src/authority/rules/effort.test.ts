@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { createEffort, searchCost } from './effort.ts'
+import { createMatchBudget, searchCost } from './effort.ts'
 
 test('once it is spent nothing more is to be had', () => {
-  const effort = createEffort(10)
+  const effort = createMatchBudget(10)
   expect([effort.spend(6), effort.spend(4), effort.spend(1), effort.spend(0)]).toEqual([true, true, false, false])
 })
 

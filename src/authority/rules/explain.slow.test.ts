@@ -8,7 +8,7 @@ const reader = createShellReader()
 afterAll(() => reader.close())
 const place = { root: '/desk/project', home: '/home/me', isTrusted: true }
 const explained = (line: string, launch: AuthoritySettings) =>
-  explainCommand(line, { layers: { launch }, place, read: reader.read })
+  explainCommand(line, { layers: { launch }, location: place, read: reader.read })
 
 const base: AuthoritySettings = {
   mode: 'allowlist',

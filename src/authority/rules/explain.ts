@@ -1,7 +1,7 @@
 import type { DecidedBy, Effect, Verdict } from '../../core/authority.ts'
 import { type DecisionContext, decide } from '../decide.ts'
 import { factsOf, type JudgedCall, shellCall } from '../judged-call.ts'
-import type { Place } from '../shell/place.ts'
+import type { ShellLocation } from '../shell/place.ts'
 import { shellFacts } from '../shell/shell-facts.ts'
 import { type ReadLine, withReader } from '../shell/with-reader.ts'
 import { patternsIn } from './patterns.ts'
@@ -27,7 +27,7 @@ export function explain(call: JudgedCall, context: DecisionContext): Explanation
 export interface ExplainOptions {
   /** The rules to judge under; those of a rules file are a launch's. */
   readonly layers: SettingsLayers
-  readonly place: Place
+  readonly location: ShellLocation
   /** Such as `createShellReader().read`, for many lines. Default: one of its own. */
   readonly read?: ReadLine
   /** This program's own folders; see `createProtection`. */
@@ -37,7 +37,7 @@ export interface ExplainOptions {
 /** The same for a shell line, as if the shell tool were asked to run it. Nothing runs. */
 export async function explainCommand(
   command: string,
-  { layers, place, read, own = [] }: ExplainOptions,
+  { layers, location: place, read, own = [] }: ExplainOptions,
 ): Promise<Explanation> {
   const { mode, rules, tools } = resolveSettings(layers, place.home === undefined ? {} : { home: place.home })
   const shell = shellFacts(await withReader(read, async (one) => one(command)), place)

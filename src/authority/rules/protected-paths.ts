@@ -1,4 +1,4 @@
-import { bothForms, canonicalPath, type PathPlace } from './canonical-path.ts'
+import { bothForms, canonicalPath, type PathBase } from './canonical-path.ts'
 import { isShellGlob, mayBeName } from './shell-glob.ts'
 
 /** Why a path may not be touched without a person, in words: at all, or at least not written. */
@@ -14,7 +14,7 @@ export interface Protection {
 export type Protect = (path: string, isDeep?: boolean) => Protection | undefined
 
 /** `own`: the folders where this program keeps its settings, grants and credentials, wherever they are. */
-export function createProtection(place: PathPlace & { readonly own?: readonly string[] } = {}): Protect {
+export function createProtection(place: PathBase & { readonly own?: readonly string[] } = {}): Protect {
   const own = (place.own ?? []).map((folder) => canonicalPath(folder, place))
   const [root, home] = [place.root, place.home].map((folder) => folder && canonicalPath(folder, place))
   const isHomeInWork = isIn(home, root)

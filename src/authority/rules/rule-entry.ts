@@ -30,14 +30,14 @@ export interface Rule {
 export type Match = (call: JudgedCall, root?: string) => readonly Rule[] | undefined
 
 /** Where an entry stands, for messages. */
-interface RulePlace {
+interface RulePosition {
   readonly layer: RuleLayer
   readonly list: RuleList
   readonly index: number
 }
 
 /** Takes an entry apart, or throws `Validation/InvalidRule`: a rule that can never match would only look like protection. */
-export function parseRule(entry: RuleEntry, place: RulePlace): Rule {
+export function parseRule(entry: RuleEntry, place: RulePosition): Rule {
   const { rule: text, ...rest } = fieldsOf(entry, place)
   if (text.trim() === '') throw invalid(place, entry, 'is empty; write a tool, "tool:pattern" or an effect')
   if (controls.test(text)) throw invalid(place, entry, 'has control characters; take them out')
@@ -58,7 +58,7 @@ const encoder = new TextEncoder()
 const controls = /[\u0000-\u001f\u007f]/
 const entryFields = ['rule', 'why', 'match', 'notMatch']
 
-function fieldsOf(entry: unknown, place: RulePlace): Exclude<RuleEntry, string> {
+function fieldsOf(entry: unknown, place: RulePosition): Exclude<RuleEntry, string> {
   if (typeof entry === 'string') return { rule: entry }
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
     throw invalid(place, entry, 'is neither a text nor an object with "rule"')
@@ -94,7 +94,7 @@ function aboutOf(name: string, pattern: string | undefined, refuse: (problem: st
   return 'tool'
 }
 
-function invalid({ layer, list, index }: RulePlace, entry: unknown, problem: string): CodedError {
+function invalid({ layer, list, index }: RulePosition, entry: unknown, problem: string): CodedError {
   const shown = JSON.stringify(entry)?.slice(0, 200)
   return new CodedError('Validation/InvalidRule', `the ${layer} settings' ${list}[${index}], ${shown}, ${problem}`)
 }

@@ -4,7 +4,7 @@ import { deepFreeze } from '../../core/turn.ts'
 import { checkSettings, securityModes } from './check-settings.ts'
 import { compilePatterns } from './patterns.ts'
 import { parseRule, type Rule, type RuleList, ruleLayers, ruleLists } from './rule-entry.ts'
-import { type CompiledRules, compileRules, type Manners, type RuleLists } from './rules.ts'
+import { type CompiledRules, compileRules, type DecisionSettings, type RuleLists } from './rules.ts'
 
 /** How much is asked. `plan` only looks; `yolo` asks about nothing but what can hurt beyond repair. */
 export type SecurityMode = 'plan' | 'ask' | 'allowlist' | 'yolo'
@@ -60,7 +60,7 @@ export interface SettingsLayers {
 }
 
 /** What all layers come to. Frozen: nothing changes a mode while a session runs. */
-export interface ResolvedSettings extends Manners {
+export interface ResolvedSettings extends DecisionSettings {
   readonly mode: SecurityMode
   readonly rules: CompiledRules
   /** The rules one by one: sorted, each once. */
@@ -83,7 +83,7 @@ export function resolveSettings(layers: SettingsLayers, { home = homedir() } = {
     )
   const reads = layers.launch?.workspaceReads ?? (layers.project?.workspaceReads === 'ask' ? 'ask' : undefined)
   if (layers.project?.workspaceReads === 'allow') warnings.push(leftOut('workspaceReads "allow"'))
-  const manners: Manners = deepFreeze({
+  const manners: DecisionSettings = deepFreeze({
     tools: joinTools(layers, warnings),
     workspaceReads: reads ?? layers.global?.workspaceReads ?? layers.bundled?.workspaceReads ?? 'allow',
     isPlanFromProject,

@@ -2,7 +2,7 @@ import type { CommandFacts, ShellFacts } from '../judged-call.ts'
 import { looseWords } from '../shell/loose-words.ts'
 import { runsText } from '../shell/unwrap.ts'
 import { shellChangers } from '../shell/wrappers.ts'
-import { createEffort, type Effort, searchCost } from './effort.ts'
+import { createMatchBudget, type MatchBudget, searchCost } from './effort.ts'
 import type { Rule } from './rule-entry.ts'
 import { mayBeName } from './shell-glob.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
@@ -21,7 +21,7 @@ export function strictCommandRules(rules: readonly Rule[]): (shell: ShellFacts) 
   }
   return (shell) => {
     if (rules.length === 0) return undefined
-    const effort = createEffort()
+    const effort = createMatchBudget()
     const commands = distinct(shell.commands.flatMap(readings))
     const possible = occurring(commands, effort)
     for (const words of commands) {
@@ -117,7 +117,7 @@ function followed(words: readonly string[], own: readonly ProgramRules[]): Stric
   return undefined
 }
 
-function matched(words: readonly string[], rules: readonly StrictRule[], effort: Effort): StrictRule | undefined {
+function matched(words: readonly string[], rules: readonly StrictRule[], effort: MatchBudget): StrictRule | undefined {
   if (rules.length === 0) return undefined
   const texts = textsOf(words)
   if (texts) {
@@ -166,7 +166,7 @@ function followsOptions(wanted: readonly string[], words: readonly string[]): bo
 /** A first look that costs one search for each rule, however many commands there are. */
 function occurring(
   commands: readonly (readonly string[])[],
-  effort: Effort,
+  effort: MatchBudget,
 ): (rules: readonly StrictRule[]) => readonly StrictRule[] {
   const found = new Map<readonly StrictRule[], readonly StrictRule[]>()
   let text: string | undefined
@@ -217,7 +217,7 @@ function amongWords(
   commands: readonly (readonly string[])[],
   byProgram: ReadonlyMap<string, ProgramRules>,
   starred: readonly StrictRule[],
-  effort: Effort,
+  effort: MatchBudget,
 ): Rule | undefined {
   const { isWhole, words, commands: facts } = shell
   const values = facts.flatMap(({ command }) => Object.values(command.env))

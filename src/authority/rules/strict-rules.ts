@@ -1,18 +1,18 @@
 import { type CommandFacts, type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
-import { bothForms, canonicalPath, fold, type PathPlace } from './canonical-path.ts'
-import { createEffort, type Effort, searchCost } from './effort.ts'
+import { bothForms, canonicalPath, fold, type PathBase } from './canonical-path.ts'
+import { createMatchBudget, type MatchBudget, searchCost } from './effort.ts'
 import type { Match, Rule } from './rule-entry.ts'
 import { isShellGlob, mayBePath, mayOverlap } from './shell-glob.ts'
 import { strictCommandRules } from './strict-commands.ts'
 import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 
-interface Strictness {
+interface StrictMatcher {
   readonly match: Match
-  readonly doubt: (call: JudgedCall) => Rule | undefined
+  readonly possibleMatch: (call: JudgedCall) => Rule | undefined
 }
 
 /** Rules that deny or ask: one hit is enough, by key or by any effect, and spelling something differently does not help. */
-export function strictness(rules: readonly Rule[], place: PathPlace): Strictness {
+export function strictMatcher(rules: readonly Rule[], place: PathBase): StrictMatcher {
   const byTool = new Map<string, Bucket>()
   const byEffect = new Map<string, Bucket>()
   for (const rule of rules) {
@@ -24,7 +24,7 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
   const match = (call: JudgedCall, root?: string): Rule | undefined => {
     const own = byTool.get(call.tool)
     const found =
-      own && (own.all ?? lookUp(own, [fold(call.key)], createEffort()) ?? (call.shell && own.commands(call.shell)))
+      own && (own.all ?? lookUp(own, [fold(call.key)], createMatchBudget()) ?? (call.shell && own.commands(call.shell)))
     if (found) return found
     if (byEffect.size === 0) return undefined
     const exec = call.shell && byEffect.get('exec')
@@ -43,7 +43,7 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
       const inside = isWholeFolder(fact) ? lookUpInside(bucket, textsOf(fact, from), rootForm) : undefined
       if (inside) return inside
     }
-    const effort = createEffort()
+    const effort = createMatchBudget()
     for (const [bucket, set] of wanted) {
       const texts = [...set]
       const hit = lookUp(bucket, texts, effort) ?? (call.shell && lookUpGlobs(bucket, texts, effort))
@@ -56,7 +56,7 @@ export function strictness(rules: readonly Rule[], place: PathPlace): Strictness
       const found = match(call, root)
       return found && [found]
     },
-    doubt: (call) => {
+    possibleMatch: (call) => {
       if (rules.length === 0) return undefined
       if (call.shell && !call.shell.isWhole) return byTool.get(call.tool)?.rules[0] ?? firstOf(byEffect)
       if (call.shell?.commands.some(isNameless)) {
@@ -123,14 +123,14 @@ function emptyBucket(): Bucket {
 }
 
 /** What is compared with a target. A folder written with a slash at its end is the folder and all in it. */
-function formsOf({ name, pattern }: Rule, place: PathPlace): string[] {
+function formsOf({ name, pattern }: Rule, place: PathBase): string[] {
   if (pattern === undefined) return []
   if (!name.startsWith('fs.')) return [fold(pattern)]
   const path = canonicalPath(pattern, place)
   return /[/\\]$/.test(pattern) && path !== '/' ? [path, `${path}/*`] : [path]
 }
 
-function lookUp({ exact, starred }: Bucket, texts: readonly string[], effort: Effort): Rule | undefined {
+function lookUp({ exact, starred }: Bucket, texts: readonly string[], effort: MatchBudget): Rule | undefined {
   for (const text of texts) {
     const found = exact.get(text)
     if (found) return found
@@ -164,7 +164,7 @@ function lookUpInside(bucket: Bucket, texts: readonly string[], root: string | u
 }
 
 /** What a shell finds for `.e*` may be `.env`. */
-function lookUpGlobs(bucket: Bucket, texts: readonly string[], effort: Effort): Rule | undefined {
+function lookUpGlobs(bucket: Bucket, texts: readonly string[], effort: MatchBudget): Rule | undefined {
   for (const text of texts.filter(isShellGlob)) {
     const { exact, starred } = bucket
     const paths = (bucket.paths ??= [...exact.keys()].sort())
@@ -192,7 +192,7 @@ function firstFrom<T = string>(sorted: readonly T[], text: string, keyOf = (one:
 
 const nameOf = ({ effect }: EffectFact): string => (effect.startsWith('mcp:') ? 'mcp' : effect)
 
-function textsOf({ effect, target }: EffectFact, place: PathPlace): string[] {
+function textsOf({ effect, target }: EffectFact, place: PathBase): string[] {
   if (effect.startsWith('mcp:')) return [fold(effect.slice(4))]
   if (target === undefined) return []
   if (effect === 'fs.read' || effect === 'fs.write') return bothForms(target, place)

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { CommandFacts } from '../judged-call.ts'
 import { commandFacts } from './command-facts.ts'
-import type { Place } from './place.ts'
+import type { ShellLocation } from './place.ts'
 import { readShell } from './read-shell.ts'
 import type { ReadCommand } from './reading.ts'
 
-const place: Place = { root: '/w/project', home: '/home/me', isTrusted: true }
+const place: ShellLocation = { root: '/w/project', home: '/home/me', isTrusted: true }
 
 /** The last command of a line; of what find would run, find itself. */
-function facts(line: string, where: Partial<Place> = {}): CommandFacts {
+function facts(line: string, where: Partial<ShellLocation> = {}): CommandFacts {
   const last = readShell(line).commands.findLast(({ via }) => !via.includes('find'))
   return commandFacts(last!, { ...place, ...where })
 }
@@ -17,7 +17,7 @@ function made(words: readonly string[], more: Partial<ReadCommand> = {}): ReadCo
   return { words, globs: [], env: {}, redirects: [], cwd: '.', via: [], isNested: false, ...more }
 }
 
-const effectsOf = (line: string, where?: Partial<Place>): string[] =>
+const effectsOf = (line: string, where?: Partial<ShellLocation>): string[] =>
   facts(line, where).effects.map(
     ({ effect, target = '?', isOutside }) => `${effect} ${target}${isOutside ? ' (outside)' : ''}`,
   )

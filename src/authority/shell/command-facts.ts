@@ -1,5 +1,5 @@
 import type { CommandFacts, EffectFact } from '../judged-call.ts'
-import { locate, locator, type Place } from './place.ts'
+import { locate, locator, type ShellLocation } from './place.ts'
 import type { ReadCommand } from './reading.ts'
 import { redirectEffects } from './redirect-effects.ts'
 import { knownEffects } from './tables/doers.ts'
@@ -9,7 +9,7 @@ import { mayKeep } from './tables/never-kept.ts'
 import { isNeutral, lookUp } from './tables/programs.ts'
 
 /** What the flag tables know of one command, by its words alone. Pure. */
-export function commandFacts(command: ReadCommand, place: Place): CommandFacts {
+export function commandFacts(command: ReadCommand, place: ShellLocation): CommandFacts {
   const found = judge(command, place)
   const effects = [...executed(command), ...found.effects, ...redirectEffects(command, place)]
   const isClean = found.table === 'passes' || found.table === 'neutral'
@@ -34,7 +34,7 @@ interface Found {
   readonly runs?: true
 }
 
-function judge(command: ReadCommand, place: Place): Found {
+function judge(command: ReadCommand, place: ShellLocation): Found {
   const program = programOf(command)
   const given = wordsOf(command)
   const known = (): EffectFact[] =>
@@ -87,7 +87,7 @@ function executed({ words, via }: ReadCommand): EffectFact[] {
 }
 
 /** These do what files of the project say, some of which may lie in any folder on the way. */
-function distrustOf(program: string, command: ReadCommand, place: Place): string | undefined {
+function distrustOf(program: string, command: ReadCommand, place: ShellLocation): string | undefined {
   const isVersion = /^(--version|-v|version)$/.test(command.words.slice(1).join(' '))
   if (!/^(git|npm|cargo|rustc|go)$/.test(program) || (isVersion && /^(git|npm)$/.test(program))) return undefined
   const what = program === 'git' ? 'repository' : 'project'

@@ -3,7 +3,7 @@ import type { EffectFact } from '../judged-call.ts'
 import { workspacePath } from '../workspace-path.ts'
 
 /** Where a shell line would run, and whether what lies there may make programs do things. */
-export interface Place {
+export interface ShellLocation {
   /** Of the workspace: an absolute POSIX path. */
   readonly root: string
   /** Where the line starts; absolute. Default: the root. */
@@ -13,17 +13,17 @@ export interface Place {
 }
 
 /** Where something lies, as an effect says it. */
-type Location = Pick<EffectFact, 'target' | 'isOutside'>
+type PathTarget = Pick<EffectFact, 'target' | 'isOutside'>
 
 /** Where a path leads from a directory of a line, by its spelling alone: links are for whoever may look at the disk. */
-export function locate(path: string, cwd: string | undefined, place: Place): Location {
+export function locate(path: string, cwd: string | undefined, place: ShellLocation): PathTarget {
   const absolute = absolutePath(path, cwd, place)
   if (absolute === undefined) return { isOutside: true }
   return { isOutside: false, ...workspacePath(place.root, absolute) }
 }
 
 /** The same for many paths: a line may have a hundred thousand of them, and most are plain. */
-export function locator(cwd: string | undefined, place: Place): (path: string) => Location {
+export function locator(cwd: string | undefined, place: ShellLocation): (path: string) => PathTarget {
   const { target, isOutside = true } = locate('.', cwd, place)
   const prefix = target === '.' ? '' : `${target}/`
   return (path) =>
@@ -39,7 +39,7 @@ export function isPattern(path: string): boolean {
 }
 
 /** Undefined where only the running shell would know. */
-export function absolutePath(spelled: string, cwd: string | undefined, place: Place): string | undefined {
+export function absolutePath(spelled: string, cwd: string | undefined, place: ShellLocation): string | undefined {
   const path = withoutHome(spelled)
   if (/[$`]/.test(path) || leavesGlob(path)) return undefined
   if (path.startsWith('~')) return homePath(path, place)
@@ -60,7 +60,7 @@ function leavesGlob(path: string): boolean {
   return glob >= 0 && /\/\.\.(\/|$)/.test(path.slice(glob))
 }
 
-function homePath(path: string, { home }: Place): string | undefined {
+function homePath(path: string, { home }: ShellLocation): string | undefined {
   if (home === undefined || !/^~(\/|$)/.test(path)) return undefined
   return withoutSlash(posix.normalize(home + path.slice(1)))
 }

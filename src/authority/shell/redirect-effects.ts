@@ -1,13 +1,13 @@
 import type { EffectFact } from '../judged-call.ts'
-import { isPattern, locate, type Place } from './place.ts'
+import { isPattern, locate, type ShellLocation } from './place.ts'
 import type { ReadCommand, ReadRedirect } from './reading.ts'
 
 /** What the redirections of a command read and write. */
-export function redirectEffects(command: ReadCommand, place: Place): EffectFact[] {
+export function redirectEffects(command: ReadCommand, place: ShellLocation): EffectFact[] {
   return command.redirects.flatMap((redirect) => effectsOf(redirect, command.cwd, place))
 }
 
-function effectsOf({ operator, target }: ReadRedirect, cwd: string | undefined, place: Place): EffectFact[] {
+function effectsOf({ operator, target }: ReadRedirect, cwd: string | undefined, place: ShellLocation): EffectFact[] {
   if (operator.startsWith('<<')) return []
   const isDuplicate = operator.endsWith('&') && target !== undefined && /^(\d+-?|-)$/.test(target)
   if (isDuplicate || (target !== undefined && /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/.test(target))) return []

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Place } from './place.ts'
+import type { ShellLocation } from './place.ts'
 import { readShell } from './read-shell.ts'
 import { shellKey } from './shell-key.ts'
 
-const place: Place = { root: '/w/project', home: '/home/me', isTrusted: true }
-const key = (line: string, where: Partial<Place> = {}): string =>
+const place: ShellLocation = { root: '/w/project', home: '/home/me', isTrusted: true }
+const key = (line: string, where: Partial<ShellLocation> = {}): string =>
   shellKey(readShell(line), { ...place, ...where }, line)
 
 describe('the key of a line', () => {

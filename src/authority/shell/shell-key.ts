@@ -1,14 +1,14 @@
 import { shellQuote } from '../../core/posix-path.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { locate, type Place } from './place.ts'
+import { locate, type ShellLocation } from './place.ts'
 import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
 
 /**
  * What an approval of a line is remembered under: its words as they run, with directory, environment and redirections.
  * However it is spelled, one plain command has one key; where more depends on the text than its words, so does the key.
  */
-export function shellKey(reading: ShellReading, place: Place, text: string): string {
+export function shellKey(reading: ShellReading, place: ShellLocation, text: string): string {
   if (!isTold(reading)) return `sha256:${digestOf(text)}`
   // To spell out each costs more than it tells: a thousand `cd` lead to a thousand long paths.
   if (reading.commands.length > mostShown)
@@ -31,7 +31,7 @@ function isTold({ isWhole, obstacles, commands }: ShellReading): boolean {
   )
 }
 
-function shown({ words, globs, env, redirects, cwd }: ReadCommand, place: Place): string {
+function shown({ words, globs, env, redirects, cwd }: ReadCommand, place: ShellLocation): string {
   const directory = locate('.', cwd, place).target ?? cwd!
   const matched = new Set(globs)
   return [

@@ -7,7 +7,7 @@ import { contextOf, readState, type StageState, writeState } from './stage-state
 import type { Stage, Stages } from './stages.ts'
 
 /** One run's way through the stages. */
-export interface StageWalk {
+export interface StageRun {
   readonly run: Run
   readonly state: StageState
   readonly stage: Stage
@@ -17,7 +17,7 @@ export interface StageWalk {
   keep(change: Partial<StageState>): Promise<void>
 }
 
-export interface WalkOptions {
+export interface StageRunOptions {
   readonly definition: Stages
   readonly newId: () => string
   readonly audit: AuditSink
@@ -26,11 +26,11 @@ export interface WalkOptions {
 const section = 'stage'
 
 /** Goes on where the session stands, or begins. */
-export async function walkStages(run: Run, { definition, newId, audit }: WalkOptions): Promise<StageWalk> {
+export async function runStages(run: Run, { definition, newId, audit }: StageRunOptions): Promise<StageRun> {
   const { id: machine = '', start } = definition
   let state: StageState
   let stage: Stage
-  const walk: StageWalk = {
+  const walk: StageRun = {
     run,
     get state() {
       return state
@@ -147,7 +147,7 @@ export async function walkStages(run: Run, { definition, newId, audit }: WalkOpt
 }
 
 /** Calling it is the end of the stage, once the turn is over. */
-function completionToolOf(walk: StageWalk): ToolDef {
+function completionToolOf(walk: StageRun): ToolDef {
   const { id, completionTool: name, completionSchema: inputSchema } = walk.stage
   return {
     spec: {

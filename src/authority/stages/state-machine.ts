@@ -6,7 +6,7 @@ import { digestOfJson } from '../../platform/canonical-json.ts'
 import type { StageVerdict } from '../decide.ts'
 import { grantFor } from './stage-grants.ts'
 import type { StageState } from './stage-state.ts'
-import { type StageWalk, walkStages } from './stage-walk.ts'
+import { runStages, type StageRun } from './stage-walk.ts'
 import { defineStages, type Stages } from './stages.ts'
 
 export interface StateMachineOptions {
@@ -36,7 +36,7 @@ export interface StageCall {
 /** A machine for `createAgent({ authority: { stateMachine } })`. A wrong definition is refused here. */
 export function createStateMachine(stages: Stages, { newId = createIds() }: StateMachineOptions = {}): StateMachine {
   const definition = defineStages(stages)
-  let walk: StageWalk | undefined
+  let walk: StageRun | undefined
   return {
     get stage() {
       return walk?.state.stage
@@ -53,7 +53,7 @@ export function createStateMachine(stages: Stages, { newId = createIds() }: Stat
       async start(run, hooks) {
         if (run.depth > 0) return
         if (walk && !walk.run.isOver && walk.run !== run) throw busy(walk)
-        const current = await walkStages(run, { definition, newId, audit })
+        const current = await runStages(run, { definition, newId, audit })
         walk = current
         hooks.hook('turn:next', async (next) => {
           try {
@@ -72,7 +72,7 @@ export function createStateMachine(stages: Stages, { newId = createIds() }: Stat
   }
 }
 
-async function judge({ tool, proposalId, input }: StageCall, walk: StageWalk | undefined): Promise<StageVerdict> {
+async function judge({ tool, proposalId, input }: StageCall, walk: StageRun | undefined): Promise<StageVerdict> {
   if (walk?.state.status !== 'running')
     return { verdict: 'deny', code: 'StageNotRunning', why: 'the state machine is not in any of its stages' }
   const { stage } = walk
@@ -86,7 +86,7 @@ async function judge({ tool, proposalId, input }: StageCall, walk: StageWalk | u
 }
 
 /** For a model that would stop too early, or that has to hear of its new stage. */
-function prompting({ stage: { id, completionTool } }: StageWalk, became: 'stays' | 'moved'): string {
+function prompting({ stage: { id, completionTool } }: StageRun, became: 'stays' | 'moved'): string {
   return became === 'moved'
     ? `The stage "${id}" begins; its instructions have replaced those of the last one.`
     : `The stage "${id}" is not complete. Go on, and call ${completionTool} when it is.`
@@ -94,7 +94,7 @@ function prompting({ stage: { id, completionTool } }: StageWalk, became: 'stays'
 
 const nowhere: AuditSink = { write() {} }
 
-const busy = ({ run, state }: StageWalk): CodedError =>
+const busy = ({ run, state }: StageRun): CodedError =>
   new CodedError(
     'Validation/StateMachineAttached',
     `the state machine is in the stage "${state.stage}" of run ${run.id}; wait for its end, or create another one`,

@@ -2,7 +2,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Interact, InteractionResponse } from '../../core/interaction.ts'
 import { Suspended } from '../../core/tool-context.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { type GateAnswer, nobody, type PendingItem } from './item-gate.ts'
+import { type GateAnswer, noneAccepted, type PendingItem } from './item-gate.ts'
 import { describeNames, type ProjectNames } from './project-names.ts'
 
 interface Asking {
@@ -37,10 +37,10 @@ export async function askAboutItems(
   const summary = `${openings[about]}\n${lines.join('\n')}\nWhat you do not trust is left out; the rest works.`
   const ids = waiting.map(({ id }) => id)
   const answer = await ask(root, summary, about, ids, asking)
-  if (answer.status !== 'accepted') return nobody
+  if (answer.status !== 'accepted') return noneAccepted
   const { value } = answer
   if (value === 'trust' || value === 'once') return { ids: new Set(ids), isKept: value === 'trust' }
-  return Array.isArray(value) ? { ids: new Set(value), isKept: true } : nobody
+  return Array.isArray(value) ? { ids: new Set(value), isKept: true } : noneAccepted
 }
 
 const openings = {
@@ -48,7 +48,7 @@ const openings = {
   mcp: 'This project wants to start or call these MCP servers:',
 }
 
-const nobodyThere = { status: 'rejected', reason: 'nobody is there to be asked' } as const
+const cannotAsk = { status: 'rejected', reason: 'nobody is there to be asked' } as const
 
 /** Whoever cannot be asked gives no answer; only a stop goes on upwards. */
 async function ask(
@@ -58,13 +58,13 @@ async function ask(
   items: readonly string[],
   { interact, signal = new AbortController().signal }: Asking,
 ): Promise<InteractionResponse> {
-  if (!interact) return nobodyThere
+  if (!interact) return cannotAsk
   try {
     const payload = { kind: 'trustProject', path: fullyVisible(root), summary, about, items }
     return await interact({ kind: 'trustProject', payload }, signal)
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof Suspended) return nobodyThere // a project is not left open until somebody comes
+    if (error instanceof Suspended) return cannotAsk // a project is not left open until somebody comes
     return { status: 'rejected', reason: messageOf(error) }
   }
 }

@@ -4,14 +4,14 @@ import type { Interact } from '../../core/interaction.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { askAboutItems, askAboutProject } from './ask-trust.ts'
 import { type GateResult, type PendingItem, passGate, recordOf } from './item-gate.ts'
-import { isSamePlace, type Place, placeOf } from './place.ts'
+import { identifyProject, isSameProject, type ProjectIdentity } from './place.ts'
 import { createEntry, type ProjectEntry } from './project-entry.ts'
 import { listItems, type ProjectItem } from './project-items.ts'
-import { isProject, type LookFor, projectNames } from './project-names.ts'
+import { isProject, type ProjectSearchOptions, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
 /** Who decides, and where it is written down. */
-export interface EnterOptions extends LookFor {
+export interface EnterOptions extends ProjectSearchOptions {
   readonly list: TrustList
   /** Without it, or where it finds nobody, an unknown project stays restricted. */
   readonly interact?: Interact
@@ -28,7 +28,7 @@ export interface EnterOptions extends LookFor {
  * trusted, then which of its MCP servers may start. Before somebody trusts it, no file of it is opened.
  */
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
-  const place = await placeOf(cwd)
+  const place = await identifyProject(cwd)
   const root = place.canonicalPath
   const { list, ownInstructions, advice, claudeSkills = false } = options
   const always = {
@@ -41,7 +41,7 @@ export async function enterProject(cwd: string, options: EnterOptions): Promise<
       place,
       (await isTrusted(root, options)) ? { ...always, state: 'trusted', list } : { ...always, state: 'plain' },
     )
-  const standing = await standingOf(place, options)
+  const standing = await trustStateOf(place, options)
   if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(place, { ...always, ...standing })
   return createEntry(place, { ...always, ...standing, ...(await passGates(place, standing, options)), list })
 }
@@ -52,7 +52,7 @@ async function isTrusted(root: string, { list }: EnterOptions): Promise<boolean>
   return known?.decision === 'trusted' && !(await list.refusal(root))
 }
 
-interface Standing {
+interface TrustState {
   readonly state: ProjectEntry['state']
   readonly notice?: string
   /** What the list says, where it says something. */
@@ -62,7 +62,7 @@ interface Standing {
 }
 
 /** The first gate: is the project trusted? */
-async function standingOf(place: Place, options: EnterOptions): Promise<Standing> {
+async function trustStateOf(place: ProjectIdentity, options: EnterOptions): Promise<TrustState> {
   const root = place.canonicalPath
   const shown = fullyVisible(root)
   const { list } = options
@@ -87,7 +87,7 @@ async function standingOf(place: Place, options: EnterOptions): Promise<Standing
       root,
       `${shown} is not trusted: ${answer.why}. ${leftOut} ${options.advice ?? howToGrant(root)}`,
     )
-  if (!isSamePlace(place, await placeOf(root)))
+  if (!isSameProject(place, await identifyProject(root)))
     return restricted(options, root, `Another folder was put at ${shown} while the question was open. ${leftOut}`)
   await note(options, events[answer.choice], root)
   if (answer.choice !== 'decline') {
@@ -110,7 +110,7 @@ function howToGrant(root: string): string {
   return `Where nobody can be asked, look through the project, take its digest with projectDigest(${path}), and grant exactly that with trustByDigest(list, ${path}, digest).`
 }
 
-async function restricted(options: EnterOptions, root: string, notice: string): Promise<Standing> {
+async function restricted(options: EnterOptions, root: string, notice: string): Promise<TrustState> {
   await note(options, 'ProjectRestricted', root)
   return { state: 'restricted', notice }
 }
@@ -122,7 +122,11 @@ interface Passed {
 }
 
 /** The second and the third gate: the things it brings, then its MCP servers. */
-async function passGates(place: Place, { state, known, shown }: Standing, options: EnterOptions): Promise<Passed> {
+async function passGates(
+  place: ProjectIdentity,
+  { state, known, shown }: TrustState,
+  options: EnterOptions,
+): Promise<Passed> {
   const root = place.canonicalPath
   const { notes } = await projectNames(root, options)
   const items = await listItems(root, options)

@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { nobodysProject } from './place.ts'
+import { whyNotAProject } from './place.ts'
 
 /** A file of instructions, by its name alone. */
 interface InstructionFile {
@@ -41,7 +41,7 @@ async function instructionFolders(root: string): Promise<readonly string[]> {
   const start = await realpath(root)
   const folders: string[] = []
   for (let folder = start; ; folder = dirname(folder)) {
-    if (folder !== start && (await nobodysProject(folder)) !== undefined) return [start]
+    if (folder !== start && (await whyNotAProject(folder)) !== undefined) return [start]
     folders.unshift(folder)
     if (await infoOf(join(folder, '.git'))) return folders
     if (folder === dirname(folder)) return [start]

@@ -31,7 +31,7 @@ export async function passGate(
     .filter((item) => !known.includes(item))
     .map((item): PendingItem => ({ ...item, why: whyOf(item, recorded) }))
   const waiting = rest.filter(({ why }) => why !== 'refused')
-  const { ids, isKept } = waiting.length > 0 ? await ask(waiting) : nobody
+  const { ids, isKept } = waiting.length > 0 ? await ask(waiting) : noneAccepted
   const isChosen = ({ id, why }: PendingItem) => why !== 'refused' && ids.has(id)
   const chosen = rest.filter(isChosen).map(({ why: _, ...item }): ProjectItem => item)
   return {
@@ -42,7 +42,7 @@ export async function passGate(
 }
 
 /** The answer of nobody. */
-export const nobody: GateAnswer = { ids: new Set(), isKept: false }
+export const noneAccepted: GateAnswer = { ids: new Set(), isKept: false }
 
 /** What a list remembers of items. */
 export function recordOf(items: readonly ProjectItem[]): Readonly<Record<string, string>> {

@@ -6,14 +6,14 @@ import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 
 /** A folder as the disk knows it: another one that was put at the same path is another place. */
-export interface Place {
+export interface ProjectIdentity {
   readonly canonicalPath: string
   readonly device: string
   readonly inode: string
 }
 
 /** The folder that a path leads to, links followed. */
-export async function placeOf(path: string): Promise<Place> {
+export async function identifyProject(path: string): Promise<ProjectIdentity> {
   const canonicalPath = await realpath(path).catch((cause) => noFolder(path, cause))
   const info = await stat(canonicalPath, { bigint: true }).catch((cause) => noFolder(path, cause))
   if (!info.isDirectory()) noFolder(path)
@@ -21,13 +21,13 @@ export async function placeOf(path: string): Promise<Place> {
 }
 
 /** Whether two looks saw the same folder. */
-export function isSamePlace(a: Place, b: Place): boolean {
+export function isSameProject(a: ProjectIdentity, b: ProjectIdentity): boolean {
   return a.canonicalPath === b.canonicalPath && a.device === b.device && a.inode === b.inode
 }
 
 /** Why a folder can never be trusted as a project, or undefined where it can. `keptIn` is where the trust list lies. */
-export async function untrustable({ canonicalPath }: Place, keptIn: string): Promise<string | undefined> {
-  const reason = await nobodysProject(canonicalPath)
+export async function whyUntrustable({ canonicalPath }: ProjectIdentity, keptIn: string): Promise<string | undefined> {
+  const reason = await whyNotAProject(canonicalPath)
   if (reason !== undefined) return reason
   const list = await realPathOrSame(keptIn)
   if (isWithin(canonicalPath, list)) return `the trust list is kept inside it, in ${fullyVisible(list)}`
@@ -36,7 +36,7 @@ export async function untrustable({ canonicalPath }: Place, keptIn: string): Pro
 }
 
 /** Why a folder is no project, whoever asks; undefined where it may be one. */
-export async function nobodysProject(canonicalPath: string): Promise<string | undefined> {
+export async function whyNotAProject(canonicalPath: string): Promise<string | undefined> {
   const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
   if (canonicalPath === parse(canonicalPath).root) return 'it is the root of the file system'
   if (temporary.includes(canonicalPath)) return 'it is the folder for temporary files, where anybody may write'

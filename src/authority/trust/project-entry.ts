@@ -5,8 +5,8 @@ import { capInstructions, mostInstructions } from './cap-instructions.ts'
 import { type Instructions, readInstructions, readOwnInstructions } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import type { PendingItem } from './item-gate.ts'
-import type { Place } from './place.ts'
-import { listItems, type ProjectItem, wallOf } from './project-items.ts'
+import type { ProjectIdentity } from './place.ts'
+import { boundaryOf, listItems, type ProjectItem } from './project-items.ts'
 import type { TrustList } from './trust-list.ts'
 
 /** What of a project may be used, for as long as it is open. */
@@ -44,7 +44,7 @@ interface Wanted {
   readonly digest: string
 }
 
-interface Found {
+interface EntryFacts {
   readonly state: ProjectEntry['state']
   readonly notice?: string
   readonly notices?: readonly string[]
@@ -60,8 +60,8 @@ interface Found {
 
 /** Puts together what entering a project found. */
 export async function createEntry(
-  { canonicalPath: root }: Pick<Place, 'canonicalPath'>,
-  found: Found,
+  { canonicalPath: root }: Pick<ProjectIdentity, 'canonicalPath'>,
+  found: EntryFacts,
 ): Promise<ProjectEntry> {
   const { state, items = [], pending = [], list } = found
   const revocation = new AbortController()
@@ -98,7 +98,7 @@ export async function createEntry(
 async function instructionsOf(
   root: string,
   items: readonly ProjectItem[],
-  { ownInstructions }: Found,
+  { ownInstructions }: EntryFacts,
 ): Promise<{ instructions: readonly Instructions[]; notices: readonly string[] }> {
   const { own, problem } = ownInstructions === undefined ? {} : await readOwnInstructions(ownInstructions)
   const found: Instructions[] = own ? [own] : []
@@ -136,7 +136,7 @@ function watchTrust(list: TrustList, root: string, state: ProjectEntry['state'],
   })
 }
 
-function noticesOf({ notice, notices = [], advice }: Found, pending: readonly PendingItem[]): readonly string[] {
+function noticesOf({ notice, notices = [], advice }: EntryFacts, pending: readonly PendingItem[]): readonly string[] {
   const left = pending.map(
     ({ id, why, problem }) => `${fullyVisible(id)} is left out: ${problem ?? `it is ${why} and was not accepted`}.`,
   )
@@ -167,8 +167,8 @@ function matches({ path, files, ...item }: ProjectItem, { id, path: asked, diges
 async function digestNow(
   root: string,
   { id, kind, path }: ProjectItem,
-  { claudeSkills }: Found,
+  { claudeSkills }: EntryFacts,
 ): Promise<string | undefined> {
-  if (kind !== 'mcp') return (await itemFiles(await wallOf(root, kind), path, readingBudget())).digest
+  if (kind !== 'mcp') return (await itemFiles(await boundaryOf(root, kind), path, readingBudget())).digest
   return (await listItems(root, { claudeSkills })).find((item) => item.id === id && item.problem === undefined)?.digest
 }

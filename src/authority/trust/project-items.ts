@@ -6,8 +6,8 @@ import { repositoryOf } from './instruction-files.ts'
 import { instructionsBudget } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import { type McpEntry, mcpItems } from './mcp-items.ts'
-import { placeOf } from './place.ts'
-import { type ItemKind, type LookFor, type ProjectName, projectNames } from './project-names.ts'
+import { identifyProject } from './place.ts'
+import { type ItemKind, type ProjectName, type ProjectSearchOptions, projectNames } from './project-names.ts'
 
 /** Something in a project that could run or steer, as it is now. */
 export interface ProjectItem {
@@ -31,8 +31,8 @@ export interface ProjectItem {
  * All that a project brings, hashed; nothing is run, and only the lists of MCP servers are read for what they say. Opens
  * files of the project, so it is for those that somebody trusts or wants to know the digest of.
  */
-export async function listItems(root: string, lookFor: LookFor = {}): Promise<readonly ProjectItem[]> {
-  const { canonicalPath } = await placeOf(root)
+export async function listItems(root: string, lookFor: ProjectSearchOptions = {}): Promise<readonly ProjectItem[]> {
+  const { canonicalPath } = await identifyProject(root)
   const { names } = await projectNames(canonicalPath, lookFor)
   const budget = readingBudget()
   const items: ProjectItem[] = []
@@ -41,7 +41,7 @@ export async function listItems(root: string, lookFor: LookFor = {}): Promise<re
 }
 
 /** One digest over all that a project brings, to trust it by where nobody can be asked. */
-export async function projectDigest(root: string, lookFor: LookFor = {}): Promise<string> {
+export async function projectDigest(root: string, lookFor: ProjectSearchOptions = {}): Promise<string> {
   return digestOfItems(await listItems(root, lookFor))
 }
 
@@ -53,7 +53,7 @@ export function digestOfItems(items: readonly ProjectItem[]): string {
 async function itemsOf(root: string, name: ProjectName, budget: ReadingBudget): Promise<readonly ProjectItem[]> {
   if (name.kind === 'mcp') return mcpItems(root, name, budget)
   const isText = name.kind === 'instructions'
-  const found = await itemFiles(await wallOf(root, name.kind), name.path, isText ? instructionsBudget() : budget)
+  const found = await itemFiles(await boundaryOf(root, name.kind), name.path, isText ? instructionsBudget() : budget)
   const realPath = name.kind === 'skill' ? await realpath(name.path).catch(() => undefined) : undefined
   const count = found.files.size > 1 ? ` (${found.files.size} files)` : ''
   const shown = `${name.kind} ${fullyVisible(name.id)}${count}`
@@ -61,6 +61,6 @@ async function itemsOf(root: string, name: ProjectName, budget: ReadingBudget): 
 }
 
 /** What the files of an item must not lead out of: instructions belong to the whole repository. */
-export async function wallOf(root: string, kind: ItemKind): Promise<string> {
+export async function boundaryOf(root: string, kind: ItemKind): Promise<string> {
   return kind === 'instructions' ? repositoryOf(root) : root
 }

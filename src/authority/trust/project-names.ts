@@ -25,7 +25,7 @@ export interface ProjectNames {
 }
 
 /** What is looked for beside what every project may bring. */
-export interface LookFor {
+export interface ProjectSearchOptions {
   /** Skills in `.claude/skills` too. Default false: nobody is asked to trust what is not used. */
   readonly claudeSkills?: boolean
 }
@@ -46,14 +46,17 @@ const ofClaude = ['.claude/skills', 'skill'] as const
 const mostNames = 500
 
 /** Whether a folder brings anything that could run or steer; an empty `.libero` counts. Above it only instructions of its repository are looked for. Opens nothing. */
-export async function isProject(root: string, { claudeSkills = false }: LookFor = {}): Promise<boolean> {
+export async function isProject(root: string, { claudeSkills = false }: ProjectSearchOptions = {}): Promise<boolean> {
   const names = ['.libero', '.mcp.json', '.agents/skills', ...(claudeSkills ? [ofClaude[0]] : [])]
   const found = await Promise.all(names.map((name) => infoOf(join(root, name))))
   return found.some((info) => info !== undefined) || (await instructionFiles(root)).length > 0
 }
 
 /** What a project brings, from the names in its folders: no file is opened. */
-export async function projectNames(root: string, { claudeSkills = false }: LookFor = {}): Promise<ProjectNames> {
+export async function projectNames(
+  root: string,
+  { claudeSkills = false }: ProjectSearchOptions = {},
+): Promise<ProjectNames> {
   const names: ProjectName[] = []
   const notes: string[] = []
   const own = await ownFolder(root, '.libero', notes)

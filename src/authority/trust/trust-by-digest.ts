@@ -2,9 +2,9 @@ import type { AuditSink } from '../../core/authority.ts'
 import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { recordOf } from './item-gate.ts'
-import { placeOf } from './place.ts'
+import { identifyProject } from './place.ts'
 import { digestOfItems, listItems } from './project-items.ts'
-import type { LookFor } from './project-names.ts'
+import type { ProjectSearchOptions } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
 /** Trusts a project, its MCP servers too, if what it brings has exactly the digest that `projectDigest` gave for it. For programs: nobody is asked. */
@@ -13,9 +13,9 @@ export async function trustByDigest(
   root: string,
   digest: string,
   audit?: AuditSink,
-  lookFor: LookFor = {},
+  lookFor: ProjectSearchOptions = {},
 ): Promise<TrustEntry> {
-  const { canonicalPath } = await placeOf(root)
+  const { canonicalPath } = await identifyProject(root)
   const items = await listItems(canonicalPath, lookFor)
   const now = digestOfItems(items)
   if (now !== digest)

@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { isSamePlace, type Place, placeOf, realPathOrSame, untrustable } from './place.ts'
+import { identifyProject, isSameProject, type ProjectIdentity, realPathOrSame, whyUntrustable } from './place.ts'
 import { createTrustFile } from './trust-file.ts'
 
 /** What somebody decided about a project. */
-export interface TrustEntry extends Place {
+export interface TrustEntry extends ProjectIdentity {
   readonly decision: 'trusted' | 'declined'
   /** An ISO date. */
   readonly grantedAt: string
@@ -59,13 +59,13 @@ export function createTrustList({
   const stamp = () => ({ grantedAt: new Date(clock.now()).toISOString(), schemaVersion: 1 }) as const
 
   async function lookup(path: string): Promise<TrustEntry | undefined> {
-    const place = await placeOf(path)
-    if (await untrustable(place, folder)) return undefined
+    const place = await identifyProject(path)
+    if (await whyUntrustable(place, folder)) return undefined
     return currentOf(await file.read(), place)
   }
 
   /** What repeats the decision that holds takes its place; another one comes after all others. */
-  function record(place: Place, next: (current: TrustEntry | undefined) => TrustEntry): Promise<TrustEntry> {
+  function record(place: ProjectIdentity, next: (current: TrustEntry | undefined) => TrustEntry): Promise<TrustEntry> {
     return file.change((entries) => {
       const current = currentOf(entries, place)
       const result = next(current)
@@ -78,8 +78,8 @@ export function createTrustList({
     path: file.path,
     lookup,
     async trust(path, { items, note } = {}) {
-      const place = await placeOf(path)
-      const reason = await untrustable(place, folder)
+      const place = await identifyProject(path)
+      const reason = await whyUntrustable(place, folder)
       if (reason) throw scopeViolation(place, reason)
       return record(place, (current) => {
         const earlier = current?.decision === 'trusted' ? current : undefined
@@ -88,7 +88,7 @@ export function createTrustList({
       })
     },
     async amend(path, items) {
-      const place = await placeOf(path)
+      const place = await identifyProject(path)
       return file.change((entries) => {
         const current = currentOf(entries, place)
         if (current?.decision !== 'trusted') return { result: undefined }
@@ -97,7 +97,7 @@ export function createTrustList({
       })
     },
     async decline(path) {
-      const place = await placeOf(path)
+      const place = await identifyProject(path)
       return record(place, (current) =>
         current?.decision === 'declined' ? current : { ...place, ...stamp(), decision: 'declined' },
       )
@@ -115,7 +115,7 @@ export function createTrustList({
       })
     },
     list: () => file.read(),
-    refusal: async (path) => untrustable(await placeOf(path), folder),
+    refusal: async (path) => whyUntrustable(await identifyProject(path), folder),
     watch(path, since, listener) {
       let seen = since
       let stopped = false
@@ -149,16 +149,16 @@ const idleClock: Clock = {
   },
 }
 
-function currentOf(entries: readonly TrustEntry[], place: Place): TrustEntry | undefined {
+function currentOf(entries: readonly TrustEntry[], place: ProjectIdentity): TrustEntry | undefined {
   const newest = newestAt(entries, place.canonicalPath)
-  return newest && isSamePlace(newest, place) ? newest : undefined
+  return newest && isSameProject(newest, place) ? newest : undefined
 }
 
 function newestAt(entries: readonly TrustEntry[], canonicalPath: string): TrustEntry | undefined {
   return entries.findLast((entry) => entry.canonicalPath === canonicalPath)
 }
 
-function scopeViolation({ canonicalPath }: Place, reason: string): CodedError {
+function scopeViolation({ canonicalPath }: ProjectIdentity, reason: string): CodedError {
   return new CodedError(
     'Validation/TrustScopeViolation',
     `${fullyVisible(canonicalPath)} cannot be trusted as a project: ${reason}; start in the folder of a project`,

@@ -28,7 +28,7 @@ const explain = defineCommand({
       ? { launch: await loadRulesFile(values.rules).catch(refuse) }
       : (await (await import('../config/config.ts')).loadConfig({ home, projectRoot: cwd, mayRead })).layers
     const place = { root: cwd, home: io.userHome, isTrusted: project.isTrusted() }
-    const explanation = await explainCommand(words.join(' '), { layers, place, own: [home] })
+    const explanation = await explainCommand(words.join(' '), { layers, location: place, own: [home] })
     if (values.json) io.out(JSON.stringify(explanation))
     else {
       const { fullyVisible } = await import('../../platform/visible-text.ts')

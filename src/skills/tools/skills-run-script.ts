@@ -7,7 +7,7 @@ import { visibleText } from '../../platform/visible-text.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
 import { activeSkill, findSkill, type RunSkills } from '../run-skills.ts'
 import type { Skill } from '../skill.ts'
-import { checkTrust } from '../skill-trust.ts'
+import { requireTrust } from '../skill-trust.ts'
 
 const description = `Runs a script that comes with an active skill, such as scripts/check.py, in the working directory. Gives back its output and exit code.`
 
@@ -84,7 +84,7 @@ async function runScript(host: RunSkills, input: SkillsRunScriptInput, ctx: Tool
   const { shell, hostPrograms } = execution.capabilities
   if (!shell || !hostPrograms)
     throw new Error(`scripts of skills cannot be run here: commands run in "${execution.type}", where the skill is not`)
-  await checkTrust(skill, host.config)
+  await requireTrust(skill, host.config)
   // The interpreter opens the script by its path: whoever can write to the folder can still change it after this.
   await withSkillFile(skill, input.script, async () => {})
   const env = { SKILL_DIR: skill.folder ?? '' }

@@ -39,12 +39,12 @@ export function createSkillsUse(host: RunSkills): ToolDef<SkillsUseInput> {
 async function use(host: RunSkills, input: SkillsUseInput, ctx: ToolContext): Promise<ToolResult> {
   const { active, config, run } = host
   const skill = offered(host, input.name)
-  active.checkRoom(skill)
+  active.checkLimit(skill)
   const args = input.arguments
   const commands = commandsOf(skill, run, ctx)
-  active.reading.set(ctx.callId, skill)
+  active.runningCommands.set(ctx.callId, skill)
   const content = await readActivation({ skill, config, run: commands, ...(args !== undefined && { args }) }).finally(
-    () => active.reading.delete(ctx.callId),
+    () => active.runningCommands.delete(ctx.callId),
   )
   const details = { skill: skill.name }
   const before = active.get(skill.name)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Place } from '../place.ts'
+import type { ShellLocation } from '../place.ts'
 import { notWhole, readShell } from '../read-shell.ts'
 import { shellFacts } from '../shell-facts.ts'
 
-const place: Place = { root: '/home/me/desk/project', home: '/home/me', isTrusted: true }
-const why = (line: string, where: Partial<Place> = {}): string | undefined =>
+const place: ShellLocation = { root: '/home/me/desk/project', home: '/home/me', isTrusted: true }
+const why = (line: string, where: Partial<ShellLocation> = {}): string | undefined =>
   shellFacts(readShell(line), { ...place, ...where }).catastrophe
 
 const lines = (text: string): string[] =>

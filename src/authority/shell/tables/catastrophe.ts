@@ -1,13 +1,13 @@
 import { posix } from 'node:path'
 import type { CommandFacts, ShellFacts } from '../../judged-call.ts'
-import { absolutePath, locate, locator, type Place } from '../place.ts'
+import { absolutePath, locate, locator, type ShellLocation } from '../place.ts'
 import type { ReadCommand } from '../reading.ts'
 import { gitVerb } from './git.ts'
 
 /** Why a line could destroy what nobody can bring back, in words; asked about in every mode. By what it might do at worst. */
 export function catastrophic(
   facts: Pick<ShellFacts, 'isWhole' | 'obstacles' | 'commands' | 'words'>,
-  place: Place,
+  place: ShellLocation,
 ): string | undefined {
   for (const command of facts.commands) {
     const why = ofCommand(command, place)
@@ -20,7 +20,7 @@ export function catastrophic(
   return hidden && `it could not be read whole, and ${hidden} occurs in it`
 }
 
-function ofCommand({ command, effects }: CommandFacts, place: Place): string | undefined {
+function ofCommand({ command, effects }: CommandFacts, place: ShellLocation): string | undefined {
   const written = effects.filter(({ effect }) => effect === 'fs.write')
   const opened = command.redirects.filter(({ operator }) => operator === '<>' || !operator.startsWith('<'))
   const device = [...written, ...opened].map(({ target = '' }) => target).find(isDevice)
@@ -54,7 +54,7 @@ function isDevice(path: string): boolean {
 function removal(
   words: readonly string[],
   { cwd }: ReadCommand,
-  place: Place,
+  place: ShellLocation,
   extent: 'system' | 'everything',
 ): string | undefined {
   const end = words.indexOf('--')
@@ -73,7 +73,7 @@ function removal(
 function lossOf(
   path: string,
   cwd: string | undefined,
-  place: Place,
+  place: ShellLocation,
   extent: 'system' | 'everything',
 ): string | undefined {
   const inHome = path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, '~')
@@ -124,7 +124,7 @@ function startsOf(args: readonly string[]): string[] {
   return starts.length === 0 ? ['.'] : starts
 }
 
-function gitClean(args: readonly string[], command: ReadCommand, place: Place): string | undefined {
+function gitClean(args: readonly string[], command: ReadCommand, place: ShellLocation): string | undefined {
   const { options, verb, rest } = gitVerb(args.map((text) => ({ text, isGlob: false })))
   const isForced = rest.some(({ text }) => /^-[a-zA-Z]*f|^--f/.test(text))
   if (verb !== 'clean' || !isForced) return undefined

@@ -1,5 +1,5 @@
 import type { EffectFact } from '../../judged-call.ts'
-import { isPattern, locator, type Place } from '../place.ts'
+import { isPattern, locator, type ShellLocation } from '../place.ts'
 import type { ReadCommand } from '../reading.ts'
 import type { Word } from './flags.ts'
 import { gitVerb } from './git.ts'
@@ -9,7 +9,7 @@ export function knownEffects(
   program: string,
   given: readonly Word[],
   command: ReadCommand,
-  place: Place,
+  place: ShellLocation,
 ): EffectFact[] {
   const texts = given.map(({ text }) => text)
   const where = locator(command.cwd, place)
