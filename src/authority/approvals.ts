@@ -65,14 +65,14 @@ interface Approved {
 /** Finds out what a person thinks of the calls of one run. */
 export function createApprovals({ parts, run, workspace, sessionId, prepare, judge }: ApprovalsOptions): Approvals {
   const { options, interactions, grants, redactor } = parts
-  const { root, location: place } = workspace
+  const { root, location } = workspace
   // What a stage says about a call is said once, when its turn has come.
   const isBatching = options.batchPrompts === true && !options.stateMachine
   const shown = {
-    cwd: place?.handle.cwd ?? root,
+    cwd: location?.handle.cwd ?? root,
     redactor,
     projectGrants: options.projectGrants === true,
-    ...(place && place.execution.type !== 'process' && { sandbox: place.execution.type }),
+    ...(location && location.execution.type !== 'process' && { sandbox: location.execution.type }),
   }
 
   return {

@@ -15,7 +15,7 @@ import { type AnswerKey, answerKeyFor, requireKey } from './grants/answer-key.ts
 import { createGrantFile } from './grants/grant-file.ts'
 import { createGrants, type Grants } from './grants/grants.ts'
 import { createInteractions, type Interactions } from './interaction/interactions.ts'
-import type { Interactor } from './interaction/interactor-line.ts'
+import type { Interactor } from './interaction/interactor-queue.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { patternsIn } from './rules/patterns.ts'
 import { createProtection, type Protect } from './rules/protected-paths.ts'

@@ -27,13 +27,10 @@ const definedIn: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /** What files hold now, by path. */
-export async function digestsOf(
-  paths: readonly string[],
-  { location: place }: Workspace,
-): Promise<Record<string, string>> {
+export async function digestsOf(paths: readonly string[], { location }: Workspace): Promise<Record<string, string>> {
   const digests: [string, string][] = []
   for (const path of paths)
-    digests.push([path, place ? await withFile(place, path, digestOfFile).catch(() => absent) : absent])
+    digests.push([path, location ? await withFile(location, path, digestOfFile).catch(() => absent) : absent])
   return Object.fromEntries(digests) // a file may be called `__proto__`
 }
 

@@ -150,8 +150,8 @@ async function tryGuard(guard: () => unknown): Promise<string | undefined> {
 function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): Workspace {
   const { root = handle?.cwd ?? '/', isTrusted = false } = options.workspace ?? {}
   let real: Promise<string> | undefined
-  const place = execution && handle && { execution, handle }
-  const follow = place && linksOf(place)
+  const location = execution && handle && { execution, handle }
+  const follow = location && linksOf(location)
   const findReal = async (): Promise<string> => (await follow?.(root).catch(() => undefined)) ?? root
   return {
     root,
@@ -160,7 +160,7 @@ function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): W
     get isTrusted() {
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted
     },
-    ...(place && { location: place }),
+    ...(location && { location }),
   }
 }
 

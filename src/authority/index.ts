@@ -22,7 +22,7 @@ export type { Grants } from './grants/grants.ts'
 export type { ApprovePayload, BatchPayload } from './interaction/consent.ts'
 export type { InteractionAnswer } from './interaction/interaction-answers.ts'
 export { type InteractionOutcome, type Interactions, interactThrough } from './interaction/interactions.ts'
-export type { Interactor, OpenInteraction, Prompt } from './interaction/interactor-line.ts'
+export type { Interactor, OpenInteraction, Prompt } from './interaction/interactor-queue.ts'
 export type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
 export { type ExplainOptions, type Explanation, explain, explainCommand } from './rules/explain.ts'
 export { loadSettings, type SettingsSources } from './rules/load-settings.ts'
@@ -37,8 +37,8 @@ export {
   type SettingsLayers,
   type ToolRule,
 } from './rules/settings.ts'
-export type { ShellLocation as ShellPlace } from './shell/place.ts'
 export type { ReadCommand, ReadRedirect, ShellReading } from './shell/reading.ts'
+export type { ShellLocation } from './shell/shell-location.ts'
 export type { ReadLine } from './shell/with-reader.ts'
 export type { SetupContext, Stage, StageContext, StageGrant, StageProposal, Stages } from './stages/stages.ts'
 export { createStateMachine, type StateMachine, type StateMachineOptions } from './stages/state-machine.ts'

@@ -137,10 +137,10 @@ async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): P
     const absolute = posix.resolve(workspace.location?.handle.cwd ?? workspace.root, plainPath(path))
     const asked = workspacePath(workspace.root, absolute)
     const real = await realPath(absolute, workspace)
-    const places = real && real.target !== asked.target ? [asked, real] : [asked]
-    for (const place of places) {
-      if (access !== 'write') facts.push({ effect: 'fs.read', ...place, ...(access === 'search' && { isDeep: true }) })
-      if (access === 'write' || access === 'edit') facts.push({ effect: 'fs.write', ...place })
+    const targets = real && real.target !== asked.target ? [asked, real] : [asked]
+    for (const at of targets) {
+      if (access !== 'write') facts.push({ effect: 'fs.read', ...at, ...(access === 'search' && { isDeep: true }) })
+      if (access === 'write' || access === 'edit') facts.push({ effect: 'fs.write', ...at })
     }
   }
   return facts
@@ -158,11 +158,8 @@ function plainPath(path: string): string {
 }
 
 /** Where a path leads once links are followed; of one that does not exist yet, its nearest folder that does. */
-async function realPath(
-  absolute: string,
-  { root, realRoot, location: place }: Workspace,
-): Promise<WorkspacePath | undefined> {
-  const follow = place && linksOf(place)
+async function realPath(absolute: string, { root, realRoot, location }: Workspace): Promise<WorkspacePath | undefined> {
+  const follow = location && linksOf(location)
   if (!follow) return undefined
   for (let folder = absolute; ; folder = posix.dirname(folder)) {
     const real = await follow(folder).catch(() => undefined)

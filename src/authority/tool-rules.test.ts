@@ -4,7 +4,7 @@ import { createAgent } from '../create-agent.ts'
 import { call, fakeClock, memoryExecution, type Step, scripted, tool } from '../testing/index.ts'
 import { createSpawnTool } from '../tools/spawn.ts'
 import { type Authority, type AuthorityOptions, createAuthority } from './authority.ts'
-import type { Prompt } from './interaction/interactor-line.ts'
+import type { Prompt } from './interaction/interactor-queue.ts'
 import type { ToolRule } from './rules/settings.ts'
 
 const spawn = createSpawnTool()

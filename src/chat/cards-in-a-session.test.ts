@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createMemoryAudit } from '../authority/audit/audit.ts'
-import type { Prompt } from '../authority/interaction/interactor-line.ts'
+import type { Prompt } from '../authority/interaction/interactor-queue.ts'
 import { createAgent, createMemoryStore, createSession } from '../index.ts'
 import type { PluginSetup } from '../plugins/plugin.ts'
 import { askQuestionPlugin } from '../plugins/tools/ask-question.ts'

@@ -59,21 +59,21 @@ export interface ToolActivity {
 }
 
 /** The host as one tool sees it, in one moment of its life. */
-export function createHost(tool: HostedTool, around: HostServices, moment: ToolActivity): ToolHost {
+export function createHost(tool: HostedTool, services: HostServices, activity: ToolActivity): ToolHost {
   const { contract, origin, config } = tool
-  const { run, context } = moment.during ?? {}
+  const { run, context } = activity.during ?? {}
   const declared: readonly string[] = contract.configSchema['x-env'] ?? []
   return deepFrozen({
     session: {
       id: run?.session?.id,
-      projectRoot: around.projectRoot,
-      state: stateSlot(tool, () => (moment.isOver ? undefined : run?.log)),
+      projectRoot: services.projectRoot,
+      state: stateSlot(tool, () => (activity.isOver ? undefined : run?.log)),
     },
     call: context && { id: context.callId, idempotencyKey: context.idempotencyKey },
     config: { readOwn: () => config },
     env: {
       get(name: string) {
-        if (declared.includes(name)) return Object.hasOwn(around.env, name) ? around.env[name] : undefined
+        if (declared.includes(name)) return Object.hasOwn(services.env, name) ? services.env[name] : undefined
         throw new CodedError(
           'ExtensionHost/EnvNotDeclared',
           `${contract.name} may not read the variable "${name}"; name it in configSchema["x-env"]`,
@@ -86,11 +86,11 @@ export function createHost(tool: HostedTool, around: HostServices, moment: ToolA
         const about = { class: 'ToolInvocation', event: 'ToolNote', tool: contract.name, origin }
         const where = run && { ...(run.session && { sessionId: run.session.id }), runId: run.id }
         const callId = context && { callId: context.callId }
-        await around.audit?.write({ ...about, ...where, ...callId, details: { ...details, event: String(event) } })
+        await services.audit?.write({ ...about, ...where, ...callId, details: { ...details, event: String(event) } })
       },
     },
-    interaction: { request: requester(contract.name, around, moment) },
-    cancel: { tool: moment.signal },
+    interaction: { request: requester(contract.name, services, activity) },
+    cancel: { tool: activity.signal },
     tools: { list: () => (run?.tools.specs ?? []).map(({ name, description }) => ({ name, description })) },
     progress: (text: string) => context?.progress(text),
   })
@@ -99,9 +99,9 @@ export function createHost(tool: HostedTool, around: HostServices, moment: ToolA
 /** Permission and trust are asked for by us alone: a tool that could do so could pose as us. */
 const forTools: ReadonlySet<string> = new Set(['Ask', 'Select', 'Confirm', 'Auth.DeviceCode', 'Auth.Password'])
 
-function requester(name: string, around: HostServices, moment: ToolActivity): ToolHost['interaction']['request'] {
-  const { context } = moment.during ?? {}
-  const interact = context?.interact ?? around.interact
+function requester(name: string, services: HostServices, activity: ToolActivity): ToolHost['interaction']['request'] {
+  const { context } = activity.during ?? {}
+  const interact = context?.interact ?? services.interact
   let answer = context?.answer
   return async (asked) => {
     // Read once: what is checked is what is asked.
@@ -111,14 +111,14 @@ function requester(name: string, around: HostServices, moment: ToolActivity): To
         'ExtensionHost/InteractionKindUnknown',
         `a tool cannot ask for "${request.kind}"; it may ask for ${[...forTools].join(', ')}`,
       )
-    if (moment.isOver)
+    if (activity.isOver)
       throw new CodedError('ExtensionHost/CallEnded', `${name} asks somebody, but what it asks for has ended`)
     // The question that this call was left open with, put again.
     const known = answer && ({ status: 'accepted', value: textOf({ role: 'user', content: answer }) } as const)
     answer = undefined
     if (known) return known
     if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} has nobody to ask`)
-    return moment.timer.pausedFor(interact(request, moment.signal))
+    return activity.timer.pausedFor(interact(request, activity.signal))
   }
 }
 

@@ -55,7 +55,7 @@ export interface LayeredTools extends Extension {
 
 /** Tools from the package, the user's folder and the project's folder. On equal names the last of these is bound. */
 export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
-  const moments = new BetweenTurns()
+  const betweenTurns = new BetweenTurns()
   const runs = new Set<ReturnType<typeof bindTools>>()
   let loading: Promise<ToolSet> | undefined
   let tools: ToolSet | undefined
@@ -68,7 +68,7 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
   async function reload(name?: string): Promise<ReloadOutcome> {
     const loaded = await load(systemClock)
     if (name !== undefined && (await loaded.refusesReload(name))) return 'refused'
-    return moments.run(async () => {
+    return betweenTurns.run(async () => {
       const isDone = await loaded.reload(name)
       for (const binding of runs) binding.refresh()
       return isDone ? 'reloaded-in-turn' : 'refused'
@@ -92,14 +92,14 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
       if (run.cancellation.isCancelled) return // nobody waited, and nobody would say when its turn is over
       const binding = bindTools(loaded, run)
       runs.add(binding)
-      moments.turnStarted(run)
+      betweenTurns.turnStarted(run)
       hooks.hook('turn:next', async () => {
-        await moments.turnEnded(run)
-        moments.turnStarted(run)
+        await betweenTurns.turnEnded(run)
+        betweenTurns.turnStarted(run)
       })
       hooks.hook('session:end', async () => {
         runs.delete(binding)
-        await moments.turnEnded(run)
+        await betweenTurns.turnEnded(run)
       })
     },
     list: () => tools?.list() ?? [],

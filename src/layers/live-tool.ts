@@ -17,15 +17,15 @@ const phaseLimitMs = 10_000
 /** One life of a tool, from `init` to `dispose`. */
 export class LiveTool {
   readonly hosted: HostedTool
-  readonly #around: HostServices
+  readonly #services: HostServices
   readonly #clock: Clock
   readonly #running = new Set<Promise<unknown>>()
   #isActive = false
   #ending: Promise<string[]> | undefined
 
-  constructor(hosted: HostedTool, around: HostServices, clock: Clock) {
+  constructor(hosted: HostedTool, services: HostServices, clock: Clock) {
     this.hosted = hosted
-    this.#around = around
+    this.#services = services
     this.#clock = clock
   }
 
@@ -46,7 +46,7 @@ export class LiveTool {
   async call(input: unknown, context: CallContext, run: Run): Promise<ToolResult> {
     const { contract, origin } = this.hosted
     const { name } = contract
-    const revoked = origin.layer === 'project' ? this.#around.revoked : undefined
+    const revoked = origin.layer === 'project' ? this.#services.revoked : undefined
     if (revoked?.aborted) throw noTrust(name)
     if (!this.#isActive)
       throw new CodedError(
@@ -54,9 +54,9 @@ export class LiveTool {
         `${name} is switched off or being reloaded; try something else`,
       )
     const limitMs = this.#limitOf(input)
-    const lane = new CallTimer(run.clock, context.stop)
-    const moment = { signal: context.signal, lane, isOver: false, during: { run, context } }
-    const work = lane.wait(this.#execute(input, moment), limitMs, context)
+    const timer = new CallTimer(run.clock, context.stop)
+    const activity = { signal: context.signal, timer, isOver: false, during: { run, context } }
+    const work = timer.wait(this.#execute(input, activity), limitMs, context)
     this.#running.add(work)
     const giveUp = (): void => context.cancel(noTrust(name))
     revoked?.addEventListener('abort', giveUp)
@@ -70,13 +70,13 @@ export class LiveTool {
     } finally {
       revoked?.removeEventListener('abort', giveUp)
       this.#running.delete(work)
-      moment.isOver = true
-      lane.close()
+      activity.isOver = true
+      timer.close()
     }
   }
 
-  async #execute(input: unknown, moment: ToolActivity): Promise<unknown> {
-    return this.hosted.contract.execute(input, createHost(this.hosted, this.#around, moment), moment.signal)
+  async #execute(input: unknown, activity: ToolActivity): Promise<unknown> {
+    return this.hosted.contract.execute(input, createHost(this.hosted, this.#services, activity), activity.signal)
   }
 
   /** The tool's own word about this call, else what is configured. */
@@ -104,18 +104,18 @@ export class LiveTool {
     const phase = contract.lifecycle[name]
     if (!phase) return
     const stop = new Cancellation()
-    const lane = new CallTimer(this.#clock, stop)
-    const moment = { signal: stop.signal, lane, isOver: false }
-    const host = createHost(this.hosted, this.#around, moment)
+    const timer = new CallTimer(this.#clock, stop)
+    const activity = { signal: stop.signal, timer, isOver: false }
+    const host = createHost(this.hosted, this.#services, activity)
     const work = async (): Promise<void> => phase(host, config)
     try {
-      await lane.wait(work(), phaseLimitMs, { cancel: (reason) => stop.cancel(reason) })
+      await timer.wait(work(), phaseLimitMs, { cancel: (reason) => stop.cancel(reason) })
     } catch (error) {
       const why = error instanceof Suspended ? 'it has to ask somebody, and nobody is there' : problemOf(error)
       throw new CodedError('ExtensionHost/LifecycleFailed', `${name} of ${contract.name} failed: ${why}`)
     } finally {
-      moment.isOver = true
-      lane.close()
+      activity.isOver = true
+      timer.close()
     }
   }
 }

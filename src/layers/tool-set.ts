@@ -22,13 +22,13 @@ interface ActiveTool {
 /** The tools of all layers, which of them has each name, and their lives. */
 export class ToolSet {
   readonly #collector: ToolCollector
-  readonly #around: HostServices
+  readonly #services: HostServices
   #items: ToolItem[] = []
 
   private constructor(options: LayeredToolsOptions) {
     const { projectRoot = process.cwd(), env = process.env, interact, audit, revoked } = options
     this.#collector = new ToolCollector(options)
-    this.#around = {
+    this.#services = {
       projectRoot,
       env,
       ...(interact && { interact }),
@@ -178,7 +178,7 @@ export class ToolSet {
 
   async #begin(item: ToolItem): Promise<void> {
     if (item.loaded) {
-      item.live = new LiveTool(item.loaded, this.#around, this.#collector.clock)
+      item.live = new LiveTool(item.loaded, this.#services, this.#collector.clock)
       await item.live.begin()
     }
     item.state = 'active'
@@ -197,7 +197,7 @@ export class ToolSet {
 
   async #record(event: string, { name, origin }: ToolItem, why?: string): Promise<void> {
     const details = why === undefined ? {} : { details: { why } }
-    await this.#around.audit?.write({ class: 'ExtensionsReloaded', event, tool: name, origin, ...details })
+    await this.#services.audit?.write({ class: 'ExtensionsReloaded', event, tool: name, origin, ...details })
   }
 }
 

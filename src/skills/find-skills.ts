@@ -67,8 +67,8 @@ async function searchRoot(root: SkillRoot, { mayOpen, mostFolders }: Required<Fi
     if (below.length === 0 || depth === mostDepth) break
     const room = mostFolders - seen.size + below.length
     if (room < below.length) problems.push(skipped(root.path, `more than ${mostFolders} folders: the rest is left out`))
-    level = await eachBounded(below.slice(0, Math.max(0, room)), width, (place) =>
-      readSkillFolder(place, { source: root.source, isRoot: false }),
+    level = await eachBounded(below.slice(0, Math.max(0, room)), width, (folder) =>
+      readSkillFolder(folder, { source: root.source, isRoot: false }),
     )
   }
   return { skills, problems }
@@ -83,10 +83,10 @@ async function permitted(
   if (root.source === 'user') return [look]
   const below: SkillFolder[] = []
   const refused: string[] = []
-  for (const place of look.below) {
-    if (await isPermitted(entriesBehind(place, look.real), root, mayOpen))
-      below.push({ ...place, entry: join(root.path, place.name) })
-    else refused.push(place.name)
+  for (const folder of look.below) {
+    if (await isPermitted(entriesBehind(folder, look.real), root, mayOpen))
+      below.push({ ...folder, entry: join(root.path, folder.name) })
+    else refused.push(folder.name)
   }
   if (refused.length === 0) return [{ ...look, below }]
   const names = fullyVisible(refused.slice(0, 5).join(', ')) + (refused.length > 5 ? ', …' : '')

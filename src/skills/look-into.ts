@@ -31,29 +31,29 @@ interface Where {
 type SkillRootSource = 'project' | 'user'
 
 /** Looks into one folder: it is a skill, or there are folders to go on with. */
-export async function readSkillFolder(place: SkillFolder, { source, isRoot }: Where): Promise<FolderContents> {
+export async function readSkillFolder(folder: SkillFolder, { source, isRoot }: Where): Promise<FolderContents> {
   const problems: SkillProblem[] = []
-  const entries = await readdir(place.path, { withFileTypes: true }).catch((error) => {
+  const entries = await readdir(folder.path, { withFileTypes: true }).catch((error) => {
     if (codeOf(error) !== 'ENOTDIR' || isRoot)
-      problems.push(skipped(place.path, `cannot be looked into (${codeOf(error)})`))
+      problems.push(skipped(folder.path, `cannot be looked into (${codeOf(error)})`))
     return []
   })
-  const file = fileAmong(entries, place, problems)
+  const file = fileAmong(entries, folder, problems)
   if (!file || (isRoot && source === 'project')) {
-    if (file) problems.push(skipped(join(place.path, file.name), 'it lies in no folder of its own; put it into one'))
-    const below = await foldersAmong(entries, place, source, problems)
-    return { problems, below: below.map((one) => ({ ...one, ...ofEntry(place) })) }
+    if (file) problems.push(skipped(join(folder.path, file.name), 'it lies in no folder of its own; put it into one'))
+    const below = await foldersAmong(entries, folder, source, problems)
+    return { problems, below: below.map((one) => ({ ...one, ...ofEntry(folder) })) }
   }
   try {
     const path = file.isSymbolicLink()
-      ? await linked(join(place.path, file.name), source, place.path)
-      : join(place.path, file.name)
-    const { skill, problems: more } = await parseSkill(await readHead(path), place.name, join(place.path, file.name))
+      ? await linked(join(folder.path, file.name), source, folder.path)
+      : join(folder.path, file.name)
+    const { skill, problems: more } = await parseSkill(await readHead(path), folder.name, join(folder.path, file.name))
     problems.push(...more)
     if (!skill) return { problems, below: [] }
-    return { problems, below: [], skill: { ...skill, source, folder: place.path, path, ...ofEntry(place) } }
+    return { problems, below: [], skill: { ...skill, source, folder: folder.path, path, ...ofEntry(folder) } }
   } catch (error) {
-    problems.push(skipped(place.path, error instanceof CodedError ? error.sentence : messageOf(error)))
+    problems.push(skipped(folder.path, error instanceof CodedError ? error.sentence : messageOf(error)))
     return { problems, below: [] }
   }
 }

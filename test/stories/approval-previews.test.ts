@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Prompt } from '../../src/authority/interaction/interactor-line.ts'
+import type { Prompt } from '../../src/authority/interaction/interactor-queue.ts'
 import { readPreview } from '../../src/core/tool-preview.ts'
 import { call, memoryExecution } from '../../src/testing/index.ts'
 import { edit, multiEdit, readFile, writeFile } from '../../src/tools/index.ts'

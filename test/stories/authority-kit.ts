@@ -1,6 +1,6 @@
 import { createMemoryAudit } from '../../src/authority/audit/audit.ts'
 import type { AuthorityOptions } from '../../src/authority/authority.ts'
-import type { Prompt } from '../../src/authority/interaction/interactor-line.ts'
+import type { Prompt } from '../../src/authority/interaction/interactor-queue.ts'
 import { createAgent, type ToolDef } from '../../src/index.ts'
 import { type Step, scripted, tool } from '../../src/testing/index.ts'
 import type { AgentOptions, AuditRecord } from '../../src/types.ts'

@@ -62,7 +62,7 @@ export function originText({ layer, path, digest, replaces = [] }: ToolOrigin): 
 
 /** That a tool is not what was accepted, and what it says about itself now, in its own words behind a margin. */
 export function changeLines(
-  { origin, changedDescription: says = '' }: Pick<JudgedCall, 'origin' | 'says'>,
+  { origin, changedDescription: says = '' }: Pick<JudgedCall, 'origin' | 'changedDescription'>,
   show: Show,
 ): string[] {
   if (origin.isChanged !== true) return []

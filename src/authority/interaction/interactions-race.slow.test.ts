@@ -5,7 +5,7 @@ import { CodedError } from '../../core/errors.ts'
 import type { InteractionKind } from '../../core/interaction.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createInteractions, type InteractionEvent } from './interactions.ts'
-import type { Prompt } from './interactor-line.ts'
+import type { Prompt } from './interactor-queue.ts'
 
 const kinds = ['Confirm', 'Ask', 'Approve'] as const
 const payload = { prompt: '', toolId: '', approvalKey: '', description: '' }

@@ -4,7 +4,7 @@ import { CodedError } from '../../core/errors.ts'
 import type { InteractionRequest } from '../../core/interaction.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
 import { createInteractions, type InteractionEvent, type Interactions } from './interactions.ts'
-import type { Interactor, Prompt } from './interactor-line.ts'
+import type { Interactor, Prompt } from './interactor-queue.ts'
 
 const stage = { toolId: 'deploy', stageExecutionId: 's-1', argsDigest: 'd' }
 const { signal } = new AbortController()

@@ -12,7 +12,7 @@ import {
   notOpen,
   type OpenInteraction,
   type OpenQuestion,
-} from './interactor-line.ts'
+} from './interactor-queue.ts'
 
 interface InteractionsOptions {
   readonly clock: Clock

@@ -6,18 +6,18 @@ import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
 /** Patterns that allow, over one command at a time; `isExact` when the pattern spells every word of it. */
 export function allowingCommandRules(
   rules: readonly Rule[],
-): (facts: CommandFacts, effort: MatchBudget) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
+): (facts: CommandFacts, budget: MatchBudget) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
   const all = rules.find(({ pattern }) => pattern === undefined)
   const compiled = rules.flatMap((rule) => (rule.pattern === undefined ? [] : [allowRule(rule, rule.pattern)]))
   const starred = compiled.filter(({ leading }) => leading.length === 0)
   const byProgram = Map.groupBy(compiled, ({ leading }) => leading[0])
-  return (facts, effort) => {
+  return (facts, budget) => {
     const { words, cwd } = facts.command
     const isTable = facts.table === 'passes'
     if (words.length === 0 || !(isTable || facts.table === 'none')) return undefined
     // What a program without a table does depends on where it runs, and a rule is about the workspace.
     if (!isTable && (cwd === undefined || leaves.test(cwd))) return undefined
-    const covers = coverer(words, effort)
+    const covers = coverer(words, budget)
     for (const own of byProgram.get(words[0]!) ?? []) {
       const isExact = !own.rest && own.leading.length === words.length
       if (covers(own) && (isTable || isExact || (own.rest && facts.mayRemember))) return { rule: own.rule, isExact }
@@ -25,7 +25,7 @@ export function allowingCommandRules(
     if (!isTable) return undefined
     const plain = plainly(words)
     const others = plain === words ? starred : [...(byProgram.get(plain[0]!) ?? []), ...starred]
-    const rule = all ?? others.find(plain === words ? covers : coverer(plain, effort))?.rule
+    const rule = all ?? others.find(plain === words ? covers : coverer(plain, budget))?.rule
     return rule && { rule, isExact: false }
   }
 }
@@ -54,7 +54,7 @@ function allowRule(rule: Rule, pattern: string): AllowRule {
 }
 
 /** Whether rules cover a command; they do not once there is no effort left. */
-function coverer(words: readonly string[], effort: MatchBudget): (rule: AllowRule) => boolean {
+function coverer(words: readonly string[], budget: MatchBudget): (rule: AllowRule) => boolean {
   // Ten thousand rules would join the same words again and again.
   const texts: string[] = []
   return ({ leading, rest }) => {
@@ -62,6 +62,6 @@ function coverer(words: readonly string[], effort: MatchBudget): (rule: AllowRul
     if (!rest) return true
     if (words.length <= leading.length) return false
     const text = (texts[leading.length] ??= words.slice(leading.length).join(' '))
-    return effort.spend(searchCost(text)) && matchesWildcard(rest, text)
+    return budget.spend(searchCost(text)) && matchesWildcard(rest, text)
   }
 }

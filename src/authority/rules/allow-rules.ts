@@ -9,31 +9,31 @@ import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
  * Rules that allow: the key covers a call whole, else each of its effects needs a rule; of a shell line each command
  * does. Everything is compared exactly as it is written.
  */
-export function allowMatcher(rules: readonly Rule[], place: PathBase): Match {
+export function allowMatcher(rules: readonly Rule[], base: PathBase): Match {
   const byTool = group(rules.filter(({ about, name }) => about === 'tool' || name === 'spawn'))
   const tools = new Map([...byTool].map(([name, own]) => [name, patterns(own, (pattern) => pattern)]))
   const commandRules = new Map<string, ReturnType<typeof allowingCommandRules>>()
   const effects = new Map(
     [...group(rules.filter(({ about }) => about === 'effect'))].map(([name, own]) => [
       name,
-      patterns(own, (pattern) => (name.startsWith('fs.') ? withHome(pattern, place) : pattern)),
+      patterns(own, (pattern) => (name.startsWith('fs.') ? withHome(pattern, base) : pattern)),
     ]),
   )
   return (call) => {
     if (rules.length === 0) return undefined
-    const effort = createMatchBudget()
+    const budget = createMatchBudget()
     const coverOf: CoverFact = (fact) => {
       const isServer = fact.effect.startsWith('mcp:')
-      return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target, effort)
+      return effects.get(isServer ? 'mcp' : fact.effect)?.(isServer ? fact.effect.slice(4) : fact.target, budget)
     }
     if (!call.shell) {
-      const own = tools.get(call.tool)?.(call.key, effort)
+      const own = tools.get(call.tool)?.(call.key, budget)
       if (own) return [own]
       return call.effects.length > 0 ? coverAll(call.effects, coverOf) : undefined
     }
     let byCommand = commandRules.get(call.tool)
     if (!byCommand) commandRules.set(call.tool, (byCommand = allowingCommandRules(byTool.get(call.tool) ?? [])))
-    return coverLine(call, call.shell, (facts) => byCommand(facts, effort), coverOf)
+    return coverLine(call, call.shell, (facts) => byCommand(facts, budget), coverOf)
   }
 }
 
@@ -48,7 +48,7 @@ function group(rules: readonly Rule[]): Map<string, Rule[]> {
 function patterns(
   rules: readonly Rule[],
   spelled: (pattern: string) => string,
-): (text: string | undefined, effort: MatchBudget) => Rule | undefined {
+): (text: string | undefined, budget: MatchBudget) => Rule | undefined {
   const all = rules.find(({ pattern }) => pattern === undefined)
   const exact = new Map<string, Rule>()
   const starred: { readonly rule: Rule; readonly over: Wildcard }[] = []
@@ -58,11 +58,11 @@ function patterns(
     if (pattern.includes('*')) starred.push({ rule, over: wildcard(pattern) })
     else exact.set(pattern, rule)
   }
-  return (text, effort) => {
+  return (text, budget) => {
     if (all || text === undefined) return all
     // Nobody knows where "src/../x" leads; whoever judges resolves it before.
     if (climbs.test(text)) return undefined
-    return exact.get(text) ?? starred.find(({ over }) => effort.spend(1) && matchesWildcard(over, text))?.rule
+    return exact.get(text) ?? starred.find(({ over }) => budget.spend(1) && matchesWildcard(over, text))?.rule
   }
 }
 

@@ -4,7 +4,7 @@ import { fileCall } from '../../../test/authority/call-kit.ts'
 import { bothForms, canonicalPath } from './canonical-path.ts'
 import { resolveSettings } from './settings.ts'
 
-const place = { root: '/desk/project', home: '/desk' }
+const base = { root: '/desk/project', home: '/desk' }
 
 describe('FS-13 all spellings of a path are one, so that a deny cannot be spelled around', () => {
   test.each([
@@ -27,17 +27,17 @@ describe('FS-13 all spellings of a path are one, so that a deny cannot be spelle
     '\\??\\desk\\.env',
     '/desk/.e\u200bnv',
   ])('%s', (path) => {
-    expect(canonicalPath(path, place)).toBe('/desk/.env')
+    expect(canonicalPath(path, base)).toBe('/desk/.env')
     const { rules } = resolveSettings({ launch: { deny: ['fs.read:/desk/.env'] } }, { home: '/desk' })
-    expect(rules.matchDeny(fileCall('fs.read', path), place.root)).toHaveLength(1)
+    expect(rules.matchDeny(fileCall('fs.read', path), base.root)).toHaveLength(1)
   })
 })
 
 test('a path inside the workspace has two forms, one outside has one', () => {
-  expect(bothForms('src/A', place)).toEqual(['src/a', '/desk/project/src/a'])
-  expect(bothForms('/desk/project/src/A', place)).toEqual(['/desk/project/src/a', 'src/a'])
-  expect(bothForms('.', place)).toEqual(['.', '/desk/project'])
-  expect(bothForms('/desk/project-evil/a', place)).toEqual(['/desk/project-evil/a'])
+  expect(bothForms('src/A', base)).toEqual(['src/a', '/desk/project/src/a'])
+  expect(bothForms('/desk/project/src/A', base)).toEqual(['/desk/project/src/a', 'src/a'])
+  expect(bothForms('.', base)).toEqual(['.', '/desk/project'])
+  expect(bothForms('/desk/project-evil/a', base)).toEqual(['/desk/project-evil/a'])
 })
 
 test('what is canonical stays as it is', () => {

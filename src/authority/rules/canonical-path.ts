@@ -11,11 +11,11 @@ export interface PathBase {
  * characters, `.`, `..`, doubled and trailing separators, trailing dots and blanks, `file:`, `~`, backslashes, device
  * prefixes and streams. Only for being strict with; never open what it gives.
  */
-export function canonicalPath(path: string, place: PathBase = {}): string {
+export function canonicalPath(path: string, base: PathBase = {}): string {
   // The common case, and most of the time of a decision otherwise.
   if (plain.test(path)) return path
   const slashed = fold(withoutScheme(path)).replaceAll('\\', '/').replace(devicePrefix, '/')
-  const home = place.home === undefined ? undefined : fold(place.home)
+  const home = base.home === undefined ? undefined : fold(base.home)
   const whole = home !== undefined && /^~(?=\/|$)/.test(slashed) ? home + slashed.slice(1) : slashed
   const segments: string[] = []
   for (const segment of whole.split('/')) {
@@ -28,10 +28,10 @@ export function canonicalPath(path: string, place: PathBase = {}): string {
 }
 
 /** A path in both forms a rule may be written in: relative to the workspace, where it lies inside, and absolute. */
-export function bothForms(path: string, place: PathBase): string[] {
-  const canonical = canonicalPath(path, place)
-  if (place.root === undefined) return [canonical]
-  const root = canonicalPath(place.root)
+export function bothForms(path: string, base: PathBase): string[] {
+  const canonical = canonicalPath(path, base)
+  if (base.root === undefined) return [canonical]
+  const root = canonicalPath(base.root)
   if (!canonical.startsWith('/'))
     return [canonical, canonical === '.' ? root : `${root === '/' ? '' : root}/${canonical}`]
   if (canonical === root) return [canonical, '.']

@@ -6,9 +6,9 @@ import type { AuthoritySettings } from './settings.ts'
 
 const reader = createShellReader()
 afterAll(() => reader.close())
-const place = { root: '/desk/project', home: '/home/me', isTrusted: true }
+const location = { root: '/desk/project', home: '/home/me', isTrusted: true }
 const explained = (line: string, launch: AuthoritySettings) =>
-  explainCommand(line, { layers: { launch }, location: place, read: reader.read })
+  explainCommand(line, { layers: { launch }, location, read: reader.read })
 
 const base: AuthoritySettings = {
   mode: 'allowlist',

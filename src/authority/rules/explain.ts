@@ -1,8 +1,8 @@
 import type { DecidedBy, Effect, Verdict } from '../../core/authority.ts'
 import { type DecisionContext, decide } from '../decide.ts'
 import { factsOf, type JudgedCall, shellCall } from '../judged-call.ts'
-import type { ShellLocation } from '../shell/place.ts'
 import { shellFacts } from '../shell/shell-facts.ts'
+import type { ShellLocation } from '../shell/shell-location.ts'
 import { type ReadLine, withReader } from '../shell/with-reader.ts'
 import { patternsIn } from './patterns.ts'
 import { createProtection } from './protected-paths.ts'
@@ -37,16 +37,16 @@ export interface ExplainOptions {
 /** The same for a shell line, as if the shell tool were asked to run it. Nothing runs. */
 export async function explainCommand(
   command: string,
-  { layers, location: place, read, own = [] }: ExplainOptions,
+  { layers, location, read, own = [] }: ExplainOptions,
 ): Promise<Explanation> {
-  const { mode, rules, tools } = resolveSettings(layers, place.home === undefined ? {} : { home: place.home })
-  const shell = shellFacts(await withReader(read, async (one) => one(command)), place)
+  const { mode, rules, tools } = resolveSettings(layers, location.home === undefined ? {} : { home: location.home })
+  const shell = shellFacts(await withReader(read, async (one) => one(command)), location)
   const call = shellCall(command, shell)
   return explain(call, {
     mode,
     rules,
-    root: place.root,
+    root: location.root,
     patterns: await patternsIn(call, tools.shell ?? {}),
-    protect: createProtection({ ...place, own }),
+    protect: createProtection({ ...location, own }),
   })
 }

@@ -24,9 +24,9 @@ export async function testPolicy(
   layer: RuleLayer = 'launch',
 ): Promise<PolicyFailure[]> {
   if (facts) return failuresOf(settings, facts, layer)
-  const place = { root: '/workspace', isTrusted: true }
+  const location = { root: '/workspace', isTrusted: true }
   return withReader(undefined, (read) =>
-    failuresOf(settings, async (line) => shellFacts(await read(line), place), layer),
+    failuresOf(settings, async (line) => shellFacts(await read(line), location), layer),
   )
 }
 

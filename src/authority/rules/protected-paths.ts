@@ -14,12 +14,12 @@ export interface Protection {
 export type Protect = (path: string, isDeep?: boolean) => Protection | undefined
 
 /** `own`: the folders where this program keeps its settings, grants and credentials, wherever they are. */
-export function createProtection(place: PathBase & { readonly own?: readonly string[] } = {}): Protect {
-  const own = (place.own ?? []).map((folder) => canonicalPath(folder, place))
-  const [root, home] = [place.root, place.home].map((folder) => folder && canonicalPath(folder, place))
+export function createProtection(base: PathBase & { readonly own?: readonly string[] } = {}): Protect {
+  const own = (base.own ?? []).map((folder) => canonicalPath(folder, base))
+  const [root, home] = [base.root, base.home].map((folder) => folder && canonicalPath(folder, base))
   const isHomeInWork = isIn(home, root)
   return (path, isDeep = false) => {
-    const forms = bothForms(path, place)
+    const forms = bothForms(path, base)
     if (isDeep && !isHomeInWork && forms.some((form) => form.startsWith('/') && isIn(home, form))) return wholeHome
     if (forms.some((form) => ofTheSystem.test(form))) return systemSecrets
     if (forms.some((form) => own.some((folder) => form === folder || form.startsWith(`${folder}/`)))) return ownFolder

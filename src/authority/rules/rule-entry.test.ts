@@ -3,8 +3,8 @@ import { CodedError } from '../../core/errors.ts'
 import { parseRule } from './rule-entry.ts'
 import type { RuleEntry } from './settings.ts'
 
-const place = { layer: 'global', list: 'deny', index: 3 } as const
-const parse = (entry: RuleEntry) => parseRule(entry, place)
+const position = { layer: 'global', list: 'deny', index: 3 } as const
+const parse = (entry: RuleEntry) => parseRule(entry, position)
 
 describe('an entry is a tool or an effect, with or without a pattern', () => {
   test.each([
@@ -27,7 +27,7 @@ test('reasons and examples are kept', () => {
   expect(parse(entry)).toMatchObject({ text: 'shell:rm', why: 'use the bin', match: ['rm x'], notMatch: ['ls'] })
 })
 
-describe('what could never match is refused with its place', () => {
+describe('what could never match is refused with its position', () => {
   test.each<[string, unknown, RegExp]>([
     ['empty', '', /is empty/],
     ['blank', '  ', /is empty/],

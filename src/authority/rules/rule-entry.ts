@@ -37,19 +37,19 @@ interface RulePosition {
 }
 
 /** Takes an entry apart, or throws `Validation/InvalidRule`: a rule that can never match would only look like protection. */
-export function parseRule(entry: RuleEntry, place: RulePosition): Rule {
-  const { rule: text, ...rest } = fieldsOf(entry, place)
-  if (text.trim() === '') throw invalid(place, entry, 'is empty; write a tool, "tool:pattern" or an effect')
-  if (controls.test(text)) throw invalid(place, entry, 'has control characters; take them out')
+export function parseRule(entry: RuleEntry, position: RulePosition): Rule {
+  const { rule: text, ...rest } = fieldsOf(entry, position)
+  if (text.trim() === '') throw invalid(position, entry, 'is empty; write a tool, "tool:pattern" or an effect')
+  if (controls.test(text)) throw invalid(position, entry, 'has control characters; take them out')
   const colon = text.indexOf(':')
   const name = colon < 0 ? text : text.slice(0, colon)
   const pattern = colon < 0 ? undefined : text.slice(colon + 1)
   if (pattern === '')
-    throw invalid(place, entry, `has nothing after the colon; leave the colon out for all of "${name}"`)
+    throw invalid(position, entry, `has nothing after the colon; leave the colon out for all of "${name}"`)
   if (pattern !== undefined && pattern.length * 3 > longestPattern && encoder.encode(pattern).length > longestPattern)
-    throw invalid(place, entry, `has a pattern of more than ${longestPattern} bytes; use * for a part of it`)
-  const about = aboutOf(name, pattern, (problem) => invalid(place, entry, problem))
-  return Object.freeze({ layer: place.layer, text, about, name, ...(pattern !== undefined && { pattern }), ...rest })
+    throw invalid(position, entry, `has a pattern of more than ${longestPattern} bytes; use * for a part of it`)
+  const about = aboutOf(name, pattern, (problem) => invalid(position, entry, problem))
+  return Object.freeze({ layer: position.layer, text, about, name, ...(pattern !== undefined && { pattern }), ...rest })
 }
 
 const longestPattern = 1024
@@ -58,21 +58,21 @@ const encoder = new TextEncoder()
 const controls = /[\u0000-\u001f\u007f]/
 const entryFields = ['rule', 'why', 'match', 'notMatch']
 
-function fieldsOf(entry: unknown, place: RulePosition): Exclude<RuleEntry, string> {
+function fieldsOf(entry: unknown, position: RulePosition): Exclude<RuleEntry, string> {
   if (typeof entry === 'string') return { rule: entry }
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
-    throw invalid(place, entry, 'is neither a text nor an object with "rule"')
+    throw invalid(position, entry, 'is neither a text nor an object with "rule"')
   const fields = entry as Record<string, unknown>
   for (const field of Object.keys(fields)) {
     if (!entryFields.includes(field))
-      throw invalid(place, entry, `has an unknown field "${field}"${didYouMean(field, entryFields)}`)
+      throw invalid(position, entry, `has an unknown field "${field}"${didYouMean(field, entryFields)}`)
   }
   const { rule, why, match, notMatch } = fields
-  if (typeof rule !== 'string') throw invalid(place, entry, 'has no text in "rule"')
-  if (why !== undefined && typeof why !== 'string') throw invalid(place, entry, 'has a "why" that is no text')
+  if (typeof rule !== 'string') throw invalid(position, entry, 'has no text in "rule"')
+  if (why !== undefined && typeof why !== 'string') throw invalid(position, entry, 'has a "why" that is no text')
   for (const examples of [match, notMatch]) {
     if (examples !== undefined && !isTexts(examples))
-      throw invalid(place, entry, 'has examples that are no texts; "match" and "notMatch" are lists of texts')
+      throw invalid(position, entry, 'has examples that are no texts; "match" and "notMatch" are lists of texts')
   }
   return fields as Exclude<RuleEntry, string>
 }

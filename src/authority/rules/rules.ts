@@ -30,17 +30,17 @@ export interface CompiledRules extends DecisionSettings {
 }
 
 /** `place.home` is what `~` means in patterns. */
-export function compileRules(rules: RuleLists, place: PathBase = {}, manners = defaultSettings): CompiledRules {
-  const deny = strictMatcher(rules.deny, place)
-  const ask = strictMatcher(rules.ask, place)
+export function compileRules(rules: RuleLists, base: PathBase = {}, manners = defaultSettings): CompiledRules {
+  const deny = strictMatcher(rules.deny, base)
+  const ask = strictMatcher(rules.ask, base)
   return {
     ...manners,
     matchDeny: deny.match,
     matchAsk: ask.match,
-    matchAllow: allowMatcher(rules.allow, place),
-    matchAllowlist: allowMatcher(rules.allowlist, place),
+    matchAllow: allowMatcher(rules.allow, base),
+    matchAllowlist: allowMatcher(rules.allowlist, base),
     possibleMatch: (call) => deny.possibleMatch(call) ?? ask.possibleMatch(call),
-    base: place,
+    base,
   }
 }
 

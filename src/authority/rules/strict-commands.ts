@@ -21,18 +21,18 @@ export function strictCommandRules(rules: readonly Rule[]): (shell: ShellFacts) 
   }
   return (shell) => {
     if (rules.length === 0) return undefined
-    const effort = createMatchBudget()
+    const budget = createMatchBudget()
     const commands = distinct(shell.commands.flatMap(readings))
-    const possible = occurring(commands, effort)
+    const possible = occurring(commands, budget)
     for (const words of commands) {
       const own = programForms(words[0]!).flatMap((form) => byProgram.get(form) ?? [])
       const found =
         followed(words, own) ??
-        matched(words, [...own.flatMap((rules) => possible(rules.starred)), ...possible(starred)], effort)
+        matched(words, [...own.flatMap((rules) => possible(rules.starred)), ...possible(starred)], budget)
       if (found) return found.rule
     }
     const isPlain = shell.isWhole && shell.obstacles.length === 0 && !mayRunText(shell)
-    return isPlain ? undefined : (byGlob(shell, byProgram) ?? amongWords(shell, commands, byProgram, starred, effort))
+    return isPlain ? undefined : (byGlob(shell, byProgram) ?? amongWords(shell, commands, byProgram, starred, budget))
   }
 }
 
@@ -117,14 +117,14 @@ function followed(words: readonly string[], own: readonly ProgramRules[]): Stric
   return undefined
 }
 
-function matched(words: readonly string[], rules: readonly StrictRule[], effort: MatchBudget): StrictRule | undefined {
+function matched(words: readonly string[], rules: readonly StrictRule[], budget: MatchBudget): StrictRule | undefined {
   if (rules.length === 0) return undefined
   const texts = textsOf(words)
   if (texts) {
     const cost = texts.reduce((sum, text) => sum + 4 * searchCost(text), 0)
     const isHit = (over: readonly Wildcard[]): boolean =>
       texts.some((text) => over.some((one) => matchesWildcard(one, text)))
-    return rules.find(({ over }) => !effort.spend(cost) || isHit(over!))
+    return rules.find(({ over }) => !budget.spend(cost) || isHit(over!))
   }
   const all = new Set(words.flatMap(programForms))
   return rules.find((rule) => rule.words.every((word) => word.includes('*') || all.has(word)))
@@ -166,7 +166,7 @@ function followsOptions(wanted: readonly string[], words: readonly string[]): bo
 /** A first look that costs one search for each rule, however many commands there are. */
 function occurring(
   commands: readonly (readonly string[])[],
-  effort: MatchBudget,
+  budget: MatchBudget,
 ): (rules: readonly StrictRule[]) => readonly StrictRule[] {
   const found = new Map<readonly StrictRule[], readonly StrictRule[]>()
   let text: string | undefined
@@ -178,7 +178,7 @@ function occurring(
     }
     const all = text
     const cost = searchCost(all)
-    return rules.filter(({ over }) => !effort.spend(cost) || over!.some(({ longest }) => all.includes(longest)))
+    return rules.filter(({ over }) => !budget.spend(cost) || over!.some(({ longest }) => all.includes(longest)))
   }
   return (rules) => {
     if (rules.length === 0) return rules
@@ -217,7 +217,7 @@ function amongWords(
   commands: readonly (readonly string[])[],
   byProgram: ReadonlyMap<string, ProgramRules>,
   starred: readonly StrictRule[],
-  effort: MatchBudget,
+  budget: MatchBudget,
 ): Rule | undefined {
   const { isWhole, words, commands: facts } = shell
   const values = facts.flatMap(({ command }) => Object.values(command.env))
@@ -240,9 +240,9 @@ function amongWords(
   const text = all.join('\n').toLowerCase()
   for (const { rule, words } of starred) {
     const program = wildcard(words[0]!)
-    if (!effort.spend(searchCost(text))) return rule
+    if (!budget.spend(searchCost(text))) return rule
     if (!text.includes(program.longest)) continue
-    if (!effort.spend(4 * all.length) || all.some((word) => matchesWildcard(program, word.toLowerCase()))) return rule
+    if (!budget.spend(4 * all.length) || all.some((word) => matchesWildcard(program, word.toLowerCase()))) return rule
   }
   return undefined
 }

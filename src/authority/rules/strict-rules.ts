@@ -12,11 +12,11 @@ interface StrictMatcher {
 }
 
 /** Rules that deny or ask: one hit is enough, by key or by any effect, and spelling something differently does not help. */
-export function strictMatcher(rules: readonly Rule[], place: PathBase): StrictMatcher {
+export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMatcher {
   const byTool = new Map<string, Bucket>()
   const byEffect = new Map<string, Bucket>()
   for (const rule of rules) {
-    if (rule.about === 'effect') add(byEffect, rule, formsOf(rule, place))
+    if (rule.about === 'effect') add(byEffect, rule, formsOf(rule, base))
     // A tool may have the name of an effect, as `spawn` does.
     if (rule.about === 'tool' || rule.name !== 'mcp')
       add(byTool, rule, rule.pattern === undefined ? [] : [fold(rule.pattern)])
@@ -30,7 +30,7 @@ export function strictMatcher(rules: readonly Rule[], place: PathBase): StrictMa
     const exec = call.shell && byEffect.get('exec')
     const run = exec && (exec.all ?? exec.commands(call.shell!))
     if (run) return run
-    const from = root === undefined ? place : { ...place, root }
+    const from = root === undefined ? base : { ...base, root }
     const rootForm = from.root === undefined ? undefined : canonicalPath(from.root, from)
     const wanted = new Map<Bucket, Set<string>>()
     for (const fact of factsOf(call)) {
@@ -43,10 +43,10 @@ export function strictMatcher(rules: readonly Rule[], place: PathBase): StrictMa
       const inside = isWholeFolder(fact) ? lookUpInside(bucket, textsOf(fact, from), rootForm) : undefined
       if (inside) return inside
     }
-    const effort = createMatchBudget()
+    const budget = createMatchBudget()
     for (const [bucket, set] of wanted) {
       const texts = [...set]
-      const hit = lookUp(bucket, texts, effort) ?? (call.shell && lookUpGlobs(bucket, texts, effort))
+      const hit = lookUp(bucket, texts, budget) ?? (call.shell && lookUpGlobs(bucket, texts, budget))
       if (hit) return hit
     }
     return undefined
@@ -123,14 +123,14 @@ function emptyBucket(): Bucket {
 }
 
 /** What is compared with a target. A folder written with a slash at its end is the folder and all in it. */
-function formsOf({ name, pattern }: Rule, place: PathBase): string[] {
+function formsOf({ name, pattern }: Rule, base: PathBase): string[] {
   if (pattern === undefined) return []
   if (!name.startsWith('fs.')) return [fold(pattern)]
-  const path = canonicalPath(pattern, place)
+  const path = canonicalPath(pattern, base)
   return /[/\\]$/.test(pattern) && path !== '/' ? [path, `${path}/*`] : [path]
 }
 
-function lookUp({ exact, starred }: Bucket, texts: readonly string[], effort: MatchBudget): Rule | undefined {
+function lookUp({ exact, starred }: Bucket, texts: readonly string[], budget: MatchBudget): Rule | undefined {
   for (const text of texts) {
     const found = exact.get(text)
     if (found) return found
@@ -139,9 +139,9 @@ function lookUp({ exact, starred }: Bucket, texts: readonly string[], effort: Ma
   const all = texts.join('\n')
   const cost = searchCost(all)
   return starred.find(({ over }) => {
-    if (!effort.spend(cost)) return true
+    if (!budget.spend(cost)) return true
     if (!all.includes(over.longest)) return false
-    return texts.some((text) => !effort.spend(1) || matchesWildcard(over, text))
+    return texts.some((text) => !budget.spend(1) || matchesWildcard(over, text))
   })?.rule
 }
 
@@ -164,16 +164,16 @@ function lookUpInside(bucket: Bucket, texts: readonly string[], root: string | u
 }
 
 /** What a shell finds for `.e*` may be `.env`. */
-function lookUpGlobs(bucket: Bucket, texts: readonly string[], effort: MatchBudget): Rule | undefined {
+function lookUpGlobs(bucket: Bucket, texts: readonly string[], budget: MatchBudget): Rule | undefined {
   for (const text of texts.filter(isShellGlob)) {
     const { exact, starred } = bucket
     const paths = (bucket.paths ??= [...exact.keys()].sort())
     const start = text.slice(0, text.search(/[*?[]/))
     for (let at = firstFrom(paths, start); paths[at]?.startsWith(start); at++)
-      if (!effort.spend(8) || mayBePath(text, paths[at]!)) return exact.get(paths[at]!)
+      if (!budget.spend(8) || mayBePath(text, paths[at]!)) return exact.get(paths[at]!)
     if (starred.length === 0) continue
     const overlapsWith = mayOverlap(text)
-    const found = starred.find(({ over }) => !effort.spend(1) || overlapsWith(over))
+    const found = starred.find(({ over }) => !budget.spend(1) || overlapsWith(over))
     if (found) return found.rule
   }
   return undefined
@@ -192,10 +192,10 @@ function firstFrom<T = string>(sorted: readonly T[], text: string, keyOf = (one:
 
 const nameOf = ({ effect }: EffectFact): string => (effect.startsWith('mcp:') ? 'mcp' : effect)
 
-function textsOf({ effect, target }: EffectFact, place: PathBase): string[] {
+function textsOf({ effect, target }: EffectFact, base: PathBase): string[] {
   if (effect.startsWith('mcp:')) return [fold(effect.slice(4))]
   if (target === undefined) return []
-  if (effect === 'fs.read' || effect === 'fs.write') return bothForms(target, place)
+  if (effect === 'fs.read' || effect === 'fs.write') return bothForms(target, base)
   const text = fold(target)
   return effect === 'exec' ? [text, text.slice(text.lastIndexOf('/') + 1)] : [text]
 }

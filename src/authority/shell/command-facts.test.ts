@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import type { CommandFacts } from '../judged-call.ts'
 import { commandFacts } from './command-facts.ts'
-import type { ShellLocation } from './place.ts'
 import { readShell } from './read-shell.ts'
 import type { ReadCommand } from './reading.ts'
+import type { ShellLocation } from './shell-location.ts'
 
-const place: ShellLocation = { root: '/w/project', home: '/home/me', isTrusted: true }
+const location: ShellLocation = { root: '/w/project', home: '/home/me', isTrusted: true }
 
 /** The last command of a line; of what find would run, find itself. */
 function facts(line: string, where: Partial<ShellLocation> = {}): CommandFacts {
   const last = readShell(line).commands.findLast(({ via }) => !via.includes('find'))
-  return commandFacts(last!, { ...place, ...where })
+  return commandFacts(last!, { ...location, ...where })
 }
 
 function made(words: readonly string[], more: Partial<ReadCommand> = {}): ReadCommand {
@@ -398,7 +398,7 @@ describe('programs without a table', () => {
     /tmp/x
   `)
   test.each(neverKept)('SH-48 an approval of %s is not kept', (line) => {
-    expect(readShell(line).commands.map((command) => commandFacts(command, place).mayRemember)).not.toContain(true)
+    expect(readShell(line).commands.map((command) => commandFacts(command, location).mayRemember)).not.toContain(true)
   })
 
   test.each(['make build', 'npm run build', 'tsc --noEmit', 'git commit -m x', 'cp a b'])('%s may be kept', (line) => {
@@ -429,7 +429,7 @@ describe('what surrounds a command', () => {
   )
 
   test.each(['sudo', 'xargs', 'bash', 'exec', 'strace', 'nohup', 'npx'])('SH-40 what %s runs is refused', (wrapper) => {
-    const found = commandFacts(made(['ls'], { via: [wrapper] }), place)
+    const found = commandFacts(made(['ls'], { via: [wrapper] }), location)
     expect(found).toMatchObject({ table: 'refuses', isReadOnly: false, mayRemember: false })
     expect(found.effects.slice(0, 2)).toEqual([
       { effect: 'exec', target: wrapper },
@@ -438,7 +438,7 @@ describe('what surrounds a command', () => {
   })
 
   test('SH-47 a program that is a pattern has no table', () => {
-    expect(commandFacts(made(['l?'], { globs: [0] }), place)).toMatchObject({ table: 'none', mayRemember: false })
+    expect(commandFacts(made(['l?'], { globs: [0] }), location)).toMatchObject({ table: 'none', mayRemember: false })
   })
 
   test.each(['git status', 'git log', 'git add .', 'git commit', 'cargo --version'])(
@@ -560,7 +560,7 @@ describe('effects', () => {
 
   test('SH-44 which file a pattern would write is not known, so it counts as one outside', () => {
     const command = made(['echo'], { redirects: [{ operator: '>', target: '.git/conf*' }] })
-    expect(commandFacts(command, place).effects).toContainEqual({
+    expect(commandFacts(command, location).effects).toContainEqual({
       effect: 'fs.write',
       target: '.git/conf*',
       isOutside: true,

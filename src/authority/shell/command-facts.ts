@@ -1,17 +1,17 @@
 import type { CommandFacts, EffectFact } from '../judged-call.ts'
-import { locate, locator, type ShellLocation } from './place.ts'
 import type { ReadCommand } from './reading.ts'
 import { redirectEffects } from './redirect-effects.ts'
-import { knownEffects } from './tables/doers.ts'
+import { locate, locator, type ShellLocation } from './shell-location.ts'
 import { environmentProblem } from './tables/environment.ts'
 import type { Word } from './tables/flags.ts'
+import { knownEffects } from './tables/known-effects.ts'
 import { mayKeep } from './tables/never-kept.ts'
 import { isNeutral, lookUp } from './tables/programs.ts'
 
 /** What the flag tables know of one command, by its words alone. Pure. */
-export function commandFacts(command: ReadCommand, place: ShellLocation): CommandFacts {
-  const found = judge(command, place)
-  const effects = [...executed(command), ...found.effects, ...redirectEffects(command, place)]
+export function commandFacts(command: ReadCommand, location: ShellLocation): CommandFacts {
+  const found = judge(command, location)
+  const effects = [...executed(command), ...found.effects, ...redirectEffects(command, location)]
   const isClean = found.table === 'passes' || found.table === 'neutral'
   const program = programOf(command)
   return {
@@ -34,11 +34,11 @@ interface Found {
   readonly runs?: true
 }
 
-function judge(command: ReadCommand, place: ShellLocation): Found {
+function judge(command: ReadCommand, location: ShellLocation): Found {
   const program = programOf(command)
   const given = wordsOf(command)
   const known = (): EffectFact[] =>
-    program === undefined ? [{ effect: 'unknown' }] : knownEffects(program, given, command, place)
+    program === undefined ? [{ effect: 'unknown' }] : knownEffects(program, given, command, location)
   const surroundings = environmentProblem(command)
   if (surroundings !== undefined)
     return {
@@ -49,12 +49,12 @@ function judge(command: ReadCommand, place: ShellLocation): Found {
   if (command.words.length === 0) return { table: 'neutral', effects: [] }
   if (program === undefined) return { table: 'none', effects: known() }
   if (isNeutral(program, given)) return { table: 'neutral', effects: [] }
-  const distrust = distrustOf(program, command, place)
+  const distrust = distrustOf(program, command, location)
   if (distrust !== undefined) return { table: 'refuses', why: distrust, effects: known() }
   const args = lookUp(program, given)
   if (args === undefined) return { table: 'none', effects: known() }
   if (typeof args === 'string') return { table: 'refuses', why: `${program}: ${args}`, effects: known() }
-  const where = locator(command.cwd, place)
+  const where = locator(command.cwd, location)
   const paths = args.reads.filter((path) => path !== '-')
   const deep = isDeep(program, given) && { isDeep: true }
   const reads = paths.map((path): EffectFact => ({ effect: 'fs.read', ...where(path), ...deep }))
@@ -87,14 +87,14 @@ function executed({ words, via }: ReadCommand): EffectFact[] {
 }
 
 /** These do what files of the project say, some of which may lie in any folder on the way. */
-function distrustOf(program: string, command: ReadCommand, place: ShellLocation): string | undefined {
+function distrustOf(program: string, command: ReadCommand, location: ShellLocation): string | undefined {
   const isVersion = /^(--version|-v|version)$/.test(command.words.slice(1).join(' '))
   if (!/^(git|npm|cargo|rustc|go)$/.test(program) || (isVersion && /^(git|npm)$/.test(program))) return undefined
   const what = program === 'git' ? 'repository' : 'project'
   // Whoever allows `npm test` allows what the project says; of the others people believe that they only look.
   const isTest = program === 'npm' && /^(test|t|tst)$/.test(command.words[1] ?? '')
-  if (!place.isTrusted && !isTest)
+  if (!location.isTrusted && !isTest)
     return `this ${what} is not trusted: its configuration can make ${program} run programs`
-  if (locate('.', command.cwd, place).target === '.') return undefined
+  if (locate('.', command.cwd, location).target === '.') return undefined
   return `another ${what} than that of the workspace may lie here: its configuration can make ${program} run programs`
 }

@@ -12,7 +12,7 @@ export interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env
 }
 
 /** Tells of a command and of all that it runs. Shell lines among its words are handed to `readLine`. */
-export function tellCommand(found: FoundCommand, around: Around, via = around.place.via): void {
+export function tellCommand(found: FoundCommand, around: Around, via = around.position.via): void {
   const { words, globs, unsure } = found
   const { findings } = around
   const [program = ''] = words
@@ -55,7 +55,7 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.pl
 
 /** Where a command stands, and who is told. */
 export interface Around {
-  readonly place: Position
+  readonly position: Position
   readonly findings: Findings
   readonly readLine: (text: string, via: readonly string[]) => void
 }
@@ -93,9 +93,9 @@ function tellRest(found: FoundCommand, around: Around, via: readonly string[]): 
 }
 
 /** Once for each directory it may run in. */
-function tell({ unsure: _, ...found }: FoundCommand, { place, findings }: Around, via: readonly string[]): void {
+function tell({ unsure: _, ...found }: FoundCommand, { position, findings }: Around, via: readonly string[]): void {
   if (found.globs.includes(0)) findings.obstacle('a program named by a pattern')
-  const { shell, isNested } = place
+  const { shell, isNested } = position
   for (const cwd of shell.directories ?? [undefined]) findings.command({ ...found, cwd, via, isNested })
 }
 

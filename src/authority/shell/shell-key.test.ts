@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { ShellLocation } from './place.ts'
 import { readShell } from './read-shell.ts'
 import { shellKey } from './shell-key.ts'
+import type { ShellLocation } from './shell-location.ts'
 
-const place: ShellLocation = { root: '/w/project', home: '/home/me', isTrusted: true }
+const location: ShellLocation = { root: '/w/project', home: '/home/me', isTrusted: true }
 const key = (line: string, where: Partial<ShellLocation> = {}): string =>
-  shellKey(readShell(line), { ...place, ...where }, line)
+  shellKey(readShell(line), { ...location, ...where }, line)
 
 describe('the key of a line', () => {
   test.each([

@@ -1,19 +1,19 @@
 import { shellQuote } from '../../core/posix-path.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { digestOf } from '../../platform/digest.ts'
-import { locate, type ShellLocation } from './place.ts'
 import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
+import { locate, type ShellLocation } from './shell-location.ts'
 
 /**
  * What an approval of a line is remembered under: its words as they run, with directory, environment and redirections.
  * However it is spelled, one plain command has one key; where more depends on the text than its words, so does the key.
  */
-export function shellKey(reading: ShellReading, place: ShellLocation, text: string): string {
+export function shellKey(reading: ShellReading, location: ShellLocation, text: string): string {
   if (!isTold(reading)) return `sha256:${digestOf(text)}`
   // To spell out each costs more than it tells: a thousand `cd` lead to a thousand long paths.
   if (reading.commands.length > mostShown)
-    return `sha256:${digestOf(`${locate('.', '.', place).target ?? ''}\n${text}`)}`
-  const key = reading.commands.map((command) => shown(command, place)).join('; ')
+    return `sha256:${digestOf(`${locate('.', '.', location).target ?? ''}\n${text}`)}`
+  const key = reading.commands.map((command) => shown(command, location)).join('; ')
   const { commands } = reading
   // How commands are joined, and the flags of what wraps them, are not in their words.
   const isAll = commands.length === 1 && commands[0]!.via.length === 0
@@ -31,8 +31,8 @@ function isTold({ isWhole, obstacles, commands }: ShellReading): boolean {
   )
 }
 
-function shown({ words, globs, env, redirects, cwd }: ReadCommand, place: ShellLocation): string {
-  const directory = locate('.', cwd, place).target ?? cwd!
+function shown({ words, globs, env, redirects, cwd }: ReadCommand, location: ShellLocation): string {
+  const directory = locate('.', cwd, location).target ?? cwd!
   const matched = new Set(globs)
   return [
     ...(directory === '.' ? [] : [`(${quoted(directory)})`]),

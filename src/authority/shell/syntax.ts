@@ -17,17 +17,17 @@ import { either, mayMove } from './directories.ts'
 import type { Findings, Position } from './findings.ts'
 import { moveShell, tellCommand } from './found-command.ts'
 import { isHarmlessAssignment } from './harmless-assignment.ts'
-import { withoutHome } from './place.ts'
 import { hasExpansion, type PlainWord, plainWord } from './plain-word.ts'
 import type { ReadRedirect } from './reading.ts'
 import { entangled, redirectProblem } from './redirect-problem.ts'
+import { withoutHome } from './shell-location.ts'
 import { unreadable } from './unreadable.ts'
 import { readsLines, runsText } from './unwrap.ts'
 import { mostWrappers } from './wrappers.ts'
 
 /** Walks everything a line consists of. The only one who knows the parser. May throw; whoever calls it has `text`. */
-export function readSyntax(text: string, findings: Findings, place: Position = atStart()): void {
-  const problem = place.via.length > mostWrappers ? 'lines inside lines, too deep to be read' : unreadable(text)
+export function readSyntax(text: string, findings: Findings, position: Position = atStart()): void {
+  const problem = position.via.length > mostWrappers ? 'lines inside lines, too deep to be read' : unreadable(text)
   if (problem !== undefined) {
     findings.obstacle(problem)
     findings.unread(text)
@@ -47,9 +47,10 @@ export function readSyntax(text: string, findings: Findings, place: Position = a
     },
   }
   const line: Line = { source: text, findings: told, spans: [], inputs: new Set() }
-  visit(parse(text), place, line)
+  visit(parse(text), position, line)
   // `{ sh; } <<E`, `tee f <<E; sh f`: how a text gets to whoever runs it cannot be followed.
-  if (runner !== undefined) for (const input of line.inputs) lineReader(place, told)(input, [...place.via, runner])
+  if (runner !== undefined)
+    for (const input of line.inputs) lineReader(position, told)(input, [...position.via, runner])
   // The last word against the parser: what it did not account for may be anything.
   if (obstacles === 0 && !isCovered(text, line.spans)) {
     findings.obstacle('text that the parser skipped')
@@ -68,93 +69,93 @@ interface Line {
 
 const atStart = (): Position => ({ shell: { directories: ['.'] }, isNested: false, via: [] })
 
-function visit(node: SyntaxNode, place: Position, line: Line): void {
+function visit(node: SyntaxNode, position: Position, line: Line): void {
   switch (node.type) {
     case 'Script':
-      script(node, place, line)
+      script(node, position, line)
       break
     case 'CompoundList':
-      list(node.commands, place, line)
+      list(node.commands, position, line)
       break
     case 'Statement':
-      statement(node, place, line)
+      statement(node, position, line)
       break
     case 'AndOr':
-      andOr(node, place, line)
+      andOr(node, position, line)
       break
     case 'Pipeline':
-      pipeline(node, place, line)
+      pipeline(node, position, line)
       break
     case 'Command':
-      command(node, place, line)
+      command(node, position, line)
       break
     default:
-      construct(node, place, line)
+      construct(node, position, line)
   }
 }
 
-function script(node: ParsedScript, place: Position, line: Line): void {
+function script(node: ParsedScript, position: Position, line: Line): void {
   const own = node.source === undefined ? line : { ...line, source: node.source }
   if (node.errors?.length) {
     line.findings.obstacle(`no shell that can be read: ${node.errors[0]!.message}`)
     line.findings.unread(own.source)
   }
-  list(node.commands, place, own)
+  list(node.commands, position, own)
 }
 
-function list(statements: readonly Statement[], place: Position, line: Line): void {
+function list(statements: readonly Statement[], position: Position, line: Line): void {
   for (const one of statements) {
-    const before = place.shell.directories
-    statement(one, place, line)
+    const before = position.shell.directories
+    statement(one, position, line)
     // It may have failed, and the next one runs all the same.
-    place.shell.directories = either(place.shell.directories, before)
+    position.shell.directories = either(position.shell.directories, before)
   }
 }
 
-function statement(node: Statement, place: Position, line: Line): void {
+function statement(node: Statement, position: Position, line: Line): void {
   if (node.background) line.findings.obstacle('a command in the background, &')
-  visit(node.command, node.background ? { ...place, shell: { ...place.shell } } : place, line)
+  visit(node.command, node.background ? { ...position, shell: { ...position.shell } } : position, line)
 }
 
-function andOr(node: AndOr, place: Position, line: Line): void {
-  const { shell } = place
+function andOr(node: AndOr, position: Position, line: Line): void {
+  const { shell } = position
   const before = shell.directories
   let after = before
   for (const [i, part] of node.commands.entries()) {
     // Behind `||` something has failed, and nobody knows what.
     if (i > 0 && node.operators[i - 1] !== '&&' && shell.directories !== before) shell.directories = undefined
-    visit(part, place, line)
+    visit(part, position, line)
     after = either(shell.directories, after)
   }
   shell.directories = after
 }
 
-function pipeline(node: Pipeline, place: Position, line: Line): void {
+function pipeline(node: Pipeline, position: Position, line: Line): void {
   for (const { pos, end } of node.prefixes) line.spans.push([pos, end])
   // Each part is a shell of its own; a lone one behind `!` or `time` may have failed.
-  const { directories } = place.shell
+  const { directories } = position.shell
   let isMoved = false
   for (const part of node.commands) {
     const shell = { directories }
-    visit(part, { ...place, shell }, line)
+    visit(part, { ...position, shell }, line)
     isMoved ||= shell.directories !== directories
   }
-  if (isMoved) place.shell.directories = undefined
-  pipedLines(node, place, line)
+  if (isMoved) position.shell.directories = undefined
+  pipedLines(node, position, line)
 }
 
 /** `echo 'a line' | sh`: what goes into a shell may be what it runs. */
-function pipedLines({ commands }: Pipeline, place: Position, line: Line): void {
+function pipedLines({ commands }: Pipeline, position: Position, line: Line): void {
   const simple = commands.flatMap((part) => (part.type === 'Command' ? [{ part, words: wordsOf(part) }] : []))
   const shell = simple.find(({ words }, i) => i > 0 && readsLines(words))
   if (!shell) return
   line.findings.obstacle(runsInput)
-  const readLine = lineReader(place, line.findings)
+  const readLine = lineReader(position, line.findings)
   for (const { part, words } of simple) {
     if (part === shell.part) break
     for (const text of [words.slice(1).join(' '), ...inputsOf(part.redirects)]) {
       line.inputs.delete(text)
-      readLine(text, [...place.via, shell.words[0]!])
+      readLine(text, [...position.via, shell.words[0]!])
     }
   }
 }
@@ -163,7 +164,7 @@ function wordsOf({ name, args }: Command): string[] {
   return [...(name ? [name] : []), ...args].map(({ text }) => plainWord(text).value)
 }
 
-function command(node: Command, place: Position, line: Line): void {
+function command(node: Command, position: Position, line: Line): void {
   const { findings } = line
   const words: string[] = []
   const globs: number[] = []
@@ -189,16 +190,16 @@ function command(node: Command, place: Position, line: Line): void {
   const problem = entangled(redirects)
   if (problem !== undefined) findings.obstacle(problem)
   const found = { words, globs, unsure, env: Object.fromEntries(env), redirects }
-  const readLine = lineReader(place, findings)
-  tellCommand(found, { place, findings, readLine })
+  const readLine = lineReader(position, findings)
+  tellCommand(found, { position, findings, readLine })
   const inputs = readsLines(words) ? inputsOf(node.redirects) : []
   if (inputs.length > 0) findings.obstacle(runsInput)
   for (const text of inputs) {
     line.inputs.delete(text)
-    readLine(text, [...place.via, words[0]!])
+    readLine(text, [...position.via, words[0]!])
   }
-  visitInside(inOrder(node), place, line)
-  moveShell(place, found)
+  visitInside(inOrder(node), position, line)
+  moveShell(position, found)
 }
 
 function inOrder({ prefix, name, suffix }: Command): readonly (Word | Assignment | Redirection)[] {
@@ -206,9 +207,9 @@ function inOrder({ prefix, name, suffix }: Command): readonly (Word | Assignment
 }
 
 const lineReader =
-  (place: Position, findings: Findings) =>
+  (position: Position, findings: Findings) =>
   (text: string, via: readonly string[]): void =>
-    readSyntax(text, findings, { shell: { ...place.shell }, isNested: true, via })
+    readSyntax(text, findings, { shell: { ...position.shell }, isNested: true, via })
 
 const runsInput = 'a shell that runs what it is sent'
 
@@ -221,7 +222,7 @@ function inputsOf(redirects: readonly Redirection[]): string[] {
 }
 
 /** Everything that is more than words, lists and pipes. */
-function construct(node: SyntaxNode, place: Position, line: Line): void {
+function construct(node: SyntaxNode, position: Position, line: Line): void {
   const { findings, source } = line
   const name: string | undefined = known[node.type]
   if (name === undefined) findings.obstacle(`syntax that is not known here, ${node.type}`)
@@ -229,25 +230,25 @@ function construct(node: SyntaxNode, place: Position, line: Line): void {
   if (name === undefined || isHollow(node)) findings.unread(source)
   // A function runs wherever it is called from.
   const moves = inShell.has(node.type) && mayMove(node.type === 'Function' ? source : source.slice(node.pos, node.end))
-  const directories = moves ? undefined : place.shell.directories
-  const inside: Position = { ...place, isNested: true, shell: { directories } }
+  const directories = moves ? undefined : position.shell.directories
+  const inside: Position = { ...position, isNested: true, shell: { directories } }
   if (node.type === 'Redirected') {
     const redirects = node.redirects.map((redirect) => redirectOf(redirect, line))
     tellCommand(
       { words: [], globs: [], unsure: [], env: {}, redirects },
-      { place: inside, findings, readLine: () => {} },
+      { position: inside, findings, readLine: () => {} },
     )
-    visitInside(node.redirects, place, line)
-    visit(node.command, place, line)
+    visitInside(node.redirects, position, line)
+    visit(node.command, position, line)
     return
   }
   forEachChild(node, (child) => visit(child, inside, line))
-  if (moves) place.shell.directories = undefined
+  if (moves) position.shell.directories = undefined
 }
 
 /** What stands inside the words: substitutions, and what they run. */
-function visitInside(parts: readonly SyntaxNode[], place: Position, line: Line): void {
-  const nested: Position = { ...place, isNested: true, shell: { ...place.shell } }
+function visitInside(parts: readonly SyntaxNode[], position: Position, line: Line): void {
+  const nested: Position = { ...position, isNested: true, shell: { ...position.shell } }
   const hidden: Line = { ...line, spans: [] }
   for (const part of parts) {
     // Assignments and redirects were judged where they stand; here it is about what they hold.

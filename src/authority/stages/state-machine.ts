@@ -5,8 +5,8 @@ import type { Extension } from '../../core/run.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
 import type { StageVerdict } from '../decide.ts'
 import { grantFor } from './stage-grants.ts'
+import { runStages, type StageRun } from './stage-run.ts'
 import type { StageState } from './stage-state.ts'
-import { runStages, type StageRun } from './stage-walk.ts'
 import { defineStages, type Stages } from './stages.ts'
 
 export interface StateMachineOptions {

@@ -4,8 +4,8 @@ import type { Interact } from '../../core/interaction.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { askAboutItems, askAboutProject } from './ask-trust.ts'
 import { type GateResult, type PendingItem, passGate, recordOf } from './item-gate.ts'
-import { identifyProject, isSameProject, type ProjectIdentity } from './place.ts'
 import { createEntry, type ProjectEntry } from './project-entry.ts'
+import { identifyProject, isSameProject, type ProjectIdentity } from './project-identity.ts'
 import { listItems, type ProjectItem } from './project-items.ts'
 import { isProject, type ProjectSearchOptions, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
@@ -28,8 +28,8 @@ export interface EnterOptions extends ProjectSearchOptions {
  * trusted, then which of its MCP servers may start. Before somebody trusts it, no file of it is opened.
  */
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
-  const place = await identifyProject(cwd)
-  const root = place.canonicalPath
+  const project = await identifyProject(cwd)
+  const root = project.canonicalPath
   const { list, ownInstructions, advice, claudeSkills = false } = options
   const always = {
     claudeSkills,
@@ -38,12 +38,12 @@ export async function enterProject(cwd: string, options: EnterOptions): Promise<
   }
   if (!(await isProject(root, options)))
     return createEntry(
-      place,
+      project,
       (await isTrusted(root, options)) ? { ...always, state: 'trusted', list } : { ...always, state: 'plain' },
     )
-  const standing = await trustStateOf(place, options)
-  if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(place, { ...always, ...standing })
-  return createEntry(place, { ...always, ...standing, ...(await passGates(place, standing, options)), list })
+  const standing = await trustStateOf(project, options)
+  if (standing.state !== 'trusted' && standing.state !== 'once') return createEntry(project, { ...always, ...standing })
+  return createEntry(project, { ...always, ...standing, ...(await passGates(project, standing, options)), list })
 }
 
 /** A folder that brings nothing may still be a repository that somebody trusts. */
@@ -62,8 +62,8 @@ interface TrustState {
 }
 
 /** The first gate: is the project trusted? */
-async function trustStateOf(place: ProjectIdentity, options: EnterOptions): Promise<TrustState> {
-  const root = place.canonicalPath
+async function trustStateOf(project: ProjectIdentity, options: EnterOptions): Promise<TrustState> {
+  const root = project.canonicalPath
   const shown = fullyVisible(root)
   const { list } = options
   const refusal = await list.refusal(root)
@@ -87,7 +87,7 @@ async function trustStateOf(place: ProjectIdentity, options: EnterOptions): Prom
       root,
       `${shown} is not trusted: ${answer.why}. ${leftOut} ${options.advice ?? howToGrant(root)}`,
     )
-  if (!isSameProject(place, await identifyProject(root)))
+  if (!isSameProject(project, await identifyProject(root)))
     return restricted(options, root, `Another folder was put at ${shown} while the question was open. ${leftOut}`)
   await note(options, events[answer.choice], root)
   if (answer.choice !== 'decline') {
@@ -123,11 +123,11 @@ interface Passed {
 
 /** The second and the third gate: the things it brings, then its MCP servers. */
 async function passGates(
-  place: ProjectIdentity,
+  project: ProjectIdentity,
   { state, known, shown }: TrustState,
   options: EnterOptions,
 ): Promise<Passed> {
-  const root = place.canonicalPath
+  const root = project.canonicalPath
   const { notes } = await projectNames(root, options)
   const items = await listItems(root, options)
   const recorded = known?.items ?? {}

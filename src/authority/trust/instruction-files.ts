@@ -1,7 +1,7 @@
 import type { Stats } from 'node:fs'
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { whyNotAProject } from './place.ts'
+import { whyNotAProject } from './project-identity.ts'
 
 /** A file of instructions, by its name alone. */
 interface InstructionFile {

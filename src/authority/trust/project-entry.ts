@@ -5,7 +5,7 @@ import { capInstructions, mostInstructions } from './cap-instructions.ts'
 import { type Instructions, readInstructions, readOwnInstructions } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import type { PendingItem } from './item-gate.ts'
-import type { ProjectIdentity } from './place.ts'
+import type { ProjectIdentity } from './project-identity.ts'
 import { boundaryOf, listItems, type ProjectItem } from './project-items.ts'
 import type { TrustList } from './trust-list.ts'
 

@@ -6,7 +6,7 @@ import { repositoryOf } from './instruction-files.ts'
 import { instructionsBudget } from './instructions.ts'
 import { itemFiles } from './item-files.ts'
 import { type McpEntry, mcpItems } from './mcp-items.ts'
-import { identifyProject } from './place.ts'
+import { identifyProject } from './project-identity.ts'
 import { type ItemKind, type ProjectName, type ProjectSearchOptions, projectNames } from './project-names.ts'
 
 /** Something in a project that could run or steer, as it is now. */

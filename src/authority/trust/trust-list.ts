@@ -2,7 +2,13 @@ import { resolve } from 'node:path'
 import type { Clock } from '../../core/clock.ts'
 import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { identifyProject, isSameProject, type ProjectIdentity, realPathOrSame, whyUntrustable } from './place.ts'
+import {
+  identifyProject,
+  isSameProject,
+  type ProjectIdentity,
+  realPathOrSame,
+  whyUntrustable,
+} from './project-identity.ts'
 import { createTrustFile } from './trust-file.ts'
 
 /** What somebody decided about a project. */
@@ -59,15 +65,18 @@ export function createTrustList({
   const stamp = () => ({ grantedAt: new Date(clock.now()).toISOString(), schemaVersion: 1 }) as const
 
   async function lookup(path: string): Promise<TrustEntry | undefined> {
-    const place = await identifyProject(path)
-    if (await whyUntrustable(place, folder)) return undefined
-    return currentOf(await file.read(), place)
+    const project = await identifyProject(path)
+    if (await whyUntrustable(project, folder)) return undefined
+    return currentOf(await file.read(), project)
   }
 
   /** What repeats the decision that holds takes its place; another one comes after all others. */
-  function record(place: ProjectIdentity, next: (current: TrustEntry | undefined) => TrustEntry): Promise<TrustEntry> {
+  function record(
+    project: ProjectIdentity,
+    next: (current: TrustEntry | undefined) => TrustEntry,
+  ): Promise<TrustEntry> {
     return file.change((entries) => {
-      const current = currentOf(entries, place)
+      const current = currentOf(entries, project)
       const result = next(current)
       if (result.decision !== current?.decision) return { result, entries: [...entries, result] }
       return { result, entries: entries.with(entries.indexOf(current), result) }
@@ -78,28 +87,28 @@ export function createTrustList({
     path: file.path,
     lookup,
     async trust(path, { items, note } = {}) {
-      const place = await identifyProject(path)
-      const reason = await whyUntrustable(place, folder)
-      if (reason) throw scopeViolation(place, reason)
-      return record(place, (current) => {
+      const project = await identifyProject(path)
+      const reason = await whyUntrustable(project, folder)
+      if (reason) throw scopeViolation(project, reason)
+      return record(project, (current) => {
         const earlier = current?.decision === 'trusted' ? current : undefined
         const given = { ...(note !== undefined && { note }), ...(items && { items }) }
-        return { ...place, ...stamp(), ...earlier, decision: 'trusted', ...given }
+        return { ...project, ...stamp(), ...earlier, decision: 'trusted', ...given }
       })
     },
     async amend(path, items) {
-      const place = await identifyProject(path)
+      const project = await identifyProject(path)
       return file.change((entries) => {
-        const current = currentOf(entries, place)
+        const current = currentOf(entries, project)
         if (current?.decision !== 'trusted') return { result: undefined }
         const result = { ...current, items: { ...current.items, ...items } }
         return { result, entries: entries.with(entries.indexOf(current), result) }
       })
     },
     async decline(path) {
-      const place = await identifyProject(path)
-      return record(place, (current) =>
-        current?.decision === 'declined' ? current : { ...place, ...stamp(), decision: 'declined' },
+      const project = await identifyProject(path)
+      return record(project, (current) =>
+        current?.decision === 'declined' ? current : { ...project, ...stamp(), decision: 'declined' },
       )
     },
     async revoke(path) {
@@ -149,9 +158,9 @@ const idleClock: Clock = {
   },
 }
 
-function currentOf(entries: readonly TrustEntry[], place: ProjectIdentity): TrustEntry | undefined {
-  const newest = newestAt(entries, place.canonicalPath)
-  return newest && isSameProject(newest, place) ? newest : undefined
+function currentOf(entries: readonly TrustEntry[], project: ProjectIdentity): TrustEntry | undefined {
+  const newest = newestAt(entries, project.canonicalPath)
+  return newest && isSameProject(newest, project) ? newest : undefined
 }
 
 function newestAt(entries: readonly TrustEntry[], canonicalPath: string): TrustEntry | undefined {

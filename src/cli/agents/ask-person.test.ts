@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Interactor, Prompt } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor, Prompt } from '../../authority/interaction/interactor-queue.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { askPerson } from './ask-person.ts'

@@ -1,4 +1,4 @@
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { Interact } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'

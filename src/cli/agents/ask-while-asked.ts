@@ -1,4 +1,4 @@
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import { CliError } from '../cli-error.ts'
 import { askPerson, type Reply } from './ask-person.ts'

@@ -1,4 +1,4 @@
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { messageOf, SessionBusyError } from '../../core/errors.ts'
 import type { Provider } from '../../core/provider.ts'
 import type { SessionStore } from '../../core/store.ts'

@@ -1,5 +1,5 @@
 import type { AuthorityOptions } from '../../authority/authority.ts'
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { SkillsConfig } from '../../skills/skill.ts'

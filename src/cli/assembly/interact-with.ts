@@ -1,4 +1,4 @@
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { createIds, systemClock } from '../../core/clock.ts'
 import type { Interact } from '../../core/interaction.ts'
 

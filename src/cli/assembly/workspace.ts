@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { enterProject } from '../../authority/trust/enter-project.ts'
 import { createEntry, type ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'

@@ -1,5 +1,5 @@
 import type { Authority } from '../../authority/authority.ts'
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { Agent } from '../../core/agent.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { LogEntry } from '../../core/log.ts'

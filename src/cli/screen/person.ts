@@ -1,4 +1,4 @@
-import type { Interactor, Prompt } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor, Prompt } from '../../authority/interaction/interactor-queue.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { InteractionKind, InteractionResponse } from '../../core/interaction.ts'
 import { approve } from './dialogs/approve.ts'

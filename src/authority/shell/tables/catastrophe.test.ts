@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { ShellLocation } from '../place.ts'
 import { notWhole, readShell } from '../read-shell.ts'
 import { shellFacts } from '../shell-facts.ts'
+import type { ShellLocation } from '../shell-location.ts'
 
-const place: ShellLocation = { root: '/home/me/desk/project', home: '/home/me', isTrusted: true }
+const location: ShellLocation = { root: '/home/me/desk/project', home: '/home/me', isTrusted: true }
 const why = (line: string, where: Partial<ShellLocation> = {}): string | undefined =>
-  shellFacts(readShell(line), { ...place, ...where }).catastrophe
+  shellFacts(readShell(line), { ...location, ...where }).catastrophe
 
 const lines = (text: string): string[] =>
   text
@@ -126,7 +126,7 @@ describe('SH-57 what nobody can bring back is said, in every mode', () => {
   })
 
   test('a line that could not be read is judged by its words', () => {
-    const seen = (line: string): string | undefined => shellFacts(notWhole(line, 'too long'), place).catastrophe
+    const seen = (line: string): string | undefined => shellFacts(notWhole(line, 'too long'), location).catastrophe
     expect(seen('true; rm -rf /')).toContain('rm')
     expect(seen('true; /sbin/mkfs.ext4 x')).toContain('mkfs')
     expect(seen('true; ls')).toBeUndefined()

@@ -1,16 +1,16 @@
 import { posix } from 'node:path'
 import type { CommandFacts, ShellFacts } from '../../judged-call.ts'
-import { absolutePath, locate, locator, type ShellLocation } from '../place.ts'
 import type { ReadCommand } from '../reading.ts'
+import { absolutePath, locate, locator, type ShellLocation } from '../shell-location.ts'
 import { gitVerb } from './git.ts'
 
 /** Why a line could destroy what nobody can bring back, in words; asked about in every mode. By what it might do at worst. */
 export function catastrophic(
   facts: Pick<ShellFacts, 'isWhole' | 'obstacles' | 'commands' | 'words'>,
-  place: ShellLocation,
+  location: ShellLocation,
 ): string | undefined {
   for (const command of facts.commands) {
-    const why = ofCommand(command, place)
+    const why = ofCommand(command, location)
     if (why !== undefined) return why
   }
   if (isForkBomb(facts)) return 'it starts itself again and again, until nothing else can run'
@@ -20,7 +20,7 @@ export function catastrophic(
   return hidden && `it could not be read whole, and ${hidden} occurs in it`
 }
 
-function ofCommand({ command, effects }: CommandFacts, place: ShellLocation): string | undefined {
+function ofCommand({ command, effects }: CommandFacts, location: ShellLocation): string | undefined {
   const written = effects.filter(({ effect }) => effect === 'fs.write')
   const opened = command.redirects.filter(({ operator }) => operator === '<>' || !operator.startsWith('<'))
   const device = [...written, ...opened].map(({ target = '' }) => target).find(isDevice)
@@ -33,17 +33,17 @@ function ofCommand({ command, effects }: CommandFacts, place: ShellLocation): st
   if (program === 'systemctl' && args.some((word) => /^(poweroff|reboot|halt|kexec|emergency|rescue)$/.test(word)))
     return 'systemctl stops the machine'
   const isRecursive = args.some((word) => /^-[a-zA-Z]*[rR]|^--r/.test(word))
-  if (program === 'rm' && isRecursive) return removal(args, command, place, 'everything')
-  if (/^(chmod|chown|chgrp)$/.test(program) && isRecursive) return removal(args, command, place, 'system')
+  if (program === 'rm' && isRecursive) return removal(args, command, location, 'everything')
+  if (/^(chmod|chown|chgrp)$/.test(program) && isRecursive) return removal(args, command, location, 'system')
   if (program === 'mv')
-    return removal(args.filter((word) => !/^-./.test(word)).slice(0, -1), command, place, 'everything')
+    return removal(args.filter((word) => !/^-./.test(word)).slice(0, -1), command, location, 'everything')
   if (program === 'find' && args.some((word) => /^-(delete|exec|execdir|ok|okdir)$/.test(word)) && isRemoval(args)) {
     const starts = startsOf(args)
     // Without a test it is everything that is found.
     const isChosen = args.some((word) => /^-/.test(word) && !/^-(delete|depth|print|[HLP])$/.test(word))
-    return removal(starts, command, place, isChosen ? 'system' : 'everything')
+    return removal(starts, command, location, isChosen ? 'system' : 'everything')
   }
-  return program === 'git' ? gitClean(args, command, place) : undefined
+  return program === 'git' ? gitClean(args, command, location) : undefined
 }
 
 function isDevice(path: string): boolean {
@@ -54,17 +54,17 @@ function isDevice(path: string): boolean {
 function removal(
   words: readonly string[],
   { cwd }: ReadCommand,
-  place: ShellLocation,
+  location: ShellLocation,
   extent: 'system' | 'everything',
 ): string | undefined {
   const end = words.indexOf('--')
   const paths = words.filter((word, at) => at !== end && ((end >= 0 && at > end) || !/^-./.test(word)))
-  const where = locator(cwd, place)
-  const isHomeInside = place.home !== undefined && isWithin(place.home, place.root)
+  const where = locator(cwd, location)
+  const isHomeInside = location.home !== undefined && isWithin(location.home, location.root)
   for (const path of new Set(paths)) {
     // The usual thing, and there may be very many: a file or folder inside the workspace, named plainly.
     if (!isHomeInside && /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(path) && where(path).isOutside === false) continue
-    const lost = lossOf(path, cwd, place, extent)
+    const lost = lossOf(path, cwd, location, extent)
     if (lost !== undefined) return `it removes or changes ${lost} (${path})`
   }
   return undefined
@@ -73,7 +73,7 @@ function removal(
 function lossOf(
   path: string,
   cwd: string | undefined,
-  place: ShellLocation,
+  location: ShellLocation,
   extent: 'system' | 'everything',
 ): string | undefined {
   const inHome = path.replace(/^\$(HOME|\{HOME\})(?=\/|$)/, '~')
@@ -84,13 +84,13 @@ function lossOf(
   if (folder === '/*') return 'the whole system'
   if (folder === undefined) return undefined
   if (/^~[^/]*\/?$/.test(folder)) return 'a home folder'
-  const absolute = absolutePath(folder, cwd, place)
+  const absolute = absolutePath(folder, cwd, location)
   if (absolute === undefined) return folder === bare ? undefined : 'all of a folder that is not known'
   if (absolute === '/') return 'the whole system'
   if (systemFolder.test(absolute)) return 'a folder of the system'
-  if (place.home !== undefined && isWithin(place.home, absolute)) return 'a home folder'
-  if (!isWithin(place.root, absolute)) return undefined
-  if (posix.relative(place.root, absolute) !== '') return 'a folder that holds the workspace'
+  if (location.home !== undefined && isWithin(location.home, absolute)) return 'a home folder'
+  if (!isWithin(location.root, absolute)) return undefined
+  if (posix.relative(location.root, absolute) !== '') return 'a folder that holds the workspace'
   return extent === 'everything' ? 'the whole workspace' : undefined
 }
 
@@ -124,14 +124,14 @@ function startsOf(args: readonly string[]): string[] {
   return starts.length === 0 ? ['.'] : starts
 }
 
-function gitClean(args: readonly string[], command: ReadCommand, place: ShellLocation): string | undefined {
+function gitClean(args: readonly string[], command: ReadCommand, location: ShellLocation): string | undefined {
   const { options, verb, rest } = gitVerb(args.map((text) => ({ text, isGlob: false })))
   const isForced = rest.some(({ text }) => /^-[a-zA-Z]*f|^--f/.test(text))
   if (verb !== 'clean' || !isForced) return undefined
   const elsewhere = options.findIndex(({ text }) => text === '-C')
   const start = elsewhere < 0 ? '.' : (options[elsewhere + 1]?.text ?? '.')
   const paths = [start, ...rest.map(({ text }) => text).filter((text) => !text.startsWith('-'))]
-  const found = paths.find((path) => locate(path, command.cwd, place).isOutside)
+  const found = paths.find((path) => locate(path, command.cwd, location).isOutside)
   return found && `git clean removes files outside of the workspace (${found})`
 }
 

@@ -116,9 +116,9 @@ function shortFlags({ short = '', valuesApart, noBundles }: FlagTable, text: str
   const flags: Flag[] = []
   for (let at = 1; at < text.length; at++) {
     const letter = text[at]!
-    const place = /[\w.]/.test(letter) ? short.indexOf(letter) : -1
-    if (place < 0) return undefined
-    const next = short[place + 1] ?? ''
+    const index = /[\w.]/.test(letter) ? short.indexOf(letter) : -1
+    if (index < 0) return undefined
+    const next = short[index + 1] ?? ''
     const arity = ':<?'.includes(next) ? next : ''
     const rest = text.slice(at + 1)
     const attached = arity !== '' && rest !== '' ? { attached: rest } : undefined

@@ -1,6 +1,6 @@
 import type { EffectFact } from '../../judged-call.ts'
-import { isPattern, locator, type ShellLocation } from '../place.ts'
 import type { ReadCommand } from '../reading.ts'
+import { isPattern, locator, type ShellLocation } from '../shell-location.ts'
 import type { Word } from './flags.ts'
 import { gitVerb } from './git.ts'
 
@@ -9,10 +9,10 @@ export function knownEffects(
   program: string,
   given: readonly Word[],
   command: ReadCommand,
-  place: ShellLocation,
+  location: ShellLocation,
 ): EffectFact[] {
   const texts = given.map(({ text }) => text)
-  const where = locator(command.cwd, place)
+  const where = locator(command.cwd, location)
   const written = writtenBy(program, texts)
   const isNetwork = usesNetwork(program, texts)
   const effects: EffectFact[] = [...new Set(readBy(program, texts))].map((path) => ({
@@ -56,7 +56,7 @@ function writtenBy(program: string, texts: readonly string[]): string[] | undefi
   if (/^(chmod|chown|chgrp)$/.test(program))
     return texts.some((text) => text.startsWith('--reference')) ? plain : plain.slice(1)
   if (program === 'dd') return texts.filter((text) => text.startsWith('of=')).map((text) => text.slice(3))
-  if (program === 'sed' && texts.some((text) => /^(-[nErsuz]*i|--in-place)/.test(text))) return plain.slice(1)
+  if (program === 'sed' && texts.some((text) => /^(-[nErsuz]*i|--in-location)/.test(text))) return plain.slice(1)
   if (program === 'sort' && texts.some((text) => /^(-[a-zA-Z]*o|--o)/.test(text)))
     return after(/^(-[a-zA-Z]*?o|--output)/)
   if (program === 'uniq' || program === 'xxd') return plain.length > 1 ? plain.slice(-1) : undefined

@@ -16,18 +16,18 @@ export interface ShellLocation {
 type PathTarget = Pick<EffectFact, 'target' | 'isOutside'>
 
 /** Where a path leads from a directory of a line, by its spelling alone: links are for whoever may look at the disk. */
-export function locate(path: string, cwd: string | undefined, place: ShellLocation): PathTarget {
-  const absolute = absolutePath(path, cwd, place)
+export function locate(path: string, cwd: string | undefined, location: ShellLocation): PathTarget {
+  const absolute = absolutePath(path, cwd, location)
   if (absolute === undefined) return { isOutside: true }
-  return { isOutside: false, ...workspacePath(place.root, absolute) }
+  return { isOutside: false, ...workspacePath(location.root, absolute) }
 }
 
 /** The same for many paths: a line may have a hundred thousand of them, and most are plain. */
-export function locator(cwd: string | undefined, place: ShellLocation): (path: string) => PathTarget {
-  const { target, isOutside = true } = locate('.', cwd, place)
+export function locator(cwd: string | undefined, location: ShellLocation): (path: string) => PathTarget {
+  const { target, isOutside = true } = locate('.', cwd, location)
   const prefix = target === '.' ? '' : `${target}/`
   return (path) =>
-    target !== undefined && isPlain.test(path) ? { target: prefix + path, isOutside } : locate(path, cwd, place)
+    target !== undefined && isPlain.test(path) ? { target: prefix + path, isOutside } : locate(path, cwd, location)
 }
 
 /** Relative, without anything to resolve. */
@@ -39,13 +39,13 @@ export function isPattern(path: string): boolean {
 }
 
 /** Undefined where only the running shell would know. */
-export function absolutePath(spelled: string, cwd: string | undefined, place: ShellLocation): string | undefined {
+export function absolutePath(spelled: string, cwd: string | undefined, location: ShellLocation): string | undefined {
   const path = withoutHome(spelled)
   if (/[$`]/.test(path) || leavesGlob(path)) return undefined
-  if (path.startsWith('~')) return homePath(path, place)
+  if (path.startsWith('~')) return homePath(path, location)
   if (path.startsWith('/')) return withoutSlash(posix.normalize(path))
   if (cwd === undefined) return undefined
-  const start = cwd.startsWith('~') ? homePath(cwd, place) : posix.resolve(place.root, place.cwd ?? '.', cwd)
+  const start = cwd.startsWith('~') ? homePath(cwd, location) : posix.resolve(location.root, location.cwd ?? '.', cwd)
   return start === undefined ? undefined : posix.resolve(start, path)
 }
 
