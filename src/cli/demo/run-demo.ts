@@ -1,6 +1,6 @@
 import { delimiter, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { Agent } from '../../core/agent.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { createAgent } from '../../create-agent.ts'

@@ -1,4 +1,4 @@
-import type { Interactor } from '../../authority/interaction/interactor-line.ts'
+import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { followEvents } from '../../events/events.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { interactWith } from '../assembly/interact-with.ts'
