@@ -1,4 +1,4 @@
-import { onFailpoint } from '../src/core/failpoint.ts'
+import { onFailpoint } from '../src/core/log.ts'
 import type { WorldOptions } from './world-options.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Agent } from '../src/core/agent.ts'
-import { failpoint } from '../src/core/failpoint.ts'
+import { failpoint } from '../src/core/log.ts'
 import type { SessionStore } from '../src/core/store.ts'
 import type { ReplayClass, ToolContext, ToolDef, ToolResult } from '../src/core/tool.ts'
 import { textOf } from '../src/core/turn.ts'

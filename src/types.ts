@@ -36,7 +36,6 @@ export type {
   SpawnConfig,
   WriteFileOptions,
 } from './core/execution.ts'
-export type { FileAccess, FileTouch, TouchedFile } from './core/file-touch.ts'
 export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
 export type {
   Approval,
@@ -83,8 +82,7 @@ export type {
   ReplyToolCall,
   StopReason,
 } from './core/provider.ts'
-export type { AgentHookMap, Extension, ExtensionHost, Run, RunOptions } from './core/run.ts'
-export type { RunFacts } from './core/run-facts.ts'
+export type { AgentHookMap, Extension, ExtensionHost, Run, RunFacts, RunOptions, SystemPrompt } from './core/run.ts'
 export type { DescribedSchema, OutputOf, Schema, StandardSchema } from './core/schema.ts'
 export type { SideCall, SideReply } from './core/side-call.ts'
 export type {
@@ -99,21 +97,24 @@ export type {
   SessionStore,
   StoreChange,
 } from './core/store.ts'
-export type { SystemPrompt } from './core/system-prompt.ts'
 export type { ThinkingLevel } from './core/thinking.ts'
 export type {
+  FileAccess,
+  FilePreview,
+  FileTouch,
   JsonSchema,
+  PreviewContext,
   ReplayClass,
   ToolCheck,
   ToolContext,
   ToolDef,
+  ToolPreview,
   ToolResult,
   ToolSpec,
+  TouchedFile,
 } from './core/tool.ts'
-export type { ToolCounts } from './core/tool-counts.ts'
 export type { Coercion, ValidationResult } from './core/tool-input.ts'
-export type { FilePreview, PreviewContext, ToolPreview } from './core/tool-preview.ts'
-export type { Toolbox } from './core/toolbox.ts'
+export type { Toolbox, ToolCounts } from './core/toolbox.ts'
 export type { RunRecord, Transcript } from './core/transcript.ts'
 export type {
   DocumentBlock,

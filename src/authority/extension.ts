@@ -11,7 +11,7 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
     name: 'authority',
     async start(run, hooks) {
       await parts.ready()
-      if (run.depth === 0) await stages?.start?.(run, hooks)
+      if (run.facts.depth === 0) await stages?.start?.(run, hooks)
       parts.limits.hold(run)
       hooks.hook('session:end', () => parts.limits.letGo(run))
       const gate = lazyGate(authority, parts, run)

@@ -147,7 +147,7 @@ async function tryGuard(guard: () => unknown): Promise<string | undefined> {
   }
 }
 
-function workspaceOf({ execution, handle }: Run, { options }: AuthorityParts): Workspace {
+function workspaceOf({ host: { execution, handle } }: Run, { options }: AuthorityParts): Workspace {
   const { root = handle?.cwd ?? '/', isTrusted = false } = options.workspace ?? {}
   let real: Promise<string> | undefined
   const location = execution && handle && { execution, handle }

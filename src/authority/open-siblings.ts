@@ -19,7 +19,7 @@ export function openSiblings(run: Run, { callId, turnId }: HookContexts['tool:ga
   const at = openCalls.findIndex(({ id }) => id === callId)
   if (at < 0) return []
   return openCalls.slice(at + 1).flatMap((call) => {
-    const { tool, checked, about } = prepareCall(run, turnId, call)
+    const { tool, checked, callInfo: about } = prepareCall(run, turnId, call)
     if (!tool || !checked.valid || approvals.has(call.id)) return []
     const { name, input } = about
     return [{ tool, callId: call.id, name, input, effects: effectsOf(tool, input) }]

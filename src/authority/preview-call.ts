@@ -1,8 +1,7 @@
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
-import type { ToolDef } from '../core/tool.ts'
-import type { ToolPreview } from '../core/tool-preview.ts'
+import type { ToolDef, ToolPreview } from '../core/tool.ts'
 import { copyJson } from '../core/turn.ts'
 import type { Redactor } from '../platform/redact.ts'
 import { harmless, shownPreview } from './interaction/shown-preview.ts'
@@ -23,7 +22,7 @@ export interface Previewed {
 export async function previewCall(
   tool: ToolDef,
   { input, origin }: JudgedCall,
-  { execution, handle, cancellation: stop }: Run,
+  { host: { execution, handle }, cancellation: stop }: Run,
   redactor: Redactor | undefined,
 ): Promise<Previewed> {
   if (!tool.preview || !execution || !handle || isForeign(origin)) return {}

@@ -36,7 +36,7 @@ export function createTimeLimits(
       return new Set([...own, ...(above?.names() ?? [])])
     },
     hold(run) {
-      if (run.isOver) return // it was stopped while it started
+      if (run.progress.isOver) return // it was stopped while it started
       held.set(run, limits)
       limitTools(run, limits)
     },

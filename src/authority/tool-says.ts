@@ -2,8 +2,7 @@ import type { CommandLine } from '../core/authority.ts'
 import { show } from '../core/behavior.ts'
 import { isThenable } from '../core/cancellation.ts'
 import { CodedError, messageOf } from '../core/errors.ts'
-import type { FileAccess, FileTouch } from '../core/file-touch.ts'
-import type { ToolDef } from '../core/tool.ts'
+import type { FileAccess, FileTouch, ToolDef } from '../core/tool.ts'
 
 type Input = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@ import type { ApprovalScope } from '../authority/grants/grant.ts'
 import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'
-import { readPreview, type ToolPreview } from '../core/tool-preview.ts'
+import { readPreview, type ToolPreview } from '../core/tool.ts'
 import { type Card, type CardOutcome, closeCard, whyClosed } from './card-status.ts'
 
 /** A question whether calls may run, as a screen shows it. */

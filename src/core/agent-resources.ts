@@ -62,7 +62,7 @@ export class AgentResources {
   }
 
   /** Where tools run; made now if it is not there yet. */
-  async place(): Promise<{ execution: ExecutionContext; handle: ExecutionHandle } | undefined> {
+  async openExecution(): Promise<{ execution: ExecutionContext; handle: ExecutionHandle } | undefined> {
     const { execution } = this.#options
     if (!execution) return undefined
     this.handle ??= await this.#spawn(execution)
@@ -83,7 +83,7 @@ export class AgentResources {
     const needsOnlyTheLog = stop.isCancelled
     if (!needsOnlyTheLog) {
       await this.#leftover
-      await this.place()
+      await this.openExecution()
       if (!stop.isCancelled) await this.warmup()
       if (stop.isCancelled) return false
     }

@@ -1,6 +1,6 @@
 import { AgentResources } from './agent-resources.ts'
+import { AgentRuns } from './agent-runs.ts'
 import type { Behavior } from './behavior.ts'
-import { Cancellation, followSignal } from './cancellation.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
 import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
@@ -11,19 +11,17 @@ import { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
 import { Log } from './log.ts'
 import { type Meta, readMeta } from './meta.ts'
-import { newRun } from './new-run.ts'
 import type { Provider } from './provider.ts'
-import type { AgentHookMap, Extension, Run, RunOptions } from './run.ts'
-import { executeRun } from './run-lifecycle.ts'
-import { checkRunOptions, readPrompt } from './run-options.ts'
+import type { AgentHookMap, Extension, RunDependencies, RunOptions } from './run.ts'
+import { readPrompt } from './run-options.ts'
 import type { OutputOf, Schema } from './schema.ts'
 import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
 import { readTools } from './toolbox.ts'
-import type { PromptPart, SessionContentBlock, SessionTurn } from './turn.ts'
+import type { PromptPart, SessionTurn } from './turn.ts'
 import { type AgentStats, undeliveredOf } from './usage.ts'
 
-/** What an agent is put together from. `createAgent` makes these out of friendlier options. */
+/** What `assembleAgent` takes. `createAgent` derives these from its options. */
 export interface AgentParts {
   readonly provider: Provider
   readonly name?: string
@@ -38,22 +36,22 @@ export interface AgentParts {
   readonly interact?: Interact
   readonly clock?: Clock
   readonly newId?: () => string
-  /** What a child is made of, when it is to differ from its parent. */
+  /** The parts in which a child with this preset differs from its parent. */
   readonly childParts?: (preset: ChildPreset) => Partial<AgentParts>
   readonly lineage?: Lineage
-  /** The extensions belong to a parent, who warms them up and disposes of them. */
+  /** The extensions belong to the parent agent, which warms them up and disposes of them. */
   readonly borrowsExtensions?: boolean
 }
 
-/** What goes with a message to a run under way. */
+/** Options of `agent.steer()` and `agent.followUp()`. */
 export interface MessageOptions {
-  /** The same key again is the same message. */
+  /** A second message with the same key is ignored. */
   readonly clientKey?: string
-  /** Kept with the message, never sent to a model: who sent it, a trace, a reply address. At most 8 KiB of JSON. */
+  /** Stored with the message, never sent to a model: the sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta
 }
 
-/** The handle an embedder holds. `OutputSchema` is its `behavior.schema`, by which `stats.output` has its type. */
+/** The embedder's handle on an agent. `OutputSchema` is the type of `behavior.schema`; it gives `stats.output` its type. */
 export interface Agent<OutputSchema extends Schema = Schema> {
   readonly name: string | undefined
   readonly meta: Provider['meta']
@@ -63,145 +61,75 @@ export interface Agent<OutputSchema extends Schema = Schema> {
   readonly turns: readonly SessionTurn[]
   readonly isRunning: boolean
   readonly execution: ExecutionContext | undefined
-  /** Where tools run; there from the first run on. */
+  /** Where tools run; present from the first run on. */
   readonly handle: ExecutionHandle | undefined
-  /** Resolves when there is nothing left to do, rejects with an `AgentError` where a caller would act on it. */
+  /** Resolves when there is nothing left to do; rejects with an `AgentError` for failures that a caller can act on. */
   run<Asked extends Schema = OutputSchema>(options?: RunOptions<Asked>): Promise<AgentStats<OutputOf<Asked>>>
   abort(): void
-  /** Delivered between two tool calls. Resolves once the message cannot be lost any more. */
+  /** Delivers a message between two tool calls. Resolves once the message is durable. */
   steer(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
-  /** Delivered when the model is done. */
+  /** Delivers a message when the model is done. */
   followUp(message: string | readonly PromptPart[], options?: MessageOptions): Promise<void>
-  /** Forgets turns and queues. A session keeps its raw history. */
+  /** Forgets turns and waiting messages. A session keeps its raw history. */
   reset(): Promise<void>
   warmup(): Promise<void>
   waitForIdle(): Promise<void>
-  /** Stops a run under way and lets go of everything. Doing it twice is harmless. */
+  /** Cancels a run under way and frees all resources. Calling it again does nothing. */
   destroy(): Promise<void>
 }
 
+/** Creates an agent from its parts. Nothing is opened or started before it is needed. */
 export function assembleAgent(parts: AgentParts): Agent {
   const { provider, session, execution, extensions = [], clock = systemClock, newId = createIds(), lineage } = parts
-  const tools = readTools(parts.tools, 'tools')
   const report = reportTo(() => hooks)
   const hooks: Hooks<HookContexts> = new Hooks(hookNames, report, lineage?.run.hooks)
   const log = session?.log ?? new Log({ clock, newId })
   const inbox = new Inbox(log, session)
+  const tools = readTools(parts.tools, 'tools')
   scopeOf(hooks, tier.agent).hookAll(parts.hooks)
 
-  const readiness = new AgentResources({
+  const resources = new AgentResources({
     execution,
     session,
-    handle: lineage?.run.handle,
+    handle: lineage?.run.host.handle,
     extensions: parts.borrowsExtensions ? [] : extensions,
-    host: { hooks, clock, ...(parts.interact && { interact: parts.interact }), place: () => readiness.place() },
+    host: {
+      ...{ hooks, clock, ...(parts.interact && { interact: parts.interact }) },
+      openExecution: () => resources.openExecution(),
+    },
   })
-  const makings = { parts, tools, hooks, log, inbox, clock, newId, handle: () => readiness.handle, makeChild }
-  let active: { readonly stop: Cancellation; readonly idle: Promise<unknown> } | undefined
-  let latest: Run | undefined
+  const dependencies: RunDependencies = {
+    ...{ parts, tools, hooks, log, inbox, clock, newId },
+    handle: () => resources.handle,
+    createChild: (lineage, session, preset) => assembleAgent(childPartsOf(parts, lineage, session, preset)),
+  }
+  const runs = new AgentRuns({ dependencies, resources, extensions, report })
   let destroyed: Promise<void> | undefined
 
-  async function run(options: RunOptions = {}): Promise<AgentStats> {
-    if (destroyed) throw new Error('This agent was destroyed; create another one')
-    if (active) throw new Error('This agent is already running; use steer(), followUp() or waitForIdle()')
-    checkRunOptions(options)
-    const prompt = readPrompt(options.prompt, options.images)
-    const stop = new Cancellation()
-    const ours = scopeOf(hooks, tier.run)
-    const unfollow = followSignal(options.signal, stop)
-    try {
-      ours.hookAll(options.hooks)
-      const work = begin(options, prompt, stop)
-      active = { stop, idle: work.catch(() => {}) }
-      return await work
-    } finally {
-      ours.dispose()
-      unfollow()
-      active = undefined
-    }
-  }
-
-  async function begin(
-    options: RunOptions,
-    prompt: SessionContentBlock[] | undefined,
-    stop: Cancellation,
-  ): Promise<AgentStats> {
-    const listening = new Cancellation()
-    let listener: Promise<void> | undefined
-    let unheed: (() => void) | undefined
-    try {
-      latest = newRun(options, { ...makings, stop })
-      return await executeRun(latest, {
-        prompt,
-        extensions,
-        async prepare() {
-          await readiness.prepare(stop)
-          // What waited until the session was open was for an earlier run, or for none.
-          unheed = session && inbox.onStopRequest(() => stop.cancel(new Error('a message in the inbox said stop')))
-          // Without it no message from elsewhere arrives; whether the session can be written, its appends will tell.
-          listener = session
-            ?.listen(listening.signal, (lost) => stop.cancel(lost))
-            .catch((error) => report('session:listen', error))
-        },
-      })
-    } finally {
-      listening.cancel()
-      await listener
-      unheed?.()
-      if (listener) await session?.release()
-    }
-  }
-
-  /** A handler that hears of the end and waits for it would wait for itself. */
-  async function idle(): Promise<void> {
-    if (!latest?.isOver) await active?.idle
-  }
-
-  /** Children share the extensions and the place where tools run; hooks they do not: their events bubble. */
-  function makeChild(lineage: Lineage, childSession: Session | undefined, preset: ChildPreset | undefined): Agent {
-    const { session: _, hooks: __, eager: ___, name: ____, ...inherited } = parts
-    const own = preset && (parts.childParts?.(preset) ?? preset)
-    const { tools, behavior } = lineage.run.options // what a run may not use, its children may not either
-    const { schema: _____, ...limits } = { ...parts.behavior, ...behavior } // the answer's shape is the parent's own
-    const borrowsExtensions = !own?.extensions
-    return assembleAgent({
-      ...inherited,
-      ...(tools && { tools }),
-      ...own,
-      behavior: { ...limits, ...own?.behavior },
-      ...(childSession && { session: childSession }),
-      lineage,
-      borrowsExtensions,
-    })
-  }
-
-  /** Without a session it is done when the call returns. */
-  async function reset(): Promise<void> {
-    if (active) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
-    if (session) await session.open()
-    try {
-      if (session) await (await import('./abandoned-child.ts')).abandonOpenCalls(session)
-      const undelivered = undeliveredOf(log)
-      await log.append({ type: 'rewind', toSeq: 0 })
-      for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })
-    } finally {
-      await session?.release()
-    }
-  }
-
-  async function post(
-    mode: 'steer' | 'followUp',
-    message: string | readonly PromptPart[],
-    { clientKey = newId(), meta }: MessageOptions = {},
-  ): Promise<void> {
+  async function post(mode: 'steer' | 'followUp', message: unknown, options: MessageOptions = {}): Promise<void> {
+    const { clientKey = newId(), meta } = options
     const content = readPrompt(message)
     if (!content) throw new TypeError('There is no message; pass a text or a list of parts')
-    if (destroyed && !session)
+    if (runs.isClosed && !session)
       throw new Error('This agent was destroyed and has no session to keep the message in; create another agent')
     await inbox.post(mode, content, { clientKey, meta: readMeta(meta, `the meta of ${mode}()`) })
   }
 
-  const agent: Agent = {
+  async function reset(): Promise<void> {
+    if (runs.isRunning) throw new Error('This agent is running; abort() it and wait for waitForIdle() before reset()')
+    await resetLog(log, session, hooks)
+  }
+
+  async function destroy(): Promise<void> {
+    await runs.close()
+    if (!session)
+      for (const message of undeliveredOf(log))
+        await hooks.tell('steer:undelivered', { ...message, reason: 'destroyed' })
+    await resources.dispose()
+  }
+
+  if (parts.eager) resources.warmInBackground()
+  return {
     name: parts.name,
     meta: provider.meta,
     hooks,
@@ -209,42 +137,65 @@ export function assembleAgent(parts: AgentParts): Agent {
     session,
     execution,
     get turns() {
-      return log.transcript.settledTurns
+      return log.transcript.completeTurns
     },
     get isRunning() {
-      return active !== undefined
+      return runs.isRunning
     },
     get handle() {
-      return readiness.handle
+      return resources.handle
     },
-    run: run as Agent['run'], // the schema has seen the output, and says its type
-    abort: () => active?.stop.cancel(new Error('abort() was called')),
-    steer: (message, options) => unlessForgotten(post('steer', message, options)),
-    followUp: (message, options) => unlessForgotten(post('followUp', message, options)),
+    run: ((options) => runs.run(options)) as Agent['run'], // the output passed the schema, which declares its type
+    abort: () => runs.cancel(new Error('abort() was called')),
+    steer: (message, options) => ignorable(post('steer', message, options)),
+    followUp: (message, options) => ignorable(post('followUp', message, options)),
     reset() {
-      const resetting = unlessForgotten(reset())
-      readiness.waitFor(resetting)
+      const resetting = ignorable(reset())
+      resources.waitFor(resetting)
       return resetting
     },
-    warmup: () => readiness.warmup(),
-    waitForIdle: idle,
-    destroy() {
-      destroyed ??= (async () => {
-        active?.stop.cancel(new Error('destroy() was called'))
-        await idle()
-        if (!session)
-          for (const message of undeliveredOf(log))
-            await hooks.tell('steer:undelivered', { ...message, reason: 'destroyed' })
-        await readiness.dispose()
-      })()
-      return destroyed
-    },
+    warmup: () => resources.warmup(),
+    waitForIdle: () => runs.idle(),
+    destroy: () => (destroyed ??= destroy()),
   }
-  if (parts.eager) readiness.warmInBackground()
-  return agent
 }
 
-/** A failing handler must be seen, and a failing `hook:error` handler must not go round in circles. */
+/** A child shares its parent's extensions and the place where tools run, but not its hooks: events bubble up instead. */
+function childPartsOf(
+  parts: AgentParts,
+  lineage: Lineage,
+  session: Session | undefined,
+  preset: ChildPreset | undefined,
+): AgentParts {
+  const { session: _, hooks: __, eager: ___, name: ____, ...inherited } = parts
+  const own = preset && (parts.childParts?.(preset) ?? preset)
+  const { tools, behavior } = lineage.run.settings.options // children get no tools that the run itself may not use
+  const { schema: _____, ...limits } = { ...parts.behavior, ...behavior } // the output schema is for the parent only
+  return {
+    ...inherited,
+    ...(tools && { tools }),
+    ...own,
+    behavior: { ...limits, ...own?.behavior },
+    ...(session && { session }),
+    lineage,
+    borrowsExtensions: !own?.extensions,
+  }
+}
+
+/** Without a session the log is reset when the call returns. */
+async function resetLog(log: Log, session: Session | undefined, hooks: Hooks<HookContexts>): Promise<void> {
+  if (session) await session.open()
+  try {
+    if (session) await (await import('./fork.ts')).abandonOpenCalls(session)
+    const undelivered = undeliveredOf(log)
+    await log.append({ type: 'rewind', toSeq: 0 })
+    for (const message of undelivered) void hooks.tell('steer:undelivered', { ...message, reason: 'reset' })
+  } finally {
+    await session?.release()
+  }
+}
+
+/** Reports a failing handler through `hook:error`, or to the console if there is no handler or if that one failed. */
 function reportTo(hooks: () => Hooks<HookContexts>): (hook: string, error: unknown) => void {
   return (hook, error) => {
     if (hook !== 'hook:error' && hooks().has('hook:error')) void hooks().tell('hook:error', { hook, error })
@@ -252,8 +203,8 @@ function reportTo(hooks: () => Hooks<HookContexts>): (hook: string, error: unkno
   }
 }
 
-/** For promises that a caller may ignore: a failure still reaches whoever awaits, but is no unhandled rejection. */
-function unlessForgotten(promise: Promise<void>): Promise<void> {
+/** A promise that the caller need not await: its rejection is never reported as unhandled. */
+function ignorable(promise: Promise<void>): Promise<void> {
   promise.catch(() => {})
   return promise
 }

@@ -2,7 +2,7 @@ import type { ToolOrigin } from './authority.ts'
 import { isThenable, waitCancelled } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
 import type { ToolHookContext } from './hook-map.ts'
-import type { RunFacts } from './run-facts.ts'
+import type { RunFacts } from './run.ts'
 import type { ToolOutput, TurnUsage } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
@@ -56,7 +56,7 @@ export type AroundHandler<Kind extends AroundKind> = (
 /** What a wrapper needs of the hooks that it was registered with. */
 export interface WrapHost {
   /** Waits for a handler, though not beyond the end of the run. */
-  patiently(wait: PromiseLike<unknown>): Promise<unknown>
+  waitFor(wait: PromiseLike<unknown>): Promise<unknown>
   report(hook: string, error: unknown): void
 }
 
@@ -98,7 +98,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
     try {
       const wait = handler(ctx, next)
       if (isThenable(wait)) {
-        failure = await rejectionOf(host.patiently(wait))
+        failure = await rejectionOf(host.waitFor(wait))
         // A run stops with its end; what its wrapper does after that, such as sending a trace, is waited for.
         if (kind === 'run' && inner && failure?.error === waitCancelled) failure = await rejectionOf(wait)
       }

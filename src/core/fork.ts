@@ -7,6 +7,7 @@ import type { Log, ParentCall } from './log.ts'
 import type { Run, RunOptions } from './run.ts'
 import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
+import { abortedResult } from './tool-output.ts'
 import type { AgentStats } from './usage.ts'
 
 /** What a child may get instead of its parent's; more fields pass through to whoever builds the child. */
@@ -52,18 +53,24 @@ interface ForkedAgent {
   destroy(): Promise<void>
 }
 
-export interface Forking {
+export interface ForkRequest {
   readonly run: Run
   readonly callId: string
-  readonly stop: Cancellation
+  readonly cancellation: Cancellation
   readonly options: ForkOptions | undefined
-  readonly make: (lineage: Lineage, session: Session | undefined, preset: ChildPreset | undefined) => ForkedAgent
+  readonly createAgent: (lineage: Lineage, session: Session | undefined, preset: ChildPreset | undefined) => ForkedAgent
 }
 
 /** Makes a child for one call. Named after the call, so that the same call finds the same child again after a crash. */
-export async function forkAgent({ run, callId, stop, options = {}, make }: Forking): Promise<Child> {
+export async function forkAgent({
+  run,
+  callId,
+  cancellation: stop,
+  options = {},
+  createAgent: make,
+}: ForkRequest): Promise<Child> {
   const { task, preset, shareReadState } = options
-  const depth = run.depth + 1
+  const depth = run.facts.depth + 1
   const session = await run.session?.child(callId)
   stop.signal.throwIfAborted()
   const id = session?.id ?? `${run.id}/${callId}`
@@ -73,7 +80,7 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
   bubble(agent.hooks, run.hooks, about)
   agent.hooks.hook(
     'agent:done',
-    (stats) => void run.children.push({ ...stats, childId: id, depth, ...(task && { task }) }),
+    (stats) => void run.children.stats.push({ ...stats, childId: id, depth, ...(task && { task }) }),
   )
   const { log, hooks } = agent
   await run.hooks.tell('spawn:before', {
@@ -90,10 +97,10 @@ export async function forkAgent({ run, callId, stop, options = {}, make }: Forki
     session,
     hasBegun: agent.turns.length > 0,
     run(options) {
-      const work = runChild({ model: run.model, ...options, signal: stop.signal })
-      run.pending.add(work)
-      run.runningChildren.set(callId, work)
-      const done = (): boolean => run.pending.delete(work) && run.runningChildren.delete(callId)
+      const work = runChild({ model: run.settings.model, ...options, signal: stop.signal })
+      run.progress.pending.add(work)
+      run.children.running.set(callId, work)
+      const done = (): boolean => run.progress.pending.delete(work) && run.children.running.delete(callId)
       work.then(done, done)
       return work
     },
@@ -130,3 +137,32 @@ function bubble(
     }
   }
 }
+
+/**
+ * A call that began before (its process died, or it was suspended) and is now answered without being run again may have
+ * left children behind. Nobody will go on with them, so the calls they left open are answered here, before their parent's:
+ * then a crash in between leaves nothing without an answer.
+ */
+export async function abandonChildren(session: Session, callIds: readonly string[]): Promise<void> {
+  if (callIds.length === 0) return
+  for (const name of await session.childrenOf(...callIds)) {
+    const child = await session.child(name) // settles what its process left behind
+    const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
+    await abandonOpenCalls(child)
+    if (open.length > 0) await child.log.appendAll(open)
+  }
+}
+
+/** The same for all calls that a session has open: nobody goes on with what they began. */
+export function abandonOpenCalls(session: Session): Promise<void> {
+  const { transcript } = session.log
+  const begun = transcript.openCalls.filter(({ id }) => transcript.startOf(id))
+  return abandonChildren(
+    session,
+    begun.map(({ id }) => id),
+  )
+}
+
+/** Whether a call began that child. By itself: `call`, the second `call~2`. Through calls of its own: `call.1`. */
+export const isChildOf = (name: string, callId: string): boolean =>
+  name === callId || name.startsWith(`${callId}.`) || name.startsWith(`${callId}~`)

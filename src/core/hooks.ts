@@ -115,7 +115,7 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   wrap<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(work: Wrapped<Kind, Outcome>): Promise<Outcome> {
     const own = this.#wrappers?.get(work.kind) ?? []
     return runWrapped(work, [...this.#inherited(work.kind), ...own.map(({ handler }) => handler)], {
-      patiently: (wait) => this.#patiently(wait),
+      waitFor: (wait) => this.#patiently(wait),
       report: this.#report,
     })
   }

@@ -3,7 +3,7 @@ import type { Draft } from './model-attempts.ts'
 import { wellFormed } from './plain-json.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
-import type { SessionTurn, TurnUsage } from './turn.ts'
+import type { Message, SessionTurn, TurnUsage } from './turn.ts'
 import { addUsage, estimatedTokens, spend } from './usage.ts'
 
 /**
@@ -32,9 +32,9 @@ export async function keepInterrupted(run: Run, request: ModelRequest, draft: Dr
   }
   await log.append({ type: 'turn', turn })
   if (!usage) return turn
-  run.usage = addUsage(run.usage, usage)
-  run.turnUsage.push(usage)
-  await run.hooks.tell('usage', { turnId: turn.id, turn: run.turn, usage, totals: run.usage })
+  run.progress.usage = addUsage(run.progress.usage, usage)
+  run.progress.turnUsage.push(usage)
+  await run.hooks.tell('usage', { turnId: turn.id, turn: run.progress.turn, usage, totals: run.progress.usage })
   return turn
 }
 
@@ -58,3 +58,18 @@ function inputOf({ system, tools, messages }: ModelRequest): number {
 
 /** An image is far less for a model than its base64. */
 const withoutMedia = (key: string, value: unknown): unknown => (key === 'data' ? undefined : value)
+
+/** As a model is shown an interrupted reply. It depends on the message alone, so that what a wire made of it is kept. */
+export function withInterruptionNote(message: Message): Message {
+  if (!message.interrupted) return message
+  const { interrupted: _, content, ...shown } = message
+  const last = content.at(-1)
+  if (last?.type !== 'text') return { ...shown, content: [...content, { type: 'text', text: interruptionNote }] }
+  const text = `${last.text.trimEnd()}\n\n${interruptionNote}`
+  return { ...shown, content: [...content.slice(0, -1), { ...last, text }] }
+}
+
+const interruptionNote = '[This reply was interrupted here, before it was complete.]'
+
+/** What the model is told where a run goes on from an interrupted reply, and the user has said nothing since. */
+export const goOnNote = '[Your last reply was interrupted. Go on from there.]'

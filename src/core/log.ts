@@ -1,6 +1,5 @@
 import type { ToolOrigin } from './authority.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
-import { failpoint } from './failpoint.ts'
 import type { Meta } from './meta.ts'
 import type { StopReason } from './provider.ts'
 import type { ReplayClass } from './tool.ts'
@@ -297,7 +296,7 @@ export class Log {
   }
 
   /** Resolves once nothing is waiting to be written any more. */
-  async settled(): Promise<void> {
+  async flushed(): Promise<void> {
     while (this.#writing) await this.#writing
   }
 
@@ -356,4 +355,19 @@ function tell(listener: (entry: LogEntry) => void, entry: LogEntry): void {
   } catch (error) {
     console.error('libero: a listener of the log failed:', error)
   }
+}
+
+let handler: ((name: string) => void) | undefined
+
+/**
+ * A place where a crash would hurt. Nothing happens here, except in crash tests, which kill the process at each such
+ * place in turn. Entries that are about to be written, or were, become part of the name.
+ */
+export function failpoint(name: string, entries?: readonly LogEntry[]): void {
+  if (handler) handler(entries ? `${name}:${entries.map(({ type }) => type).join('+')}` : name)
+}
+
+/** For crash tests alone. */
+export function onFailpoint(listener: ((name: string) => void) | undefined): void {
+  handler = listener
 }

@@ -1,7 +1,7 @@
-import { deliverInbox, tellTurns } from './deliver-inbox.ts'
 import { AgentAbortedError, printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
-import { goOnNote } from './interruption-note.ts'
+import { deliverInbox, tellTurns } from './inbox.ts'
+import { goOnNote } from './interrupted-turn.ts'
 import { askModel } from './model-call.ts'
 import type { Run } from './run.ts'
 import { runToolBatch } from './tool-batch.ts'
@@ -24,7 +24,7 @@ export async function runLoop(run: Run): Promise<Ending> {
   let turn: Turn
   do {
     stopIfAborted(run)
-    if (!transcript.openTurn && run.turn >= run.behavior.maxTurns)
+    if (!transcript.openTurn && run.progress.turn >= run.settings.behavior.maxTurns)
       return { status: 'completed', stopReason: 'max_turns' }
     turn = await takeTurn(run)
     if (turn.suspended !== undefined) return { status: 'suspended', stopReason: turn.suspended }
@@ -38,7 +38,7 @@ export async function runLoop(run: Run): Promise<Ending> {
 async function deliverWaiting(run: Run): Promise<void> {
   const { transcript } = run.log
   if (transcript.openTurn || transcript.turns.at(-1)?.runId === run.id) return
-  const letters = run.inbox.left()
+  const letters = run.inbox.waitingAtStart()
   const notes = letters.length === 0 && transcript.isInterrupted ? [goOnNote] : []
   if (letters.length > 0 || notes.length > 0) await deliverInbox(run, letters, notes)
 }
@@ -70,13 +70,18 @@ async function takeTurn(run: Run): Promise<Turn> {
 /** Steering first, then the model's own end, then follow-ups; extensions have the last word. True: take another turn. */
 async function nextStep(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   // A message whose write is still under way was accepted: wait for it rather than end without it.
-  if (isDone) await run.log.settled()
+  if (isDone) await run.log.flushed()
   let letters = run.inbox.next(isDone)
-  const next: HookContexts['turn:next'] = { turnId, turn: run.turn, stop: isDone && letters.length === 0, add: [] }
+  const next: HookContexts['turn:next'] = {
+    turnId,
+    turn: run.progress.turn,
+    stop: isDone && letters.length === 0,
+    add: [],
+  }
   if (run.hooks.has('turn:next')) await run.hooks.ask('turn:next', next)
   if (next.error !== undefined) throw next.error
   // Extensions may have taken their time: what was accepted meanwhile keeps the run alive too.
-  if (next.stop) await run.log.settled()
+  if (next.stop) await run.log.flushed()
   if (next.stop) letters = run.inbox.next(isDone)
   const notes = Array.isArray(next.add) ? next.add.map(printable).filter((note) => note !== '') : []
   if (letters.length === 0 && notes.length === 0) return !next.stop
@@ -85,7 +90,7 @@ async function nextStep(run: Run, { turnId, isDone }: Turn): Promise<boolean> {
   return true
 }
 
-const completed = (run: Run): Ending => ({ status: 'completed', stopReason: run.stopReason })
+const completed = (run: Run): Ending => ({ status: 'completed', stopReason: run.result.stopReason })
 
 function stopIfAborted(run: Run): void {
   if (run.cancellation.isCancelled)

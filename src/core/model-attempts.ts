@@ -26,7 +26,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
       const streamed = await orCancelled(streamReply(run, request, draft), run.cancellation)
       reply = admitReply(streamed, request.model, draft.ids)
     } catch (cause) {
-      draft.waste('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
+      draft.discard('failed attempt', (cause as { usage?: unknown } | null)?.usage, request.model)
       const error = nameFailure(run, cause)
       const mayTryAgain = error instanceof AgentProviderError && error.retryable && draft.hasContent && !wasCut
       if (!mayTryAgain) throw error
@@ -35,7 +35,7 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
       continue
     }
     if (reply.content.length > 0) return reply
-    draft.waste('empty reply', reply.usage, request.model)
+    draft.discard('empty reply', reply.usage, request.model)
     if (reply.stop === 'refusal') throw failure(run, 'the model refused to answer', { providerCode: 'refusal' })
     if (reply.stop === 'length' && reply.usage.output === 0)
       throw failure(run, 'there is no room left for an answer', { kind: 'context_exceeded', retryable: false })
@@ -59,7 +59,7 @@ export class Draft {
   /** Something of the present attempt was shown. */
   hasContent = false
   /** What empty replies and failed attempts cost; counted once the streaming is over, for a log that cannot be written is no provider error. */
-  readonly wasted: { readonly cause: string; readonly usage: TurnUsage }[] = []
+  readonly discarded: { readonly cause: string; readonly usage: TurnUsage }[] = []
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
@@ -70,22 +70,22 @@ export class Draft {
   constructor(run: Run, turnId: string) {
     this.#run = run
     this.turnId = turnId
-    this.#countedBefore = run.turnUsage.length
+    this.#countedBefore = run.progress.turnUsage.length
     this.ids = new CallIds((id) => run.log.transcript.hasCall(id), run.newId)
   }
 
-  waste(cause: string, usage: unknown, model: string): void {
+  discard(cause: string, usage: unknown, model: string): void {
     this.#isWasted = typeof usage === 'object' && usage !== null
-    if (this.#isWasted) this.wasted.push({ cause, usage: readUsage(usage as object, model) })
+    if (this.#isWasted) this.discarded.push({ cause, usage: readUsage(usage as object, model) })
   }
 
   /** What the present attempt used is known already: the service said it, or limits counted it. */
   get isCounted(): boolean {
-    return this.#isWasted || this.#run.turnUsage.length > this.#countedBefore
+    return this.#isWasted || this.#run.progress.turnUsage.length > this.#countedBefore
   }
 
-  async settle(): Promise<void> {
-    for (const { cause, usage } of this.wasted.splice(0)) await spend(this.#run, this.turnId, cause, usage)
+  async logDiscarded(): Promise<void> {
+    for (const { cause, usage } of this.discarded.splice(0)) await spend(this.#run, this.turnId, cause, usage)
   }
 
   retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {
@@ -93,7 +93,7 @@ export class Draft {
     this.counted = undefined
     this.attempt = attempt
     this.hasContent = this.#isWasted = false
-    this.#countedBefore = this.#run.turnUsage.length
+    this.#countedBefore = this.#run.progress.turnUsage.length
     this.ids.clear()
     const more = delayMs !== undefined && { delayMs }
     return this.#run.hooks.tell('stream:retry', { turnId: this.turnId, attempt, reason, ...more })
@@ -112,7 +112,7 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
       }
       if (run.cancellation.isCancelled) throw run.cancellation.reason
       if (event?.type === 'reply') {
-        run.firstTokenAt ??= run.clock.now()
+        run.progress.firstTokenAt ??= run.clock.now()
         return event
       }
       const wait = tellEvent(run, event, draft, request.model)
@@ -142,13 +142,13 @@ function tellEvent(
   const { turnId, attempt } = draft
   switch (event?.type) {
     case 'text':
-      run.firstTokenAt ??= run.clock.now()
+      run.progress.firstTokenAt ??= run.clock.now()
       draft.isStarted = draft.hasContent = true
       draft.text += deltaOf(event)
       if (!hooks.has('stream:text')) return
       return hooks.tell('stream:text', { turnId, delta: event.delta, text: draft.text, attempt })
     case 'thinking':
-      run.firstTokenAt ??= run.clock.now()
+      run.progress.firstTokenAt ??= run.clock.now()
       draft.isStarted = draft.hasContent = true
       draft.thinking += deltaOf(event)
       if (!hooks.has('stream:thinking')) return
@@ -158,7 +158,7 @@ function tellEvent(
       if (!hooks.has('stream:tool:args')) return
       return hooks.tell('stream:tool:args', { turnId, callId: draft.ids.of(event.id), delta: deltaOf(event) })
     case 'tool_start': {
-      run.firstTokenAt ??= run.clock.now()
+      run.progress.firstTokenAt ??= run.clock.now()
       draft.isStarted = draft.hasContent = true
       const callId = draft.ids.begin(event.id)
       if (!hooks.has('stream:tool:start')) return

@@ -1,6 +1,6 @@
-import { tellTurns } from './deliver-inbox.ts'
 import { AgentAbortedError, AgentBudgetError, AgentContextExceededError, AgentProviderError } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
+import { tellTurns } from './inbox.ts'
 import { keepInterrupted } from './interrupted-turn.ts'
 import { Draft, replyTo } from './model-attempts.ts'
 import { nameFailure } from './model-failure.ts'
@@ -14,7 +14,7 @@ import { addUsage, noUsage } from './usage.ts'
 /** One model call, inside the wrappers that there are for it. Comes back only after the reply, with all its calls, is in the log. */
 export function askModel(run: Run): Promise<SessionTurn> {
   const turnId = run.newId()
-  const turn = ++run.turn
+  const turn = ++run.progress.turn
   const building = buildRequest(run, turnId)
   const draft = new Draft(run, turnId)
   if (run.hooks.isWrapped('model')) return askWrapped(run, turn, building, draft)
@@ -34,7 +34,7 @@ async function askWrapped(run: Run, turn: number, building: Building, draft: Dra
     },
     async work() {
       said = await takeReply(run, turn, request, draft)
-      return { content: said.content, usage: said.usage ?? noUsage, stop: run.stopReason }
+      return { content: said.content, usage: said.usage ?? noUsage, stop: run.result.stopReason }
     },
     refused: (error) => Promise.reject(error),
   })
@@ -66,12 +66,12 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
     }
   } catch (cause) {
     const error = nameFailure(run, cause)
-    if (error instanceof AgentBudgetError && !draft.isStarted) run.turn-- // what was never sent was no turn
+    if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turn-- // what was never sent was no turn
     const interrupted = await keepInterrupted(run, request, draft)
-    await draft.settle()
+    await draft.logDiscarded()
     const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
     const partial = draft.isStarted && { partial: draft.text }
-    run.counts.refresh()
+    run.tools.counts.refresh()
     await hooks.tell('turn:after', {
       turnId,
       turn,
@@ -80,13 +80,13 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
       error,
       ...partial,
       ...(interrupted && { interrupted }),
-      toolCounts: run.counts.snapshot,
+      toolCounts: run.tools.counts.snapshot,
     })
     if (interrupted) await tellTurns(run, interrupted)
     throw error
   }
 
-  if (draft.wasted.length > 0) await draft.settle()
+  if (draft.discarded.length > 0) await draft.logDiscarded()
   const { content, usage, stop } = reply
   const now = run.clock.now()
   const sessionTurn: SessionTurn = {
@@ -100,13 +100,13 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
     provider: run.provider.meta.name,
   }
   await run.log.append({ type: 'turn', turn: sessionTurn, stop })
-  run.usage = addUsage(run.usage, usage)
-  run.turnUsage.push(usage)
-  run.stopReason = stop
+  run.progress.usage = addUsage(run.progress.usage, usage)
+  run.progress.turnUsage.push(usage)
+  run.result.stopReason = stop
 
   if (draft.text !== '' && hooks.has('stream:end')) await hooks.tell('stream:end', { turnId, text: draft.text })
   if (hooks.has('turn:after')) {
-    run.counts.refresh()
+    run.tools.counts.refresh()
     await hooks.tell('turn:after', {
       turnId,
       turn,
@@ -114,10 +114,10 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
       stop,
       message: sessionTurn,
       sessionTurn,
-      toolCounts: run.counts.snapshot,
+      toolCounts: run.tools.counts.snapshot,
     })
   }
-  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.usage })
+  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.progress.usage })
   await tellTurns(run, sessionTurn)
   return sessionTurn
 }
@@ -134,7 +134,7 @@ interface Mended {
 async function mend(run: Run, turnId: string, request: ModelRequest, error: unknown): Promise<Mended | undefined> {
   if (error instanceof AgentContextExceededError) return shrink(run, turnId, request, error)
   if (!(error instanceof AgentProviderError) || !error.refused || !run.hooks.has('request:refused')) return undefined
-  const refused = { turnId, turn: run.turn, request, error, refused: error.refused, retry: false }
+  const refused = { turnId, turn: run.progress.turn, request, error, refused: error.refused, retry: false }
   await run.hooks.ask('request:refused', refused)
   if (!refused.retry) return undefined
   return { request: await buildRequest(run, turnId), reason: 'what the service refused was set aside' }
@@ -148,7 +148,7 @@ async function shrink(
   error: AgentContextExceededError,
 ): Promise<Mended | undefined> {
   if (!run.hooks.has('request:overflow')) return undefined
-  const overflow: HookContexts['request:overflow'] = { turnId, turn: run.turn, request, error, retry: false }
+  const overflow: HookContexts['request:overflow'] = { turnId, turn: run.progress.turn, request, error, retry: false }
   await run.hooks.ask('request:overflow', overflow)
   if (!overflow.retry) throw overflow.error
   return { request: await buildRequest(run, turnId), reason: 'the conversation was made shorter' }

@@ -1,14 +1,14 @@
 import { show } from './behavior.ts'
 import { printable } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
-import { pairUp } from './pairing.ts'
+import { keepPaired } from './pairing.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
 import type { Message } from './turn.ts'
 
 /** What to ask the model next. The framework prepares it, then the consumer's hooks see it; where there are none, at once. */
 export function buildRequest(run: Run, turnId: string): ModelRequest | Promise<ModelRequest> {
-  const prepared = prepare(run, turnId, run.thinking.thinkingBudget)
+  const prepared = prepare(run, turnId, run.settings.thinking.thinkingBudget)
   const isHeard = prepared instanceof Promise || run.hooks.has('system:transform')
   return isHeard ? askAll(run, turnId, prepared) : requestOf(run, prepared, run.system.text)
 }
@@ -20,8 +20,8 @@ async function askAll(run: Run, turnId: string, preparing: Prepared | Promise<Pr
 }
 
 function requestOf(run: Run, { model, messages, tools, thinkingBudget }: Prepared, system: string): ModelRequest {
-  const { maxTokens, thinking } = run.thinking
-  const { cache } = run.behavior
+  const { maxTokens, thinking } = run.settings.thinking
+  const { cache } = run.settings.behavior
   const request = { model, system, messages, tools, maxTokens, thinking, cache }
   if (thinkingBudget === undefined && !run.session) return request
   return {
@@ -36,7 +36,9 @@ type Prepared = Pick<HookContexts['request:prepare'], 'model' | 'messages' | 'to
 
 /** The session's own list goes out as it is, unless somebody asks to change it: a turn costs what it adds. */
 function prepare(run: Run, turnId: string, thinkingBudget: number | undefined): Prepared | Promise<Prepared> {
-  const { hooks, log, model, provider, turn } = run
+  const { hooks, log, provider } = run
+  const { model } = run.settings
+  const { turn } = run.progress
   const stored = log.transcript.messagesFor(provider.meta.name)
   const messages = provider.view?.(stored) ?? stored
   const budget = thinkingBudget !== undefined && { thinkingBudget }
@@ -64,7 +66,7 @@ async function askHooks(run: Run, prepared: HookContexts['request:prepare']): Pr
   else await complain(run, 'context:transform', context.messages)
   // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
   const tools = Array.isArray(prepared.tools) ? prepared.tools : run.tools.specs
-  return { ...prepared, tools, model: prepared.model || run.model, messages: pairUp(messages, shown) }
+  return { ...prepared, tools, model: prepared.model || run.settings.model, messages: keepPaired(messages, shown) }
 }
 
 const isConversation = (messages: unknown): messages is Message[] =>
@@ -78,7 +80,8 @@ async function complain({ hooks }: Run, hook: keyof HookContexts, found: unknown
 }
 
 async function askSystem(run: Run, turnId: string): Promise<string> {
-  const { hooks, session, turn } = run
+  const { hooks, session } = run
+  const { turn } = run.progress
   const prompt = { turnId, turn, system: run.system.text, ...(session && { session }) }
   await hooks.ask('system:transform', prompt)
   return printable(prompt.system)

@@ -4,7 +4,7 @@ import { type Message, type SessionContentBlock, toolCallsOf } from './turn.ts'
  * Mends what a hook cut apart: no provider accepts a call without its result or a result without its call. Messages
  * that are whole keep their identity; an untouched list is given back as it was.
  */
-export function pairUp(messages: readonly Message[], before: readonly Message[]): readonly Message[] {
+export function keepPaired(messages: readonly Message[], before: readonly Message[]): readonly Message[] {
   const repaired = repairPairs(messages)
   const isUntouched = repaired.length === before.length && repaired.every((message, i) => message === before[i])
   return isUntouched ? before : repaired
@@ -15,30 +15,30 @@ export function repairPairs(messages: readonly Message[]): readonly Message[] {
   const pairs = new Pairs()
   for (const message of messages) pairs.add(message)
   pairs.close()
-  return pairs.whole
+  return pairs.messages
 }
 
 /** The same for a list that grows: each message is looked at once. */
 export class Pairs {
-  readonly whole: Message[] = []
+  readonly messages: Message[] = []
   #asked: readonly string[] = []
 
   add(message: Message): void {
     if (message.role === 'assistant') {
       this.close()
-      if (message.content.length > 0) this.whole.push(message)
+      if (message.content.length > 0) this.messages.push(message)
       this.#asked = toolCallsOf(message).map((call) => call.id)
       return
     }
     if (!message.content.some((block) => block.type === 'tool_result')) this.close()
     const mended = withResultsOf(message, this.#asked)
-    if (mended.content.length > 0) this.whole.push(mended)
+    if (mended.content.length > 0) this.messages.push(mended)
     this.#asked = []
   }
 
   /** Answers the calls that nothing follows. */
   close(): void {
-    if (this.#asked.length > 0) this.whole.push({ role: 'user', content: this.#asked.map(removed) })
+    if (this.#asked.length > 0) this.messages.push({ role: 'user', content: this.#asked.map(removed) })
     this.#asked = []
   }
 }

@@ -111,7 +111,7 @@ export interface Repair {
   readonly message: number
   readonly block?: number
   /** The id of the turn that was mended, where it is one of a session. */
-  readonly mendedTurnId?: string
+  readonly repairedTurnId?: string
   readonly detail?: string
 }
 

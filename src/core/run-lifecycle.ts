@@ -1,5 +1,4 @@
 import { isThenable, orCancelled, waitCancelled } from './cancellation.ts'
-import { deliveryEntry, tellDelivered, tellTurns, userTurn } from './deliver-inbox.ts'
 import {
   AgentAbortedError,
   AgentBudgetError,
@@ -12,12 +11,13 @@ import {
 } from './errors.ts'
 import type { HookContexts } from './hook-map.ts'
 import { type HookScope, scopeOf, tier } from './hooks.ts'
+import { deliveryEntry, tellDelivered, tellTurns, userTurn } from './inbox.ts'
 import type { EntryBody, RunFailure, RunStatus } from './log.ts'
 import { runLoop } from './loop.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
-import { abortedResult, syntheticResult } from './synthetic-result.ts'
 import { abandonIfBegun } from './tool-call.ts'
+import { abortedResult, syntheticResult } from './tool-output.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
@@ -59,9 +59,9 @@ async function conductReady(
   const { hooks, log } = run
   const framework = scopeOf(hooks, tier.framework)
   let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun, unready)
-  await Promise.allSettled(run.pending)
+  await Promise.allSettled(run.progress.pending)
   hooks.abandonOn = undefined // whoever hears of the end is waited for
-  run.isOver = true
+  run.progress.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
     if (begun.isLogged && isStopped({ status, stopReason }))
@@ -75,7 +75,7 @@ async function conductReady(
   const stats = statsOf(run, status, stopReason, begun.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
-  const turnRange = [begun.from, begun.isLogged ? log.transcript.settledTurns.length : 0] as const
+  const turnRange = [begun.from, begun.isLogged ? log.transcript.completeTurns.length : 0] as const
   await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
   framework.dispose()
   run.callTimer.close()
@@ -88,7 +88,7 @@ async function conductReady(
 function noteSender(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
-  const waiting = log.transcript.openTurn ? undefined : inbox.left()[0]
+  const waiting = log.transcript.openTurn ? undefined : inbox.waitingAtStart()[0]
   const { meta } = waiting ?? log.transcript.turns.findLast(isMessage) ?? {}
   if (meta) run.facts = { ...facts, meta }
 }
@@ -164,9 +164,10 @@ function isOverBudget({ cancellation: stop }: Run, error: unknown): boolean {
  * not deliver come before it, as they were said before it. Returns how to tell listeners.
  */
 async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<() => Promise<void>> {
-  const { log, model, id: runId } = run
+  const { log, id: runId } = run
+  const { model } = run.settings
   const { transcript } = log
-  const { clientKey } = run.options
+  const { clientKey } = run.settings.options
   const isKnown = clientKey !== undefined && transcript.hasClientKey(clientKey)
   const prompt = isKnown ? undefined : plan.prompt
   if (!prompt && transcript.turns.length === 0 && transcript.inbox.length === 0)
@@ -176,9 +177,9 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   const who = { ...(agent !== undefined && { agent }), ...(parent && { parent }), ...(meta && { meta }) }
   const states = plan.extensions.flatMap((extension) => extension.begin?.(run) ?? [])
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }, ...states]
-  const waiting = prompt ? run.inbox.interjections() : []
+  const waiting = prompt ? run.inbox.fromEarlierRuns() : []
   const before = transcript.turns.length
-  begun.from = transcript.settledTurns.length
+  begun.from = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
     await abandonIfBegun(run, ...open)
@@ -197,7 +198,7 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
 }
 
 async function readSystem(run: Run): Promise<void> {
-  const { system } = run.options
+  const { system } = run.settings.options
   if (system === undefined) return
   const before = { system, runId: run.id }
   await run.hooks.ask('system:before', before)
@@ -212,7 +213,7 @@ const isStopped = ({ status, stopReason }: Outcome): boolean =>
 function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody[] {
   const { log, id: runId } = run
   const { status, stopReason: stop, failure } = outcome
-  const output = asJson(run.output)
+  const output = asJson(run.result.output)
   const open = isStopped(outcome) ? log.transcript.openCalls : []
   const why = status === 'completed' ? noBudget : undefined
   const results = open.map((call) => abortedResult(log.transcript, call.id, why))

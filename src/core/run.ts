@@ -1,32 +1,30 @@
-import type { Behavior, ResolvedBehavior } from './behavior.ts'
-import type { CallTimer } from './call-timer.ts'
+import type { AgentParts } from './agent.ts'
+import { type Behavior, type ResolvedBehavior, resolveBehavior } from './behavior.ts'
+import { CallTimer } from './call-timer.ts'
 import type { Cancellation } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 import type { SchemaTool } from './define-tool.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { Child, ForkOptions } from './fork.ts'
+import type { Child, ForkOptions, ForkRequest } from './fork.ts'
 import type { HookContexts } from './hook-map.ts'
 import type { HandlerMap, HookScope, Hooks } from './hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Interact } from './interaction.ts'
-import type { EntryBody, Log } from './log.ts'
-import type { Meta } from './meta.ts'
+import type { EntryBody, Log, ParentCall } from './log.ts'
+import { type Meta, readMeta } from './meta.ts'
 import type { Provider } from './provider.ts'
-import type { RunFacts } from './run-facts.ts'
 import type { Schema } from './schema.ts'
 import type { SideCall, SideReply } from './side-call.ts'
 import type { Session } from './store.ts'
-import type { SystemPrompt } from './system-prompt.ts'
-import type { ThinkingLevel, ThinkingRequest } from './thinking.ts'
+import { resolveThinking, type ThinkingLevel, type ThinkingRequest } from './thinking.ts'
 import type { ToolDef } from './tool.ts'
-import type { ToolCounts } from './tool-counts.ts'
-import type { Toolbox } from './toolbox.ts'
+import { readTools, Toolbox } from './toolbox.ts'
 import type { ImageBlock, PromptPart, TurnUsage } from './turn.ts'
-import type { ChildRunStats } from './usage.ts'
+import { type ChildRunStats, noUsage } from './usage.ts'
 
 export type AgentHookMap = HandlerMap<HookContexts>
 
-/** What `agent.run()` takes. Everything is optional where a session has something to answer. */
+/** Options of `agent.run()`. All are optional if the session has something to answer. */
 export interface RunOptions<OutputSchema extends Schema = Schema> {
   readonly prompt?: string | readonly PromptPart[]
   readonly model?: string
@@ -41,76 +39,113 @@ export interface RunOptions<OutputSchema extends Schema = Schema> {
   readonly hooks?: AgentHookMap
   /** Makes sending the same prompt twice harmless: the second time the run goes on where the first one stands. */
   readonly clientKey?: string
-  /** Kept with the prompt and the run, never sent to a model: who sent it, a trace, a reply address. At most 8 KiB of JSON. */
+  /** Stored with the prompt and the run, never sent to a model: the sender, a trace, a reply address. At most 8 KiB of JSON. */
   readonly meta?: Meta
 }
 
-/** Everything one `agent.run()` knows; the only object that the loop and the extensions share. */
+/** The state of one `agent.run()`: the only object that the loop and the extensions share. */
 export interface Run {
   readonly id: string
+  /** Identifies the run in hooks and in the log. Its `meta` is complete once the session is open: a waiting prompt may bring it. */
+  facts: RunFacts
+  readonly settings: RunSettings
+  /** The run of the parent agent, if this is the run of a child. */
+  readonly parent: Run | undefined
+  readonly hooks: Hooks<HookContexts>
+  /** Entries become part of the session by being appended here. An append rejects when it cannot be written; the run then ends. */
+  readonly log: Log
+  readonly session: Session | undefined
+  readonly inbox: Inbox
+  readonly cancellation: Cancellation
+  /** The time limit of calls that run one at a time. */
+  readonly callTimer: CallTimer
+  readonly tools: Toolbox
+  readonly system: SystemPrompt
+  /** An extension may decorate it before the first turn. */
+  provider: Provider
+  readonly host: RunHost
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly children: RunChildren
+  readonly progress: RunProgress
+  readonly result: RunResult
+  /** Asks the model a question outside the conversation. Its cost is counted and logged under `cause`. */
+  askAside(call: SideCall): Promise<SideReply>
+}
+
+/** The configuration of a run: its options, and what follows from them. */
+export interface RunSettings {
   readonly options: RunOptions
   readonly model: string
   readonly behavior: ResolvedBehavior
-  /** What to ask for as long as nothing tapers it. */
+  /** The thinking level to request, before any decay. */
   readonly thinking: ThinkingRequest
-  /** The run of the agent above, for a child. */
-  readonly parent: Run | undefined
-  readonly hooks: Hooks<HookContexts>
-  /** The only way to make something fact. Rejects when it cannot be written; then the run is over. */
-  readonly log: Log
-  readonly inbox: Inbox
-  readonly cancellation: Cancellation
-  /** Where calls run that run alone. */
-  readonly callTimer: CallTimer
-  readonly tools: Toolbox
-  /** The tool set was chosen for this run, or for the run above it: nothing may be added to it. */
-  readonly hasOwnTools: boolean
-  readonly counts: ToolCounts
-  readonly system: SystemPrompt
-  readonly session: Session | undefined
+}
+
+/** What the host program provides: where tools run, and how to ask a person. */
+export interface RunHost {
   readonly execution: ExecutionContext | undefined
+  /** Present once the agent is ready. */
   readonly handle: ExecutionHandle | undefined
   readonly interact: Interact | undefined
-  /** 0, or how many spawns lie above this run. */
-  readonly depth: number
-  readonly clock: Clock
-  readonly newId: () => string
-  /** Asks the model something that does not enter the conversation. Its cost is counted and logged under `cause`. */
-  askAside(call: SideCall): Promise<SideReply>
-  fork(callId: string, stop: Cancellation, options: ForkOptions | undefined): Promise<Child>
+}
 
-  // What changes as it goes
-  /** Which run it is, as hooks and the log say it. Where the prompt waits in the session, its `meta` is known once that is open. */
-  facts: RunFacts
-  /** An extension may put a decorator around it before the first turn. */
-  provider: Provider
+/** The child agents of a run. */
+export interface RunChildren {
+  /** Of the children that ended, in that order. */
+  readonly stats: ChildRunStats[]
+  /** The children at work, by name. */
+  readonly running: Map<string, Promise<unknown>>
+  fork(callId: string, cancellation: Cancellation, options: ForkOptions | undefined): Promise<Child>
+}
+
+/** How far a run has come. */
+export interface RunProgress {
   /** Model calls so far, the present one included. */
   turn: number
   usage: TurnUsage
   readonly turnUsage: TurnUsage[]
-  readonly children: ChildRunStats[]
-  /** Children at work, and what is still being written; a run does not end before they do. */
-  readonly pending: Set<Promise<unknown>>
-  /** Of these the children, by name. */
-  readonly runningChildren: Map<string, Promise<unknown>>
   firstTokenAt: number | undefined
-  /** Nothing is left but to tell of its end. */
+  /** Turns in a row in which no call had readable arguments. */
+  unreadableTurns: number
+  /** What the run waits for before it ends: children at work, late writes. */
+  readonly pending: Set<Promise<unknown>>
+  /** The work is done; only the hooks of the end are still to be told. */
   isOver: boolean
+}
+
+/** How a run ends. */
+export interface RunResult {
   stopReason: string
-  /** The answer, where it is not what the model said last: a result that ended the run, for instance. */
-  finalText: string
+  /** The answer, if it is not the last text of the model: for instance a tool result that ended the run. */
+  text: string
+  /** The structured answer. */
   output: unknown
 }
 
+/** Identifies a run: its agent and session, the parent's call it works for, the sender of the message it answers. */
+export interface RunFacts {
+  readonly runId: string
+  /** The agent's name, where it has one. */
+  readonly agent?: string
+  readonly sessionId?: string
+  /** 0 for an agent that was not spawned, 1 for its children, and so on. */
+  readonly depth: number
+  /** The call that a child works for. */
+  readonly parent?: ParentCall
+  /** Sent along with the message: its sender, a trace, a reply address. */
+  readonly meta?: Meta
+}
+
 /**
- * A feature. One instance serves an agent and its children, so what belongs to a run is kept in the closure of `start`;
- * everything hooked through `hooks` is undone when the run ends.
+ * A feature on the hooks. One instance serves an agent and its children, so state of a run belongs into the closure of
+ * `start`. Handlers added through `hooks` are removed when the run ends.
  */
 export interface Extension {
   readonly name: string
-  /** Slow preparations, once per agent, side by side with those of the others. */
+  /** Slow preparation, once per agent, concurrent with that of other extensions. */
   warmup?(host: ExtensionHost): Promise<void>
-  /** What the log has to say of a run from its first entry on: written with that, in one append. */
+  /** State entries to be written with the first entry of the run, in one append. */
   begin?(run: Run): readonly StateEntry[]
   start?(run: Run, hooks: HookScope<HookContexts>): void | Promise<void>
   dispose?(): Promise<void>
@@ -121,8 +156,108 @@ type StateEntry = Extract<EntryBody, { type: 'state' }>
 export interface ExtensionHost {
   readonly hooks: Hooks<HookContexts>
   readonly clock: Clock
-  /** Absent when nobody can be asked. */
+  /** Absent if there is no person to ask. */
   readonly interact?: Interact
-  /** Where tools run, made ready if it is not yet; `undefined` where there is no such place. */
-  place?(): Promise<{ readonly execution: ExecutionContext; readonly handle: ExecutionHandle } | undefined>
+  /** Opens the place where tools run, if it is not open yet; `undefined` without an execution context. */
+  openExecution?(): Promise<{ readonly execution: ExecutionContext; readonly handle: ExecutionHandle } | undefined>
+}
+
+/** What an agent passes to each of its runs. */
+export interface RunDependencies {
+  readonly parts: AgentParts
+  readonly tools: readonly ToolDef[]
+  readonly hooks: Hooks<HookContexts>
+  readonly log: Log
+  readonly inbox: Inbox
+  readonly clock: Clock
+  readonly newId: () => string
+  /** Where tools run; present once the agent is ready. */
+  readonly handle: () => ExecutionHandle | undefined
+  readonly createChild: ForkRequest['createAgent']
+}
+
+/** Creates a run that has not begun. Throws on invalid options. */
+export function newRun(options: RunOptions, cancellation: Cancellation, dependencies: RunDependencies): Run {
+  const { parts, hooks, log, inbox, clock, newId, createChild } = dependencies
+  const { provider, session, lineage } = parts
+  const depth = lineage?.depth ?? 0
+  const behavior = resolveBehavior(parts.behavior, options.behavior)
+  const { maxTokens, thinkingBudget: budget } = behavior
+  const { capabilities } = provider.meta
+  const system = new SystemPrompt()
+  system.set('agent', parts.system ?? '')
+  const id = newId()
+  const meta = readMeta(options.meta, 'run() option "meta"')
+  const run: Run = {
+    id,
+    facts: {
+      runId: id,
+      ...(parts.name !== undefined && { agent: parts.name }),
+      ...(session && { sessionId: session.id }),
+      depth,
+      ...(lineage && { parent: lineage.parent }),
+      ...(meta && { meta }),
+    },
+    settings: {
+      options,
+      model: options.model ?? provider.meta.defaultModel,
+      behavior,
+      thinking: resolveThinking({ level: options.thinking, budget, maxTokens, capabilities }),
+    },
+    parent: lineage?.run,
+    ...{ hooks, log, session, inbox, cancellation, system, provider, clock, newId },
+    callTimer: new CallTimer(clock, cancellation),
+    tools: new Toolbox(options.tools ? readTools(options.tools, 'run tools') : dependencies.tools, {
+      depth,
+      isFixed: options.tools !== undefined || lineage?.run.tools.isFixed === true,
+    }),
+    host: {
+      execution: parts.execution,
+      get handle() {
+        return dependencies.handle()
+      },
+      interact: parts.interact,
+    },
+    children: {
+      stats: [],
+      running: new Map(),
+      fork: async (callId, cancellation, options) =>
+        (await import('./fork.ts')).forkAgent({ run, callId, cancellation, options, createAgent: createChild }),
+    },
+    progress: {
+      turn: 0,
+      usage: noUsage,
+      turnUsage: [],
+      firstTokenAt: undefined,
+      unreadableTurns: 0,
+      pending: new Set(),
+      isOver: false,
+    },
+    result: { stopReason: 'end', text: '', output: undefined },
+    // Like `fork`, loaded on first use: few runs need it.
+    askAside: async (call) => (await import('./side-call.ts')).askAside(run, call),
+  }
+  return run
+}
+
+/** The system prompt in named sections. A section set before the first turn keeps its bytes for the whole run. */
+export class SystemPrompt {
+  readonly #sections = new Map<string, string>()
+  #text: string | undefined
+
+  /** Sections appear in the order in which they were first set; empty ones are left out. */
+  set(name: string, text: string): void {
+    this.#sections.set(name, text)
+    this.#text = undefined
+  }
+
+  /** By name, in order. */
+  get sections(): ReadonlyMap<string, string> {
+    return this.#sections
+  }
+
+  get text(): string {
+    this.#text ??= [...this.#sections.values()].filter((section) => section !== '').join('\n\n')
+    return this.#text
+  }
 }

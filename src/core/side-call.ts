@@ -17,9 +17,9 @@ export type SideReply = Reply
 
 /** A model call that leaves no turn: no hooks of a turn fire, but its usage is logged and counted. */
 export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCall): Promise<SideReply> {
-  const { behavior } = run
+  const { behavior, model } = run.settings
   const defaults = {
-    model: run.model,
+    model,
     system: run.system.text,
     tools: [],
     maxTokens: behavior.maxTokens,
@@ -32,7 +32,7 @@ export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCa
   return run.hooks.wrap({
     kind: 'model',
     ctx: {
-      ...{ run: run.facts, turnId, turn: run.turn, attempt: 1, cause },
+      ...{ run: run.facts, turnId, turn: run.progress.turn, attempt: 1, cause },
       ...{ model: request.model, provider: run.provider.meta.name },
     },
     work: () => replyAside(run, turnId, cause, request),

@@ -1,5 +1,6 @@
+import { messageOf } from './errors.ts'
 import { isRecord } from './is-record.ts'
-import { readObjectText } from './object-text.ts'
+import { type LenientJson, LenientJsonError, readLenientJson } from './lenient-json.ts'
 import { deepest, flawOf, type JsonFlaw, typeName } from './plain-json.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 
@@ -38,5 +39,113 @@ function textOf(value: unknown): string {
     return JSON.stringify(value) ?? String(value)
   } catch {
     return ''
+  }
+}
+
+/** The object that a text says, or why it says none. */
+export type ObjectText =
+  | {
+      readonly value: Record<string, unknown>
+      /** The text of each property's value; empty where `JSON.stringify` writes all of them the same. */
+      readonly sources: ReadonlyMap<string, string>
+      readonly isJson: boolean
+      /** The value says all that the text does: no number is written in another way than its property would be. */
+      readonly isComplete: boolean
+      readonly problem?: undefined
+    }
+  | { readonly problem: string }
+
+/** Reads one object, as JSON or with slips that leave no doubt about what was meant. */
+export function readObjectText(text: string): ObjectText {
+  const parsed = parsedJson(text)
+  if (parsed !== undefined && typeof parsed !== 'string' && !isRecord(parsed))
+    return { problem: `expected a JSON object, got ${typeName(parsed)}` }
+  // What is written again as it was read has lost nothing: no digit, no second property of the same name.
+  if (isRecord(parsed) && !flawOf(parsed) && JSON.stringify(parsed) === text)
+    return { value: parsed, sources: new Map(), isJson: true, isComplete: true }
+  try {
+    const { value, sources } = readWrappedJson(text)
+    if (!isRecord(value)) return { problem: `expected a JSON object, got ${typeName(value)}` }
+    const isComplete = [...sources].every(([key, source]) => isWrittenSo(value[key], source))
+    return { value, sources, isJson: isRecord(parsed), isComplete }
+  } catch (error) {
+    return { problem: messageOf(error) }
+  }
+}
+
+/** `3.10` is written as `3.1`; a property that takes a text wants the former. */
+const isWrittenSo = (value: unknown, source: string): boolean => typeof value !== 'number' || String(value) === source
+
+/** `undefined` for what is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** A text may be JSON inside a text inside a text. */
+const mostLayers = 3
+
+/**
+ * Reads JSON out of what models put around it: a code fence, CDATA, the name of a function, another layer of quotes, or
+ * the entities of HTML. Each is taken away only where all of it is there, so that nothing of the JSON goes with it.
+ */
+export function readWrappedJson(text: string, layers = mostLayers): LenientJson {
+  const bare = withoutFrame(text)
+  const decoded = withoutEntities(bare) ?? withoutEscapes(bare)
+  if (decoded !== undefined) return readInner(decoded, layers)
+  const read = readLenientJson(bare)
+  return typeof read.value === 'string' && /^\s*[{["']/.test(read.value) ? readInner(read.value, layers) : read
+}
+
+function readInner(text: string, layers: number): LenientJson {
+  if (layers === 0) throw new LenientJsonError(`there are more than ${mostLayers} layers of text around it`)
+  try {
+    return readWrappedJson(text, layers - 1)
+  } catch (error) {
+    throw error instanceof LenientJsonError ? new LenientJsonError(`in the text inside, ${error.message}`) : error
+  }
+}
+
+const frames: readonly { readonly open: RegExp; readonly ends: readonly string[] }[] = [
+  // The end of a fence may be missing: the object inside tells where it ends itself.
+  { open: /^\s*```[a-z\d]*/i, ends: ['```', ''] },
+  { open: /^\s*<!\[CDATA\[/, ends: [']]>'] },
+  { open: /^\s*[\p{L}_$][\p{L}\p{N}_$.]*\((?=\s*\{)/u, ends: [')', ');', ') ;'] },
+]
+
+/** Spaces take the place of what is taken away: the positions in messages are those of the given text. */
+function withoutFrame(text: string): string {
+  let bare = text.trimEnd()
+  for (const { open, ends } of frames) {
+    const head = open.exec(bare)?.[0].length
+    const end = ends.find((one) => bare.endsWith(one))
+    if (head === undefined || end === undefined || bare.length - end.length < head) continue
+    bare = ' '.repeat(head) + bare.slice(head, bare.length - end.length).trimEnd()
+  }
+  return bare
+}
+
+const entities: Readonly<Record<string, string>> = {
+  ...{ quot: '"', '#34': '"', '#x22': '"', apos: "'", '#39': "'", '#x27': "'" },
+  ...{ lt: '<', gt: '>', amp: '&' },
+}
+const entity = /&(quot|apos|lt|gt|amp|#34|#39|#x22|#x27);/gi
+
+/** A text of which every quote, bracket and ampersand is an entity; `undefined` for any other. */
+function withoutEntities(text: string): string | undefined {
+  if (!/^\s*\{\s*&(?:quot|#34|#x22);/i.test(text) || /["<>&]/.test(text.replace(entity, ''))) return undefined
+  return text.replace(entity, (_, name: string) => entities[name.toLowerCase()]!)
+}
+
+/** The inside of a JSON string, `{\"a\": 1}`; `undefined` for any other text. */
+function withoutEscapes(text: string): string | undefined {
+  if (!/^\s*\{\s*\\"/.test(text)) return undefined
+  try {
+    return JSON.parse(`"${text.trim()}"`) as string
+  } catch {
+    return undefined
   }
 }

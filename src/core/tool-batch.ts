@@ -2,9 +2,9 @@ import { CallTimer } from './call-timer.ts'
 import { Cancellation } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
 import type { Run } from './run.ts'
-import { abortedResult, interruptedText, stopped, syntheticText } from './synthetic-result.ts'
 import { abandonIfBegun, answer, type CallResult, executeCall, SiblingFailed, suspendedBy } from './tool-call.ts'
 import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
+import { abortedResult, interruptedText, stopped, syntheticText } from './tool-output.ts'
 import type { SessionTurn } from './turn.ts'
 
 /**
@@ -27,10 +27,10 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
 }
 
 /** A model that cannot write arguments is told why; if that does not help, it is not told for ever. */
-function countUnreadable({ counts, provider }: Run, { content }: SessionTurn): void {
+function countUnreadable({ progress, provider }: Run, { content }: SessionTurn): void {
   const isReadable = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
-  counts.unreadableTurns = isReadable ? 0 : counts.unreadableTurns + 1
-  if (counts.unreadableTurns < mostUnreadableTurns) return
+  progress.unreadableTurns = isReadable ? 0 : progress.unreadableTurns + 1
+  if (progress.unreadableTurns < mostUnreadableTurns) return
   const { name } = provider.meta
   throw new AgentProviderError(
     `Provider "${name}": the model wrote tool arguments that are no JSON in ${mostUnreadableTurns} turns in a row; try another model`,
@@ -41,8 +41,8 @@ function countUnreadable({ counts, provider }: Run, { content }: SessionTurn): v
 const mostUnreadableTurns = 3
 
 /** What hooks see are the counts from before a wave; nobody counts for those who do not look. */
-function refreshCounts({ hooks, counts }: Run): void {
-  if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) counts.refresh()
+function refreshCounts({ hooks, tools }: Run): void {
+  if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) tools.counts.refresh()
 }
 
 function runAlone(run: Run, one: PreparedCall): CallResult | Promise<CallResult> {
@@ -69,14 +69,17 @@ async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Suspen
       for (const [one, gate] of waiting) {
         const { hasFailed, suspended } = await settle(run, one, gate, lane)
         if (suspended !== undefined) ended.suspended ??= suspended
-        if (hasFailed && one.tool?.cancelsSiblings) stop.cancel(new SiblingFailed(one.about.displayName))
+        if (hasFailed && one.tool?.cancelsSiblings) stop.cancel(new SiblingFailed(one.callInfo.displayName))
       }
     } finally {
       lane.close()
     }
   }
   try {
-    await allOrStop(Array.from({ length: Math.min(gated.length, run.behavior.maxConcurrentTools) }, work), stop)
+    await allOrStop(
+      Array.from({ length: Math.min(gated.length, run.settings.behavior.maxConcurrentTools) }, work),
+      stop,
+    )
   } finally {
     stop.release()
   }
@@ -137,7 +140,7 @@ function wavesOf(calls: readonly PreparedCall[]): PreparedCall[][] {
   return waves
 }
 
-function mayShare({ tool, about }: PreparedCall): boolean {
+function mayShare({ tool, callInfo: about }: PreparedCall): boolean {
   const safe = tool?.isConcurrencySafe ?? false
   try {
     return typeof safe === 'function' ? Boolean(safe(about.input)) : safe

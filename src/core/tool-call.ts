@@ -6,11 +6,17 @@ import type { CallOutcome, EntryBody } from './log.ts'
 import { didYouMean } from './nearest.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
-import { interruptedText, stopped, syntheticText } from './synthetic-result.ts'
 import { defaultTimeoutMs, originOf, type ToolDef } from './tool.ts'
 import { CallContext, type CallNested, Suspended } from './tool-context.ts'
 import { gateCall, type PreparedCall, prepareCall } from './tool-gate.ts'
-import { type Outcome, readToolResult, toolOutputByteLength } from './tool-output.ts'
+import {
+  interruptedText,
+  type Outcome,
+  readToolResult,
+  stopped,
+  syntheticText,
+  toolOutputByteLength,
+} from './tool-output.ts'
 import { copyJson, type ToolCallBlock, type ToolOutput } from './turn.ts'
 
 /** How a call ended; `suspended` leaves it open. */
@@ -27,12 +33,12 @@ type Gate = HookContexts['tool:gate']
 /** The life of one call after its gate, inside the wrappers that there are for it. */
 export function executeCall(run: Run, prepared: PreparedCall, gate: Gate, lane: CallTimer): Promise<CallResult> {
   if (!run.hooks.isWrapped('tool') || !mayRun(prepared, gate)) return settleInside(run, prepared, gate, lane)
-  const { about, call, tool } = prepared
+  const { callInfo: about, call, tool } = prepared
   const { attempt } = startOf(run, call)
   const more = tool.mcp && { mcp: { server: tool.mcp.server, tool: tool.mcp.tool } }
   return run.hooks.wrap({
     kind: 'tool',
-    ctx: { ...about, run: run.facts, turn: run.turn, attempt, origin: originOf(tool), ...more },
+    ctx: { ...about, run: run.facts, turn: run.progress.turn, attempt, origin: originOf(tool), ...more },
     work: () => settleInside(run, prepared, gate, lane),
     refused: async (error) => {
       await abandonIfBegun(run, call.id)
@@ -46,7 +52,7 @@ const mayRun = (prepared: PreparedCall, gate: Gate): prepared is PreparedCall & 
 
 /** LOOKUP to AFTER. The result is in the log before anybody is told. */
 async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: CallTimer): Promise<CallResult> {
-  const { call, tool, checked, about } = prepared
+  const { call, tool, checked, callInfo: about } = prepared
   const { hooks } = run
   if (!mayRun(prepared, gate)) await abandonIfBegun(run, call.id)
   if (gate.block)
@@ -68,7 +74,7 @@ async function settleInside(run: Run, prepared: PreparedCall, gate: Gate, lane: 
   const context = new CallContext(run, about, lane, start, settleNested)
   if (tool.before || hooks.has('tool:before')) {
     const extra = await factsBefore(tool, about, context, timeoutMs)
-    await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.counts.snapshot })
+    await hooks.tell('tool:before', { ...about, ...coercions, ...extra, runToolCounts: run.tools.counts.snapshot })
   }
   if (lane.cancellation.isCancelled) {
     await giveUpChildren(run, context, lane, waitCancelled)
@@ -115,10 +121,10 @@ const settleNested: CallNested = async (run, { turnId, callId }, call, context) 
   const prepared = prepareCall(run, turnId, call, callId)
   if (transcript.wasInterrupted(call.id) && transcript.startOf(call.id)?.replay === 'opaque')
     return answer(run, call, syntheticText.unknown, 'unknown')
-  const gate = await context.lane.pausedFor(gateCall(run, prepared, context.started))
+  const gate = await context.timer.pausedFor(gateCall(run, prepared, context.startedWork))
   if (!gate) return { output: syntheticText.aborted, isError: true }
   if (gate.halt && !gate.block) return suspendedBy(gate.halt)
-  const lane = new CallTimer(run.clock, context.started)
+  const lane = new CallTimer(run.clock, context.startedWork)
   try {
     return await executeCall(run, prepared, gate, lane)
   } finally {
@@ -134,7 +140,7 @@ async function settleFailure(
   lane: CallTimer,
   begun?: CallContext,
 ): Promise<CallResult> {
-  const { call, about, tool } = prepared
+  const { call, callInfo: about, tool } = prepared
   if (error instanceof Suspended) return suspend(run, prepared, error)
   const isLate = error instanceof TimeLimitError
   if (lane.cancellation.isCancelled && !isLate) {
@@ -191,7 +197,7 @@ export class SiblingFailed extends Error {
   }
 }
 
-async function answerUnknown(run: Run, { call, about }: PreparedCall): Promise<CallResult> {
+async function answerUnknown(run: Run, { call, callInfo: about }: PreparedCall): Promise<CallResult> {
   const shown = [...run.tools.names()].map((name) => shownName(run.provider, name))
   const text = `Unknown tool: ${call.name}${didYouMean(call.name, shown)}`
   const unknown: HookContexts['tool:unknown'] = { ...about, suppressError: false }
@@ -235,7 +241,7 @@ async function finishHeard(run: Run, about: ToolHookContext, done: Outcome, outc
   const isWithheld = 'isWithheld' in shown
   const details = !isWithheld && given
   const settled = await commit(run, about.callId, { output, isError, ...details }, outcome)
-  const facts = { outputBytes: toolOutputByteLength(output), runToolCounts: run.counts.snapshot }
+  const facts = { outputBytes: toolOutputByteLength(output), runToolCounts: run.tools.counts.snapshot }
   await hooks.tell('tool:after', { ...about, result: output, isError, ...facts, ...details })
   return settled
 }
@@ -279,14 +285,11 @@ export function abandonIfBegun(run: Run, ...callIds: readonly string[]): Promise
   return begun.length > 0 ? abandon(run, begun) : undefined
 }
 
-async function abandon(
-  { session, runningChildren: childrenAtWork, cancellation: stop }: Run,
-  callIds: readonly string[],
-): Promise<void> {
-  if (!session || stop.reason instanceof LeaseLostError) return // they are somebody else's now
-  const { abandonChildren, isChildOf } = await import('./abandoned-child.ts')
+async function abandon({ session, children, cancellation }: Run, callIds: readonly string[]): Promise<void> {
+  if (!session || cancellation.reason instanceof LeaseLostError) return // they are somebody else's now
+  const { abandonChildren, isChildOf } = await import('./fork.ts')
   // Those that were stopped may not have come to their end yet, and write until they do.
-  const atWork = [...childrenAtWork].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
+  const atWork = [...children.running].filter(([name]) => callIds.some((id) => isChildOf(name, id)))
   await Promise.allSettled(atWork.map(([, work]) => work))
   await abandonChildren(session, callIds)
 }

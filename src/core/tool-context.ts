@@ -43,7 +43,7 @@ export class CallContext implements ToolContext {
   #readSoFar: (() => string) | undefined
   #lastProgress = ''
   /** Where this call runs, with its time limit. */
-  readonly lane: CallTimer
+  readonly timer: CallTimer
   #stop: Cancellation | undefined
   #started: Cancellation | undefined
   #cancelled: { readonly reason: unknown } | undefined
@@ -61,7 +61,7 @@ export class CallContext implements ToolContext {
     this.#run = run
     this.#about = about
     this.#callNested = callNested
-    this.lane = lane
+    this.timer = lane
     this.callId = about.callId
     this.turnId = about.turnId
     this.idempotencyKey = start.key
@@ -72,10 +72,10 @@ export class CallContext implements ToolContext {
     return this.#run.id
   }
   get signal(): AbortSignal {
-    return this.stop.signal
+    return this.cancellation.signal
   }
   /** Made when somebody asks: most calls end without ever looking. */
-  get stop(): Cancellation {
+  get cancellation(): Cancellation {
     if (!this.#stop) {
       this.#stop = new Cancellation(this.#run.cancellation)
       if (this.#cancelled) this.#stop.cancel(this.#cancelled.reason)
@@ -86,36 +86,37 @@ export class CallContext implements ToolContext {
     return this.#run.log.transcript.answers.get(this.callId)
   }
   get behavior(): ResolvedBehavior {
-    return this.#run.behavior
+    return this.#run.settings.behavior
   }
   get log(): Log {
     return this.#run.log
   }
   /** For the calls and children that this call starts: they end with it. */
-  get started(): Cancellation {
-    this.#started ??= new Cancellation(this.stop)
+  get startedWork(): Cancellation {
+    this.#started ??= new Cancellation(this.cancellation)
     return this.#started
   }
   get depth(): number {
-    return this.#run.depth
+    return this.#run.facts.depth
   }
   get session(): Session | undefined {
     return this.#run.session
   }
   get execution(): ExecutionContext {
-    return given(this.#run.execution)
+    return given(this.#run.host.execution)
   }
   get handle(): ExecutionHandle {
-    return given(this.#run.handle)
+    return given(this.#run.host.handle)
   }
   get interact(): Interact {
-    const { interact, session, cancellation: stop } = this.#run
+    const { session, cancellation } = this.#run
+    const { interact } = this.#run.host
     const ask: Interact = async (request, signal) => {
       try {
         return await interact!(request, signal, { isDurable: session !== undefined })
       } catch (error) {
         // Whoever closes a question calls off what is going on.
-        if (error instanceof Error && 'class' in error && error.class === 'Cancellation') stop.cancel(error)
+        if (error instanceof Error && 'class' in error && error.class === 'Cancellation') cancellation.cancel(error)
         throw error
       }
     }
@@ -159,7 +160,11 @@ export class CallContext implements ToolContext {
     return async (options) => {
       this.#checkAlive()
       const n = ++this.#forks
-      const child = await this.#run.fork(n === 1 ? this.callId : `${this.callId}~${n}`, this.started, options)
+      const child = await this.#run.children.fork(
+        n === 1 ? this.callId : `${this.callId}~${n}`,
+        this.startedWork,
+        options,
+      )
       const run: typeof child.run = (options) => {
         const work = child.run(options)
         this.hasChildren = true
@@ -188,7 +193,7 @@ export class CallContext implements ToolContext {
 
   /** Part of this call under a time limit of its own; for calls that also have to wait for people. */
   async within<T>(limitMs: number, work: PromiseLike<T>): Promise<T> {
-    const lane = new CallTimer(this.#run.clock, this.stop)
+    const lane = new CallTimer(this.#run.clock, this.cancellation)
     try {
       return (await lane.wait(work, limitMs, this)) as T
     } finally {
@@ -210,7 +215,7 @@ export class CallContext implements ToolContext {
   }
 
   #checkAlive(): void {
-    if (this.#isOver || this.stop.isCancelled)
+    if (this.#isOver || this.cancellation.isCancelled)
       throw new Error(`${this.#about.name} is over and can start nothing any more`)
   }
 }

@@ -3,10 +3,10 @@ import { type Cancellation, isThenable, orCancelled } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import type { Approval, Halt, HookContexts, ToolHookContext } from './hook-map.ts'
 import { isRecord } from './is-record.ts'
-import { parsedJson } from './object-text.ts'
 import { shownName } from './provider.ts'
 import type { Run } from './run.ts'
 import { originOf, type ToolCheck, type ToolDef } from './tool.ts'
+import { parsedJson } from './tool-arguments.ts'
 import { type Coercion, type ValidationResult, validateToolArgs } from './tool-input.ts'
 import { copyJson, deepFreeze, type ToolCallBlock, textOf } from './turn.ts'
 
@@ -17,7 +17,7 @@ export interface PreparedCall {
   readonly checked: ValidationResult
   /** What the tool's own check made of the input, for the tool alone. */
   readonly parsed?: unknown
-  readonly about: ToolHookContext
+  readonly callInfo: ToolHookContext
 }
 
 /** What the gate said. `undefined` means that the run was stopped while somebody was still deciding. */
@@ -30,8 +30,8 @@ export function prepareCall(run: Run, turnId: string, call: ToolCallBlock, paren
   const input = checked.valid ? deepFreeze(checked.input) : call.input
   const displayName = shownName(run.provider, call.name)
   const about: ToolHookContext = { turnId, callId: call.id, name: call.name, displayName, input }
-  if (parentCallId === undefined && parsed === undefined) return { call, tool, checked, about }
-  return { call, tool, checked, parsed, about: parentCallId === undefined ? about : { ...about, parentCallId } }
+  if (parentCallId === undefined && parsed === undefined) return { call, tool, checked, callInfo: about }
+  return { call, tool, checked, parsed, callInfo: parentCallId === undefined ? about : { ...about, parentCallId } }
 }
 
 function check(call: ToolCallBlock, tool: ToolDef | undefined): ValidationResult & { parsed?: unknown } {
@@ -64,13 +64,17 @@ export function gateCall(run: Run, prepared: PreparedCall, stop = run.cancellati
   // What somebody decided holds, also where nobody asks any more.
   const isJudged = run.hooks.has('tool:gate') || run.log.transcript.approvals.has(prepared.call.id)
   if (isJudged) return askGate(run, prepared, stop)
-  run.counts.add(prepared.call.name)
+  run.tools.counts.add(prepared.call.name)
   return open
 }
 
-async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, stop: Cancellation): Promise<Verdict> {
+async function askGate(
+  run: Run,
+  { call, tool, callInfo: about, checked }: PreparedCall,
+  stop: Cancellation,
+): Promise<Verdict> {
   const effects = Object.freeze(effectsOf(tool, about.input))
-  const runToolCounts = run.counts.snapshot
+  const runToolCounts = run.tools.counts.snapshot
   const approval = approvalOf(run, call)
   const denied = approval?.decision === 'deny' && { block: true, reason: denialBy(approval) }
   const rejected = checked.valid ? undefined : checked.error
@@ -89,7 +93,7 @@ async function askGate(run: Run, { call, tool, about, checked }: PreparedCall, s
   if (denied) Object.assign(gate, { block: true, reason: gate.reason || denied.reason }) // a hook may tighten, never loosen
   if (gate.block) return gate
   if (gate.halt) await requestApproval(run, about, tool, gate.halt)
-  else run.counts.add(call.name)
+  else run.tools.counts.add(call.name)
   return gate
 }
 

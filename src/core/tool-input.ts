@@ -1,10 +1,9 @@
 import { messageOf } from './errors.ts'
 import { exactNumber } from './lenient-json.ts'
-import { readObjectText } from './object-text.ts'
 import { typeName } from './plain-json.ts'
 import type { JsonSchema } from './tool.ts'
+import { readObjectText, readWrappedJson } from './tool-arguments.ts'
 import { copyJson, setOwn } from './turn.ts'
-import { readWrappedJson } from './wrapped-json.ts'
 
 /** One value that was not of the declared type and could be read as it. */
 export interface Coercion {

@@ -1,12 +1,11 @@
 import type { CommandLine, Effect, ToolOrigin } from './authority.ts'
 import type { ResolvedBehavior } from './behavior.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { FileTouch } from './file-touch.ts'
 import type { Child, ForkOptions } from './fork.ts'
 import type { Interact } from './interaction.ts'
+import { isRecord } from './is-record.ts'
 import type { Log } from './log.ts'
 import type { Session } from './store.ts'
-import type { PreviewContext, ToolPreview } from './tool-preview.ts'
 import type { SessionContentBlock, ToolOutput } from './turn.ts'
 
 /** A JSON Schema, as data. */
@@ -133,3 +132,83 @@ export function originOf({ mcp, origin = hostProgram }: Pick<ToolDef, 'mcp' | 'o
 }
 
 const hostProgram: ToolOrigin = Object.freeze({ layer: 'host' })
+
+export type FileAccess = 'read' | 'edit' | 'write' | 'search'
+
+/** A file that a call is about, by the path it was given. */
+export interface FileTouch {
+  readonly path: string
+  readonly access: FileAccess
+}
+
+/** What became of it: a tool that read or changed a file puts this into its `details` as `file`, and so into the log. */
+export interface TouchedFile extends FileTouch {
+  /** `FileInfo.key`. */
+  readonly key: string
+  /** Of the whole file, after the call. */
+  readonly digest: string
+  /** Which part was read, in a form that is equal for equal parts. */
+  readonly slice?: string
+}
+
+/** The touched file in a tool's details, which may come from anywhere. */
+export function touchedFileOf(details: unknown): TouchedFile | undefined {
+  const file = typeof details === 'object' && details !== null && 'file' in details ? details.file : undefined
+  if (typeof file !== 'object' || file === null) return undefined
+  const { key, digest, access } = file as Partial<TouchedFile>
+  return typeof key === 'string' && typeof digest === 'string' && typeof access === 'string'
+    ? (file as TouchedFile)
+    : undefined
+}
+
+/** The part of a `ToolContext` that a preview gets: it looks at files, and changes nothing. */
+export type PreviewContext = Pick<ToolContext, 'execution' | 'handle' | 'signal'>
+
+/** What a call would change, for the person who is asked about it. */
+export interface ToolPreview {
+  readonly files: readonly FilePreview[]
+}
+
+/** What a call would make of one file. */
+export interface FilePreview {
+  readonly path: string
+  /** `create`: there is no such file yet; `replace`: all that the file holds is replaced; `edit`: parts of it are. */
+  readonly change: 'create' | 'replace' | 'edit'
+  /** How many lines the whole change adds and removes. These and `diff` are absent between files that are not text, or huge. */
+  readonly added?: number
+  readonly removed?: number
+  /** A unified diff. */
+  readonly diff?: string
+  /** Lines at the end of the diff that are left out of it. */
+  readonly moreLines?: number
+}
+
+/** The preview in a question that may come from anywhere; `undefined` where there is none. */
+export function readPreview(preview: unknown): ToolPreview | undefined {
+  if (!isRecord(preview) || !Array.isArray(preview.files)) return undefined
+  return { files: preview.files.filter(isRecord).map(readFile) }
+}
+
+function readFile({ path, change, added, removed, diff, moreLines }: Readonly<Record<string, unknown>>): FilePreview {
+  return {
+    path: String(path),
+    change: change === 'create' || change === 'replace' ? change : 'edit',
+    ...(typeof added === 'number' && { added }),
+    ...(typeof removed === 'number' && { removed }),
+    ...(typeof diff === 'string' && { diff }),
+    ...(typeof moreLines === 'number' && { moreLines }),
+  }
+}
+
+/** Gives the whole tool behind one whose code is loaded when it is needed. A copy of it with other settings has this too. */
+export const loadTool: unique symbol = Symbol('loadTool')
+
+export interface LazyTool extends ToolDef {
+  readonly [loadTool]?: () => Promise<ToolDef>
+}
+
+/** A tool with all that it declares, without which it must not be judged: which files a call is about, for instance. */
+export async function wholeTool(tool: LazyTool): Promise<ToolDef> {
+  const whole = await tool[loadTool]?.()
+  return whole ? { ...whole, ...tool } : tool
+}

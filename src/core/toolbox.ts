@@ -6,12 +6,16 @@ import { copyJson, deepFreeze } from './turn.ts'
 
 /** The tools of one run, by their canonical names. */
 export class Toolbox {
+  /** The tool set was chosen for this run, or for its parent's: servers and layers add no tools to it. */
+  readonly isFixed: boolean
+  readonly counts = new ToolCounts()
   readonly #tools = new Map<string, ToolDef>()
   readonly #depth: number
   #specs: readonly ToolSpec[] | undefined
 
-  constructor(tools: Iterable<ToolDef>, depth: number) {
+  constructor(tools: Iterable<ToolDef>, { depth, isFixed }: { readonly depth: number; readonly isFixed: boolean }) {
     this.#depth = depth
+    this.isFixed = isFixed
     for (const tool of tools) this.add(tool)
   }
 
@@ -121,4 +125,32 @@ function checkSchema(schema: JsonSchema, where: string): void {
       throw new TypeError(`${where}.properties.${name} must be a JSON Schema, got ${show(property)}`)
   if (!Array.isArray(required) || !required.every((name) => typeof name === 'string'))
     throw new TypeError(`${where}.required must be a list of property names, got ${show(required)}`)
+}
+
+/** Calls per tool in one run. Counted when a call passes its gate, so that caps hold inside a wave. */
+export class ToolCounts {
+  readonly #counts = new Map<string, number>()
+  #snapshot: Readonly<Record<string, number>> = Object.freeze({})
+  #isStale = false
+
+  /** What hooks see: the counts as of the last `refresh`. */
+  get snapshot(): Readonly<Record<string, number>> {
+    return this.#snapshot
+  }
+
+  /** What the framework's own gates see. */
+  of(name: string): number {
+    return this.#counts.get(name) ?? 0
+  }
+
+  add(name: string): void {
+    this.#counts.set(name, this.of(name) + 1)
+    this.#isStale = true
+  }
+
+  refresh(): void {
+    if (!this.#isStale) return
+    this.#snapshot = Object.freeze(Object.fromEntries(this.#counts))
+    this.#isStale = false
+  }
 }

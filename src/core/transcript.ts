@@ -1,8 +1,8 @@
-import { type TouchedFile, touchedFileOf } from './file-touch.ts'
-import { withInterruptionNote } from './interruption-note.ts'
+import { withInterruptionNote } from './interrupted-turn.ts'
 import type { EntryOf, LogEntry, ParentCall } from './log.ts'
 import type { Meta } from './meta.ts'
 import { Pairs } from './pairing.ts'
+import { type TouchedFile, touchedFileOf } from './tool.ts'
 import {
   deepFreeze,
   type Message,
@@ -79,7 +79,7 @@ export class Transcript {
    * What a reader sees, as a list of his own: it does not grow under his hands, nor can he change the session with it.
    * Outside a run a turn that still waits for results is not history yet.
    */
-  get settledTurns(): readonly SessionTurn[] {
+  get completeTurns(): readonly SessionTurn[] {
     const length = this.#open && !this.isLive ? this.turns.length - 1 : this.turns.length
     if (this.#shown.of !== this.turns || this.#shown.list.length !== length)
       this.#shown = { of: this.turns, list: Object.freeze(this.turns.slice(0, length)) }
@@ -122,7 +122,7 @@ export class Transcript {
     let view = this.#views.get(provider)
     if (!view) this.#views.set(provider, (view = this.#newView(provider)))
     for (; view.next < this.turns.length; view.next++) view.pairs.add(edited(this.turns[view.next]!, view.edits))
-    return view.pairs.whole
+    return view.pairs.messages
   }
 
   /** The summary that stands for the beginning of the conversation, if there is one. */

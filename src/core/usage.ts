@@ -40,27 +40,29 @@ export interface ChildRunStats extends AgentStats {
 
 /** What a run did so far, its children included. */
 export function statsOf(run: Run, status: RunStatus, stopReason: string, startedAt: number): AgentStats {
-  const { children, usage, clock, firstTokenAt, log } = run
+  const { clock, log, result } = run
+  const { turn, usage, turnUsage, firstTokenAt } = run.progress
+  const children = run.children.stats
   const costs = [usage, ...children].flatMap(({ cost }) => (cost === undefined ? [] : [cost]))
   // A run that found everything answered already says what the answer was.
-  const isRepeating = status === 'completed' && run.turn === 0
+  const isRepeating = status === 'completed' && turn === 0
   const last = log.transcript.turns.findLast(
-    (turn) => turn.role === 'assistant' && (isRepeating || turn.runId === run.id),
+    ({ role, runId }) => role === 'assistant' && (isRepeating || runId === run.id),
   )
   return {
     runId: run.id,
     status,
-    text: run.finalText || (last ? textOf(last) : ''),
+    text: result.text || (last ? textOf(last) : ''),
     stopReason,
     totalIn: children.reduce((sum, child) => sum + child.totalIn, usage.input),
     totalOut: children.reduce((sum, child) => sum + child.totalOut, usage.output),
     ...(costs.length > 0 && { cost: costs.reduce((sum, cost) => sum + cost, 0) }),
-    turns: run.turn,
-    turnUsage: run.turnUsage,
+    turns: turn,
+    turnUsage,
     children,
     ...(firstTokenAt !== undefined && { timeTillFirstTokenMs: firstTokenAt - startedAt }),
     elapsed: clock.now() - startedAt,
-    ...(run.output !== undefined && { output: run.output }),
+    ...(result.output !== undefined && { output: result.output }),
     ...(log.transcript.inbox.length > 0 && { undelivered: undeliveredOf(log) }),
   }
 }
@@ -135,10 +137,10 @@ const count = (value: unknown): number | undefined =>
 
 /** Counts and logs a model call that left no turn. It is counted at once: what is spent is spent, whatever the log says. */
 export async function spend(run: Run, turnId: string, cause: string, usage: TurnUsage): Promise<void> {
-  run.usage = addUsage(run.usage, usage)
-  run.turnUsage.push(usage)
+  run.progress.usage = addUsage(run.progress.usage, usage)
+  run.progress.turnUsage.push(usage)
   await run.log.append({ type: 'usage', runId: run.id, cause, usage })
-  await run.hooks.tell('usage', { turnId, turn: run.turn, usage, totals: run.usage })
+  await run.hooks.tell('usage', { turnId, turn: run.progress.turn, usage, totals: run.progress.usage })
 }
 
 /** The index range `[from, to)` of a run's turns, for hosts that clean up after one. */

@@ -1,5 +1,5 @@
 import type { ExecutionContext, ExecutionHandle } from '../core/execution.ts'
-import { resolvePosix } from '../core/posix-path.ts'
+import { resolvePosix } from '../core/execution.ts'
 import { type DockerClient, type DockerContainer, dockerClient } from './docker/client.ts'
 import { containerPlanner, removeContainer, startContainer } from './docker/container.ts'
 import { execInContainer } from './docker/exec.ts'

@@ -91,7 +91,7 @@ async function load() {
   const [files, asking, paths] = await Promise.all([
     import('./sandbox/files.ts'),
     import('./sandbox/provider.ts'),
-    import('../core/posix-path.ts'),
+    import('../core/execution.ts'),
   ])
   return { ...files, ...asking, ...paths }
 }

@@ -32,7 +32,7 @@ export function compactNow(): CompactNow {
       wanted = undefined
       if (!task) return
       task.summary = await sumUp(run)
-      run.turn++ // the summary was its model call, and with `maxTurns` its last: what is unanswered stays so
+      run.progress.turn++ // the summary was its model call, and with `maxTurns` its last: what is unanswered stays so
     },
     async compact(agent, options = {}) {
       cutOf(turnsOf(agent))
@@ -85,7 +85,8 @@ async function sumUp(run: Run): Promise<string> {
 }
 
 async function summaryOf(run: Run, old: readonly ShownTurn[], messages: readonly Message[]): Promise<string> {
-  const { model, log } = run
+  const { log } = run
+  const { model } = run.settings
   const { limit, hard } = await limitsOf(run, { model, messages, tools: run.tools.specs })
   const most = Math.min(Math.max(Math.floor(limit * 0.15), 2000), 24_000)
   const previous = log.transcript.compaction ? textBefore(messages) : ''

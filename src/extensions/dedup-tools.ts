@@ -16,7 +16,7 @@ export function dedupTools(): Extension {
     name: 'dedup-tools',
     start(run, hooks) {
       const { session } = run
-      const hashers = run.behavior.dedupTools
+      const hashers = run.settings.behavior.dedupTools
       if (!hashers || !session) return
       const latest = bySession.get(session) ?? new Map<string, Seen>()
       bySession.set(session, latest)

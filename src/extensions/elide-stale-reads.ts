@@ -1,5 +1,5 @@
-import type { TouchedFile } from '../core/file-touch.ts'
 import type { Extension } from '../core/run.ts'
+import type { TouchedFile } from '../core/tool.ts'
 import { toolOutputByteLength } from '../core/tool-output.ts'
 import type { Message, ToolResultBlock } from '../core/turn.ts'
 
@@ -12,7 +12,7 @@ export function elideStaleReads(): Extension {
   return {
     name: 'elide-stale-reads',
     start(run, hooks) {
-      if (!run.behavior.elideStaleReads) return
+      if (!run.settings.behavior.elideStaleReads) return
       hooks.hook('request:prepare', (request) => {
         const { touched } = run.log.transcript
         const stale = staleReads(touched, request.messages)

@@ -42,8 +42,8 @@ const guards = new WeakMap<Run, Guard>()
 
 /** What extensions that began before this one have asked a model already. */
 async function countBeginning(run: Run, { meters }: Account, tally: RunTally): Promise<void> {
-  for (const one of run.turnUsage) {
-    const used = { usage: one, model: one.model ?? run.model }
+  for (const one of run.progress.turnUsage) {
+    const used = { usage: one, model: one.model ?? run.settings.model }
     const amounts = amountsOf(await priced(run, used), 1)
     for (const meter of meters) meter.spend(amounts)
     tally.replies.push(used)
@@ -60,10 +60,11 @@ const accounts = new WeakMap<Run, Account>()
 
 /** A child that was given its parent's limits counts on its parent's meters; other limits are a meter besides. */
 async function openAccount(run: Run): Promise<{ account: Account; own: Meter | undefined }> {
-  const { behavior, parent, clock } = run
+  const { parent, clock } = run
+  const { behavior } = run.settings
   const { limits } = behavior
   const above = parent && accounts.get(parent)
-  const isShared = above !== undefined && limits === parent?.behavior.limits
+  const isShared = above !== undefined && limits === parent?.settings.behavior.limits
   const own =
     limits && !isShared ? new Meter(limits, await spentBefore(run, limits), clock, reserveOf(behavior)) : undefined
   const account = new Account(own, above)

@@ -6,7 +6,7 @@ export function outputBudget(): Extension {
   return {
     name: 'output-budget',
     start(run, hooks) {
-      const budget = run.behavior.toolOutputBudget
+      const budget = run.settings.behavior.toolOutputBudget
       if (budget === undefined) return
       const notes: string[] = []
       hooks.hook('tool-results:after', async ({ turnId, resultTurn }) => {
@@ -17,7 +17,7 @@ export function outputBudget(): Extension {
         notes.push(
           `[Tool output budget exceeded: ${bytes} bytes came back in this turn, the cap is ${budget}. Summarise what matters before calling more tools.]`,
         )
-        await run.hooks.tell('budget:exceeded', { turn: run.turn, turnId, bytes, budget })
+        await run.hooks.tell('budget:exceeded', { turn: run.progress.turn, turnId, bytes, budget })
       })
       hooks.hook('turn:next', (next) => void next.add.push(...notes.splice(0)))
     },

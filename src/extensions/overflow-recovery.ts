@@ -42,7 +42,7 @@ const shortConversation = 3000
 type Overflow = HookContexts['request:overflow']
 
 async function shorten(run: Run, { turnId, request: { model } }: Overflow, limits: Limits): Promise<boolean> {
-  const wantsSummary = run.behavior.compactStrategy === 'summary'
+  const wantsSummary = run.settings.behavior.compactStrategy === 'summary'
   if (!wantsSummary && (await leaveOutResults(run, limits))) return true
   // A model that has summed it up in this very step is not asked to do it again.
   const asksModel = wantsSummary && !wasJustCompacted(run)
@@ -60,7 +60,7 @@ async function leaveOutResults(run: Run, { limit }: Limits): Promise<boolean> {
   const edits: ContextEdit[] = []
   const pinned = pinnedIds(run)
   let saved = 0
-  for (const { id, blocks } of turns.slice(0, firstOfNewest(turns, run.behavior.compactKeepTurns))) {
+  for (const { id, blocks } of turns.slice(0, firstOfNewest(turns, run.settings.behavior.compactKeepTurns))) {
     for (const [index, block] of blocks.entries()) {
       if (block?.type !== 'tool_result' || pinned.has(id)) continue
       const bytes = asBytes(sizeOfAll([{ role: 'user', content: [block] }]))

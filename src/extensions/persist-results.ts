@@ -1,6 +1,6 @@
-import { touchedFileOf } from '../core/file-touch.ts'
-import { resolvePosix } from '../core/posix-path.ts'
+import { resolvePosix } from '../core/execution.ts'
 import type { Extension } from '../core/run.ts'
+import { touchedFileOf } from '../core/tool.ts'
 import { toolOutputByteLength, toolResultToText } from '../core/tool-output.ts'
 
 const previewBytes = 2048
@@ -13,8 +13,8 @@ export function persistResults(): Extension {
   return {
     name: 'persist-results',
     start(run, hooks) {
-      const { persistThreshold, persistDir, persistExcludeTools } = run.behavior
-      const { execution, handle } = run
+      const { persistThreshold, persistDir, persistExcludeTools } = run.settings.behavior
+      const { execution, handle } = run.host
       if (persistThreshold === undefined || !persistDir || !execution?.capabilities.filesystem || !handle) return
       hooks.hook('tool:transform', async (ctx) => {
         const bytes = toolOutputByteLength(ctx.result)

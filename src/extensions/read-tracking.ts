@@ -1,7 +1,7 @@
-import type { TouchedFile } from '../core/file-touch.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Log } from '../core/log.ts'
 import type { Extension, Run } from '../core/run.ts'
+import type { TouchedFile } from '../core/tool.ts'
 import type { Message, ToolOutput, ToolResultContent } from '../core/turn.ts'
 import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
@@ -21,7 +21,7 @@ export function readTracking(): Extension {
   return {
     name: 'read-tracking',
     start(run, hooks) {
-      const { dedupReads, requireReadBeforeEdit } = run.behavior
+      const { dedupReads, requireReadBeforeEdit } = run.settings.behavior
       hooks.hook('spawn:before', ({ log, shareReadState }) => {
         if (shareReadState) share(run.log, log)
       })
@@ -80,7 +80,7 @@ function latestOf(touches: Touches, key: string): { callId: string; file: Touche
 }
 
 async function digestAt(
-  { execution, handle }: Run,
+  { host: { execution, handle } }: Run,
   path: string,
 ): Promise<{ key: string; digest: string } | undefined> {
   if (!execution || !handle) return undefined

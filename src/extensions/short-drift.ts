@@ -6,7 +6,7 @@ const longest = 160
 
 /** The first lines that are no longer what was read, where the old text has line numbers to tell by; else nothing. */
 export async function shortDrift(
-  { execution, handle }: Run,
+  { host: { execution, handle } }: Run,
   path: string,
   read: ToolOutput | undefined,
 ): Promise<string> {

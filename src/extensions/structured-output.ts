@@ -16,8 +16,8 @@ export function structuredOutput(): Extension {
   return {
     name: 'structured-output',
     start(run, hooks) {
-      if (!run.behavior.schema) return
-      const schema = readSchema(run.behavior.schema, 'behavior.schema')
+      if (!run.settings.behavior.schema) return
+      const schema = readSchema(run.settings.behavior.schema, 'behavior.schema')
       hooks.hook('turn:next', async (next) => {
         if (!next.stop || next.add.length > 0) return
         try {
@@ -28,7 +28,7 @@ export function structuredOutput(): Extension {
       })
       // The budget has ended the work: an answer from what is known by now is better than none.
       hooks.hook('limit:close', async ({ turnId }) => {
-        if (run.output !== undefined || run.behavior.limits?.reserve === 0) return
+        if (run.result.output !== undefined || run.settings.behavior.limits?.reserve === 0) return
         try {
           await answer(turnId).catch((error) => {
             if (!(error instanceof AgentBudgetError)) throw error
@@ -42,7 +42,7 @@ export function structuredOutput(): Extension {
       async function answer(turnId: string, view?: View): Promise<void> {
         const output = await answerIn(run, schema, turnId, view)
         await run.log.append({ type: 'state', owner: 'structured-output', value: asJson(output) })
-        run.output = output
+        run.result.output = output
         await run.hooks.tell('output', { output, schema: schema.jsonSchema })
       }
     },

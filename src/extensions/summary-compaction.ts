@@ -12,7 +12,7 @@ export function summaryCompaction(): Extension {
   return {
     name: 'summary-compaction',
     start(run, hooks) {
-      if (run.behavior.compactStrategy !== 'summary') return
+      if (run.settings.behavior.compactStrategy !== 'summary') return
       hooks.hook('request:prepare', async (request) => {
         const { turnId, model, messages } = request
         const size = sizeOfAll(messages)

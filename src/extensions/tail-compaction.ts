@@ -11,7 +11,7 @@ export function tailCompaction(): Extension {
   return {
     name: 'tail-compaction',
     start(run, hooks) {
-      const { compactStrategy, compactThreshold, compactKeepTurns } = run.behavior
+      const { compactStrategy, compactThreshold, compactKeepTurns } = run.settings.behavior
       if (compactStrategy !== 'tail') return
       hooks.hook('request:prepare', (request) => {
         const { messages } = request

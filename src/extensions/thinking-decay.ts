@@ -6,7 +6,7 @@ export function thinkingDecay(): Extension {
   return {
     name: 'thinking-decay',
     start(run, hooks) {
-      const { thinkingDecay: decay, thinkingBudget } = run.behavior
+      const { thinkingDecay: decay, thinkingBudget } = run.settings.behavior
       if (!decay || thinkingBudget === undefined) return
       hooks.hook('request:prepare', (request) => {
         if (request.thinkingBudget === undefined) return

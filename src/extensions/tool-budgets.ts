@@ -6,14 +6,14 @@ export function toolBudgets(): Extension {
   return {
     name: 'tool-budgets',
     start(run, hooks) {
-      const budgets = run.behavior.toolBudgets
+      const budgets = run.settings.behavior.toolBudgets
       if (!budgets) return
       const nudged = new Set<string>()
       const nudges: string[] = []
       hooks.hook('tool:gate', async (gate) => {
         const { name: tool, turnId } = gate
         const budget = Object.hasOwn(budgets, tool) ? budgets[tool] : undefined
-        const count = run.counts.of(tool)
+        const count = run.tools.counts.of(tool)
         if (!budget || gate.block || gate.result !== undefined || count < budget.max) return
         const { mode, message } = verdictOf(budget, tool, count, gate.displayName)
         if (mode === 'block') {

@@ -87,7 +87,7 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
       await load(host.clock)
     },
     async start(run, hooks) {
-      if (run.hasOwnTools) return
+      if (run.tools.isFixed) return
       const loaded = await load(run.clock)
       if (run.cancellation.isCancelled) return // nobody waited, and nobody would say when its turn is over
       const binding = bindTools(loaded, run)

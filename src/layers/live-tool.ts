@@ -54,7 +54,7 @@ export class LiveTool {
         `${name} is switched off or being reloaded; try something else`,
       )
     const limitMs = this.#limitOf(input)
-    const timer = new CallTimer(run.clock, context.stop)
+    const timer = new CallTimer(run.clock, context.cancellation)
     const activity = { signal: context.signal, timer, isOver: false, during: { run, context } }
     const work = timer.wait(this.#execute(input, activity), limitMs, context)
     this.#running.add(work)

@@ -15,7 +15,10 @@ export interface OpenCall {
 }
 
 /** What a server may ask of us, and what it is told. It cannot use our model: `sampling` is not offered. */
-export function createAnswers({ name, transport }: McpServerConfig, { hooks, interact, place }: ExtensionHost) {
+export function createAnswers(
+  { name, transport }: McpServerConfig,
+  { hooks, interact, openExecution: place }: ExtensionHost,
+) {
   const calls = new Set<OpenCall>()
 
   async function elicited({ params }: ElicitRequest, signal: AbortSignal): Promise<ElicitResult> {

@@ -40,9 +40,9 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
       }
     },
     async start(run, hooks) {
-      if (run.hasOwnTools || !connections) return
+      if (run.tools.isFixed || !connections) return
       // Somebody may have logged in since the last run.
-      if (run.depth === 0 && run.clock.now() - connectedAt > justNowMs) await connectWaiting(connections)
+      if (run.facts.depth === 0 && run.clock.now() - connectedAt > justNowMs) await connectWaiting(connections)
       const { tools } = connections
       const offered = createOffer(run, hooks, configs)
       offered.show(tools)

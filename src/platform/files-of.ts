@@ -1,5 +1,5 @@
 import type { ExecutionContext, ExecutionHandle, FileInfo, OpenFile } from '../core/execution.ts'
-import { resolvePosix } from '../core/posix-path.ts'
+import { resolvePosix } from '../core/execution.ts'
 import { digestOf } from './digest.ts'
 
 /** Where a call finds its files; a `ToolContext` is one, and so is a `Run` with a place. */

@@ -40,7 +40,7 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
       name: 'plugins',
       async start(run, hooks) {
         const views = await viewsOf(run)
-        if (run.isOver) return // nobody would take its hooks back
+        if (run.progress.isOver) return // nobody would take its hooks back
         const agent = options.views ? options.agent : { ...options.agent, id: run.log.id }
         const execution = new Execution(run, views, { ...options, agent })
         executions.set(run.id, execution)

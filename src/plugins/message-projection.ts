@@ -1,4 +1,4 @@
-import { goOnNote } from '../core/interruption-note.ts'
+import { goOnNote } from '../core/interrupted-turn.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import { toolResultToText } from '../core/tool-output.ts'

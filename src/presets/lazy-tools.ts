@@ -1,6 +1,6 @@
-import { type LazyTool, loadTool, wholeTool } from '../core/lazy-tool.ts'
 import type { Extension } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
+import { type LazyTool, loadTool, wholeTool } from '../core/tool.ts'
 import type { Toolbox } from '../core/toolbox.ts'
 import { spawn } from '../tools/spawn.ts'
 import { type LazyToolKey, lazyToolFacts } from './lazy-tool-facts.ts'

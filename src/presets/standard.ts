@@ -11,19 +11,19 @@ export function standardExtensions(): Extension[] {
     // request:prepare: what is not shown is not measured by the others. Its gate comes with the first request, as the last
     when(mayHoldBack, async () => (await import('../extensions/lazy-disclosure.ts')).lazyDisclosure()),
     when(
-      (run) => run.behavior.elideStaleReads,
+      (run) => run.settings.behavior.elideStaleReads,
       async () => (await import('../extensions/elide-stale-reads.ts')).elideStaleReads(),
     ),
     when(
-      (run) => run.behavior.compactStrategy === 'tail',
+      (run) => run.settings.behavior.compactStrategy === 'tail',
       async () => (await import('../extensions/tail-compaction.ts')).tailCompaction(),
     ),
     when(
-      (run) => run.behavior.compactStrategy === 'summary',
+      (run) => run.settings.behavior.compactStrategy === 'summary',
       async () => (await import('../extensions/summary-compaction.ts')).summaryCompaction(),
     ),
     when(
-      (run) => run.behavior.thinkingDecay !== undefined,
+      (run) => run.settings.behavior.thinkingDecay !== undefined,
       async () => (await import('../extensions/thinking-decay.ts')).thinkingDecay(),
     ),
     when(
@@ -36,11 +36,11 @@ export function standardExtensions(): Extension[] {
     onOverflow(),
     // tool:transform, after the consumers' own: what is known is not said again; then the file, then what is shown
     when(
-      (run) => (run.behavior.dedupReads || run.behavior.requireReadBeforeEdit) && hasFileTools(run),
+      (run) => (run.settings.behavior.dedupReads || run.settings.behavior.requireReadBeforeEdit) && hasFileTools(run),
       async () => (await import('../extensions/read-tracking.ts')).readTracking(),
     ),
     when(
-      (run) => run.behavior.persistThreshold !== undefined,
+      (run) => run.settings.behavior.persistThreshold !== undefined,
       async () => (await import('../extensions/persist-results.ts')).persistResults(),
     ),
     when(
@@ -49,21 +49,21 @@ export function standardExtensions(): Extension[] {
     ),
     // tool:gate, after the consumers' own: an exhausted budget beats a replayed result
     when(
-      (run) => run.behavior.toolBudgets !== undefined,
+      (run) => run.settings.behavior.toolBudgets !== undefined,
       async () => (await import('../extensions/tool-budgets.ts')).toolBudgets(),
     ),
     when(
-      (run) => run.behavior.dedupTools !== undefined,
+      (run) => run.settings.behavior.dedupTools !== undefined,
       async () => (await import('../extensions/dedup-tools.ts')).dedupTools(),
     ),
     when(hasLimits, async () => (await import('../extensions/limits.ts')).limitedCalls()),
     // turn:next: notes to the model first; the final answer only when nobody has anything to add
     when(
-      (run) => run.behavior.toolOutputBudget !== undefined,
+      (run) => run.settings.behavior.toolOutputBudget !== undefined,
       async () => (await import('../extensions/output-budget.ts')).outputBudget(),
     ),
     when(
-      (run) => run.behavior.schema !== undefined,
+      (run) => run.settings.behavior.schema !== undefined,
       async () => (await import('../extensions/structured-output.ts')).structuredOutput(),
     ),
   ]
@@ -71,12 +71,12 @@ export function standardExtensions(): Extension[] {
 
 /** What holds for a run holds for its children. */
 function hasLimits(run: Run): boolean {
-  for (let one: Run | undefined = run; one; one = one.parent) if (one.behavior.limits) return true
+  for (let one: Run | undefined = run; one; one = one.parent) if (one.settings.behavior.limits) return true
   return false
 }
 
 /** Tools of servers may be held back until they are asked for; and where requests are prepared, servers may come later. */
-function mayHoldBack({ behavior, tools, hooks }: Run): boolean {
+function mayHoldBack({ settings: { behavior }, tools, hooks }: Run): boolean {
   if (behavior.toolDisclosure === 'lazy' || hooks.has('request:prepare')) return true
   for (const name of tools.names()) if (tools.get(name)?.mcp?.disclosure === 'lazy') return true
   return false

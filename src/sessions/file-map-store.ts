@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { LeaseLostError, leaseLost, sessionBusy } from '../core/errors.ts'
-import { failpoint } from '../core/failpoint.ts'
 import type { LogEntry } from '../core/log.ts'
+import { failpoint } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
 import { type AdapterFiles, adapterFiles, type FileMapAdapter } from './file-map/adapter-files.ts'
 import { blobsOf } from './file-map/blobs.ts'

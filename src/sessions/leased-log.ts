@@ -135,7 +135,7 @@ export abstract class LeasedLog {
   }
 
   async #letGo(): Promise<void> {
-    while (this.log.isWriting) await this.log.settled() // what was accepted is written first
+    while (this.log.isWriting) await this.log.flushed() // what was accepted is written first
     this.#noteCutOff()
     this.#isReady = false
     this.#isTaken = false

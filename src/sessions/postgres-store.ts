@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { LeaseLostError, leaseLost, type SessionBusyError, sessionBusy } from '../core/errors.ts'
-import { failpoint } from '../core/failpoint.ts'
 import type { InboxItem, LogEntry } from '../core/log.ts'
+import { failpoint } from '../core/log.ts'
 import type { SessionInfo, SessionStore, StoreChange } from '../core/store.ts'
 import { createDatabase, type Row } from './postgres/database.ts'
 import type { PostgresSql } from './postgres/driver.ts'

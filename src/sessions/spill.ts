@@ -1,6 +1,6 @@
 import { StoreError } from '../core/errors.ts'
-import { failpoint } from '../core/failpoint.ts'
 import type { LogEntry } from '../core/log.ts'
+import { failpoint } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 
 /** What stands in a store in place of an entry that is too big for a line or a row; the entry itself is a blob. */

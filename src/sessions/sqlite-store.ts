@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { AgentError, StoreError } from '../core/errors.ts'
-import { failpoint } from '../core/failpoint.ts'
+import { failpoint } from '../core/log.ts'
 import type { SessionStore, StoreChange } from '../core/store.ts'
 import { digestOf } from '../platform/digest.ts'
 import { backUp } from './sqlite/backup.ts'

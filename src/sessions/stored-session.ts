@@ -1,8 +1,8 @@
-import { abandonChildren, abandonOpenCalls, isChildOf } from '../core/abandoned-child.ts'
 import { show } from '../core/behavior.ts'
+import { abandonChildren, abandonOpenCalls, isChildOf } from '../core/fork.ts'
 import type { EntryBody, LogEntry } from '../core/log.ts'
 import type { PendingAnswer, PendingCall, Session, SessionStore } from '../core/store.ts'
-import { syntheticResult } from '../core/synthetic-result.ts'
+import { syntheticResult } from '../core/tool-output.ts'
 import type { Message } from '../core/turn.ts'
 import { addedTurns } from './added-turns.ts'
 import { answerTo, requireFirst } from './answer.ts'
@@ -35,7 +35,7 @@ class StoredSession extends LeasedLog implements Session {
   readonly #madeChildren = new Set<string>()
 
   get turns() {
-    return this.log.transcript.settledTurns
+    return this.log.transcript.completeTurns
   }
 
   get runs() {
@@ -57,7 +57,7 @@ class StoredSession extends LeasedLog implements Session {
     // A session without a word must exist too: it may be created here and loaded elsewhere.
     const created: EntryBody = { type: 'state', owner: 'session', value: { createdAt: this.clock.now() } }
     if (this.log.head === 0) await this.whileOpen(() => this.log.append(created))
-    await this.log.settled()
+    await this.log.flushed()
   }
 
   startRun({ runId, model }: { runId: string; model: string }): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { LeaseLostError } from '../core/errors.ts'
-import { failpoint } from '../core/failpoint.ts'
 import type { InboxItem } from '../core/log.ts'
+import { failpoint } from '../core/log.ts'
 import type { SessionStore } from '../core/store.ts'
 
 export interface WriteLeaseOptions {

@@ -57,7 +57,7 @@ function limitsOf({ properties }: Readonly<Record<string, unknown>>): object {
 }
 
 /** The folder's name becomes part of a command only where it cannot be anything but a name. */
-function withFolder(command: string, { folder }: Skill, { execution }: Run): string | undefined {
+function withFolder(command: string, { folder }: Skill, { host: { execution } }: Run): string | undefined {
   if (command.search(folderName) < 0) return command
   const isHere = execution?.capabilities.hostPrograms === true
   if (folder === undefined || !isHere || !/^[\w./@+-]+$/.test(folder)) return undefined

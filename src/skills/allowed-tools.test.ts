@@ -3,7 +3,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import { tool } from '../testing/index.ts'
 import { allows } from './allowed-tools.ts'
 
-const run = { handle: { id: 'h', type: 'process', cwd: '/repo' } }
+const run = { host: { handle: { id: 'h', type: 'process', cwd: '/repo' } } }
 const shell = tool('shell', () => '', { commandLine: ({ command }) => ({ command }) })
 const readFile = tool('read_file', () => '', { touches: ({ path }) => [{ path, access: 'read' }] })
 const fetchPage = tool('web_fetch', () => '', { reaches: ({ host }) => [host] })

@@ -1,5 +1,5 @@
+import { resolvePosix } from '../core/execution.ts'
 import type { HookContexts } from '../core/hook-map.ts'
-import { resolvePosix } from '../core/posix-path.ts'
 import type { Run } from '../core/run.ts'
 import { activeInChain } from './active-skills.ts'
 import { matchesGlob } from './path-globs.ts'
@@ -31,7 +31,7 @@ export function allowedTools(run: Run): (gate: Gate) => void {
 }
 
 /** Whether an entry such as `read_file`, `Bash(git:*)` or `mcp__github__get_issue` covers a call. In doubt it does not. */
-export function allows(entry: string, gate: Gate, run: Pick<Run, 'handle'>): boolean {
+export function allows(entry: string, gate: Gate, run: { readonly host: Pick<Run['host'], 'handle'> }): boolean {
   if (entry === '*') return true
   const [, name = '', , pattern] = /^([^()]+)(\((.*)\))?$/s.exec(entry.trim()) ?? []
   if (!namesOf(name.trim(), gate).includes(gate.name)) return false
@@ -79,7 +79,11 @@ const commonNames: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Whether all that a call is about lies within what stands in the parentheses. */
-function covers(pattern: string, { tool, input }: Gate, { handle }: Pick<Run, 'handle'>): boolean {
+function covers(
+  pattern: string,
+  { tool, input }: Gate,
+  { host: { handle } }: { readonly host: Pick<Run['host'], 'handle'> },
+): boolean {
   if (tool?.commandLine) return coversLine(pattern, tool.commandLine(input).command)
   const touches = tool?.touches?.(input) ?? []
   if (touches.length > 0) return touches.every(({ path }) => coversPath(pattern, path, handle?.cwd ?? '/'))

@@ -46,13 +46,13 @@ export function createSkills(config: SkillsConfig): Skills {
       warmup: async ({ hooks }) => void (await catalog(hooks)),
       async start(run, hooks) {
         const found = await catalog(run.hooks)
-        const active = run.depth === 0 ? own : new ActiveSkills(config.maxActive)
+        const active = run.facts.depth === 0 ? own : new ActiveSkills(config.maxActive)
         const { skills } = found
         const host: RunSkills = { run, config, skills, active, activate: (one) => activate(run.hooks, active, one) }
         bindSkills(run, active)
         hooks.hook('tool:gate', allowedTools(run))
         hooks.hook('session:end', async ({ status }) => {
-          if (run.depth === 0) running = undefined
+          if (run.facts.depth === 0) running = undefined
           if (status === 'suspended') suspended.set(run.log, active.all)
           await deactivate(run.hooks, active.clear(), 'run-end')
         })
@@ -61,7 +61,7 @@ export function createSkills(config: SkillsConfig): Skills {
         addCatalogAndTools(host, found)
         setActiveSection(run, active)
         pinContents(run, hooks, active)
-        if (run.depth === 0) running = run
+        if (run.facts.depth === 0) running = run
       },
     },
 
@@ -121,7 +121,7 @@ async function deactivate(hooks: Run['hooks'], all: readonly ActiveSkill[], reas
 /** The catalogue and the tools belong together. Without one they are of use only to what is active already, such as a hidden skill. */
 function addCatalogAndTools(host: RunSkills, { catalog }: Catalog): void {
   const { run, active } = host
-  if (run.hasOwnTools || (catalog === '' && active.all.length === 0)) return
+  if (run.tools.isFixed || (catalog === '' && active.all.length === 0)) return
   if (catalog !== '') run.system.set('skills', `${catalog}\n\n${howTo}`)
   run.tools.add(createSkillsUse(host))
   run.tools.add(createSkillsRead(host))

@@ -1,5 +1,5 @@
 import type { ExecResult, ExecutionContext } from '../core/execution.ts'
-import { resolvePosix } from '../core/posix-path.ts'
+import { resolvePosix } from '../core/execution.ts'
 
 export interface MemoryExecution extends ExecutionContext {
   /** The whole file system, by absolute path. */

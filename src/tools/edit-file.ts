@@ -1,6 +1,4 @@
-import type { TouchedFile } from '../core/file-touch.ts'
-import type { JsonSchema, ToolCheck, ToolContext } from '../core/tool.ts'
-import type { PreviewContext, ToolPreview } from '../core/tool-preview.ts'
+import type { JsonSchema, PreviewContext, ToolCheck, ToolContext, ToolPreview, TouchedFile } from '../core/tool.ts'
 import { othersIn } from './event-loop.ts'
 import { changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'
 import type { LosslessText } from './matching/lossless-text.ts'

@@ -1,6 +1,5 @@
 import type { OpenFile } from '../core/execution.ts'
-import type { TouchedFile } from '../core/file-touch.ts'
-import type { JsonSchema, ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
+import type { JsonSchema, ToolCheck, ToolContext, ToolDef, TouchedFile } from '../core/tool.ts'
 import type { ToolOutput } from '../core/turn.ts'
 import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'

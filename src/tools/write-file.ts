@@ -1,5 +1,4 @@
-import type { ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
-import type { PreviewContext, ToolPreview } from '../core/tool-preview.ts'
+import type { PreviewContext, ToolCheck, ToolContext, ToolDef, ToolPreview } from '../core/tool.ts'
 import { readAll, withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
 import { type ChangedFile, changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'

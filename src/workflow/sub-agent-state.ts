@@ -1,4 +1,4 @@
-import { isChildOf } from '../core/abandoned-child.ts'
+import { isChildOf } from '../core/fork.ts'
 import type { LogEntry } from '../core/log.ts'
 import { Transcript } from '../core/transcript.ts'
 import { LogViews } from '../plugins/log-views.ts'

@@ -1,4 +1,4 @@
-import { onFailpoint } from '../../src/core/failpoint.ts'
+import { onFailpoint } from '../../src/core/log.ts'
 
 /** The command line from source, killed where the first word of argv says; the rest is its arguments. */
 const [place = ''] = process.argv.splice(2, 1)

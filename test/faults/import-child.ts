@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { onFailpoint } from '../../src/core/failpoint.ts'
+import { onFailpoint } from '../../src/core/log.ts'
 import { importSession } from '../../src/sessions/export.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'

@@ -113,8 +113,8 @@ async function expectMended(poison: Poison, to: Counterpart, repairs: readonly R
   } else {
     const turn = entries
       .flatMap((entry) => (entry.type === 'turn' ? [entry.turn] : []))
-      .find(({ id }) => id === told?.mendedTurnId)
-    expect(told).toMatchObject({ rule, message: expect.any(Number), mendedTurnId: expect.any(String) })
+      .find(({ id }) => id === told?.repairedTurnId)
+    expect(told).toMatchObject({ rule, message: expect.any(Number), repairedTurnId: expect.any(String) })
     const isWhole = rule === 'empty-message' || rule === 'assistant-twice' || rule === 'starts-with-assistant'
     if (!isWhole) expect(turn?.content[told?.block ?? -1]).toBeDefined()
   }

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { onFailpoint } from '../../src/core/failpoint.ts'
+import { onFailpoint } from '../../src/core/log.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { entry, item } from '../../src/testing/store-contract-kit.ts'
 

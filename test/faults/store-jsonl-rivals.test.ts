@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { onFailpoint } from '../../src/core/failpoint.ts'
+import { onFailpoint } from '../../src/core/log.ts'
 import type { Fence, SessionStore } from '../../src/core/store.ts'
 import { createJsonlStore } from '../../src/sessions/jsonl-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'

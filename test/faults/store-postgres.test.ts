@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SessionBusyError, StoreError } from '../../src/core/errors.ts'
-import { onFailpoint } from '../../src/core/failpoint.ts'
+import { onFailpoint } from '../../src/core/log.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import { createPostgresStore, type PostgresStoreOptions } from '../../src/sessions/postgres-store.ts'
 import { entry, hour, input, item, lease, Watcher } from '../../src/testing/store-contract-kit.ts'

@@ -15,7 +15,7 @@ export function databaseFolder(): (name: string) => string {
 
 const imports = `
   import { createSqliteStore } from ${JSON.stringify(new URL('../../src/sessions/sqlite-store.ts', import.meta.url))}
-  import { onFailpoint } from ${JSON.stringify(new URL('../../src/core/failpoint.ts', import.meta.url))}
+  import { onFailpoint } from ${JSON.stringify(new URL('../../src/core/log.ts', import.meta.url))}
   import { entry, item, lease, write } from ${JSON.stringify(new URL('../../src/testing/store-contract-kit.ts', import.meta.url))}
   import { DatabaseSync } from 'node:sqlite'
   import fs from 'node:fs'

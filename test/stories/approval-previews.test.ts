@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Prompt } from '../../src/authority/interaction/interactor-queue.ts'
-import { readPreview } from '../../src/core/tool-preview.ts'
+import { readPreview } from '../../src/core/tool.ts'
 import { call, memoryExecution } from '../../src/testing/index.ts'
 import { edit, multiEdit, readFile, writeFile } from '../../src/tools/index.ts'
 import type { AgentOptions, ToolCallBlock } from '../../src/types.ts'

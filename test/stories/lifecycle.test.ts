@@ -213,7 +213,7 @@ describe('what a run starts from', () => {
 
   test('A010 the defaults are those of the table', async () => {
     let resolved: ResolvedBehavior | undefined
-    const spy: Extension = { name: 'spy', start: ({ behavior }) => void (resolved = behavior) }
+    const spy: Extension = { name: 'spy', start: ({ settings: { behavior } }) => void (resolved = behavior) }
     await createAgent({ provider: scripted('hi'), extensions: [spy] }).run({ prompt: 'hello' })
     expect(resolved).toEqual({
       maxTurns: Number.POSITIVE_INFINITY,

@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { onFailpoint } from '../../src/core/failpoint.ts'
+import { onFailpoint } from '../../src/core/log.ts'
 import type { ModelRequest } from '../../src/core/provider.ts'
 import { definePlugin } from '../../src/plugins/plugin.ts'
 import { createSqliteStore } from '../../src/sessions/sqlite-store.ts'

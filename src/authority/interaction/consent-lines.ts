@@ -1,5 +1,5 @@
 import type { ToolOrigin } from '../../core/authority.ts'
-import { shellQuote } from '../../core/posix-path.ts'
+import { shellQuote } from '../../core/execution.ts'
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
 import type { ReadRedirect } from '../shell/reading.ts'
 

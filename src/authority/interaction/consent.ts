@@ -1,5 +1,5 @@
 import type { Decision, ToolOrigin } from '../../core/authority.ts'
-import type { ToolPreview } from '../../core/tool-preview.ts'
+import type { ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { changedDefinition } from '../floor.ts'

@@ -1,4 +1,4 @@
-import type { FilePreview, ToolPreview } from '../../core/tool-preview.ts'
+import type { FilePreview, ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { maskSecrets } from './mask-secrets.ts'

@@ -1,4 +1,4 @@
-import { resolvePosix } from '../../core/posix-path.ts'
+import { resolvePosix } from '../../core/execution.ts'
 import type { ReadRedirect } from './reading.ts'
 
 /** Why a redirection does not say which file it is about, or is about no file; undefined when all is plain. */

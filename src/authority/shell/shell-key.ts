@@ -1,4 +1,4 @@
-import { shellQuote } from '../../core/posix-path.ts'
+import { shellQuote } from '../../core/execution.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { digestOf } from '../../platform/digest.ts'
 import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'

@@ -51,8 +51,8 @@ export function createStateMachine(stages: Stages, { newId = createIds() }: Stat
     extension: (audit = nowhere) => ({
       name: 'state-machine',
       async start(run, hooks) {
-        if (run.depth > 0) return
-        if (walk && !walk.run.isOver && walk.run !== run) throw busy(walk)
+        if (run.facts.depth > 0) return
+        if (walk && !walk.run.progress.isOver && walk.run !== run) throw busy(walk)
         const current = await runStages(run, { definition, newId, audit })
         walk = current
         hooks.hook('turn:next', async (next) => {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
-import { shellWord } from '../../core/posix-path.ts'
+import { shellWord } from '../../core/execution.ts'
 import { broken, type Check, type Finding, ok } from './check.ts'
 
 /** The user's own folder: it exists or can be made, only the user can write to it, and others cannot read its secrets. */

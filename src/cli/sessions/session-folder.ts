@@ -19,7 +19,7 @@ export function realFolder(cwd: string): string {
 export function recordFolder(cwd: string): Extension {
   return {
     name: 'note-place',
-    begin({ log, depth }) {
+    begin({ log, facts: { depth } }) {
       const isKnown = recordedFolder(log.transcript.states.get(cliStateOwner)) !== undefined
       return depth > 0 || isKnown ? [] : [folderEntry(cwd)]
     },

@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync } from 'node:fs'
-import { shellQuote } from '../../core/posix-path.ts'
+import { shellQuote } from '../../core/execution.ts'
 
 /** Puts right what could not be prevented. */
 export interface Repair {

@@ -1,5 +1,5 @@
 import type { SpawnConfig } from '../../core/execution.ts'
-import { resolvePosix } from '../../core/posix-path.ts'
+import { resolvePosix } from '../../core/execution.ts'
 import { type DockerClient, type DockerContainer, dockerProblem, statusOf } from './client.ts'
 import type { ContainerOptions } from './options.ts'
 

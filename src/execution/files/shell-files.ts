@@ -1,5 +1,5 @@
 import type { ExecResult, FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
-import { resolvePosix } from '../../core/posix-path.ts'
+import { resolvePosix } from '../../core/execution.ts'
 import { exits, scripts } from './shell-scripts.ts'
 
 export interface ShellFilesOptions {

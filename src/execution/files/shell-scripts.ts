@@ -1,4 +1,4 @@
-import { shellQuote } from '../../core/posix-path.ts'
+import { shellQuote } from '../../core/execution.ts'
 
 /**
  * File verbs as scripts for any POSIX shell with the tools of GNU, busybox or macOS. A name is never an option (paths are

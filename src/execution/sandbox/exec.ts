@@ -1,5 +1,5 @@
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { resolvePosix } from '../../core/posix-path.ts'
+import { resolvePosix } from '../../core/execution.ts'
 import { captureOutput, endOfText } from '../commands/captured-output.ts'
 import { inputByFile } from './input.ts'
 import { type SandboxExecResult, type SandboxProvider, sandboxProblem, textOf } from './provider.ts'

@@ -1,5 +1,5 @@
 import type { FileInfo, OpenFile, WriteFileOptions } from '../../core/execution.ts'
-import { resolvePosix, shellQuote } from '../../core/posix-path.ts'
+import { resolvePosix, shellQuote } from '../../core/execution.ts'
 import { type ShellFiles, shellFiles } from '../files/shell-files.ts'
 import { execInSandbox, type SandboxPlace } from './exec.ts'
 import { askProvider, codeOf } from './provider.ts'

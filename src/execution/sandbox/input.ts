@@ -1,4 +1,4 @@
-import { shellQuote } from '../../core/posix-path.ts'
+import { shellQuote } from '../../core/execution.ts'
 import type { SandboxPlace } from './exec.ts'
 
 /** What fits into one word of a command line, with room to spare. */

@@ -22,7 +22,7 @@ type Asked = Pick<ModelRequest, 'model' | 'messages' | 'tools'>
 
 /** What the user set, else three quarters of what the model can take, else a size that most can. */
 export async function limitsOf(run: Run, request: Asked): Promise<Limits> {
-  const { compactThreshold } = run.behavior
+  const { compactThreshold } = run.settings.behavior
   const isSet = compactThreshold !== defaultBehavior.compactThreshold // which is that of the other strategy
   const window = await windowOf(run, request.model)
   if (window === undefined)
@@ -38,8 +38,8 @@ export async function limitsOf(run: Run, request: Asked): Promise<Limits> {
 }
 
 /** Whether it is less than a quarter of the smallest window there is: then nobody has to know the model's own. */
-export function fitsAnywhere({ behavior: { compactThreshold } }: Run, size: Size): boolean {
-  return compactThreshold === defaultBehavior.compactThreshold && asBytes(size) < 3000
+export function fitsAnywhere({ settings: { behavior } }: Run, size: Size): boolean {
+  return behavior.compactThreshold === defaultBehavior.compactThreshold && asBytes(size) < 3000
 }
 
 /** Every byte that is sent. */

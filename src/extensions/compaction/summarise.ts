@@ -30,7 +30,7 @@ export async function summarise(run: Run, task: SummaryTask): Promise<string | u
   let previous = cutMiddle(task.previous, most)
   for (const [i, record] of records.entries()) {
     const text = questionFor({ previous, record, part: i + 1, parts: records.length })
-    const maxTokens = Math.min(run.behavior.maxTokens, Math.max(Math.ceil(most / 3), 256))
+    const maxTokens = Math.min(run.settings.behavior.maxTokens, Math.max(Math.ceil(most / 3), 256))
     try {
       const messages = [{ role: 'user', content: [{ type: 'text', text }] }] as const
       const reply = await run.askAside({

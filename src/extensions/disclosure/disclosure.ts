@@ -60,10 +60,10 @@ export class Disclosure implements Disclosed {
 
   /** The tool that finds the others, as the model knows it: the host's own, else ours, unless none is wanted. */
   offerTool(): string | undefined {
-    const { tools, provider, behavior } = this.#run
+    const { tools, provider, settings } = this.#run
     for (const name of tools.names())
       if (name === toolSearchName || shownName(provider, name) === toolSearchName) return shownName(provider, name)
-    if (behavior.toolSearch?.tool === false) {
+    if (settings.behavior.toolSearch?.tool === false) {
       const other = [...tools.names()].find((name) => isToolSearch(tools.get(name)!))
       return other === undefined ? undefined : shownName(provider, other)
     }

@@ -34,7 +34,7 @@ export function lazyToolsOf(run: Run): LazyToolEntry[] {
 }
 
 /** What its server was told counts, else what the run was told. */
-export const isLazy = ({ mcp }: ToolDef, { behavior }: Run): boolean =>
+export const isLazy = ({ mcp }: ToolDef, { settings: { behavior } }: Run): boolean =>
   mcp !== undefined && (mcp.disclosure ?? behavior.toolDisclosure) === 'lazy'
 
 export const byName = (a: LazyToolEntry, b: LazyToolEntry): number => compareTexts(a.name, b.name)

@@ -280,9 +280,9 @@ export class MeteredStream implements AsyncIterableIterator<ModelEvent> {
 
   /** A run does not end before it is written. Whether it could be, the run's own next entry tells. */
   #track(work: Promise<unknown>): Promise<unknown> {
-    const { pending: working } = this.#metering.run
-    const written = work.catch(nothing).finally(() => working.delete(written))
-    working.add(written)
+    const { pending } = this.#metering.run.progress
+    const written = work.catch(nothing).finally(() => pending.delete(written))
+    pending.add(written)
     return written
   }
 }

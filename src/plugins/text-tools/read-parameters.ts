@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
-import { type ObjectText, parsedJson, readObjectText } from '../../core/object-text.ts'
 import { isPlainJson } from '../../core/plain-json.ts'
+import { type ObjectText, parsedJson, readObjectText } from '../../core/tool-arguments.ts'
 
 /** What stands between the tags of a call as parameters: their text, and what the engine's reader makes of it. */
 export interface Parameters {

@@ -61,8 +61,8 @@ export function promptWriter(target: PromptTarget): (messages: readonly Message[
       lists.set(messages, (list = { count: 0, written: 0, pairs: new Pairs(), prompt: [], calls: noCalls }))
     const { pairs } = list
     for (; list.count < messages.length; list.count++) pairs.add(messages[list.count]!)
-    for (; list.written < pairs.whole.length; list.written++) write(list, pairs.whole[list.written]!)
-    const last = pairs.whole.at(-1)
+    for (; list.written < pairs.messages.length; list.written++) write(list, pairs.messages[list.written]!)
+    const last = pairs.messages.at(-1)
     return last?.role === 'assistant' ? [...list.prompt, ...answersTo(last, list.calls)] : [...list.prompt]
   }
 
@@ -71,7 +71,7 @@ export function promptWriter(target: PromptTarget): (messages: readonly Message[
     const pairs = new Pairs()
     pairs.add(last)
     pairs.close()
-    return pairs.whole.slice(1).flatMap((message) => writeUser(message, calls, target))
+    return pairs.messages.slice(1).flatMap((message) => writeUser(message, calls, target))
   }
 }
 

@@ -1,5 +1,5 @@
+import { shellWord } from '../../core/execution.ts'
 import { isRecord } from '../../core/is-record.ts'
-import { shellWord } from '../../core/posix-path.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
 
 /** Something to be done with a tool, whichever it is. */

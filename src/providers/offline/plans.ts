@@ -1,4 +1,4 @@
-import { shellWord } from '../../core/posix-path.ts'
+import { shellWord } from '../../core/execution.ts'
 import type { Intent } from './intent.ts'
 import { failure, type Plan, type PlanFor, place, type Surroundings } from './plan.ts'
 import { agentPlans } from './plans-agent.ts'

@@ -1,4 +1,4 @@
-import { shellWord } from '../../core/posix-path.ts'
+import { shellWord } from '../../core/execution.ts'
 import type { Intent, Kind } from './intent.ts'
 import { contentIn, exactTextIn, isVague, looksLikePath, onlyNameIn } from './names.ts'
 import { first, type Phrase, part, plainly } from './words.ts'

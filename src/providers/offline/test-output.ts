@@ -1,4 +1,4 @@
-import { resolvePosix } from '../../core/posix-path.ts'
+import { resolvePosix } from '../../core/execution.ts'
 
 /** What the output of a test run says about failures. */
 export interface TestReport {

@@ -229,12 +229,12 @@ export class Fitting {
   }
 
   #tell(rule: string, source: number, block?: number, detail?: string): void {
-    const { id: mendedTurnId } = this.#list[source] as Partial<SessionTurn>
+    const { id: repairedTurnId } = this.#list[source] as Partial<SessionTurn>
     this.#repairs.push({
       rule,
       message: source,
       ...(block !== undefined && { block }),
-      ...(mendedTurnId !== undefined && { mendedTurnId }),
+      ...(repairedTurnId !== undefined && { repairedTurnId }),
       ...(detail !== undefined && { detail }),
     })
   }

@@ -54,7 +54,7 @@ describe('a repair', () => {
 
   test('names the turn it is about', () => {
     const turn = { ...bad[0]!, id: 't7' }
-    expect(make().fit([turn]).repairs).toMatchObject([{ mendedTurnId: 't7' }])
+    expect(make().fit([turn]).repairs).toMatchObject([{ repairedTurnId: 't7' }])
   })
 
   test('makes the same message of the same message, so that its bytes are kept', () => {

@@ -1,4 +1,4 @@
-import { withInterruptionNote } from '../../core/interruption-note.ts'
+import { withInterruptionNote } from '../../core/interrupted-turn.ts'
 import type {
   DocumentBlock,
   Message,

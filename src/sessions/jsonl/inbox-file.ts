@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { failpoint } from '../../core/failpoint.ts'
 import type { InboxItem } from '../../core/log.ts'
+import { failpoint } from '../../core/log.ts'
 import { changing, looking } from './file-faults.ts'
 import { openLogForReading } from './log-file.ts'
 import { completeEnd, corrupt, lineStart } from './log-lines.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type SessionBusyError, sessionBusy } from '../../core/errors.ts'
-import { failpoint } from '../../core/failpoint.ts'
+import { failpoint } from '../../core/log.ts'
 import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts'
 import { objectIn, replaceFile, textOf } from './small-files.ts'
 

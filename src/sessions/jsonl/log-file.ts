@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { StoreError } from '../../core/errors.ts'
-import { failpoint } from '../../core/failpoint.ts'
 import type { LogEntry } from '../../core/log.ts'
+import { failpoint } from '../../core/log.ts'
 import { changing, looking } from './file-faults.ts'
 import { completeEnd, countLines, entriesIn, entryIn, lineStart, linesOf } from './log-lines.ts'
 import {

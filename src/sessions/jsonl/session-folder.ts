@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { failpoint } from '../../core/failpoint.ts'
+import { failpoint } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
 import { changing } from './file-faults.ts'
 import { folderNameOf, idOfFolder, needsMeta } from './folder-names.ts'

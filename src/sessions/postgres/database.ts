@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { StoreError } from '../../core/errors.ts'
-import { failpoint } from '../../core/failpoint.ts'
+import { failpoint } from '../../core/log.ts'
 import { type OwnSql, openDriver, type PostgresSql } from './driver.ts'
 import { codeOf, isPassing, isSilence, silenceError, storeErrorOf } from './failure.ts'
 import { passed, within } from './waiting.ts'

@@ -1,4 +1,4 @@
-import { failpoint } from '../../core/failpoint.ts'
+import { failpoint } from '../../core/log.ts'
 import { digestOf } from '../../platform/digest.ts'
 import type { Connection } from './connection.ts'
 import { textOfKey } from './keys.ts'

@@ -1,6 +1,6 @@
 import { AgentError, LeaseLostError, leaseLost } from '../../core/errors.ts'
-import { failpoint } from '../../core/failpoint.ts'
 import type { LogEntry } from '../../core/log.ts'
+import { failpoint } from '../../core/log.ts'
 import type { Fence } from '../../core/store.ts'
 import type { Connection } from './connection.ts'
 import { deliver } from './inbox.ts'

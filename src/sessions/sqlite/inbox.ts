@@ -1,5 +1,5 @@
-import { failpoint } from '../../core/failpoint.ts'
 import type { InboxItem } from '../../core/log.ts'
+import { failpoint } from '../../core/log.ts'
 import type { Connection } from './connection.ts'
 import { keyOfText, textOfKey } from './keys.ts'
 import { corruptError } from './problems.ts'

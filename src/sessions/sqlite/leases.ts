@@ -1,5 +1,5 @@
 import { type SessionBusyError, sessionBusy } from '../../core/errors.ts'
-import { failpoint } from '../../core/failpoint.ts'
+import { failpoint } from '../../core/log.ts'
 import type { Lease, LeaseRequest } from '../../core/store.ts'
 import { isAlive, thisProcess } from '../../platform/process-identity.ts'
 import type { Connection } from './connection.ts'

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { failpoint } from '../../core/failpoint.ts'
+import { failpoint } from '../../core/log.ts'
 
 /** Marks the file as ours: "Libe". */
 export const applicationId = 0x4c_69_62_65

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import type { ExecResult } from '../../core/execution.ts'
-import { shellQuote, shellWord } from '../../core/posix-path.ts'
+import { shellQuote, shellWord } from '../../core/execution.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { visibleText } from '../../platform/visible-text.ts'

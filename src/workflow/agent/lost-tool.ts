@@ -1,4 +1,4 @@
-import { isChildOf } from '../../core/abandoned-child.ts'
+import { isChildOf } from '../../core/fork.ts'
 import type { Session } from '../../core/store.ts'
 import type { Engine } from '../engine/make-engine.ts'
 import { noteAmong } from '../instance-note.ts'

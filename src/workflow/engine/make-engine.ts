@@ -167,7 +167,8 @@ function childPreset(
       if (!isKnown) await run.log.append(instanceEntry({ ...note, created: run.clock.now(), closed: false }))
       // What a run ends with is what its parent is told: an answer may be the result of a call.
       hooks.hook('tool:after', ({ result, details, isError }) => {
-        if (!isError && marksOf(details).leavesTo === 'end') run.finalText = toolResultToText(result) || run.finalText
+        if (!isError && marksOf(details).leavesTo === 'end')
+          run.result.text = toolResultToText(result) || run.result.text
       })
     },
   }

@@ -48,7 +48,7 @@ export async function openScheduleLog({ store, reader, clock, leaseMs }: Schedul
   }
 
   async function release(): Promise<void> {
-    while (log?.isWriting) await log.settled()
+    while (log?.isWriting) await log.flushed()
     await lease.giveBack()
   }
 

@@ -1,4 +1,4 @@
-import { isChildOf } from '../../../core/abandoned-child.ts'
+import { isChildOf } from '../../../core/fork.ts'
 import type { CallOutcome, LogEntry } from '../../../core/log.ts'
 import type { SessionInfo, SessionStore } from '../../../core/store.ts'
 import type { SessionContentBlock, SessionTurn, ToolOutput } from '../../../core/turn.ts'

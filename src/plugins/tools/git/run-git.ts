@@ -1,4 +1,4 @@
-import { shellQuote } from '../../../core/posix-path.ts'
+import { shellQuote } from '../../../core/execution.ts'
 import type { ToolContext } from '../../../core/tool.ts'
 import { visibleText } from '../../../platform/visible-text.ts'
 

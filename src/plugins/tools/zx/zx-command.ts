@@ -1,4 +1,4 @@
-import { shellQuote } from '../../../core/posix-path.ts'
+import { shellQuote } from '../../../core/execution.ts'
 import type { ZxPackage } from './find-zx.ts'
 
 /**

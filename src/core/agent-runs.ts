@@ -1,0 +1,108 @@
+import type { AgentResources } from './agent-resources.ts'
+import { Cancellation, followSignal } from './cancellation.ts'
+import { scopeOf, tier } from './hooks.ts'
+import { type Extension, newRun, type Run, type RunDependencies, type RunOptions } from './run.ts'
+import { executeRun } from './run-lifecycle.ts'
+import { checkRunOptions, readPrompt } from './run-options.ts'
+import type { SessionContentBlock } from './turn.ts'
+import type { AgentStats } from './usage.ts'
+
+export interface AgentRunsOptions {
+  readonly dependencies: RunDependencies
+  readonly resources: AgentResources
+  readonly extensions: readonly Extension[]
+  readonly report: (hook: string, error: unknown) => void
+}
+
+/** The runs of an agent, one at a time. */
+export class AgentRuns {
+  readonly #options: AgentRunsOptions
+  #active: { readonly cancellation: Cancellation; readonly idle: Promise<unknown> } | undefined
+  #latest: Run | undefined
+  #isClosed = false
+
+  constructor(options: AgentRunsOptions) {
+    this.#options = options
+  }
+
+  get isRunning(): boolean {
+    return this.#active !== undefined
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  async run(options: RunOptions = {}): Promise<AgentStats> {
+    if (this.#isClosed) throw new Error('This agent was destroyed; create another one')
+    if (this.#active) throw new Error('This agent is already running; use steer(), followUp() or waitForIdle()')
+    checkRunOptions(options)
+    const prompt = readPrompt(options.prompt, options.images)
+    const cancellation = new Cancellation()
+    const hooks = scopeOf(this.#options.dependencies.hooks, tier.run)
+    const unfollow = followSignal(options.signal, cancellation)
+    try {
+      hooks.hookAll(options.hooks)
+      const work = this.#execute(options, prompt, cancellation)
+      this.#active = { cancellation, idle: work.catch(() => {}) }
+      return await work
+    } finally {
+      hooks.dispose()
+      unfollow()
+      this.#active = undefined
+    }
+  }
+
+  cancel(reason: Error): void {
+    this.#active?.cancellation.cancel(reason)
+  }
+
+  /** Resolves at once for a handler of the hooks of the end: waiting for the run would make it wait for itself. */
+  async idle(): Promise<void> {
+    if (!this.#latest?.progress.isOver) await this.#active?.idle
+  }
+
+  /** Cancels the run under way, waits for its end and allows no other. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.cancel(new Error('destroy() was called'))
+    await this.idle()
+  }
+
+  async #execute(
+    options: RunOptions,
+    prompt: SessionContentBlock[] | undefined,
+    cancellation: Cancellation,
+  ): Promise<AgentStats> {
+    const { dependencies, resources, extensions, report } = this.#options
+    const { inbox } = dependencies
+    const { session } = dependencies.parts
+    const listening = new Cancellation()
+    let listener: Promise<void> | undefined
+    let ignoreStopRequests: (() => void) | undefined
+    try {
+      this.#latest = newRun(options, cancellation, dependencies)
+      return await executeRun(this.#latest, {
+        prompt,
+        extensions,
+        async prepare() {
+          await resources.prepare(cancellation)
+          if (!session) return
+          // Only now: a stop request that arrived before the session was open was for an earlier run.
+          ignoreStopRequests = inbox.onStopRequest(() =>
+            cancellation.cancel(new Error('a message in the inbox said stop')),
+          )
+          // A failure only means that no messages arrive from elsewhere; the run's own appends tell whether it may write.
+          listener = session
+            .listen(listening.signal, (lost) => cancellation.cancel(lost))
+            .catch((error) => report('session:listen', error))
+        },
+      })
+    } finally {
+      listening.cancel()
+      await listener
+      ignoreStopRequests?.()
+      if (listener) await session?.release()
+    }
+  }
+}
