@@ -1,21 +1,21 @@
 import { posix } from 'node:path'
 import { boundedKey } from '../platform/bounded-key.ts'
 
-/** An approval of one file holds for its folder: who lets one be read does not want to be asked for the next. */
+/** An approval of one file covers its folder, so that the person is not asked again for the next file. */
 export const parentKey = (path: string): string => boundedKey(posix.dirname(normal(path)))
 
-/** An approval of a folder holds for that folder. */
+/** An approval of a folder covers that folder. */
 export const folderKey = (path = '.'): string => boundedKey(normal(path || '.').replace(/(.)\/$/, '$1'))
 
 export const hostOf = (url: string): string => boundedKey(URL.parse(url)?.hostname || url)
 
-/** An approval of an address holds for its host; one that carries more than a page's name and a few words, for itself alone. */
+/** An approval of an address covers its host. A long address could carry data out, so its approval covers only itself. */
 export function addressKey(url: string): string {
   const { pathname = '', search = '', hash = '' } = URL.parse(url) ?? {}
   return pathname.length + search.length + hash.length > mostCarried ? boundedKey(`${hostOf(url)} ${url}`) : hostOf(url)
 }
 
-/** Enough for a search; too little to carry a file away. */
+/** Enough for a search, too little to send a file out. */
 const mostCarried = 512
 
 const normal = (path: string): string => posix.normalize(path.replaceAll('\\', '/'))

@@ -59,7 +59,7 @@ describe('ask_user', () => {
     [accepted(null), 'The user gave an empty answer. Go on with the assumption'],
     [{ status: 'rejected', reason: 'not now' } as const, 'The user did not answer: not now. Go on with the assumption'],
     [{ status: 'timeout' } as const, 'The user did not answer in time. Go on with the assumption'],
-    [undefined, 'Nobody is there to answer. Go on with the assumption that fits best, and say which one you made.'],
+    [undefined, 'There is no user to answer. Go on with the assumption that fits best, and say which one you made.'],
   ])('%j reads: %s', async (response, words) => {
     expect((await ask(askUser, question, response)).text.startsWith(words)).toBe(true)
   })
@@ -120,7 +120,7 @@ describe('present_plan', () => {
       'The plan is not approved: do not carry it out. The user says: too deep',
     ],
     [{ status: 'timeout' } as const, 'The user did not answer in time. The plan is not approved: do not carry it out.'],
-    [undefined, 'The plan could not be shown: nobody is there to approve it.'],
+    [undefined, 'The plan could not be shown: there is no user to approve it.'],
   ])('%j reads: %s', async (response, words) => {
     expect((await ask(presentPlan, { plan: 'dig' }, response)).text.startsWith(words)).toBe(true)
   })

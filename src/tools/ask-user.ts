@@ -3,9 +3,9 @@ import type { ToolCheck, ToolContext, ToolDef } from '../core/tool.ts'
 import { answerText, createInteractionTool } from './interaction.ts'
 
 const description = `Asks the user a question and waits for the answer. For decisions that only the user can make; never for what you can find out yourself.
-Offer options where there are clear choices; the user may also answer in his own words.`
+Offer options where there are clear choices; the user may also answer in free text.`
 
-/** What can be chosen from, as a model writes it. */
+/** The schema of the options to choose from. */
 export const optionsSchema = {
   type: 'array',
   items: {
@@ -36,12 +36,12 @@ export interface AskUserInput {
   readonly options?: readonly AskUserOption[]
   /** Several options may be chosen. */
   readonly multiSelect?: boolean
-  /** Default true: an answer in own words is welcome too. */
+  /** Default true: a free-text answer is allowed too. */
   readonly allowFreeform?: boolean
 }
 
 export interface AskUserOptions {
-  /** Puts the question to a person. A text or an object goes back to the model. Default: whoever the agent can ask. */
+  /** Puts the question to a person. The model receives the returned text or object. Default: asks through the agent. */
   readonly onRequest?: (input: AskUserInput, ctx: ToolContext) => unknown
 }
 
@@ -76,7 +76,7 @@ function checkQuestion(input: Record<string, unknown>): ToolCheck | undefined {
 async function askThroughAgent(input: AskUserInput, ctx: ToolContext): Promise<string> {
   const { interact, signal, callId, answer } = ctx
   if (answer) return inWords({ status: 'accepted', value: answerText(answer) })
-  if (!interact) return `Nobody is there to answer. ${assume}`
+  if (!interact) return `There is no user to answer. ${assume}`
   const { question, options = [], multiSelect = false, allowFreeform = true } = input
   const kind = options.length > 0 ? 'Select' : 'Ask'
   const choice = options.length > 0 && { options, multiSelect, allowFreeform }

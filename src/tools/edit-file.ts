@@ -1,9 +1,9 @@
 import type { JsonSchema, PreviewContext, ToolCheck, ToolContext, ToolPreview, TouchedFile } from '../core/tool.ts'
-import { othersIn } from './event-loop.ts'
-import { changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'
-import type { LosslessText } from './matching/lossless-text.ts'
+import { changeFile, mostChanged, noSuchFile, type PresentFile, previewFile } from './keyed-write.ts'
 import type { NotReplaced, Replaced, ReplaceOptions, TextEdit } from './matching/replace.ts'
-import { type CountedDiff, countedDiff, notedDiff } from './text/diff.ts'
+import { yieldToEventLoop } from './serial-queue.ts'
+import { type CountedDiff, countedDiff, diffWithNote } from './text/diff.ts'
+import type { LosslessText } from './text/encoding.ts'
 
 /** One edit as a model writes it. */
 export interface EditInput {
@@ -12,57 +12,54 @@ export interface EditInput {
   readonly replace_all?: boolean
 }
 
-/** An edit that was made, without the text it made: of a large file there is no room for many. */
+/** An edit that was made, without the resulting text: keeping that of every edit would take too much memory. */
 export type MadeEdit = Omit<Replaced, 'text'>
 
-/** What became of the edits. */
-export type EditedFile =
+/** The outcome of the edits of one call. */
+export type EditOutcome =
   | { readonly type: 'edited'; readonly edits: readonly MadeEdit[]; readonly details: EditDetails }
-  /** This call had made its edits before its process died; nothing was done now. */
-  | { readonly type: 'edited before'; readonly details: Pick<EditDetails, 'file'> }
+  /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
+  | { readonly type: 'edited by earlier attempt'; readonly details: Pick<EditDetails, 'file'> }
   /** The edit with this index cannot be made, so none was. */
-  | { readonly type: 'refused'; readonly index: number; readonly reason: string }
+  | Refusal
 
-/** What screens are told of edits that were made. */
+/** The details of edits that were made, for screens. */
 export interface EditDetails {
   readonly file: TouchedFile
   readonly replacements: number
-  /** Of what changed in the file, whatever was asked for. */
+  /** Covers everything that changed in the file. */
   readonly diff: string
 }
 
-/** Makes all of the edits, each on the result of the one before, or none. */
-export async function editFile(ctx: ToolContext, path: string, inputs: readonly EditInput[]): Promise<EditedFile> {
-  const plan: { made?: DiffedEdits | Refusal } = {}
+/** Makes all of the edits, each on the result of the one before, or none. Throws if the file does not exist. */
+export async function editFile(ctx: ToolContext, path: string, inputs: readonly EditInput[]): Promise<EditOutcome> {
+  const computed: { edits?: ComputedEdits | Refusal } = {}
   const changed = await changeFile(ctx, { path, access: 'edit' }, async (present) => {
-    const content = await contentOf(present, path, inputs, ctx)
-    if (!content) return 'no change'
-    const made = await madeOf(content, path, inputs, ctx)
-    plan.made = made
-    return made.type === 'refused' || made.text === content.text ? 'no change' : encoded(path, made)
+    const file = await readEditable(present, path, inputs, ctx)
+    const edits = await computeEdits(file, path, inputs, ctx)
+    computed.edits = edits
+    return edits.type === 'refused' || edits.text === file.text ? 'no change' : encode(path, edits)
   })
   const { file } = changed
-  const { made } = plan
-  if (!made) return { type: 'edited before', details: { file } }
+  const { edits: made } = computed
+  // `changeFile` does not ask for a change if an earlier attempt had written the file.
+  if (!made) return { type: 'edited by earlier attempt', details: { file } }
   if (made.type === 'refused') return made
-  const { edits } = made
-  const diff = notedDiff(made)
-  const replacements = edits.reduce((sum, { count }) => sum + count, 0)
-  return { type: 'edited', edits, details: { file, replacements, diff } }
+  const replacements = made.edits.reduce((sum, { count }) => sum + count, 0)
+  return { type: 'edited', edits: made.edits, details: { file, replacements, diff: diffWithNote(made) } }
 }
 
-/** What the edits would make of the file, or why one of them cannot be made. Changes nothing. */
+/** The change that the edits would make to the file, or why one of them cannot be made. Changes nothing. */
 export async function previewEdits(
   ctx: PreviewContext,
   path: string,
   inputs: readonly EditInput[],
 ): Promise<ToolPreview | Refusal> {
-  const made = await previewFile(ctx, path, async (present) => {
-    const content = await contentOf(present, path, inputs, ctx)
-    return content && (await madeOf(content, path, inputs, ctx))
-  })
+  const made = await previewFile(ctx, path, async (present) =>
+    computeEdits(await readEditable(present, path, inputs, ctx), path, inputs, ctx),
+  )
   if (made.type === 'refused') return made
-  encoded(path, made) // throws where the file would become too large
+  encode(path, made) // throws if the file would become too large
   const { diff, added, removed, moreLines = 0 } = made
   return { files: [{ path, change: 'edit', added, removed, diff, ...(moreLines > 0 && { moreLines }) }] }
 }
@@ -74,7 +71,7 @@ export const editProperties: JsonSchema = {
   replace_all: { type: 'boolean', description: 'Replace every occurrence. Default false: there must be exactly one.' },
 }
 
-/** No file can hold half of a surrogate pair, and none is to be cut in half. */
+/** Refuses half of a surrogate pair: no file can hold one, and no edit may cut a pair in half. */
 export function refuseHalfCharacters(input: Readonly<Record<string, unknown>>): ToolCheck | undefined {
   for (const field of ['old_string', 'new_string']) {
     const value = input[field]
@@ -86,79 +83,73 @@ export function refuseHalfCharacters(input: Readonly<Record<string, unknown>>): 
   return undefined
 }
 
-type Refusal = Extract<EditedFile, { type: 'refused' }>
+interface Refusal {
+  readonly type: 'refused'
+  readonly index: number
+  readonly reason: string
+}
 
-type DiffedEdits = MadeEdits & CountedDiff
-
-interface MadeEdits {
-  readonly type: 'made'
-  readonly content: LosslessText
+interface ComputedEdits extends CountedDiff {
+  readonly type: 'computed'
+  readonly file: LosslessText
+  /** The text of the file after all edits. */
   readonly text: string
   readonly edits: readonly MadeEdit[]
 }
 
-/** `undefined` when there is no file. */
-async function contentOf(
+/** Throws if the file does not exist, or cannot be edited as text without changing other bytes. */
+async function readEditable(
   present: PresentFile | undefined,
   path: string,
   [first]: readonly EditInput[],
-  { execution }: PreviewContext,
-): Promise<LosslessText | undefined> {
+  ctx: PreviewContext,
+): Promise<LosslessText> {
   if (!present && first?.old_string === '') throw new Error(`there is no "${path}"; create it with write_file`)
-  if (!present) return undefined
+  if (!present) throw await noSuchFile(path, ctx)
   const bytes = await present.bytes()
-  const { losslessText } = await import('./matching/lossless-text.ts')
-  const content = losslessText(bytes)
-  if (!content) throw new Error(`"${path}" is not a text file, so it cannot be edited; use a command instead`)
-  // Such a context decodes for us, and what it could not decode is lost to us.
-  if (!execution.openFile && content.text.includes('\uFFFD'))
+  const { losslessText } = await import('./text/encoding.ts')
+  const file = losslessText(bytes)
+  if (!file) throw new Error(`"${path}" is not a text file, so it cannot be edited; use a command instead`)
+  // A context without `openFile` decodes the file itself and has replaced the bytes that it could not decode.
+  if (!ctx.execution.openFile && file.text.includes('\uFFFD'))
     throw new Error(
       `"${path}" holds bytes that are not UTF-8, or the character U+FFFD, and cannot be edited here without damage; use a command instead`,
     )
-  return content
+  return file
 }
 
-/** The diff is made here: once the file is written, nothing that takes long may come between that and the answer. */
-async function madeOf(
-  content: LosslessText,
+/** Computes the diff too: after the file is written, nothing slow may delay the answer. */
+async function computeEdits(
+  file: LosslessText,
   path: string,
   inputs: readonly EditInput[],
-  ctx: PreviewContext,
-): Promise<DiffedEdits | Refusal> {
-  const made = await applied(content, inputs, ctx)
-  if (made.type === 'refused') return made
-  return { ...made, ...(await countedDiff(path, content.shown(content.text), content.shown(made.text))) }
-}
-
-async function applied(
-  content: LosslessText,
-  inputs: readonly EditInput[],
   { signal }: PreviewContext,
-): Promise<MadeEdits | Refusal> {
+): Promise<ComputedEdits | Refusal> {
   const edits: MadeEdit[] = []
   const { replaceText } = await import('./matching/replace.ts')
-  const options: ReplaceOptions = { shown: content.shown, most: mostChanged, named: inputs.length === 1 }
+  const options: ReplaceOptions = { display: file.display, most: mostChanged, countLines: inputs.length === 1 }
   const replace: Replace = (text, edit) => replaceText(text, edit, options)
-  let { text } = content
+  let { text } = file
   let since = performance.now()
   for (const [index, input] of inputs.entries()) {
-    const result = appliedOne(content, text, input, replace)
+    const result = applyEdit(file, text, input, replace)
     if (result.type === 'refused') return { type: 'refused', index, reason: result.reason }
-    const { text: made, ...edit } = result
+    const { text: edited, ...edit } = result
     edits.push(edit)
-    text = made
-    if (performance.now() - since < longestStretch) continue
-    await othersIn(signal)
+    text = edited
+    if (performance.now() - since < longestBlockMs) continue
+    await yieldToEventLoop(signal)
     since = performance.now()
   }
-  return { type: 'made', content, text, edits }
+  const diff = await countedDiff(path, file.display(file.text), file.display(text))
+  return { type: 'computed', file, text, edits, ...diff }
 }
 
-/** So many milliseconds others wait while edits are worked out, if one of them does not take longer. */
-const longestStretch = 50
+/** The event loop is blocked at most this long, unless a single edit takes longer. */
+const longestBlockMs = 50
 
-function encoded(path: string, { content, text }: MadeEdits): Uint8Array {
-  const bytes = content.encode(text)
+function encode(path: string, { file, text }: ComputedEdits): Uint8Array {
+  const bytes = file.encode(text)
   if (bytes.length <= mostChanged) return bytes
   throw new Error(
     `"${path}" was left as it is: it would have ${bytes.length} bytes, more than the ${mostChanged} that can be changed in one piece; use a command instead`,
@@ -167,18 +158,18 @@ function encoded(path: string, { content, text }: MadeEdits): Uint8Array {
 
 type Replace = (text: string, edit: TextEdit) => Replaced | NotReplaced
 
-function appliedOne(content: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
+function applyEdit(file: LosslessText, text: string, input: EditInput, replace: Replace): Replaced | NotReplaced {
   const { old_string, new_string, replace_all: all = false } = input
-  if (content.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
-  // Where the old text is UTF-8 beyond ASCII, the place is, and the new text may be too.
+  if (file.encoding !== 'unknown') return replace(text, { old: old_string, new: new_string, all })
+  // The file is not all UTF-8. Only an old text with UTF-8 characters beyond ASCII shows that the place found is UTF-8,
+  // so that the new text may be written as UTF-8 there.
   if (!isAscii(new_string) && isAscii(old_string))
     return {
       type: 'refused',
       reason:
-        'new_string has characters beyond ASCII, and the file is not all UTF-8, so nobody knows how to write them there; use a command instead',
+        'new_string has characters beyond ASCII, and the file is not all UTF-8, so their encoding there is unknown; use a command instead',
     }
-  const edit: TextEdit = { old: content.own(old_string), new: content.own(new_string), all }
-  const result = replace(text, edit)
+  const result = replace(text, { old: file.toFileText(old_string), new: file.toFileText(new_string), all })
   if (result.type === 'replaced' || !old_string.includes('\uFFFD')) return result
   return {
     ...result,

@@ -122,7 +122,7 @@ describe('an edit', () => {
     put('a.txt', 'if (x) {\n\tgo(“there”)  \n}\n')
     const { output } = await run({ old_string: '    go("there")', new_string: '    go("home")' })
     expect(output).toBe(
-      'Edited a.txt (1 replacement, line 2)\nold_string did not match exactly; the place it was taken for differed in whitespace at the ends of lines, indentation (new_string was indented to fit), characters that look alike (quotes, dashes, spaces), and now reads:\n2\t\tgo(“home”)',
+      'Edited a.txt (1 replacement, line 2)\nold_string did not match exactly; the match differed in whitespace at the ends of lines, indentation (new_string was indented to fit), characters that look alike (quotes, dashes, spaces), and now reads:\n2\t\tgo(“home”)',
     )
     expect(held('a.txt')).toBe('if (x) {\n\tgo(“home”)\n}\n')
   })
@@ -225,7 +225,9 @@ describe('bytes', () => {
   test('FT-20 in a file that is not all UTF-8 nothing is written in a guessed encoding', async () => {
     const before = Buffer.concat([Buffer.from('plain “quoted” '), Buffer.from([0xe9, 0x20]), Buffer.from('end\n')])
     put('a.txt', before)
-    expect((await run({ old_string: 'plain', new_string: 'schön' })).output).toContain('nobody knows how to write them')
+    expect((await run({ old_string: 'plain', new_string: 'schön' })).output).toContain(
+      'their encoding there is unknown',
+    )
     expect((await run({ old_string: '\uFFFD end', new_string: 'x' })).output).toContain('leave them out')
     expect(bytesOf('a.txt')).toEqual(before)
     await run({ old_string: '“quoted”', new_string: '„zitiert“' })
@@ -305,7 +307,7 @@ describe('others who write', () => {
       },
     }
     expect((await run({ old_string: 'two', new_string: '2' }, { place: raced })).output).toBe(
-      'Tool error: "a.txt" was changed by somebody else meanwhile and was left as it is; read it again',
+      'Tool error: "a.txt" was changed meanwhile and was left as it is; read it again',
     )
     expect(held('a.txt')).toBe('theirs\n')
   })

@@ -41,11 +41,12 @@ export const edit: ToolDef<EditInput & { readonly path: string }> = {
     throw refused(path, preview.reason)
   },
   async execute({ path, ...input }, ctx) {
-    const edited = await editFile(ctx, path, [input])
-    if (edited.type === 'refused') throw refused(path, edited.reason)
-    const { type, details } = edited
-    if (type === 'edited before') return { output: `Edited ${path} (it was done before the interruption)`, details }
-    return { output: answer(path, edited.edits[0]!), details }
+    const outcome = await editFile(ctx, path, [input])
+    if (outcome.type === 'refused') throw refused(path, outcome.reason)
+    const { type, details } = outcome
+    if (type === 'edited by earlier attempt')
+      return { output: `Edited ${path} (it was done before the interruption)`, details }
+    return { output: answer(path, outcome.edits[0]!), details }
   },
 }
 

@@ -3,16 +3,16 @@ import { nearest } from '../core/nearest.ts'
 import type { FileLocation } from '../platform/files-of.ts'
 import { visibleName } from '../platform/visible-text.ts'
 
-/** What a file verb threw, in words that tell the model what to do next. */
-export async function fileProblem(error: unknown, path: string, place: FileLocation): Promise<Error> {
+/** The error of a file operation as an error for the model, with what to do next. */
+export async function fileProblem(error: unknown, path: string, location: FileLocation): Promise<Error> {
   const code = codeOf(error)
   const shown = shownPath(path)
-  if (code === 'ENOENT') return new Error(`there is no ${shown}${await similar(path, place)}`, { cause: error })
+  if (code === 'ENOENT') return new Error(`there is no ${shown}${await similar(path, location)}`, { cause: error })
   const text = (code && explained[code]?.(shown)) ?? bounded(visibleName(messageOf(error)), mostMessage)
   return new Error(text, { cause: error })
 }
 
-/** A path as a message shows it: in quotes, on one line, and not endless. */
+/** A path for a message: in quotes, on one line, of limited length. */
 export const shownPath = (path: string): string => `"${bounded(visibleName(path), mostPath)}"`
 
 const mostPath = 200
@@ -34,10 +34,10 @@ const explained: Record<string, (path: string) => string> = {
   EFBIG: (path) => `the file would be larger than this system allows; ${path} was left as it was`,
   EMFILE: (path) => `too many files are open at the moment to open ${path}; try again`,
   ENFILE: (path) => `too many files are open at the moment to open ${path}; try again`,
-  ESTALE: (path) => `${path} was changed by somebody else meanwhile and was left as it is; read it again`,
+  ESTALE: (path) => `${path} was changed meanwhile and was left as it is; read it again`,
 }
 
-/** Neighbours with a similar name, or what is there at all. */
+/** Similar names in the same folder, or why there are none. */
 async function similar(path: string, { execution, handle }: FileLocation): Promise<string> {
   const slash = path.lastIndexOf('/')
   const folder = slash > 0 ? path.slice(0, slash) : slash === 0 ? '/' : '.'
@@ -52,4 +52,14 @@ async function similar(path: string, { execution, handle }: FileLocation): Promi
   } catch {
     return folder === '.' ? '' : `, and no folder ${shownPath(folder)} either`
   }
+}
+
+/** Whether opening a file failed because the path is a folder. A context without `openFile` reports `ENOENT` for a folder. */
+export async function isFolder(error: unknown, path: string, { execution, handle }: FileLocation): Promise<boolean> {
+  if (codeOf(error) === 'EISDIR') return true
+  if (codeOf(error) !== 'ENOENT' || execution.openFile) return false
+  return execution.listFiles(handle, path).then(
+    () => true,
+    () => false,
+  )
 }

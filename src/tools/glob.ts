@@ -1,11 +1,10 @@
 import type { JsonSchema, ToolCheck, ToolDef } from '../core/tool.ts'
 import { folderKey } from './approval-keys.ts'
-import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/arguments.ts'
+import { formatResult } from './search/format-result.ts'
 import { GlobProblem } from './search/glob-pattern.ts'
 import { type PathFilterSpec, strictFilter } from './search/path-filter.ts'
-import { below, findBelow, findPlace } from './search/place.ts'
-import { createSearcher, type SearcherOptions } from './search/searcher.ts'
-import { shownResult } from './search/shown.ts'
+import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/query.ts'
+import { createSearcher, joinPath, resolveFolder, resolveRoot, type SearcherOptions } from './search/searcher.ts'
 
 const description = `Finds files by their path: \`**/*.ts\` in all folders, \`src/*.{ts,tsx}\` directly in src, \`*.md\` directly in \`path\`.
 Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
@@ -40,14 +39,14 @@ export function createGlobTool(options: GlobOptions = {}): ToolDef<GlobInput> {
     async execute(input, ctx) {
       const asked = input.path || '.'
       const filter = filterOf(input.pattern)
-      const found = await findPlace(asked, ctx)
+      const found = await resolveRoot(asked, ctx)
       if (found.kind === 'file') throw new Error(`"${asked}" is a file; "path" is the folder to look in`)
-      const path = below(asked, filter.base.replace(/\/$/, ''))
-      const place = filter.base === '' ? found : await findBelow(path, ctx)
+      const path = joinPath(asked, filter.base.replace(/\/$/, ''))
+      const place = filter.base === '' ? found : await resolveFolder(path, ctx)
       if (!place) return { output: `${nothing}: there is no folder "${path}"`, details: { total: 0, shown: 0 } }
       const query = { ...listing, ...pageOf(input), filter, limitMs }
       const result = await search(query, place, ctx)
-      const output = shownResult(result, { query, path, place, unit: 'file', nothing, lineNumbers: false })
+      const output = formatResult(result, { query, path, root: place, unit: 'file', nothing, lineNumbers: false })
       return { output, details: { total: result.total, shown: result.entries.length } }
     },
   }

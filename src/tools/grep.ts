@@ -1,12 +1,10 @@
 import type { JsonSchema, ToolCheck, ToolDef } from '../core/tool.ts'
 import { folderKey } from './approval-keys.ts'
-import { checkNumbers, type PageInput, pageOf, pageProperties } from './search/arguments.ts'
+import { formatResult } from './search/format-result.ts'
 import { GlobProblem, splitGlobs } from './search/glob-pattern.ts'
 import { everyPath, looseFilter, type PathFilterSpec } from './search/path-filter.ts'
-import { below, findBelow, findPlace } from './search/place.ts'
-import type { SearchQuery } from './search/query.ts'
-import { createSearcher, type SearcherOptions } from './search/searcher.ts'
-import { shownResult } from './search/shown.ts'
+import { checkNumbers, type PageInput, pageOf, pageProperties, type SearchQuery } from './search/query.ts'
+import { createSearcher, joinPath, resolveFolder, resolveRoot, type SearcherOptions } from './search/searcher.ts'
 
 const description = `Searches in files for a regular expression, in ripgrep's dialect: no look-around, no backreferences, and braces that are meant as such are escaped (\`interface\\{\\}\`).
 Results are sorted by path, folder by folder, and come in pages; the note in parentheses at the end tells how to get the next one.
@@ -58,17 +56,17 @@ export function createGrepTool(options: GrepOptions = {}): ToolDef<GrepInput> {
     check: checkInput,
     async execute(input, ctx) {
       const asked = input.path || '.'
-      const found = await findPlace(asked, ctx)
+      const found = await resolveRoot(asked, ctx)
       // A file that is named is searched, whatever it is called.
       const isFile = found.kind === 'file'
       const filter = isFile ? everyPath : filterOf(input.glob)
       const query = { ...queryOf(input), filter, limitMs, type: isFile ? undefined : input.type || undefined }
-      const path = below(asked, filter.base.replace(/\/$/, ''))
-      const place = filter.base === '' ? found : await findBelow(path, ctx)
+      const path = joinPath(asked, filter.base.replace(/\/$/, ''))
+      const place = filter.base === '' ? found : await resolveFolder(path, ctx)
       if (!place) return { output: nothing, details: { total: 0, shown: 0 } }
       const result = await search(query, place, ctx)
       const unit = query.mode === 'content' ? 'line' : 'file'
-      const output = shownResult(result, { query, path, place, unit, nothing, lineNumbers: input['-n'] ?? true })
+      const output = formatResult(result, { query, path, root: place, unit, nothing, lineNumbers: input['-n'] ?? true })
       return { output, details: { total: result.total, shown: result.entries.length } }
     },
   }

@@ -4,17 +4,17 @@ import { type SessionContentBlock, textOf } from '../core/turn.ts'
 export interface InteractionToolOptions<Input> {
   readonly name: string
   readonly description?: string
-  /** What the model has to fill in. */
+  /** The input that the model has to give. */
   readonly schema: JsonSchema
-  /** The agent waits for it as long as it takes. A text or an object goes back to the model. */
+  /** Asks the person; the agent waits without a time limit. The model receives the returned text or object. */
   readonly onRequest: (input: Input, ctx: ToolContext) => unknown
-  /** A further look at the input, as with any tool. */
+  /** A further check of the input, as for any tool. */
   readonly check?: ToolDef['check']
-  /** Default `opaque`. A question that may be put again after a crash is `keyed`. */
+  /** Default `opaque`. Use `keyed` if the question may be asked again after a crash. */
   readonly replay?: ReplayClass
 }
 
-/** A tool with which the model asks a person, or whoever answers for one. */
+/** A tool with which the model asks a person, or a program that answers for one. */
 // biome-ignore lint/suspicious/noExplicitAny: the schema says what comes in, and TypeScript cannot read it
 export function createInteractionTool<Input = any>(options: InteractionToolOptions<Input>): ToolDef<Input> {
   const { name, description = 'Asks the user and waits for the answer.', schema, onRequest, check } = options
@@ -28,13 +28,13 @@ export function createInteractionTool<Input = any>(options: InteractionToolOptio
     ...(check && { check }),
     async execute(input, ctx) {
       const answer = await onRequest(input, ctx)
-      // An object goes back whole, whatever its fields are called.
+      // An object is not a ToolResult here: the model receives all of its fields.
       return typeof answer === 'object' && answer !== null ? JSON.stringify(answer) : String(answer ?? '(no answer)')
     },
   }
 }
 
-/** What somebody answered from elsewhere while the run was suspended, as text. */
+/** An answer that was given while the run was suspended, as text. */
 export function answerText(answer: readonly SessionContentBlock[]): string {
   return textOf({ role: 'user', content: answer })
 }

@@ -9,7 +9,8 @@ import { createProcessContext } from '../execution/process.ts'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../index.ts'
 import { digestOf } from '../platform/digest.ts'
 import { call, memoryExecution, scripted, tool } from '../testing/index.ts'
-import { type Change, type ChangeContext, changeFile, serialised } from './keyed-write.ts'
+import { type Change, type ChangeContext, changeFile } from './keyed-write.ts'
+import { runSerially } from './serial-queue.ts'
 import { writeFile } from './write-file.ts'
 
 let folder: string
@@ -282,10 +283,10 @@ describe('changes of one file', () => {
     const { promise: isFree, resolve: free } = Promise.withResolvers<void>()
     const order: string[] = []
     const work = (name: string) => async () => void order.push(name)
-    const first = serialised({ execution, signal }, 'a', () => isFree.then(work('first of a')))
-    const second = serialised({ execution, signal }, 'a', work('second of a'))
-    await serialised({ execution, signal }, 'b', work('b'))
-    await serialised({ execution: { ...execution }, signal }, 'a', work('a elsewhere'))
+    const first = runSerially(execution, 'a', signal, () => isFree.then(work('first of a')))
+    const second = runSerially(execution, 'a', signal, work('second of a'))
+    await runSerially(execution, 'b', signal, work('b'))
+    await runSerially({ ...execution }, 'a', signal, work('a elsewhere'))
     free()
     await Promise.all([first, second])
     expect(order).toEqual(['b', 'a elsewhere', 'first of a', 'second of a'])

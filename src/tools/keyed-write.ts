@@ -2,16 +2,14 @@ import { createHash } from 'node:crypto'
 import { posix } from 'node:path'
 import { codeOf, messageOf } from '../core/errors.ts'
 import type { FileInfo, OpenFile } from '../core/execution.ts'
+import type { Log } from '../core/log.ts'
 import type { FileTouch, PreviewContext, ToolContext, TouchedFile } from '../core/tool.ts'
 import { digestOf, digestOfFile } from '../platform/digest.ts'
 import { openFile, readAll, withFile } from '../platform/files-of.ts'
-import { othersIn } from './event-loop.ts'
-import { fileProblem } from './file-problem.ts'
-import { inTurn } from './in-turn.ts'
-import { isFolder } from './is-folder.ts'
-import { type PlannedWrite, plannedWriteOf, planWrite } from './planned-writes.ts'
+import { fileProblem, isFolder } from './file-problem.ts'
+import { runSerially, yieldToEventLoop } from './serial-queue.ts'
 
-/** The part of a `ToolContext` that changing a file takes. */
+/** The part of a `ToolContext` that is needed to change a file. */
 export type ChangeContext = Pick<
   ToolContext,
   'execution' | 'handle' | 'signal' | 'log' | 'callId' | 'idempotencyKey' | 'attempt'
@@ -20,13 +18,13 @@ export type ChangeContext = Pick<
 /** The file as it is now, under the lock. */
 export interface PresentFile {
   readonly info: FileInfo
-  /** All of it, read once; throws, in words for the model, when it is larger than `mostChanged`. */
+  /** The whole content, read once. Throws an error for the model if the file is larger than `mostChanged`. */
   bytes(): Promise<Uint8Array>
 }
 
 /**
- * What the file is to hold; `'no change'` leaves it alone, and where there is none it is the error that there is none.
- * What it throws is the tool's error, as it is.
+ * Computes the new content of the file; `'no change'` leaves the file as it is, and is an error if there is no file. An
+ * error that it throws is the error of the tool.
  */
 export type Change = (present: PresentFile | undefined) => Promise<Uint8Array | 'no change'>
 
@@ -35,98 +33,86 @@ export type ChangedFile =
       readonly outcome: 'changed'
       readonly isNew: boolean
       readonly file: TouchedFile
-      /** Absent for a new file, and for one whose `bytes` nobody asked for. */
+      /** Absent for a new file, and if `change` did not read `bytes`. */
       readonly before?: Uint8Array
       readonly after: Uint8Array
     }
   | { readonly outcome: 'no change'; readonly file: TouchedFile }
-  /** This call had written the file before its process died; nothing was done now. */
-  | { readonly outcome: 'written before'; readonly isNew: boolean; readonly file: TouchedFile }
+  /** An earlier attempt of this call wrote the file before its process died; this attempt changed nothing. */
+  | { readonly outcome: 'written by earlier attempt'; readonly isNew: boolean; readonly file: TouchedFile }
 
-/** Files larger than this are not read as a whole. */
+/** Bytes; larger files are not read as a whole. */
 export const mostChanged = 64 * 1024 * 1024
 
 /**
- * Changes one file, once: waits its turn, reads, computes, notes in the log what it is about to do, writes. A call that
- * runs again after a crash finds its note and does not write twice. Errors are words for the model.
+ * Changes one file exactly once: waits for other changes to it, reads it, computes the new content, records the planned
+ * write in the log, then writes. A call that runs again after a crash finds its plan and does not write twice. Errors are
+ * written for the model.
  */
 export async function changeFile(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
   const { path } = touch
   refuseFolderName(path)
-  // A new file has no key yet, so those who make it meet at its path.
-  return serialised(ctx, `path ${posix.resolve(ctx.handle.cwd, path)}`, async () => {
-    const key = await usingPresent(ctx, path, async (file) => file?.info.key)
-    if (key === undefined) return changeInTurn(ctx, touch, change)
-    return serialised(ctx, key, () => changeInTurn(ctx, touch, change))
+  const { execution, handle, signal } = ctx
+  // All agents that share an execution context share its queues. A new file has no key yet, so calls that create it are
+  // ordered by its path.
+  return runSerially(execution, `path ${posix.resolve(handle.cwd, path)}`, signal, async () => {
+    const key = await withPresent(ctx, path, async (file) => file?.info.key)
+    if (key === undefined) return changeExclusively(ctx, touch, change)
+    return runSerially(execution, key, signal, () => changeExclusively(ctx, touch, change))
   })
 }
 
-/** Looks at a file as `changeFile` would, and changes nothing. `undefined` from `look` is the error that there is no file. */
+/** Opens a file as `changeFile` does, and changes nothing. */
 export async function previewFile<T>(
   ctx: PreviewContext,
   path: string,
-  look: (present: PresentFile | undefined) => Promise<T | undefined>,
+  use: (present: PresentFile | undefined) => Promise<T>,
 ): Promise<T> {
   refuseFolderName(path)
-  return usingPresent(ctx, path, async (open) => {
-    const seen = await look(open && presentFile(path, open))
-    if (seen === undefined) throw await missing(path, ctx)
-    return seen
-  })
+  return withPresent(ctx, path, (open) => use(open && presentFile(path, open)))
 }
 
 function refuseFolderName(path: string): void {
   if (path.endsWith('/')) throw new Error(`"${path}" names a folder; give the path of a file`)
 }
 
-const missing = (path: string, ctx: PreviewContext): Promise<Error> =>
+/** The error that there is no such file, with similar names as a hint. */
+export const noSuchFile = (path: string, ctx: PreviewContext): Promise<Error> =>
   fileProblem(Object.assign(new Error(path), { code: 'ENOENT' }), path, ctx)
 
-/**
- * Work on one file, one after the other in the order of arrival, over all agents that share an execution context. Work
- * that is no longer wanted leaves the queue; work that has begun is waited for.
- */
-export function serialised<T>(
-  { execution, signal }: Pick<ToolContext, 'execution' | 'signal'>,
-  key: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  return inTurn(execution, key, signal, work)
-}
-
-async function changeInTurn(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
+async function changeExclusively(ctx: ChangeContext, touch: FileTouch, change: Change): Promise<ChangedFile> {
   const { path } = touch
-  const computed = await usingPresent(ctx, path, (open) => compute(ctx, touch, change, open))
-  if ('outcome' in computed) return computed
-  const { present, name, before, after } = computed
+  const prepared = await withPresent(ctx, path, (open) => prepareWrite(ctx, touch, change, open))
+  if ('outcome' in prepared) return prepared
+  const { present, name, before, after } = prepared
   const digest = digestOf(after)
-  await othersIn(ctx.signal)
+  await yieldToEventLoop(ctx.signal)
   await planWrite(ctx, { path, before: name, after: digest })
-  // From here to the write nothing else runs, so none begins that is no longer wanted.
+  // Nothing else runs between this check and the write, so a cancelled call does not start writing.
   ctx.signal.throwIfAborted()
   await write(ctx, path, after, present)
-  const file = await written(ctx, touch, after)
+  const file = await writtenFile(ctx, touch, after)
   return { outcome: 'changed', isNew: !present, file, ...(before && { before }), after }
 }
 
-interface Computed {
+interface PreparedWrite {
   readonly present: FileInfo | undefined
-  /** What names the file as it is: its digest, or for a very large one its stamp. */
+  /** Identifies the present content: its digest, or the stamp of a very large file. `null` if there is no file. */
   readonly name: string | null
   readonly before: Uint8Array | undefined
   readonly after: Uint8Array
 }
 
-async function compute(
+async function prepareWrite(
   ctx: ChangeContext,
   touch: FileTouch,
   change: Change,
   open: OpenFile | undefined,
-): Promise<ChangedFile | Computed> {
+): Promise<ChangedFile | PreparedWrite> {
   const { path } = touch
   const planned = plannedWriteOf(ctx)
   if (planned && open && (await wasWritten(planned, open)))
-    return { outcome: 'written before', isNew: planned.before === null, file: await touched(touch, open) }
+    return { outcome: 'written by earlier attempt', isNew: planned.before === null, file: await touched(touch, open) }
   const name = open ? await digestOfFile(open) : null
   if (planned && planned.before !== name)
     throw new Error(
@@ -135,12 +121,12 @@ async function compute(
   const present = open && presentFile(path, open)
   const after = await change(present)
   if (after !== 'no change') return { present: open?.info, name, before: await present?.read, after }
-  if (!open) throw await missing(path, ctx)
+  if (!open) throw await noSuchFile(path, ctx)
   return { outcome: 'no change', file: await touched(touch, open) }
 }
 
-/** Opens the file for the while, if there is one. */
-async function usingPresent<T>(
+/** Opens the file, if there is one, while `use` runs. */
+async function withPresent<T>(
   ctx: PreviewContext,
   path: string,
   use: (file: OpenFile | undefined) => Promise<T>,
@@ -181,12 +167,12 @@ function presentFile(path: string, file: OpenFile): PresentFile & { readonly rea
   }
 }
 
-/** Whether an earlier attempt got as far as writing. */
+/** Whether an earlier attempt wrote the file. */
 async function wasWritten({ after }: PlannedWrite, file: OpenFile): Promise<boolean> {
   return (await contentDigest(file)) === after
 }
 
-/** Of every byte, however many there are. */
+/** Covers the whole content, unlike `digestOfFile`. */
 async function contentDigest({ read }: OpenFile): Promise<string> {
   const hash = createHash('sha256')
   for (let position = 0; ; ) {
@@ -204,7 +190,7 @@ async function write(
   present: FileInfo | undefined,
 ): Promise<void> {
   const { execution, handle } = ctx
-  // Stamps of a context that cannot tell any are our own, and mean nothing to it.
+  // For a context without stamps they are made up by `openFile`, and the context does not know them.
   const hasStamps = execution.openFile !== undefined || execution.stat !== undefined
   const ifStamp = present ? present.stamp : null
   try {
@@ -218,14 +204,63 @@ async function touched({ path, access }: FileTouch, file: OpenFile): Promise<Tou
   return { path, access, key: file.info.key, digest: await digestOfFile(file) }
 }
 
-/** Named by what we wrote, not by what may stand there by now. */
-async function written(ctx: ChangeContext, touch: FileTouch, content: Uint8Array): Promise<TouchedFile> {
+/** Its digest is that of the content written here: the file may have changed since. */
+async function writtenFile(ctx: ChangeContext, touch: FileTouch, content: Uint8Array): Promise<TouchedFile> {
   const { path } = touch
   try {
     const info = await withFile(ctx, path, async (file) => file.info)
     const read: OpenFile['read'] = async (position, length) => content.subarray(position, position + length)
     return await touched(touch, { info: { ...info, size: content.length }, read, close: async () => {} })
   } catch (error) {
-    throw new Error(`"${path}" was written, but cannot be looked at any more: ${messageOf(error)}`, { cause: error })
+    throw new Error(`"${path}" was written, but cannot be opened any more: ${messageOf(error)}`, { cause: error })
   }
+}
+
+/** The write that a call recorded in the log before doing it. */
+export interface PlannedWrite {
+  /** `ToolContext.idempotencyKey`. */
+  readonly key: string
+  readonly callId: string
+  readonly path: string
+  /** Identifies the content before the write; `null` if there was no file. */
+  readonly before: string | null
+  /** The digest of the content to write. */
+  readonly after: string
+}
+
+type PlanContext = Pick<ToolContext, 'log' | 'signal' | 'callId' | 'idempotencyKey' | 'attempt'>
+
+const owner = 'file-write'
+
+/** The write that an earlier attempt of this call, cut off by a crash, had planned. */
+export function plannedWriteOf({ log, idempotencyKey, attempt }: PlanContext): PlannedWrite | undefined {
+  return attempt > 1 ? plansIn(log).find(({ key }) => key === idempotencyKey) : undefined
+}
+
+/** Records in the log what this call is about to write. Must be awaited before the write. */
+export function planWrite(ctx: PlanContext, planned: Pick<PlannedWrite, 'path' | 'before' | 'after'>): Promise<void> {
+  const { log, signal, callId, idempotencyKey: key } = ctx
+  // Serially, because only the latest state of an owner counts: each must include the open plans of the other calls.
+  return runSerially(log, owner, signal, async () => {
+    const others = plansIn(log).filter((plan) => plan.key !== key && log.transcript.wasInterrupted(plan.callId))
+    await log.append({ type: 'state', owner, value: { writes: [...others, { key, callId, ...planned }] } })
+  })
+}
+
+/** Checks the shape, because a log may have been imported. */
+function plansIn(log: Log): readonly PlannedWrite[] {
+  const value = log.transcript.states.get(owner)
+  const writes = typeof value === 'object' && value !== null && 'writes' in value ? value.writes : undefined
+  return Array.isArray(writes) ? writes.filter(isPlan) : []
+}
+
+function isPlan(value: unknown): value is PlannedWrite {
+  if (typeof value !== 'object' || value === null) return false
+  const { key, callId, before, after } = value as Partial<PlannedWrite>
+  return (
+    typeof key === 'string' &&
+    typeof callId === 'string' &&
+    typeof after === 'string' &&
+    (before === null || typeof before === 'string')
+  )
 }

@@ -6,7 +6,7 @@ import { fileProblem, shownPath } from './file-problem.ts'
 
 const description = `Lists what is directly in a folder, hidden files too, sorted by name. Folders end with a slash.`
 
-/** A listing is cut after so many names. */
+/** A longer listing is cut. */
 const mostNames = 1000
 
 export interface ListFilesInput {
@@ -36,7 +36,7 @@ export const listFiles: ToolDef<ListFilesInput> = {
   },
 }
 
-/** An empty path is how some models say "here". */
+/** Some models give an empty path for the working directory. */
 const folderOf = (path: string | undefined): string => path || '.'
 
 async function namesIn(path: string, ctx: ToolContext): Promise<readonly string[]> {
@@ -48,14 +48,14 @@ async function namesIn(path: string, ctx: ToolContext): Promise<readonly string[
   }
 }
 
-/** `ENOTDIR` may be about a part of the path, and contexts of few verbs only say that there is no such folder. */
+/** `ENOTDIR` may refer to a part of the path. A context without `stat` reports `ENOENT` for a file. */
 async function isFile(error: unknown, path: string, { execution, handle }: ToolContext): Promise<boolean> {
   const code = codeOf(error)
   if (code !== 'ENOTDIR' && code !== 'ENOENT') return false
-  const look = execution.stat
+  const isOther = execution.stat
     ? execution.stat(handle, path).then(({ kind }) => kind !== 'folder')
     : code === 'ENOENT' && execution.readFile(handle, path).then(() => true)
-  return Promise.resolve(look).catch(() => false)
+  return Promise.resolve(isOther).catch(() => false)
 }
 
 function shown(names: readonly string[], path: string): string {

@@ -49,26 +49,27 @@ export const multiEdit: ToolDef<MultiEditInput> = {
     throw new Error(failure(path, preview.index, preview.reason))
   },
   async execute({ path, edits }, ctx) {
-    const edited = await editFile(ctx, path, edits)
-    if (edited.type === 'refused') return { output: failure(path, edited.index, edited.reason), isError: true }
-    const { type, details } = edited
-    if (type === 'edited before') return { output: `Edited ${path} (it was done before the interruption)`, details }
-    return { output: answer(path, edited.edits, edited.details), details }
+    const outcome = await editFile(ctx, path, edits)
+    if (outcome.type === 'refused') return { output: failure(path, outcome.index, outcome.reason), isError: true }
+    const { type, details } = outcome
+    if (type === 'edited by earlier attempt')
+      return { output: `Edited ${path} (it was done before the interruption)`, details }
+    return { output: answer(path, outcome.edits, outcome.details), details }
   },
 }
 
-/** The engine checks top-level properties; these are one level deeper. */
+/** The engine checks only top-level properties, so the edits in the list are checked here. */
 function checkEdits(input: Record<string, unknown>): ToolCheck | undefined {
   const given = input.edits as readonly unknown[]
   if (given.length === 0) return { valid: false, error: '"edits" is empty; give at least one edit' }
   const edits: Record<string, unknown>[] = []
-  for (const [i, one] of given.entries()) {
-    const checked = validateToolArgs(one as Record<string, unknown>, editSchema)
+  for (const [i, edit] of given.entries()) {
+    const checked = validateToolArgs(edit as Record<string, unknown>, editSchema)
     const flaw = checked.valid ? refuseHalfCharacters(checked.input) : checked
     if (flaw && !flaw.valid) return { valid: false, error: `edit #${i + 1}: ${flaw.error}` }
     if (checked.valid) edits.push(checked.input)
   }
-  return edits.every((one, i) => one === given[i]) ? undefined : { valid: true, input: { ...input, edits } }
+  return edits.every((edit, i) => edit === given[i]) ? undefined : { valid: true, input: { ...input, edits } }
 }
 
 function failure(path: string, index: number, reason: string): string {

@@ -10,11 +10,11 @@ export interface PresentPlanInput {
 }
 
 export interface PresentPlanOptions {
-  /** Shows the plan to a person. A text or an object goes back to the model. Default: whoever the agent can ask. */
+  /** Shows the plan to a person. The model receives the returned text or object. Default: asks through the agent. */
   readonly onRequest?: (input: PresentPlanInput, ctx: ToolContext) => unknown
 }
 
-/** A tool with which the model has a plan approved. */
+/** A tool with which the model asks the user to approve a plan. */
 export function createPresentPlanTool({
   onRequest = showThroughAgent,
 }: PresentPlanOptions = {}): ToolDef<PresentPlanInput> {
@@ -34,7 +34,7 @@ export const presentPlan: ToolDef<PresentPlanInput> = createPresentPlanTool()
 async function showThroughAgent({ plan }: PresentPlanInput, ctx: ToolContext): Promise<string> {
   const { interact, signal, callId, answer } = ctx
   if (answer) return inWords({ status: 'accepted', value: answerText(answer) })
-  if (!interact) return 'The plan could not be shown: nobody is there to approve it. Do only what you were asked for.'
+  if (!interact) return 'The plan could not be shown: there is no user to approve it. Do only what you were asked for.'
   const payload = { kind: 'Confirm', prompt: `Go ahead with this plan?\n\n${plan}`, plan, questionId: callId }
   return inWords(await interact({ kind: 'Confirm', payload }, signal))
 }
@@ -44,7 +44,7 @@ function inWords(response: InteractionResponse): string {
   if (response.status === 'rejected') return refused(response.reason)
   const { value } = response
   if (value === false) return refused('')
-  // Words instead of a yes are wishes for the plan.
+  // A text instead of a yes is a comment on the plan.
   if (typeof value === 'string' && value.trim() !== '') return `The user answered: ${value}`
   return 'The user approved the plan. Go ahead.'
 }

@@ -4,13 +4,10 @@ import type { ToolOutput } from '../core/turn.ts'
 import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
-import { fileProblem } from './file-problem.ts'
-import { isFolder } from './is-folder.ts'
-import { binaryKind } from './text/binary-kind.ts'
-import { inBlocks } from './text/blocks.ts'
+import { fileProblem, isFolder } from './file-problem.ts'
 import { type Encoding, encodingOf } from './text/encoding.ts'
-import { bytesText, readMedia } from './text/media.ts'
-import { type Page, type PageRequest, readPage } from './text/page.ts'
+import { binaryKind, bytesText, readMedia } from './text/media.ts'
+import { type Page, type PageRequest, readInBlocks, readPage } from './text/page.ts'
 
 const description = `Reads a file.
 Text comes in pages of whole lines; the last line tells which lines were shown and with which offset to go on.
@@ -55,7 +52,7 @@ export function createReadFileTool({ limit = 2000, maxBytes = 262_144 }: ReadFil
       }
       try {
         return await withFile(ctx, path, async (opened) => {
-          const file = inBlocks(opened, ctx.signal)
+          const file = readInBlocks(opened, ctx.signal)
           const { output, details } = await show(file, path, request)
           const slice = `${request.offset}:${request.limit}:${request.maxBytes}:${request.isNumbered}`
           const digest = await digestOfFile(file)

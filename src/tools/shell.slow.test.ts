@@ -6,8 +6,7 @@ import { createAgent } from '../create-agent.ts'
 import { createProcessContext } from '../execution/process.ts'
 import { call, memoryExecution, scripted, texts } from '../testing/index.ts'
 import { shell } from './shell.ts'
-import { shellOutput } from './shell-output.ts'
-import { shellStop } from './shell-stop.ts'
+import { shellOutput, shellStop } from './shell-jobs.ts'
 
 const tools = { shell, shellOutput, shellStop }
 let n = 0

@@ -2,11 +2,11 @@ import { CodedError } from '../core/errors.ts'
 import type { ExecResult } from '../core/execution.ts'
 import type { JsonSchema, ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { shownPath } from './file-problem.ts'
+import { jobsOf } from './shell/background-jobs.ts'
+import { OutputCollector } from './shell/output-collector.ts'
 import { shellApprovalKey } from './shell/shell-approval-key.ts'
-import { jobsOf } from './shell/shell-jobs.ts'
-import { ShellListener } from './shell/shell-listener.ts'
-import { shellResult, shortCommand, withMarker } from './shell/shell-result.ts'
-import { isSafeBesideOthers } from './shell/shell-safety.ts'
+import { shellResult, shortCommand, withTruncationMarker } from './shell/shell-result.ts'
+import { canRunConcurrently } from './shell/shell-safety.ts'
 
 const description = `Runs a shell command and gives back its output (stdout and stderr as they came; only the end, if it is long) and its exit code.
 There is no terminal and nothing to type into it: pass flags such as --yes, and no editors or pagers.
@@ -52,7 +52,7 @@ export function createShellTool(options: ShellOptions = {}): ToolDef<ShellInput>
   const settings: Settings = { maxOutputBytes, metadata, timeoutMs, maxTimeoutMs, background }
   return {
     spec: { name: 'shell', description, inputSchema: inputSchema(settings) },
-    isConcurrencySafe: ({ command, background }) => background !== true && isSafeBesideOthers(command),
+    isConcurrencySafe: ({ command, background }) => background !== true && canRunConcurrently(command),
     replay: 'opaque',
     effects: ['exec'],
     commandLine: ({ command, cwd }) => (cwd === undefined ? { command } : { command, cwd }),
@@ -103,15 +103,19 @@ async function runCommand(input: ShellInput, ctx: ToolContext, settings: Setting
   const { command } = input
   const metadata = readFlag(input.metadata) ?? settings.metadata
   const timeoutMs = timeoutOf(input, settings)
-  const listener = new ShellListener({ maxBytes: maxBytesOf(input, settings), bare: !metadata, progress: ctx.progress })
-  ctx.ifInterrupted?.(() => withMarker(listener.take()))
+  const listener = new OutputCollector({
+    maxBytes: maxBytesOf(input, settings),
+    bare: !metadata,
+    progress: ctx.progress,
+  })
+  ctx.ifInterrupted?.(() => withTruncationMarker(listener.take()))
   const startedAt = performance.now()
   try {
     const result = await execWithin(input, ctx, timeoutMs, listener)
-    listener.hearAll(result)
+    listener.receiveAll(result)
     const elapsedMs = Math.round(performance.now() - startedAt)
     const heard = listener.take()
-    return shellResult({ ...settings, command, result, heard, elapsedMs, timeoutMs }, { metadata })
+    return shellResult({ ...settings, command, result, output: heard, elapsedMs, timeoutMs }, { metadata })
   } finally {
     listener.close()
   }
@@ -122,7 +126,7 @@ async function execWithin(
   { command, cwd }: ShellInput,
   { execution, handle, signal, runId, callId }: ToolContext,
   timeoutMs: number,
-  listener: ShellListener,
+  listener: OutputCollector,
 ): Promise<ExecResult> {
   const limit = new AbortController()
   const forget = (): void => listener.close()
@@ -139,7 +143,7 @@ async function execWithin(
     const work = execution.exec(handle, command, {
       timeout: timeoutMs,
       signal: AbortSignal.any([signal, limit.signal]),
-      onOutput: listener.hear,
+      onOutput: listener.receive,
       call: { runId, callId },
       ...(cwd !== undefined && { cwd }),
     })
@@ -183,7 +187,7 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
   const maxBytes = Math.min(maxBytesOf(input, settings) || mostUnread, mostUnread)
   const { runId, callId } = ctx
   const job = jobs.start(ctx.execution, ctx.handle, { command, cwd, maxBytes, call: { runId, callId } })
-  ctx.ifInterrupted?.(() => withMarker(job.output.take()))
+  ctx.ifInterrupted?.(() => withTruncationMarker(job.output.take()))
   try {
     await job.until('end', earlyMs, ctx.signal)
   } catch (error) {
@@ -193,14 +197,17 @@ async function startJob(input: ShellInput, ctx: ToolContext, settings: Settings)
   }
   if (!job.ended) {
     const started = `Started job ${job.id}: ${shortCommand(command)}`
-    const first = job.output.isEmpty ? '' : `\n${withMarker(job.output.take())}`
+    const first = job.output.isEmpty ? '' : `\n${withTruncationMarker(job.output.take())}`
     return { output: started + first, details: job.facts }
   }
   jobs.forget(job)
   const { result, error, elapsedMs } = job.ended
   if (!result) throw error
   const heard = job.output.take()
-  return shellResult({ ...settings, command, result, heard, elapsedMs, timeoutMs: 0, isJob: true }, { metadata: true })
+  return shellResult(
+    { ...settings, command, result, output: heard, elapsedMs, timeoutMs: 0, isJob: true },
+    { metadata: true },
+  )
 }
 
 /** What fails at once fails within this time. */

@@ -3,6 +3,7 @@ import type { Session } from '../core/store.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
 import type { ToolContext, ToolDef } from '../core/tool.ts'
 import type { AgentStats } from '../core/usage.ts'
+import { waitForTurn } from './serial-queue.ts'
 
 const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
 It sees nothing of this conversation: say in the task everything it needs to know.
@@ -13,13 +14,13 @@ export interface SpawnOptions {
   readonly maxConcurrent?: number
   readonly model?: string
   readonly thinking?: ThinkingLevel
-  /** What children get instead of the parent's own. */
+  /** The settings of children that differ from the parent's. */
   readonly preset?: ChildPreset
   /** Presets that the model may choose from by name. */
   readonly presets?: Readonly<Record<string, ChildPreset>>
   /** Parent and children may edit what either has read. Default false. */
   readonly shareReadState?: boolean
-  /** Levels of spawning; the tool is not offered below. Default 3. */
+  /** Levels of spawning; children at the last level are not offered the tool. Default 3. */
   readonly maxDepth?: number
 }
 
@@ -37,7 +38,7 @@ export function createSpawnTool(options: SpawnOptions = {}): ToolDef<SpawnInput>
   return {
     spec: { name: 'spawn', description, inputSchema: inputSchema(names) },
     isConcurrencySafe: true,
-    replay: 'keyed', // the child is named after the call: the same call finds the same child again
+    replay: 'keyed', // the child is named after the call, so a repeated call finds the same child
     effects: ['spawn'],
     deriveApprovalKey: ({ preset = 'spawn' }) => preset,
     timeoutMs: 0,
@@ -57,9 +58,9 @@ export interface ChildTask {
   readonly task: string
   readonly context: string | undefined
   readonly preset: ChildPreset | undefined
-  /** Default: what all children run on, else the parent's. */
+  /** Default: `SpawnOptions.model`, else the parent's. */
   readonly model?: string | undefined
-  /** What a child that was begun before had ended with; it is not run again. Default: whether it is done is the run's to find. */
+  /** The output of a child that ended before a crash; such a child is not run again. Default: the child's run finds out. */
   readonly endedWith?: (session: Session) => Promise<string | undefined>
 }
 
@@ -69,14 +70,14 @@ export interface ChildReport {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Runs children for calls, so many at a time: begins them, or goes on with those that were begun before a crash. */
+/** Runs children for calls, up to `maxConcurrent` at a time. Starts a child, or resumes one that was started before a crash. */
 export function childRunner(
   options: Pick<SpawnOptions, 'maxConcurrent' | 'model' | 'thinking' | 'shareReadState'> = {},
 ): (work: ChildTask, ctx: ToolContext) => Promise<ChildReport> {
   const { maxConcurrent = 5, thinking, shareReadState = false } = options
-  const seat = seats(maxConcurrent)
+  const acquire = concurrencyLimit(maxConcurrent)
   return async ({ task, context, preset, model = options.model, endedWith }, ctx) => {
-    const leave = await seat(ctx.runId, ctx.signal)
+    const release = await acquire(ctx.runId, ctx.signal)
     try {
       const child = await ctx.fork({ task, shareReadState, ...(preset && { preset }) })
       const before = child.hasBegun && child.session ? await endedWith?.(child.session) : undefined
@@ -89,20 +90,20 @@ export function childRunner(
       })
       if (stats.status === 'suspended') ctx.suspend(stats.stopReason)
       const { turns, totalIn, totalOut, cost, elapsed } = stats
-      const cut = cutBy(stats)
+      const limit = reachedLimit(stats)
       return {
-        output: cut ? `${cut}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
-        ...(cut && { isError: true }),
+        output: limit ? `${limit}\n${stats.text}`.trim() : stats.text || '(the sub-agent said nothing)',
+        ...(limit && { isError: true }),
         details: { childId: child.id, turns, totalIn, totalOut, cost, elapsed },
       }
     } finally {
-      leave()
+      release()
     }
   }
 }
 
-/** What ended a child before it was done. */
-function cutBy({ stopReason, turns }: AgentStats): string | undefined {
+/** The limit that ended a child before it was done. */
+function reachedLimit({ stopReason, turns }: AgentStats): string | undefined {
   if (stopReason === 'max_turns') return `The sub-agent reached its limit of ${turns} turns before it was done.`
   return stopReason === 'budget' ? 'The budget was used up before the sub-agent was done.' : undefined
 }
@@ -119,34 +120,19 @@ function inputSchema(presets: readonly string[]): Record<string, unknown> {
   }
 }
 
-/** Lets so many children of one run work at a time; returns how to leave. Waiting ends when the signal says so. */
-function seats(count: number): (runId: string, signal: AbortSignal) => Promise<() => void> {
+/** Acquires one of `count` slots of a run; resolves with the function that releases it. Waiting ends when the signal aborts. */
+function concurrencyLimit(count: number): (runId: string, signal: AbortSignal) => Promise<() => void> {
   const runs = new Map<string, { taken: number; waiting: (() => void)[] }>()
   return async (runId, signal) => {
-    const room = runs.get(runId) ?? { taken: 0, waiting: [] }
-    runs.set(runId, room)
+    const slots = runs.get(runId) ?? { taken: 0, waiting: [] }
+    runs.set(runId, slots)
     signal.throwIfAborted()
-    if (room.taken < count) room.taken++
-    else await turn(room.waiting, signal)
+    if (slots.taken < count) slots.taken++
+    else await waitForTurn(slots.waiting, signal)
     return () => {
-      const next = room.waiting.shift()
+      const next = slots.waiting.shift()
       if (next) return next()
-      if (--room.taken === 0) runs.delete(runId)
+      if (--slots.taken === 0) runs.delete(runId)
     }
   }
-}
-
-function turn(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const enter = (): void => {
-      signal.removeEventListener('abort', giveUp)
-      resolve()
-    }
-    const giveUp = (): void => {
-      waiting.splice(waiting.indexOf(enter), 1)
-      reject(signal.reason)
-    }
-    waiting.push(enter)
-    signal.addEventListener('abort', giveUp, { once: true })
-  })
 }

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createAgent, createMemoryStore, createSession, loadSession } from '../index.ts'
 import { call, scripted, texts } from '../testing/index.ts'
-import { todoread } from './todoread.ts'
-import { todowrite } from './todowrite.ts'
+import { todoread, todowrite } from './todo.ts'
 
 const tools = { todowrite, todoread }
 const steps = [

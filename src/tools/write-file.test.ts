@@ -143,7 +143,7 @@ describe('a write that cannot be', () => {
         },
       }
       expect((await write('a.txt', 'mine', { place: raced })).output).toBe(
-        'Tool error: "a.txt" was changed by somebody else meanwhile and was left as it is; read it again',
+        'Tool error: "a.txt" was changed meanwhile and was left as it is; read it again',
       )
       expect(held('a.txt')).toBe('theirs')
     },

@@ -2,15 +2,15 @@ import type { PreviewContext, ToolCheck, ToolContext, ToolDef, ToolPreview } fro
 import { readAll, withFile } from '../platform/files-of.ts'
 import { parentKey } from './approval-keys.ts'
 import { type ChangedFile, changeFile, mostChanged, type PresentFile, previewFile } from './keyed-write.ts'
-import { type CountedDiff, countedDiff, notedDiff } from './text/diff.ts'
-import { utf8 } from './text/utf8.ts'
+import { type CountedDiff, countedDiff, diffWithNote } from './text/diff.ts'
+import { utf8 } from './text/encoding.ts'
 
 const description = `Writes a whole file, exactly as given: a new one, with the folders it needs, or one that takes the place of what is there.
 To change a part of a file use an edit instead.`
 
-/** Larger files are not shown to whoever watches. */
+/** Larger files are not shown on screens. */
 const mostPriorContent = 1024 * 1024
-/** Between larger files no diff is made. */
+/** No diff is made of larger files. */
 const mostCompared = 16 * 1024 * 1024
 
 export interface WriteFileInput {
@@ -18,7 +18,7 @@ export interface WriteFileInput {
   readonly content: string
 }
 
-/** A tool that writes whole files. It writes nothing that is there already, and nothing over a change that it has not seen. */
+/** A tool that writes whole files. It skips content that is already there, and never overwrites a change made meanwhile. */
 export const writeFile: ToolDef<WriteFileInput> = {
   spec: {
     name: 'write_file',
@@ -49,12 +49,12 @@ export const writeFile: ToolDef<WriteFileInput> = {
     const diff = changed.outcome === 'changed' && (await diffOf(path, changed.isNew ? null : changed.before, content))
     return {
       output: answerOf(path, changed, content),
-      details: { file: changed.file, ...(diff && { diff: notedDiff(diff) }) },
+      details: { file: changed.file, ...(diff && { diff: diffWithNote(diff) }) },
     }
   },
 }
 
-/** No file can hold half of a surrogate pair, and what is written must be what was given. */
+/** No file can hold half of a surrogate pair, so writing one would change the content. */
 function refuseHalfCharacters({ content }: Record<string, unknown>): ToolCheck | undefined {
   if (typeof content !== 'string' || content.isWellFormed()) return undefined
   const at = content.search(/\p{Surrogate}/u)
@@ -62,7 +62,7 @@ function refuseHalfCharacters({ content }: Record<string, unknown>): ToolCheck |
   return { valid: false, error: `"content" has half a character (\\u${code}) at ${at}; write the whole character` }
 }
 
-/** What the file held before, where that is text and not too much of it. */
+/** The content of the file before the write, if it is text and not too large. */
 async function priorContent(path: string, ctx: ToolContext): Promise<{ priorContent?: string }> {
   try {
     return await withFile(ctx, path, async (file) => {
@@ -70,7 +70,7 @@ async function priorContent(path: string, ctx: ToolContext): Promise<{ priorCont
       return text === undefined || text.includes('\0') ? {} : { priorContent: text }
     })
   } catch {
-    return {} // there is none, or the write itself will say why
+    return {} // there is no such file, or the write itself reports the problem
   }
 }
 
@@ -84,11 +84,11 @@ function answerOf(path: string, changed: ChangedFile, content: string): string {
   if (changed.outcome === 'no change') return `No change needed: ${path} holds exactly this already`
   const lines = lineCount(content)
   const size = lines === 1 ? '1 line' : `${lines} lines`
-  const isLate = changed.outcome === 'written before'
+  const isLate = changed.outcome === 'written by earlier attempt'
   return `${changed.isNew ? 'Created' : 'Updated'} ${path} (${size}${isLate ? '; had been written before the interruption' : ''})`
 }
 
-/** `before` is `null` for a new file. `undefined` where nothing can be compared: too large, or not text. */
+/** `before` is `null` for a new file. Gives `undefined` if the contents are too large to compare, or not text. */
 async function diffOf(
   path: string,
   before: Uint8Array | null | undefined,

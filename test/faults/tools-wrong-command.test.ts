@@ -124,7 +124,7 @@ const table: Readonly<Record<string, Wrong>> = {
   },
   ask_user: {
     right: { question: 'Why?' },
-    words: ok(/^Nobody is there to answer\. Go on with the assumption that fits best/),
+    words: ok(/^There is no user to answer\. Go on with the assumption that fits best/),
     rows: [
       [{ question: ' ' }, /"question" is empty; say what you want to know/],
       [{ options: 'yes' }, type('options', 'array', 'string "yes"')],
@@ -134,7 +134,7 @@ const table: Readonly<Record<string, Wrong>> = {
   },
   present_plan: {
     right: { plan: '1. Go' },
-    words: ok(/^The plan could not be shown: nobody is there to approve it/),
+    words: ok(/^The plan could not be shown: there is no user to approve it/),
     rows: [[{ plan: '' }, /"plan" is empty; write down the steps/]],
   },
   Read_File: { right: {}, words: unknown, rows: [[{ path: 'file.txt' }, unknown]] },

@@ -7,11 +7,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProcessContext } from '../../src/execution/process.ts'
 import { fileTypes } from '../../src/tools/search/file-types.ts'
+import { listTree } from '../../src/tools/search/host-files.ts'
+import { searchTree } from '../../src/tools/search/host-search.ts'
 import { everyPath, looseFilter, strictFilter } from '../../src/tools/search/path-filter.ts'
 import type { SearchEntry, SearchQuery, SearchResult } from '../../src/tools/search/query.ts'
 import { searchWithRipgrep } from '../../src/tools/search/ripgrep.ts'
-import { searchTree } from '../../src/tools/search/search-tree.ts'
-import { listTree } from '../../src/tools/search/tree.ts'
 import type { ToolContext } from '../../src/types.ts'
 
 /** Ripgrep itself, told directly what our tools tell it; its results are the truth here. */

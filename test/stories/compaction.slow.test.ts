@@ -11,7 +11,7 @@ import {
   loadSession,
 } from '../../src/index.ts'
 import { call, type Step, scripted, tool } from '../../src/testing/index.ts'
-import { todowrite } from '../../src/tools/todowrite.ts'
+import { todowrite } from '../../src/tools/todo.ts'
 import type { LogEntry, Message, SessionContentBlock } from '../../src/types.ts'
 import { storeWith } from '../faults/poisons/kit.ts'
 import {

@@ -1,7 +1,6 @@
 import type { Log } from '../../core/log.ts'
 import type { ToolDef } from '../../core/tool.ts'
-import { formatTodos, readTodos, type Todo } from '../../tools/todo-list.ts'
-import { todowrite } from '../../tools/todowrite.ts'
+import { formatTodos, readTodos, type Todo, todowrite } from '../../tools/todo.ts'
 import { definePlugin, type PluginDefinition } from '../plugin.ts'
 import type { PromptNode } from '../prompts/prompt.ts'
 

@@ -1,7 +1,7 @@
 import type { ToolCheck, ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { ShellListener } from '../../tools/shell/shell-listener.ts'
+import { OutputCollector } from '../../tools/shell/output-collector.ts'
 import { shellResult } from '../../tools/shell/shell-result.ts'
 import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
 import { workspaceFolder } from './workspace-folder.ts'
@@ -98,22 +98,22 @@ interface Start {
 async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): Promise<ToolResult> {
   const { execution, handle, signal, progress, runId, callId } = ctx
   const { folder, limitMs, command } = start
-  const listener = new ShellListener({ maxBytes: maxOutputBytes, progress })
+  const listener = new OutputCollector({ maxBytes: maxOutputBytes, progress })
   const startedAt = performance.now()
   try {
     const result = await execution.exec(handle, command, {
       input: input.script,
       timeout: limitMs,
       signal,
-      onOutput: listener.hear,
+      onOutput: listener.receive,
       call: { runId, callId },
       ...(folder !== undefined && { cwd: folder }),
     })
     signal.throwIfAborted()
-    listener.hearAll(result)
+    listener.receiveAll(result)
     const elapsedMs = Math.round(performance.now() - startedAt)
     const limits = { timeoutMs: limitMs, maxTimeoutMs: limitMs, background: false }
-    const ended = { command: 'zx', result, heard: listener.take(), elapsedMs, ...limits }
+    const ended = { command: 'zx', result, output: listener.take(), elapsedMs, ...limits }
     const shown = shellResult(ended, { metadata: true })
     const fileName = input.fileName && visibleName(input.fileName.slice(0, longestLabel))
     return { ...shown, details: { ...shown.details, ...(fileName && { fileName }) } }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { inTurn } from '../../tools/in-turn.ts'
+import { runSerially } from '../../tools/serial-queue.ts'
 import type { Tiddler, Wiki } from './knowledge-store.ts'
 import { orAborted } from './or-aborted.ts'
 import { hasText } from './tools/page-text.ts'
@@ -88,7 +88,7 @@ export function createVectorIndex({ wiki, embed, file, mostPages = 5000 }: Vecto
   return {
     search(query, { limit = 10, threshold = 0.7, signal = AbortSignal.any([]) } = {}) {
       // Two searches at once would embed the same pages twice.
-      return inTurn(embed, `${wiki.info.name} ${wiki.info.folder}`, signal, async () => {
+      return runSerially(embed, `${wiki.info.name} ${wiki.info.folder}`, signal, async () => {
         const [wanted] = await vectorsOf([query.slice(0, longestQuery).toWellFormed()], embed, signal)
         const dimension = wanted!.length
         stored ??= file === undefined ? undefined : await readVectors(file, model)

@@ -1,15 +1,15 @@
-/** What the indentation of a line becomes elsewhere; `undefined` where that cannot be said. */
+/** Converts the indentation of a line as given to that of the file; `undefined` if it cannot be converted. */
 export type Shift = (indent: string) => string | undefined
 
-/** Of one line: as it was given, and as it stands in the file. */
+/** The indentation of one line: as given, and in the file. */
 export interface IndentPair {
   readonly given: string
-  readonly own: string
+  readonly inFile: string
 }
 
-/** The one rule by which the indentation of all these lines differs, if there is one. */
+/** The conversion that is right for all of these lines, if there is one. */
 export function shiftBetween(pairs: readonly IndentPair[]): Shift | undefined {
-  return candidates(pairs).find((shift) => pairs.every(({ given, own }) => shift(given) === own))
+  return candidates(pairs).find((shift) => pairs.every(({ given, inFile: own }) => shift(given) === own))
 }
 
 /** The whitespace with which a line begins. */
@@ -20,12 +20,12 @@ const widths = [4, 2, 8, 3, 1, 5, 6, 7]
 function candidates(pairs: readonly IndentPair[]): Shift[] {
   const [first] = pairs
   if (!first) return [(indent) => indent]
-  const { given, own } = first
+  const { given, inFile: own } = first
   const shifts: Shift[] = []
   if (own.endsWith(given)) shifts.push(deeper(own.slice(0, own.length - given.length)))
   if (given.endsWith(own)) shifts.push(shallower(given.slice(0, given.length - own.length)))
   for (const width of widths) shifts.push(toTabs(width, 0), toSpaces(width, 0))
-  // With a single depth to go by, another width and another depth cannot be told apart.
+  // If all lines have the same depth, a different width cannot be told from a different depth.
   if (pairs.every((pair) => pair.given === given)) return shifts
   for (const width of widths) {
     const columns = columnsOf(given, width)
@@ -44,7 +44,7 @@ const shallower =
   (indent) =>
     indent.startsWith(by) ? indent.slice(by.length) : undefined
 
-/** Each `width` columns become a tab, and then it is moved by so many tabs. */
+/** Converts each `width` columns to a tab, then adds `moved` tabs. */
 const toTabs =
   (width: number, moved: number): Shift =>
   (indent) => {
@@ -53,7 +53,7 @@ const toTabs =
     return count < 0 ? undefined : '\t'.repeat(count) + ' '.repeat(columns % width)
   }
 
-/** Each tab becomes `width` spaces, and then it is moved by so many spaces. */
+/** Converts each tab to `width` spaces, then adds `moved` spaces. */
 const toSpaces =
   (width: number, moved: number): Shift =>
   (indent) => {
@@ -68,3 +68,47 @@ function columnsOf(indent: string, width: number): number {
 }
 
 const tabsOf = (indent: string): number => indent.lastIndexOf('\t') + 1
+
+/** A one-line old text that begins after the indentation of its line, and the lines that replace it. */
+export interface LaterLines {
+  readonly old: string
+  readonly new: readonly string[]
+  /** The indentation before the old text. */
+  readonly indent: string
+}
+
+/**
+ * The first new line follows the indentation that is in the file. Decides whether the later lines already include that
+ * indentation (`as written`), lack it (`shifted`), or may be meant either way (`unclear`).
+ */
+export function laterLinesIndentation({ old, new: lines, indent }: LaterLines): 'as written' | 'shifted' | 'unclear' {
+  const later = lines.slice(1).filter((line) => line.trim() !== '')
+  const [second] = later
+  if (second === undefined) return 'as written'
+  const kept = later.find((line) => line.trim() === old.trim())
+  if (kept !== undefined && indentOf(kept) === indent) return 'as written'
+  if (kept !== undefined && indentOf(kept) === '') return 'shifted'
+  const isOpening = /(?:[{([:,=?]|=>|&&|\|\|)$/.test(lines[0]!.trimEnd())
+  if (later.every((line) => line.startsWith(indent)))
+    return isOpening && indentOf(second) === indent ? 'unclear' : 'as written'
+  if (closesOuterBlock(lines)) return 'as written'
+  const hasUnindented = later.some((line) => indentOf(line) === '')
+  // A line without indentation after a blank line is often meant to have none.
+  if (hasUnindented)
+    return lines.some((line, i) => i > 0 && /^\S/.test(line) && lines[i - 1]!.trim() === '') ? 'unclear' : 'shifted'
+  return isOpening ? 'shifted' : 'unclear'
+}
+
+/** Whether a line after the first begins by closing a bracket that these lines did not open. */
+function closesOuterBlock([first, ...later]: readonly string[]): boolean {
+  let depth = Math.max(0, opened(first!))
+  for (const line of later) {
+    const closing = /^[)\]}]*/.exec(line.trimStart())![0]
+    if (closing.length > depth) return true
+    depth = Math.max(0, depth + opened(line))
+  }
+  return false
+}
+
+/** How many more brackets a line opens than it closes. */
+const opened = (line: string): number => (line.match(/[([{]/g)?.length ?? 0) - (line.match(/[)\]}]/g)?.length ?? 0)

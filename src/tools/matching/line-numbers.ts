@@ -1,20 +1,20 @@
-/** What to replace with what, as a model wrote it. */
+/** The old and the new text of an edit, as the model wrote them. */
 export interface OldAndNew {
   readonly old: string
   readonly new: string
 }
 
-/** `12<tab>`, `12→`, `12| `, `12:` or `12: `, as readers put it before each line. */
+/** `12<tab>`, `12→`, `12| `, `12:` or `12: `, as tools print line numbers before each line. */
 const prefixes = [/^ *(\d{1,9})(?:\t|→|\| ?)/, /^ *(\d{1,9}):/, /^ *(\d{1,9}): /]
 
 /** An edit without pasted line numbers, and the number of its first line. */
 export interface Unnumbered extends OldAndNew {
   readonly first: number
-  /** A single line such as `200: ok` may have no line number at all. */
+  /** False if the number may be part of the text, as in the single line `200: ok`. */
   readonly isSure: boolean
 }
 
-/** Edits without pasted line numbers; none unless every line of `old` that is not empty has one, in order. */
+/** The edit without pasted line numbers, in every form they can be read. Empty unless all lines of `old` that are not empty have consecutive numbers. */
 export function withoutLineNumbers(edit: OldAndNew): Unnumbered[] {
   return prefixes.flatMap((prefix, i) => unnumbered(edit, prefix, i === 0) ?? [])
 }
@@ -30,7 +30,7 @@ function unnumbered(edit: OldAndNew, prefix: RegExp, isSure: boolean): Unnumbere
   return { old: stripped, new: withoutPasted(edit.new, prefix), first: known[0]!, isSure: isSure || known.length > 1 }
 }
 
-/** A new text is often half pasted and half new: lines that were added have no number. */
+/** Strips the numbers of the new text too. Added lines have no number. */
 function withoutPasted(text: string, prefix: RegExp): string {
   const lines = text.split('\n')
   const numbers = numbersOf(lines, prefix).filter((number) => number !== undefined)
@@ -47,7 +47,7 @@ function numbersOf(lines: readonly string[], prefix: RegExp): (number | undefine
   })
 }
 
-/** One more from line to line; an empty line may have been counted or not. */
+/** Whether the numbers rise by one from line to line. An empty line may have been counted or not. */
 function areConsecutive(numbers: readonly (number | undefined)[]): boolean {
   const first = numbers.findIndex((number) => number !== undefined)
   if (first < 0) return false

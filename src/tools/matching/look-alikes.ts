@@ -5,10 +5,10 @@ const alike: Record<string, RegExp> = {
   ' ': /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g,
   '': /[\u00AD\u200B-\u200D\u2060\uFEFF]/g,
 }
-/** All of these, and the marks that can be composed with what stands before them. */
+/** All of these, and combining marks. */
 const anyOfThem = /[\u00A0\u00AD\u02BC\u2000-\u206F\u2212\u3000\uFEFF]|\p{Mn}/u
 
-/** A text with typographic quotes, dashes and spaces made plain, invisible characters taken out, accents composed. */
+/** Replaces typographic quotes, dashes and spaces by plain ones, removes invisible characters, composes accents. */
 export function foldLookAlikes(text: string): string {
   if (!anyOfThem.test(text)) return text
   let folded = text.normalize('NFC')
@@ -16,5 +16,42 @@ export function foldLookAlikes(text: string): string {
   return folded
 }
 
-/** What remains of a line when indentation, trailing whitespace and look-alikes do not count. */
-export const essenceOf = (line: string): string => foldLookAlikes(line).trim()
+/** A line without indentation, trailing whitespace and typographic characters, for comparison. */
+export const normalizedLine = (line: string): string => foldLookAlikes(line).trim()
+
+/** Converts the characters of the model's text to those of the file; `undefined` if one of them is ambiguous. */
+export type FileCharacters = (text: string) => string | undefined
+
+const asWritten: FileCharacters = (text) => text
+
+/** Learns from the old text as given and the same lines in the file which characters stand for which. */
+export function fileCharacters(given: readonly string[], inFile: readonly string[]): FileCharacters {
+  for (const form of [undefined, 'NFC', 'NFD'] as const) {
+    const normal = (text: string): string => (form === undefined ? text : text.normalize(form))
+    const pairs = given.map((line, i) => [[...normal(line.trim())], [...inFile[i]!.trim()]] as const)
+    if (!pairs.every(([said, written]) => said.length === written.length)) continue
+    const targets = new Map<string, Set<string>>()
+    for (const [said, written] of pairs)
+      for (const [i, character] of said.entries())
+        targets.set(character, (targets.get(character) ?? new Set()).add(written[i]!))
+    return (text) => translated(normal(text), targets)
+  }
+  return asWritten
+}
+
+function translated(text: string, targets: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
+  const changes = [...targets].filter(([said, written]) => !written.has(said) || written.size > 1)
+  if (changes.length === 0) return text
+  /** The file has plain characters where the model wrote typographic ones. */
+  const isPlain = changes.every(([said, written]) => written.size === 1 && written.has(foldLookAlikes(said)))
+  const isOfFile = (character: string): boolean => changes.some(([, written]) => written.has(character))
+  let result = ''
+  for (const character of text) {
+    const written = targets.get(character)
+    const only = written?.size === 1 ? [...written][0]! : undefined
+    // If the file has both straight and typographic quotes, a quote is ambiguous.
+    if (!isPlain && /["'‘’“”]/.test(character) && !(written === undefined && isOfFile(character))) return undefined
+    result += only ?? (isPlain && !written ? foldLookAlikes(character) : character)
+  }
+  return result
+}

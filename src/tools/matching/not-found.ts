@@ -1,14 +1,12 @@
-import { cutLine, longestShown } from './cut-line.ts'
-import { plainEndings } from './line-endings.ts'
 import { foldLookAlikes } from './look-alikes.ts'
-import { nearestLines } from './nearest-lines.ts'
 import type { SearchedText } from './searched-text.ts'
-import { lineNumbersAt } from './text-lines.ts'
+import { nearestLines } from './similar-lines.ts'
+import { cutLine, lineNumbersAt, longestShown, plainEndings } from './text-lines.ts'
 
 const mostShown = 8
 
-/** What to tell a model whose text is not in the file: the place that is most like it, and what differs there. */
-export function describeNearest(searched: SearchedText, old: string, shown: (part: string) => string): string {
+/** Describes to the model the most similar lines of the file, and what differs there. */
+export function describeNearest(searched: SearchedText, old: string, display: (part: string) => string): string {
   const written = plainEndings(old).split('\n')
   const given = written.at(-1) === '' ? written.slice(0, -1) : written
   const nearest = nearestLines(searched, given)
@@ -24,37 +22,37 @@ export function describeNearest(searched: SearchedText, old: string, shown: (par
   const span = end - first > 1 ? `lines ${numberOf(first)}-${numberOf(end - 1)}` : `line ${numberOf(first)}`
   return [
     `The closest place is ${span}${until - from < end - first ? ', in part' : ''}:`,
-    ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(shown(line))}`),
+    ...texts.slice(from, until).map((line, i) => `${numberOf(from + i)}\t${cutLine(display(line))}`),
     ...(different === undefined
       ? []
-      : difference(numberOf(different), shown(given[different - nearest]!), shown(texts[different]!))),
+      : difference(numberOf(different), display(given[different - nearest]!), display(texts[different]!))),
   ].join('\n')
 }
 
 /** The old text may begin and end in the middle of a line. */
 function firstDifferent(texts: readonly string[], given: readonly string[], first: number): number | undefined {
   for (const [i, line] of given.entries()) {
-    const own = texts[first + i]
-    if (own === undefined || own === line) continue
+    const inFile = texts[first + i]
+    if (inFile === undefined || inFile === line) continue
     const isPart =
-      (i === 0 && own.endsWith(line)) ||
-      (i === given.length - 1 && own.startsWith(line)) ||
-      (given.length === 1 && own.includes(line))
+      (i === 0 && inFile.endsWith(line)) ||
+      (i === given.length - 1 && inFile.startsWith(line)) ||
+      (given.length === 1 && inFile.includes(line))
     if (!isPart) return first + i
   }
   return undefined
 }
 
-function difference(line: number, given: string, own: string): string[] {
-  const from = firstDifference(given, own)
-  const kind = kindOf(given, own)
+function difference(line: number, given: string, inFile: string): string[] {
+  const from = firstDifference(given, inFile)
+  const kind = kindOf(given, inFile)
   const around = (text: string): string => excerpt(text, from)
   const drawn = kind === 'whitespace' ? (text: string) => visibleBlanks(around(text)) : around
   return [
     `Line ${line} differs${notes[kind]}:`,
     `  old_string: ${drawn(given)}`,
-    `  the file:   ${drawn(own)}`,
-    ...(kind === 'look-alikes' ? [`  (${codePoint(given, from)} against ${codePoint(own, from)} in the file)`] : []),
+    `  the file:   ${drawn(inFile)}`,
+    ...(kind === 'look-alikes' ? [`  (${codePoint(given, from)} against ${codePoint(inFile, from)} in the file)`] : []),
   ]
 }
 
@@ -66,10 +64,10 @@ const notes: Record<Kind, string> = {
   text: '',
 }
 
-function kindOf(given: string, own: string): Kind {
+function kindOf(given: string, inFile: string): Kind {
   const bare = (text: string): string => text.replace(/\s+/g, '')
-  if (bare(given) === bare(own)) return /[^\S \t\r]/.test(given + own) ? 'look-alikes' : 'whitespace'
-  return bare(foldLookAlikes(given)) === bare(foldLookAlikes(own)) ? 'look-alikes' : 'text'
+  if (bare(given) === bare(inFile)) return /[^\S \t\r]/.test(given + inFile) ? 'look-alikes' : 'whitespace'
+  return bare(foldLookAlikes(given)) === bare(foldLookAlikes(inFile)) ? 'look-alikes' : 'text'
 }
 
 function firstDifference(a: string, b: string): number {
@@ -78,7 +76,7 @@ function firstDifference(a: string, b: string): number {
   return at
 }
 
-/** A part of a long line around the character in question. */
+/** The part of a long line around a position. */
 function excerpt(line: string, at: number): string {
   const from = line.length > longestShown ? Math.max(at - longestShown / 2, 0) : 0
   return from > 0 ? `…${cutLine(line.slice(from))}` : cutLine(line)

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { plainEndings } from './line-endings.ts'
 import { foldLookAlikes } from './look-alikes.ts'
 import { type NotReplaced, type Replaced, replaceText } from './replace.ts'
+import { plainEndings } from './text-lines.ts'
 
 const replace = (text: string, old: string, fresh: string): Replaced | NotReplaced =>
   replaceText(text, { old, new: fresh, all: false })

@@ -1,25 +1,23 @@
-import { plainEndings } from './line-endings.ts'
-import { essenceOf } from './look-alikes.ts'
-import { type TextLines, textLines } from './text-lines.ts'
+import { normalizedLine } from './look-alikes.ts'
+import { plainEndings, type TextLines, textLines } from './text-lines.ts'
 
-/** A text in which others are looked for. What that takes is made when it is first needed, and once. */
+/** A text to search in, with derived forms that are computed once, when first needed. */
 export interface SearchedText {
   readonly text: string
-  /** With every line ending as `\n`. */
+  /** The text with every line ending as `\n`. */
   plain(): string
   lines(): TextLines
-  /** Of each line what remains when indentation, trailing whitespace and look-alikes do not count. */
-  essences(): readonly string[]
+  /** `normalizedLine` of each line. */
+  normalizedLines(): readonly string[]
 }
 
-/** Nothing is made of the text yet. */
 export function searchedText(text: string): SearchedText {
   const lines = once(() => textLines(text))
   return {
     text,
     plain: once(() => plainEndings(text)),
     lines,
-    essences: once(() => lines().texts.map(essenceOf)),
+    normalizedLines: once(() => lines().texts.map(normalizedLine)),
   }
 }
 
@@ -29,4 +27,13 @@ function once<T>(make: () => T): () => T {
     made ??= { value: make() }
     return made.value
   }
+}
+
+const fewestWordCharacters = 4
+
+/** Whether a text has enough letters and digits to be recognised by, unlike a brace or `end`. */
+export function isDistinctive(text: string): boolean {
+  const word = /[\p{L}\p{N}_]/gu
+  for (let i = 0; i < fewestWordCharacters; i++) if (!word.test(text)) return false
+  return true
 }

@@ -1,4 +1,4 @@
-/** A text cut into lines, and where each begins. */
+/** The lines of a text and their start positions. */
 export interface TextLines {
   /** Without their endings, and without a byte order mark. */
   readonly texts: readonly string[]
@@ -21,7 +21,7 @@ export function textLines(text: string): TextLines {
     if (newline >= 0 && newline < start) newline = text.indexOf('\n', start)
     if (carriage >= 0 && carriage < start) carriage = text.indexOf('\r', start)
   }
-  // What follows the last ending is a line only if there is something.
+  // The text after the last line ending is a line only if it is not empty.
   if (start < text.length || texts.length === 0) {
     starts.push(start)
     texts.push(text.slice(start))
@@ -30,8 +30,8 @@ export function textLines(text: string): TextLines {
 }
 
 /**
- * The numbers, from 1, of the lines on which these ascending positions lie, as a reader of the file counts them: by `\n`,
- * and by `\r` only where a file knows no other ending.
+ * The line numbers, from 1, of these ascending positions. Lines are counted by `\n`, and by `\r` only in a file that has
+ * no `\n`.
  */
 export function lineNumbersAt(text: string, positions: readonly number[]): number[] {
   const ending = countedEnding(text)
@@ -45,7 +45,7 @@ export function lineNumbersAt(text: string, positions: readonly number[]): numbe
 
 const countedEnding = (text: string): string => (text.includes('\n') || !text.includes('\r') ? '\n' : '\r')
 
-/** The first few lines on which ascending positions lie, and how many more there are. */
+/** The numbers of the first `most` lines that contain one of the ascending positions, and how many more there are. */
 export function distinctLinesAt(
   text: string,
   positions: ArrayLike<number>,
@@ -54,7 +54,7 @@ export function distinctLinesAt(
   const ending = countedEnding(text)
   const firsts: number[] = []
   let count = 0
-  /** Where the line ends on which the position before lies. */
+  /** The end of the line that contains the previous position. */
   let end = -1
   for (let i = 0; i < positions.length && end < text.length; i++) {
     const position = positions[i]!
@@ -70,4 +70,73 @@ export function distinctLinesAt(
 export function namedLines(numbers: readonly number[], more = 0): string {
   const distinct = [...new Set(numbers)]
   return `${distinct.length + more > 1 ? 'lines' : 'line'} ${distinct.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** Longer lines are cut when they are shown as a hint. */
+export const longestShown = 160
+
+/** The beginning of a long line, without half a surrogate pair at its ends. */
+export function cutLine(line: string): string {
+  const isLong = line.length > longestShown
+  const whole = (isLong ? line.slice(0, longestShown) : line).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
+  return isLong ? `${whole}…` : whole
+}
+
+/** The text with every line ending, `\r\n`, `\r` or `\n`, as `\n`. */
+export function plainEndings(text: string): string {
+  if (!text.includes('\r')) return text
+  // Several times faster than one regular expression.
+  return text.split('\r\n').join('\n').replaceAll('\r', '\n')
+}
+
+/** Converts ascending positions in `plainEndings(text)` to positions in `text`, never between `\r` and `\n`. */
+export function originalPositions(text: string, positions: readonly number[]): number[] {
+  let pairs = 0
+  let next = text.indexOf('\r\n')
+  return positions.map((position) => {
+    for (; next >= 0 && next - pairs < position; next = text.indexOf('\r\n', next + 2)) pairs++
+    return position + pairs
+  })
+}
+
+/** Lines and the line endings between them: one separator less than lines. */
+export interface SplitText {
+  readonly lines: readonly string[]
+  readonly separators: readonly string[]
+}
+
+/** Splits a text without losing anything. */
+export function splitText(text: string): SplitText {
+  const parts = text.split(/(\r\n|\r|\n)/)
+  return { lines: parts.filter((_, i) => i % 2 === 0), separators: parts.filter((_, i) => i % 2 === 1) }
+}
+
+/** The lines of a text that a model wrote. A lone `\r` does not end a line. */
+export const writtenLines = (text: string): string[] => text.split(/\r?\n/)
+
+/** Finds for ascending positions the line ending to use there: the next one, else the last one, else none. */
+export function endingsIn(text: string): (position: number) => string | undefined {
+  let next = -1
+  let isOver = false
+  return (position) => {
+    if (!isOver && next < position) {
+      next = nextEnding(text, position)
+      isOver = next < 0
+      if (isOver) next = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'))
+    }
+    return next < 0 ? undefined : endingAt(text, next)
+  }
+}
+
+function nextEnding(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 10 || code === 13) return at
+  }
+  return -1
+}
+
+function endingAt(text: string, at: number): string {
+  if (text[at] === '\r') return text[at + 1] === '\n' ? '\r\n' : '\r'
+  return text[at - 1] === '\r' ? '\r\n' : '\n'
 }

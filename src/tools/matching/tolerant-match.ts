@@ -1,93 +1,94 @@
-import { fileCharacters } from './file-characters.ts'
+import { sequencesIn } from './exact-match.ts'
 import { indentOf, type Shift, shiftBetween } from './indentation.ts'
-import { endingsIn, plainEndings, type SplitText } from './line-endings.ts'
 import type { OldAndNew } from './line-numbers.ts'
-import { essenceOf, foldLookAlikes } from './look-alikes.ts'
-import { sequencesIn } from './occurrences.ts'
-import { rewritten } from './rewrite.ts'
-import { saysEnough } from './says-enough.ts'
-import type { SearchedText } from './searched-text.ts'
-import type { TextLines } from './text-lines.ts'
+import { fileCharacters, foldLookAlikes, normalizedLine } from './look-alikes.ts'
+import { rewriteLines } from './rewrite.ts'
+import { isDistinctive, type SearchedText } from './searched-text.ts'
+import { endingsIn, plainEndings, type SplitText, type TextLines } from './text-lines.ts'
 
-/** What tolerance finds, if anything. */
+/** The result of a tolerant search. */
 export type TolerantMatch =
   | {
       readonly type: 'one'
       readonly start: number
       readonly end: number
       readonly new: string
-      /** What it differs in, in words. */
+      /** How the match differs from the old text, for the model. */
       readonly how: string
       readonly isShifted: boolean
     }
-  /** Several places; where they begin. */
+  /** The start positions of several matches. */
   | { readonly type: 'several'; readonly starts: readonly number[] }
-  /** One place, and what the new text is to become there cannot be told. */
+  /** One match for which the indentation or the characters of the new text are ambiguous. */
   | { readonly type: 'unclear'; readonly start: number; readonly what: 'indentation' | 'characters' }
 
-const mostPlaces = 6
+const mostMatches = 6
 
 /**
- * Whole lines that are the old text but for trailing whitespace, indentation (all of it shifted alike), or characters
- * that look alike. Only a single such place counts, whatever it differs in: a second one might have been meant.
+ * Finds whole lines that equal the old text except for trailing whitespace, indentation (shifted alike on all lines) or
+ * characters that look alike. Several such matches are never resolved, because each might have been meant.
  */
 export function tolerantMatch(searched: SearchedText, edit: OldAndNew): TolerantMatch | undefined {
-  const given = withoutSharedEdges({ old: plainEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
-  if (!saysEnough(given.old)) return undefined
+  const given = withoutSharedBreaks({ old: plainEndings(edit.old), new: edit.new.replaceAll('\r\n', '\n') })
+  if (!isDistinctive(given.old)) return undefined
   const old = given.old.split('\n')
-  // With a line break at its end the old text ends where the next line begins.
+  // An old text that ends with a line break ends where the next line begins.
   const endsWithBreak = old.at(-1) === ''
   const wanted = endsWithBreak ? old.slice(0, -1) : old
   const { text } = searched
   const lines = searched.lines()
-  const found = placesOf(searched.essences(), wanted.map(essenceOf))
+  const found = findLines(searched.normalizedLines(), wanted.map(normalizedLine))
   if (found.length > 1) return { type: 'several', starts: found.map((index) => lines.starts[index]!) }
   const [first] = found
   if (first === undefined) return undefined
-  const own = lines.texts.slice(first, first + wanted.length)
-  const { differs, shift } = differences(wanted, own)
+  const inFile = lines.texts.slice(first, first + wanted.length)
+  const { differs, shift } = differences(wanted, inFile)
   if (differs.indentation && !shift) return undefined
   const last = first + wanted.length - 1
   const start = lines.starts[first]!
   const end = endsWithBreak ? (lines.starts[last + 1] ?? text.length) : lines.starts[last]! + lines.texts[last]!.length
-  const frame = differs.indentation ? frameOf(given.new.split('\n'), wanted, own) : 'file'
-  if (frame === 'unclear') return { type: 'unclear', start, what: 'indentation' }
+  const basis = differs.indentation ? indentationBasis(given.new.split('\n'), wanted, inFile) : 'file'
+  if (basis === 'unclear') return { type: 'unclear', start, what: 'indentation' }
   const rewrite = {
-    own: ownLines(text, lines, first, old),
+    inFile: fileLines(text, lines, first, old),
     old,
     new: given.new.split('\n'),
     ending: endingsIn(text)(end) ?? '\n',
-    ...(frame === 'old' && shift && { shift }),
+    ...(basis === 'old' && shift && { shift }),
   }
-  const fresh = rewritten(differs.characters ? { ...rewrite, characters: fileCharacters(wanted, own) } : rewrite)
-  if (fresh !== undefined)
-    return { type: 'one', start, end, new: fresh, how: said(differs, frame), isShifted: differs.indentation }
-  return { type: 'unclear', start, what: rewritten(rewrite) === undefined ? 'indentation' : 'characters' }
+  const newText = rewriteLines(
+    differs.characters ? { ...rewrite, characters: fileCharacters(wanted, inFile) } : rewrite,
+  )
+  if (newText !== undefined)
+    return { type: 'one', start, end, new: newText, how: describe(differs, basis), isShifted: differs.indentation }
+  return { type: 'unclear', start, what: rewriteLines(rewrite) === undefined ? 'indentation' : 'characters' }
 }
 
 /**
- * Whether the new lines are indented like the old ones were given, or as the file has it. Lines that are in both tell;
- * without any, the least indentation does.
+ * Whether the new lines are indented like the old text as given, or like the file. Decided by lines that are in both old
+ * and new text, or if there are none, by the smallest indentation.
  */
-function frameOf(
+function indentationBasis(
   lines: readonly string[],
   given: readonly string[],
-  own: readonly string[],
+  inFile: readonly string[],
 ): 'old' | 'file' | 'unclear' {
-  const indents = new Map(given.map((line, i) => [essenceOf(line), { given: indentOf(line), own: indentOf(own[i]!) }]))
-  const frames = new Set<'old' | 'file'>()
+  const indents = new Map(
+    given.map((line, i) => [normalizedLine(line), { given: indentOf(line), inFile: indentOf(inFile[i]!) }]),
+  )
+  const bases = new Set<'old' | 'file'>()
   for (const line of lines) {
-    const known = line.trim() === '' ? undefined : indents.get(essenceOf(line))
-    if (!known || known.given === known.own) continue
-    if (indentOf(line) === known.given) frames.add('old')
-    if (indentOf(line) === known.own) frames.add('file')
+    const known = line.trim() === '' ? undefined : indents.get(normalizedLine(line))
+    if (!known || known.given === known.inFile) continue
+    if (indentOf(line) === known.given) bases.add('old')
+    if (indentOf(line) === known.inFile) bases.add('file')
   }
-  if (frames.size === 2) return 'unclear'
-  const [told] = frames
-  if (told) return told
+  if (bases.size === 2) return 'unclear'
+  const [only] = bases
+  if (only) return only
   const least = leastIndent(lines)
   if (least === undefined || least === leastIndent(given)) return 'old'
-  return least === leastIndent(own) ? 'file' : 'unclear'
+  return least === leastIndent(inFile) ? 'file' : 'unclear'
 }
 
 function leastIndent(lines: readonly string[]): string | undefined {
@@ -95,20 +96,20 @@ function leastIndent(lines: readonly string[]): string | undefined {
   return indents.toSorted((a, b) => a.length - b.length)[0]
 }
 
-/** Line breaks at both beginnings or both ends change nothing; the place is made of whole lines anyway. */
-function withoutSharedEdges({ old, new: fresh }: OldAndNew): OldAndNew {
+/** Removes line breaks that both texts begin or end with: matches are whole lines anyway. */
+function withoutSharedBreaks({ old, new: newText }: OldAndNew): OldAndNew {
   let from = 0
-  while (from < old.length && isEdge(old[from]) && old[from] === fresh[from]) from++
+  while (from < old.length && isBreak(old[from]) && old[from] === newText[from]) from++
   let tail = 0
-  const most = Math.min(old.length, fresh.length) - from
-  while (tail < most && old.at(-1 - tail) === '\n' && fresh.at(-1 - tail) === '\n') tail++
-  return { old: old.slice(from, old.length - tail), new: fresh.slice(from, fresh.length - tail) }
+  const most = Math.min(old.length, newText.length) - from
+  while (tail < most && old.at(-1 - tail) === '\n' && newText.at(-1 - tail) === '\n') tail++
+  return { old: old.slice(from, old.length - tail), new: newText.slice(from, newText.length - tail) }
 }
 
-const isEdge = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
+const isBreak = (character: string | undefined): boolean => character === '\n' || character === '\uFEFF'
 
-/** The lines at which the wanted ones begin; those around which only blank lines differ count, as long as there are several. */
-function placesOf(essences: readonly string[], wanted: readonly string[]): number[] {
+/** The indexes at which the wanted lines begin. Several matches that differ only in surrounding blank lines count too. */
+function findLines(essences: readonly string[], wanted: readonly string[]): number[] {
   const above = wanted.findIndex((line) => line !== '')
   const below = wanted.findLastIndex((line) => line !== '')
   const ids = new Map<string, number>()
@@ -116,15 +117,15 @@ function placesOf(essences: readonly string[], wanted: readonly string[]): numbe
   const found = sequencesIn(
     Int32Array.from(essences, (line) => ids.get(line) ?? -1),
     wanted.slice(above, below + 1).map((line) => ids.get(line)!),
-    { overlapping: true, most: mostPlaces },
+    { overlapping: true, most: mostMatches },
   )
   if (found.length !== 1) return found
   const first = found[0]! - above
   return wanted.every((line, i) => line === essences[first + i]) ? [first] : []
 }
 
-/** The lines of the file that the old ones were taken for; the empty one behind a last line break is no line of it. */
-function ownLines(text: string, { texts, starts }: TextLines, first: number, old: readonly string[]): SplitText {
+/** The matched lines of the file. An empty last line of `old`, after its last line break, is none of them. */
+function fileLines(text: string, { texts, starts }: TextLines, first: number, old: readonly string[]): SplitText {
   const lines = old.map((line, i) => (i === old.length - 1 && line === '' ? '' : texts[first + i]!))
   const separators = lines
     .slice(0, -1)
@@ -140,16 +141,16 @@ interface Differences {
 
 function differences(
   given: readonly string[],
-  own: readonly string[],
+  inFile: readonly string[],
 ): { readonly differs: Differences; readonly shift: Shift | undefined } {
-  const pairs = given.map((line, i) => ({ given: foldLookAlikes(line), own: foldLookAlikes(own[i]!) }))
+  const pairs = given.map((line, i) => ({ given: foldLookAlikes(line), inFile: foldLookAlikes(inFile[i]!) }))
   const filled = pairs.filter((pair) => pair.given.trim() !== '')
-  const indents = filled.map((pair) => ({ given: indentOf(pair.given), own: indentOf(pair.own) }))
+  const indents = filled.map((pair) => ({ given: indentOf(pair.given), inFile: indentOf(pair.inFile) }))
   return {
     differs: {
-      trailing: given.some((line, i) => trailingOf(line) !== trailingOf(own[i]!)),
-      indentation: indents.some((indent) => indent.given !== indent.own),
-      characters: given.some((line, i) => line.trim() !== own[i]!.trim()),
+      trailing: given.some((line, i) => trailingOf(line) !== trailingOf(inFile[i]!)),
+      indentation: indents.some((indent) => indent.given !== indent.inFile),
+      characters: given.some((line, i) => line.trim() !== inFile[i]!.trim()),
     },
     shift: shiftBetween(indents),
   }
@@ -157,10 +158,10 @@ function differences(
 
 const trailingOf = (line: string): string => line.slice(line.trimEnd().length)
 
-function said({ trailing, indentation, characters }: Differences, frame: 'old' | 'file'): string {
+function describe({ trailing, indentation, characters }: Differences, basis: 'old' | 'file'): string {
   const parts = [
     trailing && 'whitespace at the ends of lines',
-    indentation && `indentation (new_string ${frame === 'old' ? 'was indented to fit' : 'has that of the file'})`,
+    indentation && `indentation (new_string ${basis === 'old' ? 'was indented to fit' : 'has that of the file'})`,
     characters && 'characters that look alike (quotes, dashes, spaces)',
   ].filter((part) => part !== false)
   return parts.join(', ') || 'line breaks at its ends'

@@ -1,3 +1,5 @@
+import { globSource } from './glob-pattern.ts'
+import { unknownType } from './query.ts'
 /** The globs of ripgrep's common file types, by which the walker knows them too; a file's name has to match one of them. */
 export const fileTypes: Readonly<Record<string, string>> = {
   asm: '*.S *.asm *.s',
@@ -78,4 +80,14 @@ export const fileTypes: Readonly<Record<string, string>> = {
   yaml: '*.yaml *.yml',
   zig: '*.zig',
   zsh: '*.zsh .zlogin .zlogout .zprofile .zshenv .zshrc zlogin zlogout zprofile zshenv zshrc',
+}
+
+/** Whether a name is that of a file of a type. */
+export function typeFilter(type: string | undefined): (name: string) => boolean {
+  if (type === undefined) return () => true
+  const globs = Object.hasOwn(fileTypes, type) ? fileTypes[type] : undefined
+  if (globs === undefined) throw new Error(unknownType(type))
+  const sources = globs.split(' ').map((glob) => `^${globSource(glob)}$`)
+  const regex = new RegExp(sources.join('|'))
+  return (name) => regex.test(name)
 }

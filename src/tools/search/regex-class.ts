@@ -1,5 +1,4 @@
-import type { RegexReader } from './regex-reader.ts'
-import { type ClassSet, PatternProblem, type RegexFlags } from './regex-syntax.ts'
+import { type ClassSet, PatternProblem, type RegexFlags, type RegexReader } from './regex-reader.ts'
 
 type Flags = Pick<RegexFlags, 'x'>
 

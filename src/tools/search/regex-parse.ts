@@ -1,6 +1,5 @@
 import { readClass } from './regex-class.ts'
-import { RegexReader } from './regex-reader.ts'
-import { type Assertion, PatternProblem, type RegexFlags, type RegexNode } from './regex-syntax.ts'
+import { type Assertion, PatternProblem, type RegexFlags, type RegexNode, RegexReader } from './regex-reader.ts'
 
 /** Takes a pattern apart, or says what is wrong with it in the words of ripgrep where they are short. */
 export function parsePattern(pattern: string, flags: Pick<RegexFlags, 'i' | 's'>): RegexNode {

@@ -1,5 +1,5 @@
 import { literal } from './glob-pattern.ts'
-import { type Assertion, type ClassSet, PatternProblem, type RegexNode } from './regex-syntax.ts'
+import { type Assertion, type ClassSet, PatternProblem, type RegexNode } from './regex-reader.ts'
 
 /** Which texts a regular expression is for: the stricter one is quicker. In a lossy one some bytes were no valid text. */
 export type TextKind = 'ascii' | 'unicode' | 'lossy'

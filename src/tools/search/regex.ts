@@ -1,8 +1,7 @@
-import { badPattern, newlineInPattern } from './problems.ts'
-import { casesIn, hasNewline, mayCrossLines, requiredText } from './regex-facts.ts'
+import { badPattern, newlineInPattern } from './query.ts'
 import { parsePattern } from './regex-parse.ts'
-import { PatternProblem, type RegexNode } from './regex-syntax.ts'
-import { type Dialect, type TextKind, write } from './regex-write.ts'
+import { type ClassSet, PatternProblem, type RegexNode } from './regex-reader.ts'
+import { type Dialect, type TextKind, write, writeSet } from './regex-write.ts'
 
 export interface PatternOptions {
   readonly ignoreCase: boolean
@@ -61,4 +60,93 @@ function toRegExp(node: RegexNode, dialect: Dialect): RegExp {
       )
     throw new PatternProblem(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Which letters, of those that have two cases, are meant in any case and which as they are. */
+export function casesIn(node: RegexNode): { ignored: boolean; exact: boolean } {
+  switch (node.kind) {
+    case 'literal':
+    case 'class':
+      if (node.kind === 'literal' && node.character.toLowerCase() === node.character.toUpperCase())
+        return { ignored: false, exact: false }
+      return { ignored: node.ignoreCase, exact: !node.ignoreCase }
+    case 'repeat':
+      return casesIn(node.node)
+    case 'sequence':
+    case 'either': {
+      const all = (node.kind === 'sequence' ? node.nodes : node.options).map(casesIn)
+      return { ignored: all.some(({ ignored }) => ignored), exact: all.some(({ exact }) => exact) }
+    }
+    default:
+      return { ignored: false, exact: false }
+  }
+}
+
+/** Whether a match may contain a newline, as ripgrep sees it. */
+export function mayCrossLines(node: RegexNode): boolean {
+  switch (node.kind) {
+    case 'literal':
+      return node.character === '\n'
+    case 'any':
+      return node.crossesLines
+    case 'assertion':
+      return /^(line|text)/.test(node.what) // to ripgrep these are about newlines
+    case 'class':
+      return new RegExp(`^${writeSet(node.set, 'unicode')}`, 'v').test('\n')
+    case 'repeat':
+      return mayCrossLines(node.node)
+    case 'sequence':
+      return node.nodes.some(mayCrossLines)
+    case 'either':
+      return node.options.some(mayCrossLines)
+    default:
+      return false
+  }
+}
+
+/** Whether only a newline can match somewhere in it. */
+export function hasNewline(node: RegexNode): boolean {
+  switch (node.kind) {
+    case 'literal':
+      return node.character === '\n'
+    case 'class':
+      return isOnlyNewline(node.set)
+    case 'repeat':
+      return hasNewline(node.node)
+    case 'sequence':
+      return node.nodes.some(hasNewline)
+    case 'either':
+      return node.options.some(hasNewline)
+    default:
+      return false
+  }
+}
+
+function isOnlyNewline(set: ClassSet): boolean {
+  if (set.kind === 'range') return set.from === '\n' && set.to === '\n'
+  return set.kind === 'union' && set.sets.length > 0 && set.sets.every(isOnlyNewline)
+}
+
+/** The longest text that stands in every match. */
+export function requiredText(node: RegexNode): string {
+  switch (node.kind) {
+    case 'literal':
+      return node.ignoreCase ? '' : node.character
+    case 'repeat':
+      return node.least > 0 ? requiredText(node.node) : ''
+    case 'sequence':
+      return requiredOf(node.nodes)
+    default:
+      return ''
+  }
+}
+
+function requiredOf(nodes: readonly RegexNode[]): string {
+  let longest = ''
+  let run = ''
+  for (const node of nodes) {
+    run = node.kind === 'literal' && !node.ignoreCase ? run + node.character : ''
+    for (const text of run === '' ? [requiredText(node)] : [run]) if (text.length > longest.length) longest = text
+  }
+  return longest
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ExecResult } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { everyPath, looseFilter } from './path-filter.ts'
-import type { SearchPlace, SearchQuery } from './query.ts'
+import type { SearchQuery, SearchRoot } from './query.ts'
 import { ripgrepCommand, searchWithRipgrep } from './ripgrep.ts'
 
 const query: SearchQuery = {
@@ -18,7 +18,7 @@ const query: SearchQuery = {
   take: 10,
   limitMs: 5000,
 }
-const folder: SearchPlace = { path: '/project', kind: 'folder' }
+const folder: SearchRoot = { path: '/project', kind: 'folder' }
 
 /** What the program gets, by a real shell. */
 function words(asked: SearchQuery, place = folder): string[] {

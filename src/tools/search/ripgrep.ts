@@ -1,8 +1,16 @@
 import type { ExecResult } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { nameGlobs, type PathFilterSpec, skippableGlobs } from './path-filter.ts'
-import { badPattern, newlineInPattern, unknownType } from './problems.ts'
-import { longestLine, type SearchGaps, type SearchPlace, type SearchQuery, type SearchResult } from './query.ts'
+import {
+  badPattern,
+  longestLine,
+  newlineInPattern,
+  type SearchGaps,
+  type SearchQuery,
+  type SearchResult,
+  type SearchRoot,
+  unknownType,
+} from './query.ts'
 import { ripgrepOutput } from './ripgrep-output.ts'
 
 /** Where ripgrep may be, best first. */
@@ -23,7 +31,7 @@ async function packagedRipgrep(): Promise<string | undefined> {
 export async function searchWithRipgrep(
   program: string,
   query: SearchQuery,
-  place: SearchPlace,
+  place: SearchRoot,
   { execution, handle, signal }: ToolContext,
 ): Promise<SearchResult | undefined> {
   const output = ripgrepOutput(query)
@@ -77,7 +85,7 @@ function problemIn(complaints: string, { pattern, type }: SearchQuery): string {
 }
 
 /** A command for a shell. No value in it can be taken for an option, and no file in the folder adds any. */
-export function ripgrepCommand(program: string, query: SearchQuery, place: SearchPlace): string {
+export function ripgrepCommand(program: string, query: SearchQuery, place: SearchRoot): string {
   const { filter, type, mode } = query
   const options = [...always, ...(mode === 'list' ? ['--files'] : searchOptions(query))]
   if (place.kind === 'folder') {

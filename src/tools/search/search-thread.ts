@@ -4,12 +4,12 @@ import type { SearchQuery } from './query.ts'
 import type { FromSearchThread, SearchJob, ToSearchThread } from './start-search.ts'
 
 /** What the thread does. Each file takes time to load, so it loads what it needs. */
-async function serve({ query, place }: SearchJob): Promise<void> {
+async function serve({ query, root: place }: SearchJob): Promise<void> {
   const answer = (message: FromSearchThread): void => parentPort?.postMessage(message)
   try {
     if (!place) await serveTexts(query, answer)
-    else if (query.mode === 'list') answer({ result: (await import('./tree.ts')).listTree(query, place) })
-    else answer({ result: (await import('./search-tree.ts')).searchTree(query, place) })
+    else if (query.mode === 'list') answer({ result: (await import('./host-files.ts')).listTree(query, place) })
+    else answer({ result: (await import('./host-search.ts')).searchTree(query, place) })
   } catch (error) {
     answer({ problem: messageOf(error) })
   }

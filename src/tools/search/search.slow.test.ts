@@ -8,11 +8,11 @@ import type { ToolContext } from '../../core/tool.ts'
 import { createProcessContext } from '../../execution/process.ts'
 import { memoryExecution } from '../../testing/index.ts'
 import { createGrepTool, type GrepOptions } from '../grep.ts'
+import { searchThroughContext } from './context-search.ts'
+import { searchTree } from './host-search.ts'
 import { everyPath } from './path-filter.ts'
 import type { SearchQuery } from './query.ts'
-import { searchTree } from './search-tree.ts'
 import { startSearch } from './start-search.ts'
-import { searchWorld } from './world.ts'
 
 /** Threads that live. */
 const threads = new Set<Worker>()
@@ -110,7 +110,7 @@ describe('a thread', () => {
     setTimeout(() => stop.abort(new Error('enough')), 200)
     await expect(result).rejects.toThrow('enough')
     expect(threads.size).toBe(0)
-    const late = await startSearch({ query, place: folder(root) }, stop.signal)
+    const late = await startSearch({ query, root: folder(root) }, stop.signal)
     await expect(late.result).rejects.toThrow('enough')
     expect(threads.size).toBe(0)
   })
@@ -177,7 +177,7 @@ describe('FT-28 what is too much', () => {
     const execution = memoryExecution({ files: many(50) })
     const ctx = { execution, handle: await execution.spawn(), signal: new AbortController().signal }
     const search = (limits: object) =>
-      searchWorld(query, folder('/project'), ctx as unknown as ToolContext, {
+      searchThroughContext(query, folder('/project'), ctx as unknown as ToolContext, {
         ...{ listed: 1000, read: 1000, bytes: 1000 },
         ...limits,
       })
@@ -191,7 +191,7 @@ describe('FT-28 what is too much', () => {
     const execution = createProcessContext({ cwd: root })
     const handle = await execution.spawn()
     const ctx = { execution, handle, signal: new AbortController().signal } as unknown as ToolContext
-    const found = await searchWorld(query, folder(root), ctx, { listed: 10, read: 10, bytes: 2048 })
+    const found = await searchThroughContext(query, folder(root), ctx, { listed: 10, read: 10, bytes: 2048 })
     expect(found).toMatchObject({ entries: [{ path: 'small' }], gaps: { tooLarge: 1 } })
     await execution.destroy(handle)
   })

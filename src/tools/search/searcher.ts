@@ -1,7 +1,9 @@
+import { codeOf } from '../../core/errors.ts'
 import type { ExecutionHandle } from '../../core/execution.ts'
 import type { ToolContext } from '../../core/tool.ts'
 import { withFile } from '../../platform/files-of.ts'
-import type { SearchPlace, SearchQuery, SearchResult } from './query.ts'
+import { fileProblem } from '../file-problem.ts'
+import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
 export interface SearcherOptions {
   /** The program to search with; `false` for none. Default: the one of `@vscode/ripgrep`, or `rg` on the PATH. */
@@ -9,7 +11,7 @@ export interface SearcherOptions {
 }
 
 /** Finds the best way to search in a context, and remembers it. */
-export type Searcher = (query: SearchQuery, place: SearchPlace, ctx: ToolContext) => Promise<SearchResult>
+export type Searcher = (query: SearchQuery, place: SearchRoot, ctx: ToolContext) => Promise<SearchResult>
 
 export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
   /** Of each handle the programs that may be there. */
@@ -38,15 +40,15 @@ export function createSearcher({ ripgrep }: SearcherOptions = {}): Searcher {
     if (found) return found
     if (ctx.execution.capabilities.hostPrograms) {
       const { startSearch } = await import('./start-search.ts')
-      return (await startSearch({ query, place }, ctx.signal)).result
+      return (await startSearch({ query, root: place }, ctx.signal)).result
     }
-    const { searchWorld } = await import('./world.ts')
-    return searchWorld(query, place, ctx)
+    const { searchThroughContext } = await import('./context-search.ts')
+    return searchThroughContext(query, place, ctx)
   }
 }
 
 /** Ripgrep searches a file that is named to it as text of a sort; here binary files are not searched, named or not. */
-async function isBinary({ path }: SearchPlace, ctx: ToolContext): Promise<boolean> {
+async function isBinary({ path }: SearchRoot, ctx: ToolContext): Promise<boolean> {
   const { isUtf16 } = await import('./file-text.ts')
   try {
     const head = Buffer.from(await withFile(ctx, path, ({ read }) => read(0, 65_536)))
@@ -54,4 +56,63 @@ async function isBinary({ path }: SearchPlace, ctx: ToolContext): Promise<boolea
   } catch {
     return false // whoever searches it will tell why it cannot be read
   }
+}
+
+/** Where a path really leads. Contexts refuse here what lies outside of the folders that tools may use. */
+export async function resolveRoot(path: string, ctx: ToolContext): Promise<SearchRoot> {
+  try {
+    return await resolve(path, ctx)
+  } catch (error) {
+    throw await fileProblem(error, path, ctx)
+  }
+}
+
+/** A folder below a place; nothing when there is none. */
+export async function resolveFolder(path: string, ctx: ToolContext): Promise<SearchRoot | undefined> {
+  try {
+    const place = await resolve(path, ctx)
+    return place.kind === 'folder' ? place : undefined
+  } catch (error) {
+    const code = codeOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw await fileProblem(error, path, ctx)
+  }
+}
+
+async function resolve(path: string, ctx: ToolContext): Promise<SearchRoot> {
+  const { execution, handle } = ctx
+  if (!execution.stat) return resolveByListing(path, ctx)
+  const info = await execution.stat(handle, path)
+  if (info.kind === 'other') throw new Error(`"${path}" is neither a file nor a folder, so it cannot be searched`)
+  return { path: info.path, kind: info.kind }
+}
+
+async function resolveByListing(path: string, { execution, handle }: ToolContext): Promise<SearchRoot> {
+  const absolute = absoluteOf(handle.cwd, path)
+  try {
+    await execution.listFiles(handle, absolute)
+    return { path: absolute, kind: 'folder' }
+  } catch (error) {
+    await execution.readFile(handle, absolute).catch(() => {
+      throw error
+    })
+    return { path: absolute, kind: 'file' }
+  }
+}
+
+/** Paths of other worlds are POSIX paths, whatever this machine is. */
+function absoluteOf(cwd: string, path: string): string {
+  const parts: string[] = []
+  for (const part of (path.startsWith('/') ? path : `${cwd}/${path}`).split('/')) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return `/${parts.join('/')}`
+}
+
+/** A path below another one, as it is shown and used. */
+export function joinPath(path: string, way: string): string {
+  if (way === '') return path
+  if (path === '.' || path === './') return way
+  return path.endsWith('/') ? path + way : `${path}/${way}`
 }

@@ -1,12 +1,12 @@
 import type { Worker } from 'node:worker_threads'
 import { messageOf } from '../../core/errors.ts'
 import { startThread } from '../../platform/start-thread.ts'
-import type { SearchGaps, SearchPlace, SearchQuery, SearchResult } from './query.ts'
+import type { SearchGaps, SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
 /** Without a place the thread waits for texts. */
 export interface SearchJob {
   readonly query: SearchQuery
-  readonly place?: SearchPlace
+  readonly root?: SearchRoot
 }
 
 export type ToSearchThread = { readonly path: string; readonly text: string } | { readonly gaps: SearchGaps }

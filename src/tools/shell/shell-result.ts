@@ -1,13 +1,13 @@
 import type { ExecResult } from '../../core/execution.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import type { HeardOutput } from './shell-listener.ts'
-import { meansNoWithOne } from './shell-safety.ts'
+import type { CollectedOutput } from './output-collector.ts'
+import { exitOneMeansNo } from './shell-safety.ts'
 
 /** How a command ended, and all that was heard of it. */
 export interface EndedCommand {
   readonly command: string
   readonly result: ExecResult
-  readonly heard: HeardOutput
+  readonly output: CollectedOutput
   readonly elapsedMs: number
   /** 0 where there was none. */
   readonly timeoutMs: number
@@ -21,11 +21,11 @@ export interface EndedCommand {
 
 /** What the model reads of a command that has ended. */
 export function shellResult(ended: EndedCommand, { metadata }: { readonly metadata: boolean }): ShellToolResult {
-  const { command, result, heard, elapsedMs } = ended
+  const { command, result, output: heard, elapsedMs } = ended
   const { exitCode, signal, leftRunning } = result
   const timedOut = isTimedOut(ended)
-  const isError = exitCode !== 0 && !(exitCode === 1 && meansNoWithOne(command))
-  const body = withMarker(heard)
+  const isError = exitCode !== 0 && !(exitCode === 1 && exitOneMeansNo(command))
+  const body = withTruncationMarker(heard)
   const details = {
     exitCode,
     durationMs: elapsedMs,
@@ -45,7 +45,7 @@ export interface ShellToolResult {
 }
 
 /** What was heard, headed by how much was not kept. */
-export function withMarker({ text, dropped }: HeardOutput): string {
+export function withTruncationMarker({ text, dropped }: CollectedOutput): string {
   return dropped > 0 ? `…(${dropped} bytes truncated from head)…\n${text}` : text
 }
 
@@ -67,7 +67,7 @@ function isTimedOut({ result, elapsedMs, timeoutMs }: EndedCommand): boolean {
 }
 
 function footerOf(ended: EndedCommand, timedOut: boolean): string {
-  const { result, heard, elapsedMs, timeoutMs } = ended
+  const { result, output: heard, elapsedMs, timeoutMs } = ended
   const notes = [
     timedOut && afterTimeout(ended),
     heard.overwritten > 0 && `${heard.overwritten} overwritten progress lines left out`,

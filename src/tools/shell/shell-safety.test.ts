@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isSafeBesideOthers, meansNoWithOne } from './shell-safety.ts'
+import { canRunConcurrently, exitOneMeansNo } from './shell-safety.ts'
 
 describe('what may run beside other calls', () => {
   test.each([
@@ -41,7 +41,7 @@ describe('what may run beside other calls', () => {
     'cat $HOME/notes.txt',
     'l"s" a\\ b',
   ])('A128 safe: %s', (command) => {
-    expect(isSafeBesideOthers(command)).toBe(true)
+    expect(canRunConcurrently(command)).toBe(true)
   })
 
   test.each([
@@ -64,7 +64,7 @@ describe('what may run beside other calls', () => {
     '',
     '   ',
   ])('A129 unsafe: %s', (command) => {
-    expect(isSafeBesideOthers(command)).toBe(false)
+    expect(canRunConcurrently(command)).toBe(false)
   })
 
   test.each([
@@ -125,12 +125,12 @@ describe('what may run beside other calls', () => {
     ['compiling magic', 'file -C -m a'],
     ['a line too long to judge', `ls ${'a '.repeat(5000)}`],
   ])('A130 unsafe: %s', (_, command) => {
-    expect(isSafeBesideOthers(command)).toBe(false)
+    expect(canRunConcurrently(command)).toBe(false)
   })
 
   test('SH-58 a megabyte of anything is judged without reading it', () => {
     for (const piece of ['a ', '$(', '"', "'", '\\', '{', '<<E\n'])
-      expect(isSafeBesideOthers(`ls ${piece.repeat(1_000_000 / piece.length)}`)).toBe(false)
+      expect(canRunConcurrently(`ls ${piece.repeat(1_000_000 / piece.length)}`)).toBe(false)
   })
 })
 
@@ -150,7 +150,7 @@ describe('exit code 1 that is only a no', () => {
     '[ -f a ] && echo yes',
     'test -f a || test -f b',
   ])('A133 no failure: %s', (command) => {
-    expect(meansNoWithOne(command)).toBe(true)
+    expect(exitOneMeansNo(command)).toBe(true)
   })
 
   test.each([
@@ -166,6 +166,6 @@ describe('exit code 1 that is only a no', () => {
     "grep 'open",
     '',
   ])('a failure all the same: %s', (command) => {
-    expect(meansNoWithOne(command)).toBe(false)
+    expect(exitOneMeansNo(command)).toBe(false)
   })
 })

@@ -4,7 +4,7 @@ import { type ShellToken, tokensOf } from './shell-words.ts'
  * Whether a command only looks at things, so that others may run at the same time. Made for speed, not for permission:
  * in doubt it says no, and the command runs alone.
  */
-export function isSafeBesideOthers(command: string): boolean {
+export function canRunConcurrently(command: string): boolean {
   if (command.length > longestCommand || joins.test(command)) return false
   const words = tokensOf(command)
   if (!words || words.some((word) => word.isOperator || word.code)) return false
@@ -13,7 +13,7 @@ export function isSafeBesideOthers(command: string): boolean {
   if (alwaysReads.has(program.text)) return true
   if (program.text === 'git') return isReadingGit(rest)
   const harmful = harmfulFlags.get(program.text)
-  return harmful !== undefined && keepsOff(harmful, rest)
+  return harmful !== undefined && hasNoHarmfulFlag(harmful, rest)
 }
 
 /** Beyond this, looking closer is not worth the time. */
@@ -43,11 +43,11 @@ const gitListing =
 function isReadingGit([verb, ...rest]: readonly ShellToken[]): boolean {
   if (!verb) return false
   if (verb.text === 'branch') return rest.every(isPlain) && rest.every(({ text }) => gitListing.test(text))
-  return isPlain(verb) && gitReads.has(verb.text) && keepsOff(gitHarmful, rest)
+  return isPlain(verb) && gitReads.has(verb.text) && hasNoHarmfulFlag(gitHarmful, rest)
 }
 
 /** No argument is harmful, or could become so: a variable or a file's name may be a flag too. */
-function keepsOff(harmful: RegExp, words: readonly ShellToken[]): boolean {
+function hasNoHarmfulFlag(harmful: RegExp, words: readonly ShellToken[]): boolean {
   return words.every(({ text, glob, brace, variable }) => {
     if (brace || variable || harmful.test(text)) return false
     return !glob || !/^[-*?[]/.test(text)
@@ -57,7 +57,7 @@ function keepsOff(harmful: RegExp, words: readonly ShellToken[]): boolean {
 const isPlain = ({ glob, brace, variable }: ShellToken): boolean => !glob && !brace && !variable
 
 /** Whether exit code 1 only means "nothing found" or "not so", and is no failure. */
-export function meansNoWithOne(command: string): boolean {
+export function exitOneMeansNo(command: string): boolean {
   const programs = command.length > longestCommand ? [] : programsThatDecide(command)
   return programs.some((name) => saysNo.has(name)) && programs.every((name) => saysNo.has(name) || neverFails.has(name))
 }

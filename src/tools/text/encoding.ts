@@ -1,14 +1,16 @@
-/** How the bytes of a text file are to be read. */
+import { isUtf8 } from 'node:buffer'
+
+/** The encoding of a text file. */
 export interface Encoding {
   readonly name: 'utf-8' | 'utf-16le' | 'utf-16be'
-  /** Bytes at the beginning that only say which encoding it is. */
+  /** The length of the byte order mark in bytes. */
   readonly bom: number
 }
 
-/** How much of a file is looked at to tell text from other things. */
+/** How many bytes are read to tell text from binary files. */
 export const sniffedBytes = 8192
 
-/** The encoding of a text by its first bytes; `undefined` when it is no text that can be shown. */
+/** Detects the encoding of a text by its first bytes; `undefined` if it is not text. */
 export function encodingOf(head: Uint8Array): Encoding | undefined {
   const start = head.subarray(0, sniffedBytes)
   const [a, b, c, d] = start
@@ -20,14 +22,79 @@ export function encodingOf(head: Uint8Array): Encoding | undefined {
   return isMostlyUnreadable(decode(start, encoding, { cut: true })) ? undefined : encoding
 }
 
-/** Text out of bytes that begin at a character. Where they are `cut` off, a character that is not complete is dropped. */
+/** Decodes bytes that begin at a character. With `cut`, an incomplete character at the end is dropped. */
 export function decode(bytes: Uint8Array, { name }: Encoding, { cut = false } = {}): string {
   return new TextDecoder(name, { ignoreBOM: true }).decode(bytes, { stream: cut })
 }
 
-/** Counts U+FFFD, whether it was decoded from nonsense or stood there: contexts that give text have decoded it before us. */
+/** Counts U+FFFD, also those in the text itself: a context that returns text has already decoded the file. */
 function isMostlyUnreadable(text: string): boolean {
   let unreadable = 0
   for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', at + 1)) unreadable++
   return unreadable > 3 && unreadable > text.length / 10
+}
+
+/** The text of a file that can be encoded back to exactly the same bytes. */
+export interface LosslessText {
+  readonly text: string
+  /** `unknown`: mostly text, but not all of it is UTF-8; each character of `text` is one byte. */
+  readonly encoding: 'UTF-8' | 'UTF-16' | 'unknown'
+  /** The bytes of an edited text. Unchanged parts keep their bytes. */
+  encode(text: string): Uint8Array
+  /** Converts a text of the model to the form it has in `text`. */
+  toFileText(text: string): string
+  /** Converts a part of `text` for display. */
+  display(part: string): string
+}
+
+/** Decodes a text file without losing a byte, byte order mark included; `undefined` for other files. */
+export function losslessText(bytes: Uint8Array): LosslessText | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const name = encodingOf(buffer)?.name
+  if (name === undefined) return undefined
+  if (name === 'utf-16le') return utf16Text(buffer, same)
+  if (name === 'utf-16be') return utf16Text(buffer, (raw) => Buffer.from(raw).swap16())
+  return isUtf8(buffer) ? utf8Text(buffer) : byteText(buffer)
+}
+
+const same = <T>(value: T): T => value
+
+function utf8Text(buffer: Buffer): LosslessText {
+  return {
+    text: buffer.toString('utf8'),
+    encoding: 'UTF-8',
+    encode: (text) => Buffer.from(text, 'utf8'),
+    toFileText: same,
+    display: same,
+  }
+}
+
+function utf16Text(buffer: Buffer, inOrder: (raw: Buffer) => Buffer): LosslessText | undefined {
+  if (buffer.length % 2 !== 0) return undefined
+  return {
+    text: inOrder(buffer).toString('utf16le'),
+    encoding: 'UTF-16',
+    encode: (text) => inOrder(Buffer.from(text, 'utf16le')),
+    toFileText: same,
+    display: same,
+  }
+}
+
+function byteText(buffer: Buffer): LosslessText {
+  return {
+    text: buffer.toString('latin1'),
+    encoding: 'unknown',
+    encode: (text) => Buffer.from(text, 'latin1'),
+    toFileText: (text) => Buffer.from(text, 'utf8').toString('latin1'),
+    display: (part) => Buffer.from(part, 'latin1').toString('utf8'),
+  }
+}
+
+/** Decodes UTF-8, keeping a byte order mark; `undefined` if the bytes are not valid UTF-8. */
+export function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
 }

@@ -49,3 +49,52 @@ const sizeText = ({ width, height }: ImageInfo): string => (width && height ? `,
 export const bytesText = (count: number): string => `${grouped(count)} ${count === 1 ? 'byte' : 'bytes'}`
 
 const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+
+/** What kind of file it is, by its first bytes; `undefined` when they do not tell. */
+export function binaryKind(head: Uint8Array): string | undefined {
+  const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 512)).toString('latin1')
+  return kinds.find(([magic, , at = 0]) => start.startsWith(magic, at))?.[1]
+}
+
+const kinds: readonly (readonly [magic: string, kind: string, at?: number])[] = [
+  ['PK\x03\x04', 'application/zip'],
+  ['PK\x05\x06', 'application/zip'],
+  ['\x1f\x8b', 'application/gzip'],
+  ['BZh', 'application/x-bzip2'],
+  ['\xfd7zXZ\0', 'application/x-xz'],
+  ['\x28\xb5\x2f\xfd', 'application/zstd'],
+  ['7z\xbc\xaf\x27\x1c', 'application/x-7z-compressed'],
+  ['Rar!\x1a\x07', 'application/vnd.rar'],
+  ['ustar', 'application/x-tar', 257],
+  ['!<arch>\n', 'application/x-archive'],
+  ['\x7fELF', 'ELF program or library'],
+  ['MZ', 'Windows program or library'],
+  ['\xcf\xfa\xed\xfe', 'Mach-O program or library'],
+  ['\xca\xfe\xba\xbe', 'Java class or Mach-O'],
+  ['\0asm', 'application/wasm'],
+  ['SQLite format 3\0', 'application/vnd.sqlite3'],
+  ['PAR1', 'application/vnd.apache.parquet'],
+  ['\x93NUMPY', 'NumPy array'],
+  ['%PDF-', 'application/pdf'],
+  ['\x89PNG\r\n\x1a\n', 'image/png'],
+  ['\xff\xd8\xff', 'image/jpeg'],
+  ['GIF8', 'image/gif'],
+  ['WEBP', 'image/webp', 8],
+  ['BM', 'image/bmp'],
+  ['II*\0', 'image/tiff'],
+  ['MM\0*', 'image/tiff'],
+  ['\0\0\x01\0', 'image/x-icon'],
+  ['WAVE', 'audio/wav', 8],
+  ['AVI ', 'video/x-msvideo', 8],
+  ['ID3', 'audio/mpeg'],
+  ['OggS', 'application/ogg'],
+  ['fLaC', 'audio/flac'],
+  ['ftyp', 'video/mp4', 4],
+  ['\x1a\x45\xdf\xa3', 'video/webm'],
+  ['wOFF', 'font/woff'],
+  ['wOF2', 'font/woff2'],
+  ['\0\x01\0\0', 'font/ttf'],
+  ['OTTO', 'font/otf'],
+  ['\xff\xfe\0\0', 'text in UTF-32'],
+  ['\0\0\xfe\xff', 'text in UTF-32'],
+]

@@ -2,7 +2,7 @@ import type { ApprovePayload } from '../../../authority/interaction/consent.ts'
 import { isRecord } from '../../../core/is-record.ts'
 import { type FilePreview, readPreview } from '../../../core/tool.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
-import { aroundChanges } from '../../../tools/text/around-changes.ts'
+import { aroundChanges } from '../../../tools/text/diff.ts'
 import type { Terminal } from '../terminal.ts'
 import { boxed, type LineStyle } from './boxed.ts'
 

@@ -1,8 +1,8 @@
 import type { ToolContext, ToolDef, ToolResult } from '../../../core/tool.ts'
 import { boundedKey } from '../../../platform/bounded-key.ts'
 import { digestOfJson } from '../../../platform/canonical-json.ts'
-import { inTurn } from '../../../tools/in-turn.ts'
-import { plannedWriteOf, planWrite } from '../../../tools/planned-writes.ts'
+import { plannedWriteOf, planWrite } from '../../../tools/keyed-write.ts'
+import { runSerially } from '../../../tools/serial-queue.ts'
 import type { PluginSetup } from '../../plugin.ts'
 import { PageChanged, type Tiddler } from '../knowledge-store.ts'
 import { quoted } from './page-text.ts'
@@ -30,7 +30,7 @@ const mostTries = 3
 export function changePage(ctx: ToolContext, page: PageToChange, change: Change): Promise<Changed> {
   const { knowledge, wiki, title, newTitle = title } = page
   const { signal } = ctx
-  return inTurn(knowledge, wiki.info.name, signal, async () => {
+  return runSerially(knowledge, wiki.info.name, signal, async () => {
     const planned = plannedWriteOf(ctx)
     if (planned && (await isDone(page, planned.after, signal))) return 'done before'
     for (let tries = 0; tries < mostTries; tries++) {

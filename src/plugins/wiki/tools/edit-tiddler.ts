@@ -65,7 +65,7 @@ async function edited(page: Tiddler, input: Input): Promise<{ edit: Replaced; di
   const edit = replaceText(
     text,
     { old: oldText, new: newText, all: replaceAll },
-    { shown: visibleText, most: mostCharacters },
+    { display: visibleText, most: mostCharacters },
   )
   if (edit.type === 'refused') throw new Error(`${quoted(title)} was left as it is: ${inOurWords(edit.reason)}`)
   const diff = await unifiedDiff(title, text, edit.text, { context: 2, maxChars: mostOfDiff })

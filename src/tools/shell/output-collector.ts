@@ -5,7 +5,7 @@ import { Tail } from '../text/tail.ts'
 
 type Source = 'stdout' | 'stderr'
 
-export interface ShellListenerOptions {
+export interface OutputCollectorOptions {
   readonly maxBytes: number
   /** Only what went to stdout, as it is. */
   readonly bare?: boolean
@@ -13,7 +13,7 @@ export interface ShellListenerOptions {
   readonly progress?: (text: string) => void
 }
 
-export interface HeardOutput {
+export interface CollectedOutput {
   readonly text: string
   /** Bytes that came before `text` and were not kept. */
   readonly dropped: number
@@ -22,21 +22,21 @@ export interface HeardOutput {
 }
 
 /** Listens to a command: keeps the end of its output in bounded room, fit to be read, and tells how it goes on. */
-export class ShellListener {
+export class OutputCollector {
   readonly #tail: Tail
   readonly #lines = new ProgressLines()
   readonly #bare: boolean
-  readonly #ticker: Ticker | undefined
+  readonly #ticker: ProgressReporter | undefined
   #isClosed = false
   #hasHeard = false
 
-  constructor({ maxBytes, bare = false, progress }: ShellListenerOptions) {
+  constructor({ maxBytes, bare = false, progress }: OutputCollectorOptions) {
     this.#tail = new Tail(maxBytes > 0 ? Math.min(maxBytes, mostBytes) : mostBytes)
     this.#bare = bare
-    this.#ticker = progress && new Ticker(progress)
+    this.#ticker = progress && new ProgressReporter(progress)
   }
 
-  readonly hear = (text: string, from: Source): void => {
+  readonly receive = (text: string, from: Source): void => {
     if (this.#isClosed || text === '') return
     this.#hasHeard = true
     this.#ticker?.push(text)
@@ -45,10 +45,10 @@ export class ShellListener {
   }
 
   /** A context that cannot tell output as it comes has it in the result. */
-  hearAll({ stdout, stderr }: ExecResult): void {
+  receiveAll({ stdout, stderr }: ExecResult): void {
     if (this.#hasHeard) return
-    this.hear(stdout, 'stdout')
-    this.hear(stdout === '' || stdout.endsWith('\n') || stderr === '' ? stderr : `\n${stderr}`, 'stderr')
+    this.receive(stdout, 'stdout')
+    this.receive(stdout === '' || stdout.endsWith('\n') || stderr === '' ? stderr : `\n${stderr}`, 'stderr')
   }
 
   /** Nothing unread is there. */
@@ -57,7 +57,7 @@ export class ShellListener {
   }
 
   /** What was heard since the last time. */
-  take(): HeardOutput {
+  take(): CollectedOutput {
     this.#tail.push(this.#lines.flush())
     const { overwritten } = this.#lines
     this.#lines.overwritten = 0
@@ -81,7 +81,7 @@ const tickMs = 50
 const tickBytes = 4096
 
 /** Gives on the newest text at most so often, however much there is. */
-class Ticker {
+class ProgressReporter {
   readonly #tell: (text: string) => void
   readonly #newest = new Tail(tickBytes)
   #timer: ReturnType<typeof setTimeout> | undefined

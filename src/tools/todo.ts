@@ -1,5 +1,5 @@
 import type { Log } from '../core/log.ts'
-import type { ToolCheck } from '../core/tool.ts'
+import type { ToolCheck, ToolDef } from '../core/tool.ts'
 
 export type TodoStatus = 'pending' | 'in_progress' | 'completed'
 
@@ -77,4 +77,57 @@ const synonyms = new Map([
 function isTodo(value: unknown): value is Todo {
   const { content, status } = (value ?? {}) as Partial<Todo>
   return typeof content === 'string' && todoStatuses.includes(status as TodoStatus)
+}
+
+const readDescription = 'Shows the list of steps as it was last written.'
+
+/** Shows the model's list of what is to be done. */
+export const todoread: ToolDef = {
+  spec: { name: 'todoread', description: readDescription, inputSchema: { type: 'object', properties: {} } },
+  isConcurrencySafe: true,
+  replay: 'pure',
+  effects: [],
+  deriveApprovalKey: () => 'todos',
+  timeoutMs: 30_000,
+  execute(_, { log }) {
+    const todos = readTodos(log)
+    return { output: formatTodos(todos), details: { todos } }
+  },
+}
+
+const writeDescription = `Writes down the steps of a task, replacing the whole list. For work of three steps or more.
+Mark a step in_progress before you begin it and completed as soon as it is really done. The list outlives this conversation's runs.`
+
+/** Keeps the model's list of what is to be done. */
+export const todowrite: ToolDef<{ readonly todos: readonly Todo[] }> = {
+  spec: {
+    name: 'todowrite',
+    description: writeDescription,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        todos: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: { content: { type: 'string' }, status: { type: 'string', enum: todoStatuses } },
+            required: ['content', 'status'],
+          },
+        },
+      },
+      required: ['todos'],
+    },
+  },
+  isConcurrencySafe: false,
+  replay: 'keyed', // the same list twice is the same list
+  effects: [],
+  deriveApprovalKey: () => 'todos',
+  timeoutMs: 30_000,
+  check: ({ todos }) => checkTodos(todos),
+  async execute({ todos }, { log }) {
+    await writeTodos(log, todos)
+    const done = todos.filter(({ status }) => status === 'completed').length
+    const summary = todos.length === 0 ? 'The list is empty now.' : `Noted: ${done} of ${todos.length} done.`
+    return { output: summary, details: { todos } }
+  },
 }

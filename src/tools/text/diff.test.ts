@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { aroundChanges } from './around-changes.ts'
+import { aroundChanges } from './diff.ts'
 
 const long = 'x'.repeat(500)
 

@@ -3,9 +3,8 @@ import type { ExecOptions, ExecResult, ExecutionContext } from '../../core/execu
 import { createAgent } from '../../create-agent.ts'
 import { call, memoryExecution, scripted, texts } from '../../testing/index.ts'
 import { createShellTool, shell } from '../shell.ts'
-import { shellOutput } from '../shell-output.ts'
-import { shellStop } from '../shell-stop.ts'
-import { jobsOf } from './shell-jobs.ts'
+import { shellOutput, shellStop } from '../shell-jobs.ts'
+import { jobsOf } from './background-jobs.ts'
 
 interface Running {
   readonly command: string

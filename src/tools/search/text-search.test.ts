@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countLines, countMatches, findLines, hasMatch, type LineSearch } from './grep-lines.ts'
+import { countLines, countMatches, findLines, hasMatch, type LineSearch } from './text-search.ts'
 
 const text = 'one\ntwo\nthree\nfour\nfive\nsix\n'
 const lines = (regex: RegExp, of = text): LineSearch => ({ text: of, regex, crossesLines: false })

@@ -1,17 +1,17 @@
 import { messageOf } from '../../core/errors.ts'
 import type { ExecOptions, ExecResult, ExecutionContext, ExecutionHandle } from '../../core/execution.ts'
-import { ShellListener } from './shell-listener.ts'
-import { endOf, joinLines, type ShellToolResult, shortCommand, withMarker } from './shell-result.ts'
+import { OutputCollector } from './output-collector.ts'
+import { endOf, joinLines, type ShellToolResult, shortCommand, withTruncationMarker } from './shell-result.ts'
 
 /** The background jobs of one place. They live as long as it does, across runs, and end when it is destroyed. */
 export function jobsOf(handle: ExecutionHandle): Jobs {
-  let jobs = places.get(handle)
-  if (!jobs) places.set(handle, (jobs = new Jobs()))
+  let jobs = jobsByHandle.get(handle)
+  if (!jobs) jobsByHandle.set(handle, (jobs = new Jobs()))
   return jobs
 }
 
 /** Held by the handle, so that jobs are forgotten with their place. */
-const places = new WeakMap<ExecutionHandle, Jobs>()
+const jobsByHandle = new WeakMap<ExecutionHandle, Jobs>()
 
 const mostRunning = 20
 const mostEnded = 20
@@ -64,7 +64,7 @@ export class Job {
   readonly id: number
   readonly command: string
   /** What nobody has read yet. */
-  readonly output: ShellListener
+  readonly output: OutputCollector
   ended: JobEnd | undefined
   readonly #startedAt = performance.now()
   readonly #controller = new AbortController()
@@ -75,16 +75,16 @@ export class Job {
     const { command, cwd, maxBytes, call } = options
     this.id = id
     this.command = command
-    this.output = new ShellListener({ maxBytes })
+    this.output = new OutputCollector({ maxBytes })
     const onOutput = (text: string, from: 'stdout' | 'stderr'): void => {
-      this.output.hear(text, from)
+      this.output.receive(text, from)
       this.#tellWatchers()
     }
     const { signal } = this.#controller
     const more = { ...(cwd !== undefined && { cwd }), ...(call && { call }) }
     void (async () => execution.exec(handle, command, { timeout: 0, signal, onOutput, ...more }))().then(
       (result) => {
-        this.output.hearAll(result)
+        this.output.receiveAll(result)
         this.#end({ result, elapsedMs: this.elapsedMs })
       },
       (error: unknown) => this.#end({ error, elapsedMs: this.elapsedMs }),
@@ -97,7 +97,7 @@ export class Job {
 
   /** What it has written since the last look, and how it is. */
   report(): ShellToolResult {
-    const body = withMarker(this.output.take()) || '(no new output)'
+    const body = withTruncationMarker(this.output.take()) || '(no new output)'
     return { output: joinLines(body, `(job ${this.id}: ${this.status})`), isError: false, details: this.facts }
   }
 
@@ -144,7 +144,7 @@ export class Job {
     if (this.ended) return
     this.#isStopped = true
     this.#controller.abort(new Error('the job was stopped'))
-    await this.until('end', patienceMs)
+    await this.until('end', stopTimeoutMs)
   }
 
   #end(end: JobEnd): void {
@@ -165,7 +165,7 @@ export interface JobEnd {
 }
 
 /** How long a place may take to end a job. */
-const patienceMs = 5000
+const stopTimeoutMs = 5000
 
 /** One line for each. */
 export function listOf(jobs: readonly Job[]): string {

@@ -1,4 +1,5 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { typeFilter } from './file-types.ts'
 import {
   enterFolder,
   type IgnoreChain,
@@ -8,6 +9,60 @@ import {
   withRules,
 } from './ignore-rules.ts'
 import { comparePaths } from './order.ts'
+import { pathFilter } from './path-filter.ts'
+import { createPager, type SearchGaps, type SearchQuery, type SearchResult, type SearchRoot } from './query.ts'
+
+export interface TreeLimits {
+  /** Files looked at. */
+  readonly files: number
+  /** Of one file. */
+  readonly bytes: number
+}
+
+export const treeLimits: TreeLimits = { files: 1_000_000, bytes: 64 * 1024 * 1024 }
+
+/** What is not searched, while it is being counted. */
+export type MutableGaps = { -readonly [Key in keyof SearchGaps]: SearchGaps[Key] }
+
+export interface Tree {
+  readonly query: SearchQuery
+  readonly root: SearchRoot
+  readonly limits: TreeLimits
+  readonly gaps: MutableGaps
+}
+
+/** Lists files of this machine without ripgrep. Everything in it waits: it belongs into a thread of its own. */
+export function listTree(query: SearchQuery, place: SearchRoot, limits = treeLimits): SearchResult {
+  const gaps: MutableGaps = {}
+  const page = createPager(query)
+  eachFile({ query, root: place, limits, gaps }, (path) => page.add({ path }))
+  return page.result(gaps)
+}
+
+/** Goes through the files that are meant, as long as the limits allow. */
+export function eachFile({ query, root: place, limits, gaps }: Tree, use: (path: string) => void): void {
+  const until = performance.now() + query.limitMs
+  const { acceptsFile, entersFolder } = pathFilter(query.filter)
+  const hasType = typeFilter(query.type)
+  let files = 0
+  walk({
+    root: place.path,
+    depth: query.filter.depth,
+    entersFolder,
+    onUnreadable: () => countUnreadable(gaps),
+    onFile(path, name) {
+      if (++files > limits.files) gaps.stopped = 'files'
+      else if (performance.now() > until) gaps.stopped = 'time'
+      if (gaps.stopped) return false
+      if (hasType(name) && acceptsFile(path)) use(path)
+      return true
+    },
+  })
+}
+
+export function countUnreadable(gaps: MutableGaps): void {
+  gaps.unreadable = (gaps.unreadable ?? 0) + 1
+}
 
 export interface WalkOptions {
   /** Absolute, links resolved. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { formatResult } from './format-result.ts'
 import { everyPath } from './path-filter.ts'
 import type { SearchGaps, SearchQuery } from './query.ts'
-import { shownResult } from './shown.ts'
 
 const query: SearchQuery = {
   mode: 'files',
@@ -18,13 +18,13 @@ const query: SearchQuery = {
 const asked = {
   query,
   path: '.',
-  place: { path: '/project', kind: 'folder' },
+  root: { path: '/project', kind: 'folder' },
   lineNumbers: true,
   unit: 'file',
   nothing: 'No matches found',
 } as const
 
-const found = (gaps: SearchGaps): string => shownResult({ entries: [{ path: 'a' }], total: 1, sum: 0, gaps }, asked)
+const found = (gaps: SearchGaps): string => formatResult({ entries: [{ path: 'a' }], total: 1, sum: 0, gaps }, asked)
 
 test.each([
   [{}, 'a'],
@@ -42,7 +42,7 @@ test.each([
 
 test('of a search that was stopped the number is the least there can be', () => {
   const result = { entries: [{ path: 'a' }], total: 9, sum: 0, gaps: { stopped: 'time' } } as const
-  expect(shownResult(result, asked)).toContain('file 1 of at least 9; go on with offset=1; stopped after')
+  expect(formatResult(result, asked)).toContain('file 1 of at least 9; go on with offset=1; stopped after')
 })
 
 test('paths are shown as they were asked for', () => {
@@ -54,5 +54,5 @@ test('paths are shown as they were asked for', () => {
     ['/', '/b/c'],
     ['/x', '/x/b/c'],
   ])
-    expect(shownResult(result, { ...asked, path: path! })).toBe(text)
+    expect(formatResult(result, { ...asked, path: path! })).toBe(text)
 })

@@ -1,4 +1,5 @@
 import type { ToolContext } from '../../core/tool.ts'
+import { typeFilter } from './file-types.ts'
 import {
   enterFolder,
   type IgnoreChain,
@@ -8,35 +9,124 @@ import {
   withRules,
 } from './ignore-rules.ts'
 import { comparePaths } from './order.ts'
-import type { SearchPlace } from './query.ts'
+import { pathFilter } from './path-filter.ts'
+import { createPager, type SearchGaps, type SearchQuery, type SearchResult, type SearchRoot } from './query.ts'
+import { startSearch } from './start-search.ts'
+
+/** How much is looked at where each file costs a request. */
+export interface ContextSearchLimits {
+  readonly listed: number
+  readonly read: number
+  /** Of one file. */
+  readonly bytes: number
+}
+
+export const contextSearchLimits: ContextSearchLimits = { listed: 100_000, read: 2000, bytes: 8 * 1024 * 1024 }
+
+const atOnce = 8
+
+type Counted = { -readonly [Key in keyof SearchGaps]: SearchGaps[Key] }
+
+/** Searches where there is no ripgrep and no direct way to the files: through the verbs that every context has. */
+export async function searchThroughContext(
+  query: SearchQuery,
+  place: SearchRoot,
+  ctx: ToolContext,
+  limits: ContextSearchLimits = contextSearchLimits,
+): Promise<SearchResult> {
+  const gaps: Counted = {}
+  const files = place.kind === 'file' ? [''] : await filesOf(query, place, ctx, { limits, gaps })
+  if (query.mode === 'list') return listed(query, files, gaps)
+  const thread = await startSearch({ query }, ctx.signal)
+  // Should the thread fail, that is told at the end; until then nobody listens.
+  thread.result.catch(() => {})
+  await sendTexts(files)
+  thread.finish(gaps)
+  return thread.result
+
+  async function sendTexts(paths: readonly string[]): Promise<void> {
+    const until = performance.now() + query.limitMs
+    const some = paths.slice(0, limits.read)
+    if (some.length < paths.length) gaps.stopped = 'files'
+    for (let at = 0; at < some.length; at += atOnce) {
+      ctx.signal.throwIfAborted()
+      if (performance.now() > until) return void (gaps.stopped = 'time')
+      const batch = some.slice(at, at + atOnce)
+      const read = await Promise.all(batch.map((path) => textOf(path === '' ? place.path : `${place.path}/${path}`)))
+      for (const [i, text] of read.entries()) if (text !== undefined) thread.addText(batch[i]!, text)
+    }
+  }
+
+  async function textOf(path: string): Promise<string | undefined> {
+    try {
+      return await ctx.execution.readFile(ctx.handle, path)
+    } catch {
+      gaps.unreadable = (gaps.unreadable ?? 0) + 1
+      return undefined
+    }
+  }
+}
+
+function listed(query: SearchQuery, files: readonly string[], gaps: SearchGaps): SearchResult {
+  const page = createPager(query)
+  for (const path of files) page.add({ path })
+  return page.result(gaps)
+}
+
+interface Bounds {
+  readonly limits: ContextSearchLimits
+  readonly gaps: Counted
+}
+
+/** All files that are meant, in order. */
+async function filesOf(query: SearchQuery, place: SearchRoot, ctx: ToolContext, bounds: Bounds): Promise<string[]> {
+  const { limits, gaps } = bounds
+  const { acceptsFile, entersFolder } = pathFilter(query.filter)
+  const hasType = typeFilter(query.type)
+  const mostBytes = query.mode === 'list' ? undefined : limits.bytes
+  const folders: FolderListing = (await foldersByFind(place, ctx, mostBytes)) ?? foldersByListing(place, ctx)
+  const files: string[] = []
+  let listed = 0
+  const walk = walkContext({ root: place, ctx, folders, depth: query.filter.depth, entersFolder })
+  for await (const { path, name } of walk) {
+    if (++listed > limits.listed) {
+      gaps.stopped = 'files'
+      break
+    }
+    if (!hasType(name) || !acceptsFile(path)) continue
+    if (folders.isTooLarge(path)) gaps.tooLarge = (gaps.tooLarge ?? 0) + 1
+    else files.push(path)
+  }
+  return files
+}
 
 /** What is in the folders of another world. */
-export interface Folders {
+export interface FolderListing {
   /** Names in a folder below the place (empty, or ending with a slash); those of folders end with a slash. */
   namesIn(way: string): Promise<readonly string[]>
   isTooLarge(path: string): boolean
 }
 
-export interface WorldWalk {
-  readonly place: SearchPlace
+export interface ContextWalk {
+  readonly root: SearchRoot
   readonly ctx: ToolContext
-  readonly folders: Folders
+  readonly folders: FolderListing
   readonly depth: number | undefined
   entersFolder(path: string): boolean
 }
 
-interface WorldFile {
+interface ListedFile {
   readonly path: string
   readonly name: string
 }
 
 /** The files of a place in order, without what `.gitignore` leaves out and without `.git`. */
-export async function* walkWorld(walk: WorldWalk): AsyncGenerator<WorldFile> {
+export async function* walkContext(walk: ContextWalk): AsyncGenerator<ListedFile> {
   yield* visit(walk, '', await outerRules(walk), 1)
 }
 
-async function* visit(walk: WorldWalk, way: string, outer: IgnoreChain, level: number): AsyncGenerator<WorldFile> {
-  const { ctx, folders, place, depth, entersFolder } = walk
+async function* visit(walk: ContextWalk, way: string, outer: IgnoreChain, level: number): AsyncGenerator<ListedFile> {
+  const { ctx, folders, root: place, depth, entersFolder } = walk
   ctx.signal.throwIfAborted()
   const names = (await folders.namesIn(way)).toSorted((a, b) => comparePaths(bare(a), bare(b)))
   const chain = names.includes(rulesName) ? withRules(outer, await readRules(ctx, `${place.path}/${way}`)) : outer
@@ -62,7 +152,7 @@ async function readRules({ execution, handle }: ToolContext, folder: string): Pr
   }
 }
 
-async function outerRules({ place, ctx }: WorldWalk): Promise<IgnoreChain> {
+async function outerRules({ root: place, ctx }: ContextWalk): Promise<IgnoreChain> {
   let chain: IgnoreChain = []
   let folder = '/'
   for (const name of place.path.split('/').filter((part) => part !== '')) {
@@ -73,7 +163,7 @@ async function outerRules({ place, ctx }: WorldWalk): Promise<IgnoreChain> {
 }
 
 /** One request for each folder. Links to folders cannot be told from files; reading one of those fails, and that is all. */
-export function foldersByListing({ path }: SearchPlace, { execution, handle }: ToolContext): Folders {
+export function foldersByListing({ path }: SearchRoot, { execution, handle }: ToolContext): FolderListing {
   return {
     namesIn: (way) => execution.listFiles(handle, way === '' ? path : `${path}/${way.slice(0, -1)}`).catch(() => []),
     isTooLarge: () => false,
@@ -82,10 +172,10 @@ export function foldersByListing({ path }: SearchPlace, { execution, handle }: T
 
 /** One request for all of them, where there is a shell with `find`. */
 export async function foldersByFind(
-  place: SearchPlace,
+  place: SearchRoot,
   ctx: ToolContext,
   mostBytes: number | undefined,
-): Promise<Folders | undefined> {
+): Promise<FolderListing | undefined> {
   if (!ctx.execution.capabilities.shell) return undefined
   const files = await find(place, ctx, '')
   if (!files) return undefined
@@ -102,7 +192,7 @@ export async function foldersByFind(
 const mostCharacters = 16 * 1024 * 1024
 const findLimitMs = 30_000
 
-async function find(place: SearchPlace, ctx: ToolContext, test: string): Promise<string[] | undefined> {
+async function find(place: SearchRoot, ctx: ToolContext, test: string): Promise<string[] | undefined> {
   const { execution, handle, signal } = ctx
   let output = ''
   const { exitCode, stdout } = await execution.exec(handle, `find . -name .git -prune -o -type f ${test} -print0`, {

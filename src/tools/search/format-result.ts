@@ -1,20 +1,20 @@
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
-import { below } from './place.ts'
 import {
   keptOfLine,
   longestLine,
   type SearchEntry,
   type SearchGaps,
-  type SearchPlace,
   type SearchQuery,
   type SearchResult,
+  type SearchRoot,
 } from './query.ts'
+import { joinPath } from './searcher.ts'
 
-export interface Asked {
+export interface SearchRequest {
   readonly query: SearchQuery
   /** As it was asked for, with the folders that the globs name. */
   readonly path: string
-  readonly place: SearchPlace
+  readonly root: SearchRoot
   readonly lineNumbers: boolean
   /** What one entry is called. */
   readonly unit: 'line' | 'file'
@@ -22,7 +22,7 @@ export interface Asked {
 }
 
 /** A result as text for the model: entries, and in parentheses what they do not show. */
-export function shownResult(result: SearchResult, asked: Asked): string {
+export function formatResult(result: SearchResult, asked: SearchRequest): string {
   const { entries, total, gaps } = result
   const notes = [...pageNotes(result, asked), ...gapNotes(gaps, asked)]
   if (total === 0 && notes.length === 0) return asked.nothing
@@ -35,10 +35,14 @@ export function shownResult(result: SearchResult, asked: Asked): string {
 
 const escapedNames = 'control characters in names are shown escaped'
 
-const pathOf = (path: string, { place, path: asked }: Asked): string =>
-  place.kind === 'file' ? asked : below(asked, path)
+const pathOf = (path: string, { root: place, path: asked }: SearchRequest): string =>
+  place.kind === 'file' ? asked : joinPath(asked, path)
 
-function shownEntries(entries: readonly SearchEntry[], names: ReadonlyMap<string, string>, asked: Asked): string {
+function shownEntries(
+  entries: readonly SearchEntry[],
+  names: ReadonlyMap<string, string>,
+  asked: SearchRequest,
+): string {
   const { query, lineNumbers } = asked
   const lines: string[] = []
   let previous: SearchEntry | undefined
@@ -68,7 +72,7 @@ function shownLine(line: string): string {
 }
 
 /** Which part of all it is, and how to go on. */
-function pageNotes({ entries, total, sum, gaps }: SearchResult, { query, unit }: Asked): string[] {
+function pageNotes({ entries, total, sum, gaps }: SearchResult, { query, unit }: SearchRequest): string[] {
   const { skip, mode } = query
   const all = `${gaps.stopped ? 'at least ' : ''}${total}`
   const notes: string[] = []
@@ -83,7 +87,7 @@ function pageNotes({ entries, total, sum, gaps }: SearchResult, { query, unit }:
 
 const plural = (files: number): string => (files === 1 ? 'file' : 'files')
 
-function gapNotes({ unreadable, tooLarge, stopped, binary }: SearchGaps, { query, path }: Asked): string[] {
+function gapNotes({ unreadable, tooLarge, stopped, binary }: SearchGaps, { query, path }: SearchRequest): string[] {
   const notes: string[] = []
   if (binary) notes.push(`"${visibleName(path)}" is a binary file, in which nothing is searched`)
   if (unreadable)

@@ -1,5 +1,5 @@
 import type { ToolDef } from '../core/tool.ts'
-import { jobsOf } from './shell/shell-jobs.ts'
+import { jobsOf } from './shell/background-jobs.ts'
 
 const description = `Shows what a background job of shell has written since the last look, and whether it still runs. Without job: lists all jobs.`
 
@@ -42,3 +42,24 @@ export const shellOutput: ToolDef<ShellOutputInput> = {
 
 const longestWaitMs = 600_000
 const burstMs = 100
+
+const stopDescription = 'Stops a background job of shell and shows the rest of its output.'
+
+/** Ends background jobs. */
+export const shellStop: ToolDef<{ readonly job: number }> = {
+  spec: {
+    name: 'shell_stop',
+    description: stopDescription,
+    inputSchema: { type: 'object', properties: { job: { type: 'integer' } }, required: ['job'] },
+  },
+  isConcurrencySafe: false,
+  replay: 'pure', // doing it twice is harmless
+  effects: ['exec'],
+  deriveApprovalKey: () => 'jobs',
+  timeoutMs: 30_000,
+  async execute({ job: id }, { handle }) {
+    const job = jobsOf(handle).find(id)
+    await job.stop()
+    return job.report()
+  },
+}

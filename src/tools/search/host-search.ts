@@ -1,13 +1,13 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { isUtf16 } from './file-text.ts'
-import type { SearchPlace, SearchQuery, SearchResult } from './query.ts'
+import { countUnreadable, eachFile, type MutableGaps, treeLimits } from './host-files.ts'
+import type { SearchQuery, SearchResult, SearchRoot } from './query.ts'
 import { createTextSearch } from './text-search.ts'
-import { type CountedGaps, countUnreadable, eachFile, treeLimits } from './tree.ts'
 
 /** Searches in files of this machine without ripgrep. Everything in it waits: it belongs into a thread of its own. */
-export function searchTree(query: SearchQuery, place: SearchPlace, limits = treeLimits): SearchResult {
+export function searchTree(query: SearchQuery, place: SearchRoot, limits = treeLimits): SearchResult {
   const search = createTextSearch(query)
-  const gaps: CountedGaps = {}
+  const gaps: MutableGaps = {}
   const read = createReader(limits.bytes, gaps)
   if (place.kind === 'file') {
     const bytes = read(place.path)
@@ -16,7 +16,7 @@ export function searchTree(query: SearchQuery, place: SearchPlace, limits = tree
     return search.result(gaps)
   }
   const folder = place.path === '/' ? '/' : `${place.path}/`
-  eachFile({ query, place, limits, gaps }, (path) => {
+  eachFile({ query, root: place, limits, gaps }, (path) => {
     const bytes = read(folder + path)
     if (bytes) search.addFile(path, bytes)
   })
@@ -24,7 +24,7 @@ export function searchTree(query: SearchQuery, place: SearchPlace, limits = tree
 }
 
 /** Most files fit into one buffer that is used again and again: what is returned holds until the next file is read. */
-function createReader(mostBytes: number, gaps: CountedGaps): (path: string) => Buffer | undefined {
+function createReader(mostBytes: number, gaps: MutableGaps): (path: string) => Buffer | undefined {
   const shared = Buffer.allocUnsafe(256 * 1024)
   // Should a file have become a link or a pipe since it was listed, it is not followed and not waited for.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { losslessText } from './lossless-text.ts'
+import { losslessText } from './encoding.ts'
 
 describe('FT-20 a text and its bytes', () => {
   test.each([

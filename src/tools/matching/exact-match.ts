@@ -1,0 +1,222 @@
+import { isDistinctive, type SearchedText } from './searched-text.ts'
+import { originalPositions, plainEndings } from './text-lines.ts'
+
+/** Matched ranges of a text, in order. Not objects, because there may be millions. */
+export interface Matches {
+  readonly starts: readonly number[]
+  endOf(index: number): number
+}
+
+/** Which matches count. */
+export interface MatchOptions {
+  /** Find matches that do not overlap, up to `mostReplaced` + 1; else also overlapping ones, up to `mostCounted` + 1. */
+  readonly all: boolean
+  /** Only matches at the beginning of a line; a text that is not distinctive must match whole lines. */
+  readonly asLines: boolean
+}
+
+/** More matches than this are not counted. */
+export const mostCounted = 1000
+/** More matches than this are not replaced at once. */
+export const mostReplaced = 10_000_000
+
+/**
+ * Finds a text exactly. A `\n` in it matches a line ending of any kind, so that places which look the same to a reader
+ * are found alike.
+ */
+export function findExact(searched: SearchedText, wanted: string, options: MatchOptions): Matches {
+  const { text } = searched
+  const exact = wanted.includes('\r') && !options.asLines ? occurrences(text, wanted, options) : []
+  if (exact.length > 0) return matchesAt(exact, wanted.length)
+  const plainWanted = plainEndings(wanted)
+  const isPlain = !text.includes('\r') || !(plainWanted.includes('\n') || options.asLines)
+  const byLines = isPlain || options.asLines ? undefined : findByLines(text, plainWanted, limits(options))
+  if (byLines) return byLines
+  const plainText = isPlain ? text : searched.plain()
+  const found = options.asLines
+    ? lineOccurrences(plainText, plainWanted, options)
+    : occurrences(plainText, plainWanted, options)
+  return isPlain ? matchesAt(found, plainWanted.length) : matchesInOriginal(text, found, plainWanted.length)
+}
+
+function occurrences(text: string, wanted: string, options: MatchOptions): number[] {
+  return occurrencesOf(text, wanted, limits(options))
+}
+
+const limits = ({ all }: MatchOptions): OccurrenceOptions => ({
+  overlapping: !all,
+  most: (all ? mostReplaced : mostCounted) + 1,
+})
+
+function lineOccurrences(text: string, wanted: string, { all }: MatchOptions): number[] {
+  const top = text.startsWith('\uFEFF') ? 1 : 0
+  const most = all ? mostReplaced + 1 : mostCounted
+  const found = occurrencesOf(text, `\n${wanted}`, { overlapping: true, most }).map((at) => at + 1)
+  if (text.startsWith(wanted, top)) found.unshift(top)
+  const isWhole = (at: number): boolean => {
+    const end = at + wanted.length
+    return end === text.length || wanted.endsWith('\n') || text[end] === '\n'
+  }
+  const fitting = isDistinctive(wanted) ? found : found.filter(isWhole)
+  return all ? withoutOverlaps(fitting, wanted.length) : fitting
+}
+
+function withoutOverlaps(positions: readonly number[], length: number): number[] {
+  const kept: number[] = []
+  for (const at of positions) if (kept.length === 0 || at >= kept.at(-1)! + length) kept.push(at)
+  return kept
+}
+
+const matchesAt = (starts: readonly number[], length: number): Matches => ({
+  starts,
+  endOf: (index) => starts[index]! + length,
+})
+
+function matchesInOriginal(text: string, positions: readonly number[], length: number): Matches {
+  const starts = originalPositions(text, positions)
+  const ends = originalPositions(
+    text,
+    positions.map((start) => start + length),
+  )
+  return { starts, endOf: (index) => ends[index]! }
+}
+
+/**
+ * Finds lines in a text with any line endings, without a copy of the text: searches the longest line, then compares the
+ * lines around it. `undefined` if that would not be fast: all lines are empty, or the longest one is too frequent.
+ */
+export function findByLines(
+  text: string,
+  wanted: string,
+  { overlapping, most }: OccurrenceOptions,
+): Matches | undefined {
+  const lines = wanted.split('\n')
+  const pivot = lines.reduce((longest, line, i) => (line.length > lines[longest]!.length ? i : longest), 0)
+  const sought = lines[pivot]!.slice(0, alwaysQuick)
+  if (sought === '') return undefined
+  const starts: number[] = []
+  const ends: number[] = []
+  let left = 2 * text.length
+  for (let at = text.indexOf(sought); at >= 0 && starts.length < most; at = text.indexOf(sought, at + 1)) {
+    left -= wanted.length
+    if (left < 0) return undefined
+    const end = endOfLines(text, at, lines, pivot)
+    const start = end < 0 ? -1 : startOfLines(text, at, lines, pivot)
+    if (start < 0 || (!overlapping && start < (ends.at(-1) ?? 0))) continue
+    starts.push(start)
+    ends.push(end)
+  }
+  return { starts, endOf: (index) => ends[index]! }
+}
+
+/** The end of the lines if line `from` begins at `at` and the later ones follow, else -1. */
+function endOfLines(text: string, at: number, lines: readonly string[], from: number): number {
+  for (let i = from; i < lines.length; i++) {
+    if (i > from) {
+      const length = endingAfter(text, at)
+      if (length === 0) return -1
+      at += length
+    }
+    if (!text.startsWith(lines[i]!, at)) return -1
+    at += lines[i]!.length
+  }
+  return at
+}
+
+/** The start of the lines if line `to` begins at `at` and the earlier ones precede it, else -1. */
+function startOfLines(text: string, at: number, lines: readonly string[], to: number): number {
+  for (let i = to - 1; i >= 0; i--) {
+    const length = endingBefore(text, at)
+    at -= length + lines[i]!.length
+    if (length === 0 || at < 0 || !text.startsWith(lines[i]!, at)) return -1
+  }
+  return at
+}
+
+const [newline, carriage] = [10, 13]
+
+function endingAfter(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  if (code === carriage) return text.charCodeAt(at + 1) === newline ? 2 : 1
+  return code === newline ? 1 : 0
+}
+
+function endingBefore(text: string, at: number): number {
+  const code = text.charCodeAt(at - 1)
+  if (code === newline) return text.charCodeAt(at - 2) === carriage ? 2 : 1
+  return code === carriage ? 1 : 0
+}
+
+/** Which occurrences count. */
+export interface OccurrenceOptions {
+  /** Whether one may begin inside another. */
+  readonly overlapping: boolean
+  /** Stop after this many. */
+  readonly most: number
+}
+
+/** Beyond this many comparisons in the worst case, a linear algorithm is used. */
+const mostComparisons = 1e9
+/** Up to this length `indexOf` is fast for every text. */
+const alwaysQuick = 250
+
+/** The positions of a text in another, in linear time. */
+export function occurrencesOf(text: string, wanted: string, options: OccurrenceOptions): number[] {
+  if (wanted.length > alwaysQuick && wanted.length * text.length > mostComparisons)
+    return byBeginnings(text, wanted, options) ?? sequencesIn(codesOf(text), codesOf(wanted), options)
+  const found: number[] = []
+  const step = options.overlapping ? 1 : wanted.length
+  for (let at = text.indexOf(wanted); at >= 0 && found.length < options.most; at = text.indexOf(wanted, at + step))
+    found.push(at)
+  return found
+}
+
+/** Compares only places with the same beginning; `undefined` if there are too many of them. */
+function byBeginnings(text: string, wanted: string, { overlapping, most }: OccurrenceOptions): number[] | undefined {
+  const found: number[] = []
+  const beginning = wanted.slice(0, alwaysQuick)
+  let left = 2 * text.length
+  for (let at = text.indexOf(beginning); at >= 0 && found.length < most; ) {
+    left -= wanted.length
+    if (left < 0) return undefined
+    const isThere = text.startsWith(wanted, at)
+    if (isThere) found.push(at)
+    at = text.indexOf(beginning, at + (isThere && !overlapping ? wanted.length : 1))
+  }
+  return found
+}
+
+/** The positions of a sequence of numbers in another, by the algorithm of Knuth, Morris and Pratt. */
+export function sequencesIn(
+  all: ArrayLike<number>,
+  wanted: ArrayLike<number>,
+  { overlapping, most }: OccurrenceOptions,
+): number[] {
+  const found: number[] = []
+  const borders = bordersOf(wanted)
+  for (let i = 0, matched = 0; i < all.length && found.length < most; i++) {
+    while (matched > 0 && all[i] !== wanted[matched]) matched = borders[matched - 1]!
+    if (all[i] === wanted[matched]) matched++
+    if (matched < wanted.length) continue
+    found.push(i - wanted.length + 1)
+    matched = overlapping ? borders[matched - 1]! : 0
+  }
+  return found
+}
+
+/** For each prefix, the length of the longest shorter prefix that it ends with. */
+function bordersOf(wanted: ArrayLike<number>): Uint32Array {
+  const borders = new Uint32Array(wanted.length)
+  for (let i = 1, matched = 0; i < wanted.length; i++) {
+    while (matched > 0 && wanted[i] !== wanted[matched]) matched = borders[matched - 1]!
+    if (wanted[i] === wanted[matched]) matched++
+    borders[i] = matched
+  }
+  return borders
+}
+
+function codesOf(text: string): Uint16Array {
+  const codes = new Uint16Array(text.length)
+  Buffer.from(codes.buffer).write(text, 'utf16le')
+  return codes
+}
