@@ -1,4 +1,4 @@
-import { exitCodes } from '../src/cli/exit-codes.ts'
+import { exitCodes } from '../src/cli/cli-error.ts'
 
 const meanings: Readonly<Record<keyof typeof exitCodes, string>> = {
   done: 'It is done',

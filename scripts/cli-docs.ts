@@ -61,14 +61,14 @@ function settings(): string[] {
 }
 
 function section(command: Command, path: string, level: number): string[] {
-  const { summary, about = [], flags = {}, examples = [], commands: own = [] } = command
+  const { summary, details = [], flags = {}, examples = [], commands: own = [] } = command
   const all: Flags = { ...flags, help: helpFlag }
   const rows = Object.entries(all).map(([name, flag]) => `| \`${cell(signature(name, flag))}\` | ${says(flag)} |`)
   return [
     `${'#'.repeat(level)} ${path}`,
     `${summary}.`,
     ['```', ...usageOf(command, path), '```'].join('\n'),
-    ...about,
+    ...details,
     ...(own.length > 0 ? [] : [['| flag | what it does |', '|---|---|', ...rows].join('\n')]),
     ...(examples.length > 0 ? [examples.map(({ line, says: why }) => `- \`${line}\`  \n  ${why}`).join('\n')] : []),
     ...own.flatMap((one) => section(one, `${path} ${one.name}`, level + 1)),

@@ -12,7 +12,7 @@ export interface Flag {
   /** The only values there are. */
   readonly choices?: readonly string[]
   /** It is a whole number of at least so much. */
-  readonly least?: number
+  readonly min?: number
   /** One sentence without a full stop. */
   readonly says: string
 }
@@ -32,7 +32,7 @@ type ValueOf<F extends Flag> = F['type'] extends 'boolean'
       ? string | true
       : string
 
-export interface Given<F extends Flags = Flags> {
+export interface ParsedArgs<F extends Flags = Flags> {
   readonly values: Values<F>
   readonly words: readonly string[]
 }
@@ -45,19 +45,19 @@ export interface Command<F extends Flags = Flags> {
   /** What the words after it are, as the usage line shows them: `[task]`, `<id> [file]`. */
   readonly words?: string
   /** At most so many words; default as many as one likes, 0 where `words` is absent. */
-  readonly mostWords?: number
+  readonly maxWords?: number
   /** Further paragraphs of the help. */
-  readonly about?: readonly string[]
+  readonly details?: readonly string[]
   readonly flags?: F
   readonly examples?: readonly Example[]
   /** A mistake in how it was called prints its help too. */
-  readonly helpsOnMistake?: true
+  readonly helpOnUsageError?: true
   /** Commands of its own: `libero sessions list`. */
   readonly commands?: readonly Command[]
   /** Which of them it is where none is named. */
   readonly defaultCommand?: string
   /** Returns the exit code. Throws `CliError` and `UsageError` for people; anything else is named by `explainFailure`. */
-  run?(given: Given<F>, io: Io): Promise<number>
+  run?(given: ParsedArgs<F>, io: Io): Promise<number>
 }
 
 interface Example {

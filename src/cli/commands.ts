@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 
 /** Every command, by name and in the order of the help. Only the one that is called is loaded. */
-export const commands: readonly Listed[] = [
+export const commands: readonly CommandEntry[] = [
   entry('run', 'Work on a task (what `libero "task"` does)', () => import('./commands/run.ts')),
   entry(
     'sessions',
@@ -46,12 +46,12 @@ export const commands: readonly Listed[] = [
   ),
 ]
 
-export interface Listed {
+export interface CommandEntry {
   readonly name: string
   readonly summary: string
   load(): Promise<Command>
 }
 
-function entry(name: string, summary: string, load: () => Promise<{ readonly command: Command }>): Listed {
+function entry(name: string, summary: string, load: () => Promise<{ readonly command: Command }>): CommandEntry {
   return { name, summary, load: async () => (await load()).command }
 }

@@ -11,12 +11,10 @@ import {
 } from '../core/errors.ts'
 import { createRedactor } from '../platform/redact.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
-import { CliError } from './cli-error.ts'
-import { exitCodes } from './exit-codes.ts'
-import { explainContext } from './failures/context-failure.ts'
+import { CliError, exitCodes } from './cli-error.ts'
 import { explainProvider } from './failures/provider-failure.ts'
 import { explainLease, explainMissing, explainStore } from './failures/session-failure.ts'
-import { explainSystem } from './failures/system-failure.ts'
+import { explainContext, explainSystem } from './failures/system-failure.ts'
 
 /** What is known of a command when it fails. */
 export interface FailureContext {
@@ -30,7 +28,7 @@ export interface FailureContext {
 }
 
 /** What a failure is explained with. */
-export interface Explaining extends FailureContext {
+export interface ExplainContext extends FailureContext {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Words of somebody else's, fit for a terminal: no secrets, nothing invisible, one line, and an end to it. */
   foreign(text: string): string
@@ -46,15 +44,15 @@ export function explainFailure(error: unknown, context: FailureContext = {}): { 
   return { message: stack === '' ? message : `${message}\n${stack}`, exitCode: exitCodeOf(error) }
 }
 
-const longest = 600
+const maxLength = 600
 
 function oneLine(text: string): string {
   const lines = text.split(/[\r\n]+/).map((one) => one.trim())
   const line = fullyVisible(lines.filter((one) => one !== '').join(' '))
-  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line
+  return line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line
 }
 
-function sentence(error: unknown, by: Explaining): string {
+function sentence(error: unknown, by: ExplainContext): string {
   if (error instanceof CliError) return error.message
   if (error instanceof AgentAbortedError) return 'it was interrupted; to go on: libero --continue'
   if (isInterrupted(error)) return 'it was interrupted'
@@ -82,13 +80,13 @@ function explainShape(error: unknown): string | undefined {
 const isInterrupted = (error: unknown): boolean =>
   error instanceof AgentAbortedError || (error instanceof Error && error.name === 'AbortError')
 
-function explainBudget({ limit, message }: AgentBudgetError, { foreign }: Explaining): string {
+function explainBudget({ limit, message }: AgentBudgetError, { foreign }: ExplainContext): string {
   const flag = limit === 'cost' ? '--max-cost' : limit === 'turns' ? '--max-turns' : `limits.${foreign(limit)}`
   return `a limit was reached (${foreign(message)}): to go on with a higher one: libero --continue, with another ${flag}`
 }
 
 /** Without its class and code, which are for programs. */
-function explainCoded({ class: kind, code, message }: CodedError, { foreign }: Explaining): string {
+function explainCoded({ class: kind, code, message }: CodedError, { foreign }: ExplainContext): string {
   const said = foreign(message.replace(`${kind}/${code}: `, ''))
   if (code === 'AuditWriteFailed') return `nothing was done, since the audit cannot be written: ${said}`
   const isSetting =

@@ -1,9 +1,9 @@
 import type { Command, Flag, Flags } from './command.ts'
-import type { Listed } from './commands.ts'
+import type { CommandEntry } from './commands.ts'
 import { helpFlag } from './parse.ts'
 
 /** `libero --help`. */
-export function overview(commands: readonly Listed[]): string {
+export function overview(commands: readonly CommandEntry[]): string {
   return [
     'libero: an agent that works on your files, asks before it harms, and never loses a session',
     '',
@@ -21,13 +21,13 @@ export function overview(commands: readonly Listed[]): string {
 
 /** `libero <command> --help`, from the command itself. */
 export function helpOf(command: Command, path: string): string {
-  const { summary, about = [], flags = {}, examples = [], commands = [] } = command
+  const { summary, details = [], flags = {}, examples = [], commands = [] } = command
   return [
     `${path}: ${summary}`,
     '',
     'usage:',
     ...usageOf(command, path).map((line) => `  ${line}`),
-    ...about.flatMap((paragraph) => ['', paragraph]),
+    ...details.flatMap((paragraph) => ['', paragraph]),
     ...(commands.length > 0
       ? ['', 'commands:', ...table(commands.map(({ name, summary: says }) => [name, says]))]
       : []),

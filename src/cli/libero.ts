@@ -1,21 +1,20 @@
-import { CliError, UsageError } from './cli-error.ts'
+import { CliError, exitCodes, UsageError } from './cli-error.ts'
 import type { Command } from './command.ts'
-import { commands, type Listed } from './commands.ts'
-import { exitCodes } from './exit-codes.ts'
+import { type CommandEntry, commands } from './commands.ts'
 import type { Io } from './io.ts'
 import { parse } from './parse.ts'
-import { programName } from './program-name.ts'
+import { programName } from './text.ts'
 
 /** `libero …`, whole. Resolves with the exit code. */
 export async function libero(args: readonly string[], io: Io): Promise<number> {
-  let meant: Meant | undefined
+  let meant: ResolvedCommand | undefined
   try {
-    const called = await whatIsMeant(args, io)
+    const called = await resolveCommand(args, io)
     if (typeof called === 'number') return called
     meant = subcommandOf({ ...called, path: called.command.name })
-    return await perform(meant, io)
+    return await runCommand(meant, io)
   } catch (error) {
-    return await complain(error, meant, io)
+    return await reportError(error, meant, io)
   }
 }
 
@@ -29,7 +28,7 @@ const help = ['--help', '-h', 'help']
 /** Other names that people know. */
 const aliases: Readonly<Record<string, string>> = { '--rpc': 'rpc', auth: 'login', session: 'sessions' }
 
-async function whatIsMeant(args: readonly string[], io: Io): Promise<Called | number> {
+async function resolveCommand(args: readonly string[], io: Io): Promise<Called | number> {
   const [first, ...rest] = args
   if (first !== undefined && version.includes(first)) {
     io.out(`libero ${(await import('../core/version.ts')).version}`)
@@ -39,7 +38,7 @@ async function whatIsMeant(args: readonly string[], io: Io): Promise<Called | nu
   if (first === undefined) return (await import('./start.ts')).start(io)
   const listed = find(aliases[first] ?? first)
   if (listed) return { command: await listed.load(), args: rest }
-  const meant = await misspelt(first, rest)
+  const meant = await misspelledCommand(first, rest)
   if (meant === undefined) return { command: await named('run').load(), args }
   const kind = rest.length === 0 ? 'a task of one word' : 'a task'
   const task = `libero run ${[first, ...rest].join(' ')}`
@@ -48,7 +47,7 @@ async function whatIsMeant(args: readonly string[], io: Io): Promise<Called | nu
 }
 
 /** A lone word, or one before a word that the command nearest to it knows: it was hardly meant as a task. */
-async function misspelt(first: string, rest: readonly string[]): Promise<string | undefined> {
+async function misspelledCommand(first: string, rest: readonly string[]): Promise<string | undefined> {
   if (rest.length > 3 || ![first, ...rest].every((word) => /^[\w-]+$/.test(word)) || first.startsWith('-'))
     return undefined
   const { nearest } = await import('../core/nearest.ts')
@@ -64,8 +63,8 @@ async function misspelt(first: string, rest: readonly string[]): Promise<string 
 /** Commands that are followed by the name of something. */
 const takesName = ['login', 'logout', 'completion']
 
-const find = (name: string): Listed | undefined => commands.find((one) => one.name === name)
-const named = (name: string): Listed => find(name)!
+const find = (name: string): CommandEntry | undefined => commands.find((one) => one.name === name)
+const named = (name: string): CommandEntry => find(name)!
 
 async function showHelp([topic, ...path]: readonly string[], io: Io): Promise<number> {
   const { helpOf, overview } = await import('./help.ts')
@@ -86,13 +85,13 @@ async function showHelp([topic, ...path]: readonly string[], io: Io): Promise<nu
   return exitCodes.done
 }
 
-interface Meant extends Called {
+interface ResolvedCommand extends Called {
   /** As it is typed after `libero`. */
   readonly path: string
 }
 
 /** The command of a command, as far down as the words name one. */
-function subcommandOf(meant: Meant): Meant {
+function subcommandOf(meant: ResolvedCommand): ResolvedCommand {
   const { commands: own = [], defaultCommand } = meant.command
   const [first, ...rest] = meant.args
   const sub = own.find(({ name }) => name === first)
@@ -104,8 +103,8 @@ function subcommandOf(meant: Meant): Meant {
 
 const isHelp = (word: string | undefined): boolean => word === '--help' || word === '-h'
 
-async function perform({ command, args, path }: Meant, io: Io): Promise<number> {
-  if (!command.run && !isHelp(args[0])) throw await notThere(command, args[0])
+async function runCommand({ command, args, path }: ResolvedCommand, io: Io): Promise<number> {
+  if (!command.run && !isHelp(args[0])) throw await unknownSubcommand(command, args[0])
   const given = parse(args, command)
   if (given.help || !command.run) {
     io.out((await import('./help.ts')).helpOf(command, `libero ${path}`))
@@ -114,7 +113,10 @@ async function perform({ command, args, path }: Meant, io: Io): Promise<number> 
   return command.run(given, io)
 }
 
-async function notThere({ name, commands: own = [] }: Command, asked: string | undefined): Promise<UsageError> {
+async function unknownSubcommand(
+  { name, commands: own = [] }: Command,
+  asked: string | undefined,
+): Promise<UsageError> {
   const names = own.map((one) => one.name)
   if (asked === undefined) return new UsageError(`${name} needs one of ${names.join(', ')}`)
   const { didYouMean } = await import('../core/nearest.ts')
@@ -124,11 +126,11 @@ async function notThere({ name, commands: own = [] }: Command, asked: string | u
   )
 }
 
-async function complain(error: unknown, meant: Meant | undefined, io: Io): Promise<number> {
+async function reportError(error: unknown, meant: ResolvedCommand | undefined, io: Io): Promise<number> {
   if (error instanceof UsageError) {
     const path = `libero ${error.see ?? meant?.path ?? 'run'}`
     const command = error.see === undefined ? meant?.command : undefined
-    const help = command?.helpsOnMistake && (await import('./help.ts')).helpOf(command, path)
+    const help = command?.helpOnUsageError && (await import('./help.ts')).helpOf(command, path)
     io.err(`libero: ${error.message}\n${help || `See: ${path.replace('libero', programName(io))} --help`}`)
     return error.exitCode
   }

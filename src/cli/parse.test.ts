@@ -9,7 +9,7 @@ const sample = defineCommand({
   flags: {
     model: { type: 'string', short: 'm', value: 'name', says: 'Which' },
     thinking: { type: 'string', choices: ['low', 'high'], says: 'How much' },
-    turns: { type: 'string', least: 1, says: 'How often' },
+    turns: { type: 'string', min: 1, says: 'How often' },
     allow: { type: 'string', multiple: true, value: 'rule', says: 'What' },
     resume: { type: 'optional', short: 'r', value: 'id', says: 'Which session' },
     json: { type: 'boolean', short: 'j', says: 'As JSON' },
@@ -107,7 +107,7 @@ describe('flags', () => {
 
 describe('words', () => {
   const none = defineCommand({ name: 'none', summary: 'Takes nothing' })
-  const one = defineCommand({ name: 'one', summary: 'Takes one', words: '<file>', mostWords: 1 })
+  const one = defineCommand({ name: 'one', summary: 'Takes one', words: '<file>', maxWords: 1 })
 
   test('are refused where there are too many', () => {
     expect(() => parse(['x'], none)).toThrow('none takes no words, got "x"')

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { nearest } from '../core/nearest.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import { UsageError } from './cli-error.ts'
-import type { Command, Flag, Flags, Given } from './command.ts'
+import type { Command, Flag, Flags, ParsedArgs } from './command.ts'
 
 /** Every command has it. */
 export const helpFlag = { type: 'boolean', short: 'h', says: 'Show this help' } as const satisfies Flag
@@ -13,8 +13,8 @@ export const helpFlag = { type: 'boolean', short: 'h', says: 'Show this help' } 
  */
 export function parse(
   args: readonly string[],
-  { name, flags = {}, words, mostWords }: Command,
-): Given & { help: boolean } {
+  { name, flags = {}, words, maxWords }: Command,
+): ParsedArgs & { help: boolean } {
   const all: Flags = { ...flags, help: helpFlag }
   const tokens = tokensOf(args, all)
   const values: Record<string, boolean | string | string[]> = {}
@@ -24,18 +24,18 @@ export function parse(
   for (const token of tokens) {
     if (token.index === skip) continue
     if (token.kind === 'option-terminator') isOver = true
-    if (token.kind === 'positional') found.push(isOver ? token.value : noFlag(token.value))
+    if (token.kind === 'positional') found.push(isOver ? token.value : withoutTypographicDash(token.value))
     if (token.kind !== 'option') continue
     const flag = Object.hasOwn(all, token.name) ? all[token.name] : undefined
     if (!flag)
-      throw /\s/.test(args[token.index] ?? '') ? notWords(args[token.index]!) : unknownFlag(name, token.rawName, all)
+      throw /\s/.test(args[token.index] ?? '') ? dashError(args[token.index]!) : unknownFlag(name, token.rawName, all)
     const inline = token.inlineValue ? token.value : undefined
     const next = flag.type === 'boolean' ? undefined : (inline ?? args[token.index + 1])
     if (flag.type === 'boolean' && inline !== undefined)
       // What stands there is not shown: it may be a key, as in --key-stdin=…
       throw new UsageError(`${token.rawName} takes no value; leave out the = and what follows it`)
     if (flag.type === 'boolean') values[token.name] = true
-    else if (flag.type === 'optional' && inline === undefined && !canBeMeant(next)) values[token.name] = true
+    else if (flag.type === 'optional' && inline === undefined && !canBeValue(next)) values[token.name] = true
     else {
       if (next === undefined || (inline === undefined && isFlag(next)))
         throw new UsageError(
@@ -44,10 +44,10 @@ export function parse(
       if (inline === undefined && skip === token.index + 1)
         throw new UsageError(`two flags of ${shown(args[token.index]!)} need a value; write them apart`)
       if (inline === undefined) skip = token.index + 1
-      keep(values, token.name, checked(flag, token.rawName, next), flag)
+      setValue(values, token.name, checked(flag, token.rawName, next), flag)
     }
   }
-  const most = mostWords ?? (words === undefined ? 0 : Number.POSITIVE_INFINITY)
+  const most = maxWords ?? (words === undefined ? 0 : Number.POSITIVE_INFINITY)
   if (found.length > most && values.help !== true)
     throw new UsageError(
       most === 0
@@ -55,7 +55,7 @@ export function parse(
         : `${name} takes ${words}, got ${found.length} words`,
     )
   const { help = false, ...rest } = values
-  return { values: rest as Given['values'], words: found, help: help === true }
+  return { values: rest as ParsedArgs['values'], words: found, help: help === true }
 }
 
 function tokensOf(args: readonly string[], flags: Flags) {
@@ -63,12 +63,12 @@ function tokensOf(args: readonly string[], flags: Flags) {
     return parseArgs({ args: [...args], options: optionsOf(flags), strict: false, tokens: true }).tokens
   } catch (error) {
     // It takes `-abc` apart letter by letter, and a text that begins with a dash may be long.
-    throw error instanceof RangeError ? notWords(args.find(isFlag) ?? '') : error
+    throw error instanceof RangeError ? dashError(args.find(isFlag) ?? '') : error
   }
 }
 
 /** A list of points, say. */
-const notWords = (word: string): UsageError =>
+const dashError = (word: string): UsageError =>
   new UsageError(`${shown(word)} begins with a dash and is no flag; put -- before words like that`)
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>
@@ -81,7 +81,7 @@ function optionsOf(flags: Flags): Options {
 }
 
 /** Dashes that a text program made of two; nobody begins a task with them, and a model would be asked about the flag. */
-function noFlag(word: string): string {
+function withoutTypographicDash(word: string): string {
   const [, flag] = /^[\u2010-\u2015\u2212]-?([a-z][\w-]*(?:=.*)?)$/s.exec(word) ?? []
   if (flag === undefined) return word
   const meant = fullyVisible(flag.length === 1 ? `-${flag}` : `--${flag}`)
@@ -91,14 +91,14 @@ function noFlag(word: string): string {
 }
 
 const isFlag = (word: string): boolean => word.startsWith('-') && word !== '-'
-const canBeMeant = (word: string | undefined): word is string => word !== undefined && !isFlag(word) && !/\s/.test(word)
+const canBeValue = (word: string | undefined): word is string => word !== undefined && !isFlag(word) && !/\s/.test(word)
 const shown = (word: string): string =>
-  `"${fullyVisible(word.length > mostShown ? `${word.slice(0, mostShown)}…` : word)}"`
-const mostShown = 200
+  `"${fullyVisible(word.length > maxShown ? `${word.slice(0, maxShown)}…` : word)}"`
+const maxShown = 200
 
-function checked({ choices, least }: Flag, rawName: string, value: string): string {
-  if (least !== undefined && (!/^\d{1,15}$/.test(value) || Number(value) < least))
-    throw new UsageError(`${rawName} must be a whole number of at least ${least}, got ${shown(value)}`)
+function checked({ choices, min }: Flag, rawName: string, value: string): string {
+  if (min !== undefined && (!/^\d{1,15}$/.test(value) || Number(value) < min))
+    throw new UsageError(`${rawName} must be a whole number of at least ${min}, got ${shown(value)}`)
   if (!choices || choices.includes(value)) return value
   const [meant] = nearest(value, choices)
   throw new UsageError(
@@ -106,7 +106,7 @@ function checked({ choices, least }: Flag, rawName: string, value: string): stri
   )
 }
 
-function keep(values: Record<string, boolean | string | string[]>, name: string, value: string, flag: Flag): void {
+function setValue(values: Record<string, boolean | string | string[]>, name: string, value: string, flag: Flag): void {
   const before = values[name]
   if (flag.multiple) values[name] = [...(Array.isArray(before) ? before : []), value]
   else if (before === undefined || before === value) values[name] = value

@@ -2,14 +2,13 @@ import { fstatSync } from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { isatty } from 'node:tty'
-import { CliError } from './cli-error.ts'
-import { exitCodes } from './exit-codes.ts'
+import { CliError, exitCodes } from './cli-error.ts'
 import type { Io, Output, StopSignal } from './io.ts'
 
 /** What is known of a process besides. */
 interface ProcessIo extends Io {
   /** Why stdout did not take everything; a standard stream forgets it. */
-  readonly lost: unknown
+  readonly outputError: unknown
 }
 
 /** The process itself, as commands see it. */
@@ -17,20 +16,20 @@ export function processIo(): ProcessIo {
   const { stdout, stderr, env } = process
   // A reader that went away is no reason to die of an error nobody can see; who writes an answer listens for it.
   stderr.on('error', () => {})
-  let lost: unknown
+  let outputError: unknown
   stdout.on('error', (error) => {
-    lost ??= error
+    outputError ??= error
   })
   return {
-    get lost() {
-      return lost
+    get outputError() {
+      return outputError
     },
     // Opened by whoever reads from it: that takes a while.
     get stdin() {
       return process.stdin
     },
     get isStdinEmpty() {
-      return isNothing(0)
+      return isNullDevice(0)
     },
     stdout,
     stderr,
@@ -55,7 +54,7 @@ export function processIo(): ProcessIo {
 }
 
 /** Whether a descriptor is known to give nothing, as `/dev/null` is: a device, and no terminal. */
-function isNothing(fd: number): boolean {
+function isNullDevice(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice() && !isatty(fd)
   } catch {
@@ -101,15 +100,17 @@ function onCrash(listener: (error: unknown) => void): () => void {
 }
 
 /** Ends the process once everything that was written has been read, or cannot be any more. */
-export async function endWith(exitCode: number, io: Pick<ProcessIo, 'lost'>): Promise<never> {
+export async function endWith(exitCode: number, io: Pick<ProcessIo, 'outputError'>): Promise<never> {
   await Promise.all([drained(process.stdout), drained(process.stderr)])
   await new Promise(setImmediate) // an error of the last write is told a tick later
-  process.exit(io.lost !== undefined && exitCode === exitCodes.done ? await sayLost(io.lost) : exitCode)
+  process.exit(
+    io.outputError !== undefined && exitCode === exitCodes.done ? await reportOutputError(io.outputError) : exitCode,
+  )
 }
 
 /** What was asked for came to its end, and nobody has it. */
-async function sayLost(lost: unknown): Promise<number> {
-  const { exitCode, error } = (await import('./failures/output-failure.ts')).outputFailure(lost)
+async function reportOutputError(outputError: unknown): Promise<number> {
+  const { exitCode, error } = (await import('./failures/output-failure.ts')).outputFailure(outputError)
   if (error) process.stderr.write(`libero: ${error.message}\n`)
   await drained(process.stderr)
   return exitCode

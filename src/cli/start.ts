@@ -3,11 +3,11 @@ import type { Io } from './io.ts'
 import { readStdin } from './run/read-task.ts'
 
 /** How long bare `libero` waits for a task on stdin. */
-const patienceMs = 300
+const stdinWaitMs = 300
 
 /** `libero` without a word: a task that was piped in, else the demo where no model is set up, else a conversation. */
 export async function start(io: Io): Promise<number> {
-  const piped = await readStdin(io, patienceMs)
+  const piped = await readStdin(io, stdinWaitMs)
   const { command: run } = await import('./commands/run.ts')
   if (piped !== undefined) return run.run!({ values: { prompt: piped }, words: [] }, io)
   const { loadConfig } = await import('./config/config.ts')

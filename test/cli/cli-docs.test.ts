@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { cliDocs, cliDocsPath } from '../../scripts/cli-docs.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
-import { configKeys } from '../../src/cli/config/named-setting.ts'
+import { configKeys } from '../../src/cli/config/settings.ts'
 import { helpOf } from '../../src/cli/help.ts'
 
 test('docs/cli.md is what the commands say (else: npx node --conditions=libero-source scripts/cli-docs.ts)', async () => {

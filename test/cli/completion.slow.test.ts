@@ -4,14 +4,14 @@ import { delimiter, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { commands } from '../../src/cli/commands.ts'
 import { bashScript } from '../../src/cli/completion/bash.ts'
+import { type CompletionContext, completionContexts } from '../../src/cli/completion/completion.ts'
 import { fishScript } from '../../src/cli/completion/fish.ts'
-import { type Spot, spotsOf } from '../../src/cli/completion/spots.ts'
 import { zshScript } from '../../src/cli/completion/zsh.ts'
 import { fakeIo, runLibero } from './fake-io.ts'
 
-let spots: readonly Spot[]
+let spots: readonly CompletionContext[]
 beforeAll(async () => {
-  spots = spotsOf(await Promise.all(commands.map((listed) => listed.load())))
+  spots = completionContexts(await Promise.all(commands.map((listed) => listed.load())))
 })
 
 /** What has to be offered where; `not` must not be. The same for every shell. */

@@ -6,7 +6,7 @@ import { enterProject } from '../../src/authority/trust/enter-project.ts'
 import { projectDigest } from '../../src/authority/trust/project-items.ts'
 import { trustByDigest } from '../../src/authority/trust/trust-by-digest.ts'
 import { createTrustList } from '../../src/authority/trust/trust-list.ts'
-import { systemPrompt } from '../../src/cli/assembly/system-prompt.ts'
+import { systemPrompt } from '../../src/cli/assembly/agent-options.ts'
 import type { InteractionRequest, InteractionResponse } from '../../src/core/interaction.ts'
 
 /** A repository with these files, and somebody who gives one answer to every question. */

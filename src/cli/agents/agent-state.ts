@@ -56,7 +56,7 @@ async function holderOf(instance: AgentInstance, workflow: Workflow): Promise<Ag
 }
 
 /** A state in words, for people. */
-export const agentStateWords: Readonly<Record<AgentSummary['state'], string>> = {
+export const agentStateLabels: Readonly<Record<AgentSummary['state'], string>> = {
   new: 'new',
   submitted: 'has something to do',
   working: 'at work',

@@ -5,9 +5,9 @@ import { type ChildEvent, durable } from '../../events/events.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createChildrenView } from '../screen/children-view.ts'
 import { createPaint } from '../screen/paint.ts'
-import { followChildren } from './follow-children.ts'
-import { mayChangeFiles } from './may-change-files.ts'
+import { mayChangeFiles } from './open-workflow.ts'
 import { usageSince } from './usage-since.ts'
+import { followChildren } from './watch.ts'
 
 const turn = (content: readonly SessionContentBlock[] = [], cost = 0.25): EntryBody => ({
   type: 'turn',

@@ -3,15 +3,13 @@ import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import { callsNamed } from '../../workflow/agent/calls-named.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
-import { CliError, UsageError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
-import type { WorkValues } from './agent-flags.ts'
-import { requireAskedFolder } from './asked-folder.ts'
-import { findToSpeakTo, requireAgent } from './find-agent.ts'
+import { jsonText } from '../text.ts'
+import { findTopLevelAgent, requireAgent } from './find-agent.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { nameOfCall, waitingJson, waitingLines } from './waiting-words.ts'
+import { nameOfCall, requireAskedFolder, waitingJson, waitingLines } from './waiting-words.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
 interface Answering {
@@ -36,7 +34,7 @@ export async function answer({ values, words }: Answering, io: Io): Promise<numb
     values: working,
     io,
     async begin({ workflow }) {
-      const { id } = await findToSpeakTo(workflow, asked)
+      const { id } = await findTopLevelAgent(workflow, asked)
       const waiting = await workflow.pending(id)
       if (waiting.length === 0) throw new CliError(`Agent ${fullyVisible(id)} waits for nothing`)
       if (given.length === 0 && !allow && !deny) return { agentId: id }
@@ -56,7 +54,7 @@ function checkFlags({ allow, deny, note }: Answering['values']): void {
 
 async function showWaiting(asked: string, { json }: { readonly json?: boolean }, io: Io): Promise<number> {
   return withWorkflow(io, async ({ workflow }) => {
-    const { id } = await findToSpeakTo(workflow, asked)
+    const { id } = await findTopLevelAgent(workflow, asked)
     const waiting = await workflow.pending(id)
     if (json) io.out(jsonText(waiting.map(waitingJson)))
     else if (waiting.length === 0) io.err(`Agent ${fullyVisible(id)} waits for nothing`)

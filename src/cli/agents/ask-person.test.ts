@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Interactor, Prompt } from '../../authority/interaction/interactor-queue.ts'
+import { createMemoryStore } from '../../sessions/memory-store.ts'
+import { scripted } from '../../testing/index.ts'
 import type { Waiting } from '../../workflow/index.ts'
-import type { Workflow } from '../../workflow/workflow.ts'
-import { askPerson } from './ask-person.ts'
+import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
+import { askPerson, untilAnsweredElsewhere } from './ask-person.ts'
 
 const question: Waiting = {
   ...{ sessionId: 'agent-a', callId: 'call_0', approvalId: 'agent-a/call_0', name: 'ask-question' },
@@ -45,4 +47,38 @@ test('a permission names its folder, and is not given in another one', async () 
   expect(asked()[0]).toContain('runs in: /desk/app\n')
   const elsewhere = askPerson(person, permission, at('/desk/other'))
   await expect(elsewhere).rejects.toThrow('zx-script is to run in /desk/app, and this is /desk/other; allow it there')
+})
+
+async function openTwo() {
+  const store = createMemoryStore()
+  const definition = { id: 'asker', config: { plugins: [{ id: 'ask', toolId: 'ask-question' }] } }
+  const input = { question: 'Tea?', inputType: 'text' }
+  const calls = [{ type: 'tool_call' as const, id: 'c', name: 'ask-question', input }]
+  const open = (...says: Parameters<typeof scripted>) =>
+    createWorkflow({ store, definitions: [definition], provider: scripted(...says) })
+  const [here, there] = [open({ calls }), open('Thanks.')]
+  const { id: agentId } = await here.createAgent('asker')
+  await here.sendMsgToAgent(agentId, 'ask me')
+  const [call] = await here.pending(agentId)
+  const over = new AbortController()
+  const isGone = untilAnsweredElsewhere({ workflow: here, store }, { agentId, call: call!, signal: over.signal })
+  return { there, agentId, call: call!, over, isGone }
+}
+
+test.each(['answered', 'spoken over', 'cancelled', 'deleted'])(
+  'a question that is %s elsewhere is not asked any more',
+  async (how) => {
+    const { there, agentId, call, isGone } = await openTwo()
+    if (how === 'answered') await there.answerQuestion(agentId, call.approvalId, 'yes')
+    if (how === 'spoken over') await there.sendMsgToAgent(agentId, 'never mind')
+    if (how === 'cancelled') await there.cancelAgent(agentId)
+    if (how === 'deleted') await there.deleteAgent(agentId)
+    expect(await isGone).toBe(true)
+  },
+)
+
+test('a question that still waits when the prompt closes was not answered elsewhere', async () => {
+  const { over, isGone } = await openTwo()
+  over.abort()
+  expect(await isGone).toBe(false)
 })

@@ -4,9 +4,10 @@ import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Waiting } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
-import { interactWith } from '../assembly/interact-with.ts'
-import { requireAskedFolder } from './asked-folder.ts'
-import { folderLines, questionIn, whyOf } from './waiting-words.ts'
+import { interactWith } from '../assembly/workspace.ts'
+import { CliError } from '../cli-error.ts'
+import type { OpenedWorkflow } from './open-workflow.ts'
+import { folderLines, questionIn, reasonText, requireAskedFolder } from './waiting-words.ts'
 
 /** What somebody said to what waits; for a workflow, which goes on with it. */
 export interface Reply {
@@ -75,7 +76,7 @@ function payloadOf(call: Waiting): Record<string, unknown> {
     const args = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' })
     return {
       kind,
-      prompt: `May the agent use ${fullyVisible(call.name)}?${whyOf(call)}\n${[...folderLines(call), args].join('\n')}`,
+      prompt: `May the agent use ${fullyVisible(call.name)}?${reasonText(call)}\n${[...folderLines(call), args].join('\n')}`,
     }
   }
   if (kind === 'Ask') return { kind, prompt: questionIn(input), questionId }
@@ -92,3 +93,68 @@ function wordsOf(value: unknown): string {
 
 const labelOf = (option: unknown): string =>
   isRecord(option) && typeof option.label === 'string' ? option.label : String(option)
+
+interface Question {
+  readonly person: Interactor
+  readonly agentId: string
+  readonly call: Waiting
+  readonly cwd: string
+  /** Takes the question away. It is aborted when this is over, too. */
+  readonly closing: AbortController
+}
+
+/** Asks the person what an agent waits for, until that is `answered` elsewhere, or is not asked any more. */
+export async function askUntilAnswered(
+  opened: Pick<OpenedWorkflow, 'workflow' | 'store'>,
+  { person, agentId, call, cwd, closing }: Question,
+): Promise<Reply | 'answered' | undefined> {
+  const { signal } = closing
+  const isAnswered = untilAnsweredElsewhere(opened, { agentId, call, signal }).then((isOver) => {
+    if (isOver) closing.abort()
+    return isOver
+  })
+  try {
+    const reply = await askPerson(person, call, { signal, cwd }).catch(noReply)
+    closing.abort()
+    return reply ?? ((await isAnswered) ? 'answered' : undefined)
+  } finally {
+    closing.abort()
+  }
+}
+
+/** A dialog that was closed is no answer, and says so itself. */
+function noReply(error: unknown): undefined {
+  if (error instanceof CliError) throw error
+}
+
+interface PendingCall {
+  readonly agentId: string
+  readonly call: Pick<Waiting, 'approvalId' | 'sessionId'>
+  readonly signal: AbortSignal
+}
+
+/**
+ * Whether a call stopped waiting before `signal` came: somebody answered it elsewhere, spoke over it, or stopped its
+ * agent. Never rejects: a prompt that cannot be looked after is one all the same.
+ */
+export async function untilAnsweredElsewhere(
+  { workflow, store }: Pick<OpenedWorkflow, 'workflow' | 'store'>,
+  { agentId, call, signal }: PendingCall,
+): Promise<boolean> {
+  const isPending = async (): Promise<boolean> => {
+    const waiting = await workflow.pending(agentId).catch(() => [])
+    return waiting.some(({ approvalId }) => approvalId === call.approvalId)
+  }
+  const follow = async (id: string): Promise<boolean> => {
+    const after = (await store.list()).find((one) => one.id === id)?.head ?? 0
+    if (!(await isPending())) return true
+    for await (const _ of store.watch(id, { after, signal })) if (!signal.aborted && !(await isPending())) return true
+    return false
+  }
+  // What a sub-agent waits for is answered in its own log, or left behind in that of its parent.
+  const both = [...new Set([agentId, call.sessionId])].map(async (id) => {
+    if (!(await follow(id))) throw new Error('it is not followed any more')
+    return true
+  })
+  return Promise.any(both).catch(() => false)
+}

@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { CliError, UsageError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 
 /** Refuses where nobody can be asked: `asking` says who asks before what. */

@@ -1,9 +1,17 @@
-import { visibleName } from '../../platform/visible-text.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemClock } from '../../core/clock.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { builtInPlugins } from '../../plugins/built-in-plugins.ts'
+import { setUpPlugins } from '../../plugins/plugin-set.ts'
+import { builtInDefinitions } from '../../workflow/definitions/built-in-definitions.ts'
+import { checkDefinition } from '../../workflow/definitions/check-definition.ts'
+import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
+import { exitCodes } from '../cli-error.ts'
+import { readJson } from '../config/read-config.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
-import { shortLine } from '../short-line.ts'
-import { readDefinitions } from './read-definitions.ts'
+import { jsonText, shortLine } from '../text.ts'
 
 /** `libero agents definitions`. */
 export async function definitions({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
@@ -20,4 +28,69 @@ export async function definitions({ values }: { values: { readonly json?: boolea
   }
   for (const problem of problems) io.err(problem)
   return exitCodes.done
+}
+
+/** A definition and where it comes from. */
+export interface FoundDefinition {
+  readonly definition: AgentDefinition
+  /** Its file, or that it comes with Libero. */
+  readonly from: string
+}
+
+export interface FoundDefinitions {
+  readonly found: readonly FoundDefinition[]
+  /** For people: which files are left out, and why. */
+  readonly problems: readonly string[]
+}
+
+/** Those that come with Libero, and the user's own in `<home>/agents/*.json`. One of his takes the place of a built-in. */
+export async function readDefinitions({ home }: { readonly home: string }): Promise<FoundDefinitions> {
+  const folder = join(home, 'agents')
+  const own = new Map<string, FoundDefinition>()
+  const problems: string[] = []
+  for (const name of await filesIn(folder, problems)) {
+    const from = join(folder, name)
+    try {
+      const definition = await readDefinition(from)
+      const other = own.get(definition.id)
+      if (other) throw new Error(`"${definition.id}" is defined in ${other.from} already; give it another id`)
+      own.set(definition.id, { definition, from })
+    } catch (error) {
+      problems.push(`${fullyVisible(from)} is left out: ${said(error, from)}`)
+    }
+  }
+  const builtIn = builtInDefinitions
+    .filter(({ id }) => !own.has(id))
+    .map((definition) => ({ definition, from: 'built in' }))
+  return { found: [...builtIn, ...own.values()], problems }
+}
+
+async function filesIn(folder: string, problems: string[]): Promise<string[]> {
+  try {
+    return (await readdir(folder)).filter((name) => name.endsWith('.json')).sort()
+  } catch (error) {
+    const code = codeOf(error)
+    if (code !== 'ENOENT')
+      problems.push(`${fullyVisible(folder)} cannot be read (${code ?? messageOf(error)}); make it a folder of yours`)
+    return []
+  }
+}
+
+async function readDefinition(path: string): Promise<AgentDefinition> {
+  const value = await readJson(path, { links: 'followed' })
+  const { $schema: _, ...fields } = (value ?? {}) as Record<string, unknown>
+  const definition: unknown = Array.isArray(value) || typeof value !== 'object' ? value : fields
+  checkDefinition(definition)
+  // A plugin that is not there is found now, not when somebody speaks to the agent.
+  const plugins = new Map(builtInPlugins.map((plugin) => [plugin.toolId, plugin]))
+  setUpPlugins(definition.config?.plugins ?? [], plugins, { agentId: 'agent-', clock: systemClock })
+  return definition
+}
+
+/** One line, and its file is named once. */
+function said(error: unknown, path: string): string {
+  const shown = fullyVisible(path)
+  const text = messageOf(error).replace(`Cannot read ${shown}: `, '').replace(`${shown} is`, 'it is')
+  const line = fullyVisible(text.replace(/\s+/g, ' '))
+  return line.length > 400 ? `${line.slice(0, 399)}…` : line
 }

@@ -4,6 +4,8 @@ import type { AgentInstance } from '../../workflow/definitions/definition.ts'
 import { agentPrefix } from '../../workflow/directory.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'
+import { isBeingWritten } from '../sessions/session-state.ts'
+import type { OpenedWorkflow } from './open-workflow.ts'
 
 /** The agent that somebody means by an id, the beginning of one that no other has, with or without `agent-`, or its name. */
 export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
@@ -18,7 +20,7 @@ export async function findAgent(workflow: Pick<Workflow, 'listAgents'>, asked: s
 }
 
 /** The same for who wants to say something to it: nobody but its parent speaks to a sub-agent. */
-export async function findToSpeakTo(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
+export async function findTopLevelAgent(workflow: Pick<Workflow, 'listAgents'>, asked: string): Promise<AgentInstance> {
   const agent = await findAgent(workflow, asked)
   refuseSubAgent(agent, `speak to that one. What it did: libero agents show ${fullyVisible(agent.id)}`)
   return agent
@@ -57,5 +59,14 @@ function unknown(asked: string, all: readonly AgentInstance[]): CliError {
   const hint = meant === undefined ? '' : ` (did you mean ${fullyVisible(meant)}?)`
   return new CliError(
     `There is no agent "${fullyVisible(asked.slice(0, 100))}"${hint}; libero agents --all names those there are, libero agents new makes one`,
+  )
+}
+
+/** Refuses what cannot be done to an agent that another program works on. */
+export async function requireIdle({ store }: Pick<OpenedWorkflow, 'store'>, agentId: string): Promise<void> {
+  if (!(await isBeingWritten(store, agentId))) return
+  const id = fullyVisible(agentId)
+  throw new CliError(
+    `Agent ${id} is at work in another program; stop it first: libero agents cancel ${id}. Nothing was done`,
   )
 }

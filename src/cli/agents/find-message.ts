@@ -3,7 +3,7 @@ import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import { CliError } from '../cli-error.ts'
 
 /** What a person, or a schedule, said to an agent: what one can go back to. */
-export const isSaid = ({ role, hidden }: Pick<AgentInstanceMessage, 'role' | 'hidden'>): boolean =>
+export const isUserMessage = ({ role, hidden }: Pick<AgentInstanceMessage, 'role' | 'hidden'>): boolean =>
   role === 'user' && !hidden
 
 /** Ids made in one process differ only in the number at their end. */
@@ -21,7 +21,7 @@ export function findMessage(
   asked: string | undefined,
   agentId: string,
 ): AgentInstanceMessage {
-  const said = messages.filter(isSaid)
+  const said = messages.filter(isUserMessage)
   const last = said.at(-1)
   const agent = fullyVisible(agentId)
   if (!last) throw new CliError(`Nothing was said to agent ${agent} yet; there is nothing to go back to`)

@@ -1,13 +1,13 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { timeAgo } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
-import { type AgentSummary, agentStateWords, summaryOf } from './agent-state.ts'
+import { jsonText } from '../text.ts'
+import { type AgentSummary, agentStateLabels, summaryOf } from './agent-state.ts'
 import { withWorkflow } from './open-workflow.ts'
 import { waitingJson, waitingTitle } from './waiting-words.ts'
 
@@ -50,7 +50,7 @@ export function table(agents: readonly AgentSummary[], { stdout, env }: Pick<Io,
     visibleName(one.id),
     visibleName(one.definition),
     timeAgo(one.modified, now),
-    agentStateWords[one.state],
+    agentStateLabels[one.state],
     ...[
       [one.name === undefined ? '' : visibleName(one.name), ...more(one, now)].filter((text) => text !== '').join(', '),
     ],

@@ -4,11 +4,11 @@ import { callTitle } from '../screen/describe-call.ts'
 import { formatDate } from '../screen/format.ts'
 import type { Paint } from '../screen/paint.ts'
 import { cutToWidth } from '../screen/text-width.ts'
-import { isSaid, messageName } from './find-message.ts'
+import { isUserMessage, messageName } from './find-message.ts'
 
 const fewLines = 8
 
-export interface MessageManner {
+export interface MessageStyle {
   readonly paint: Paint
   readonly cwd: string
   /** Results of tools in all their length. */
@@ -16,10 +16,10 @@ export interface MessageManner {
 }
 
 /** A message for a terminal. None for what is not for people. */
-export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull }: MessageManner): string[] {
+export function messageLines(message: AgentInstanceMessage, { paint, cwd, isFull }: MessageStyle): string[] {
   const { id, role, content, hidden, created = 0, metadata = {} } = message
   if (hidden && !isFull) return []
-  const named = isSaid(message) ? `, ${messageName(id)}` : ''
+  const named = isUserMessage(message) ? `, ${messageName(id)}` : ''
   const head = (name: string): string => `${paint.bold(name)}${paint.dim(`, ${formatDate(created)}${named}`)}`
   const lines = content === '' ? [] : visibleText(content).trimEnd().split('\n')
   if (role === 'user') return ['', head(paint.green('You')), ...lines, ...attached(message).map(paint.dim)]
@@ -49,7 +49,7 @@ export function messageTitle({ id, content, created = 0 }: AgentInstanceMessage)
 /** A call that is made. */
 export function callLine(
   { name, input }: { readonly name: string; readonly input: Readonly<Record<string, unknown>> },
-  { paint, cwd, isFull }: MessageManner,
+  { paint, cwd, isFull }: MessageStyle,
 ): string {
   const title = cutToWidth(fullyVisible(callTitle(input, cwd)), isFull ? 1000 : 100)
   return `${paint.cyan('•')} ${paint.bold(fullyVisible(name))} ${title}`

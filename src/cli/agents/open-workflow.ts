@@ -7,20 +7,18 @@ import type { KnowledgeStore } from '../../plugins/wiki/knowledge-store.ts'
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import { Directory } from '../../workflow/directory.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
-import { aboutThinking } from '../assembly/about-thinking.ts'
-import { assemble } from '../assembly/assemble.ts'
-import { underSettings, workflowOptions } from '../assembly/workflow-options.ts'
+import { assemble, thinkingNotices } from '../assembly/assemble.ts'
+import { applySettings, workflowOptions } from '../assembly/workflow-options.ts'
 import { CliError, UsageError } from '../cli-error.ts'
+import type { WorkValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import { linesView } from '../mcp/servers-view.ts'
+import { linesView } from '../mcp/servers-here.ts'
 import { type ChosenModel, chooseModel, NoModelError } from '../models/choose-model.ts'
-import { tellWaking } from '../schedules/who-wakes.ts'
+import { notifyOnWaking } from '../schedules/scheduler-state.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
-import type { WorkValues } from './agent-flags.ts'
-import { mayChangeFiles } from './may-change-files.ts'
+import { type FoundDefinitions, readDefinitions } from './definitions.ts'
 import { openWikis } from './open-wikis.ts'
-import { type FoundDefinitions, readDefinitions } from './read-definitions.ts'
 
 /** The user's agents, with everything they stand on. */
 export interface OpenedWorkflow {
@@ -52,7 +50,7 @@ export interface OpenWorkflowOptions {
 /** Opens the user's agents. They are his own: what holds for them is said by his settings, not by those of a project. */
 export async function openWorkflow(
   io: Io,
-  { work, person, onError = complain(io), onWaking, snapshots }: OpenWorkflowOptions = {},
+  { work, person, onError = reportTo(io), onWaking, snapshots }: OpenWorkflowOptions = {},
 ): Promise<OpenedWorkflow> {
   if (work?.yolo && work.mode) throw new UsageError('--yolo and --mode do not go together; choose one of them')
   const assembly = await assemble(work ?? {}, {
@@ -72,14 +70,14 @@ export async function openWorkflow(
   const knowledge = await openWikis(config, io)
   const store = await openStore(sessionsPath(config, io))
   const found = models?.definitions ?? definitions.found.map(({ definition }) => definition)
-  const known = found.map((definition) => underSettings(definition, assembly))
-  const gone = await goneDefinitions(store, known)
+  const known = found.map((definition) => applySettings(definition, assembly))
+  const gone = await missingDefinitions(store, known)
   const workflow = createWorkflow({
-    store: onWaking ? tellWaking(store, onWaking) : store,
+    store: onWaking ? notifyOnWaking(store, onWaking) : store,
     definitions: [...known, ...gone],
     provider: (definition) => {
-      if (!models) return nobody
-      return gone.includes(definition) ? isGone(definition, io) : providerOf(definition, models)
+      if (!models) return noProvider
+      return gone.includes(definition) ? definitionMissing(definition, io) : providerOf(definition, models)
     },
     ...workflowOptions(assembly),
     onError: (error) => {
@@ -95,13 +93,13 @@ export async function openWorkflow(
     definitions,
     ...(knowledge && { knowledge }),
     modelOf(id = '') {
-      const chosen = models?.own.get(id) ?? models?.usual
+      const chosen = models?.own.get(id) ?? models?.standard
       return chosen instanceof CliError ? undefined : chosen
     },
     notices: [
       ...workspace.loaded.warnings,
       ...(servers ? [...servers.notices, ...servers.missing] : []),
-      ...(models && !(models.usual instanceof CliError) ? aboutThinking(models.usual, assembly.thinking) : []),
+      ...(models && !(models.standard instanceof CliError) ? thinkingNotices(models.standard, assembly.thinking) : []),
     ],
     async close() {
       await workflow.close()
@@ -124,7 +122,7 @@ export async function withWorkflow<T>(
   }
 }
 
-const complain =
+const reportTo =
   (io: Pick<Io, 'err'>) =>
   (error: Error): void => {
     const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
@@ -133,7 +131,7 @@ const complain =
 
 interface Models {
   /** An error where none is set up: definitions may name their own. */
-  readonly usual: ChosenModel | NoModelError
+  readonly standard: ChosenModel | NoModelError
   readonly definitions: readonly AgentDefinition[]
   /** Of definitions that name a model; an error where it is not to be had. */
   readonly own: ReadonlyMap<string, ChosenModel | CliError>
@@ -146,7 +144,7 @@ async function modelsFor(
   config: Config,
   io: Io,
 ): Promise<Models> {
-  const usual = await chooseModel({ provider, model }, config, io).catch((error: unknown) => {
+  const standard = await chooseModel({ provider, model }, config, io).catch((error: unknown) => {
     if (error instanceof NoModelError && found.some(({ definition }) => definition.model !== undefined)) return error
     throw error
   })
@@ -166,11 +164,11 @@ async function modelsFor(
     own.set(definition.id, chosen)
     definitions.push(chosen instanceof CliError ? definition : { ...rest, model: chosen.model })
   }
-  return { usual, definitions, own }
+  return { standard, definitions, own }
 }
 
 /** To stop or close an agent takes its engine, but no model. */
-const nobody: Provider = {
+const noProvider: Provider = {
   meta: { name: 'none', defaultModel: 'none' },
   // biome-ignore lint/correctness/useYield: it has nothing to say
   async *stream() {
@@ -179,20 +177,29 @@ const nobody: Provider = {
 }
 
 function providerOf({ id }: AgentDefinition, models: Models): Provider {
-  const chosen = models.own.get(id) ?? models.usual
+  const chosen = models.own.get(id) ?? models.standard
   if (chosen instanceof CliError) throw chosen
   return chosen.provider
 }
 
 /** What stands for definitions that agents were made of and that are not there now, so that one can still look at the agents. */
-async function goneDefinitions(store: SessionStore, known: readonly AgentDefinition[]): Promise<AgentDefinition[]> {
+async function missingDefinitions(store: SessionStore, known: readonly AgentDefinition[]): Promise<AgentDefinition[]> {
   const ids = new Set(known.map(({ id }) => id))
   const named = new Set((await new Directory(store).list()).map(({ definitionId }) => definitionId))
   return [...named].filter((id) => !ids.has(id)).map((id) => ({ id }))
 }
 
-function isGone({ id }: AgentDefinition, { home }: Pick<Io, 'home'>): never {
+function definitionMissing({ id }: AgentDefinition, { home }: Pick<Io, 'home'>): never {
   throw new CliError(
     `the definition "${fullyVisible(id)}" of this agent is not there; put it back into ${fullyVisible(home)}/agents (libero agents definitions says what is wrong)`,
   )
+}
+
+/** Plugins that write into the folder an agent works in. Wikis lie elsewhere. */
+const writing: ReadonlySet<string> = new Set(['zx-script'])
+
+/** Whether an agent of this definition can change files where it works: else there is no need to keep them. */
+export function mayChangeFiles({ config = {}, mcpServers = [] }: AgentDefinition): boolean {
+  const { plugins = [] } = config
+  return mcpServers.length > 0 || plugins.some(({ toolId, enabled = true }) => enabled && writing.has(toolId))
 }

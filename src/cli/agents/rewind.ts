@@ -1,15 +1,14 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage, UserContent } from '../../plugins/message.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
 import { formatCount } from '../screen/format.ts'
+import { jsonText } from '../text.ts'
 import { confirm, requireTerminal } from './confirm.ts'
-import { findToSpeakTo, requireAgent } from './find-agent.ts'
+import { findTopLevelAgent, requireAgent, requireIdle } from './find-agent.ts'
 import { findMessage } from './find-message.ts'
 import { messageTitle } from './message-lines.ts'
 import { withWorkflow } from './open-workflow.ts'
-import { requireRest } from './require-rest.ts'
 
 interface Rewinding {
   readonly values: { readonly yes?: boolean; readonly json?: boolean }
@@ -22,8 +21,8 @@ export async function rewind({ values, words }: Rewinding, io: Io): Promise<numb
   if (!values.yes) requireTerminal(io, 'agents rewind asks before it takes a message back')
   return withWorkflow(io, async (opened) => {
     const { workflow } = opened
-    const { id: agentId } = await findToSpeakTo(workflow, asked)
-    await requireRest(opened, agentId)
+    const { id: agentId } = await findTopLevelAgent(workflow, asked)
+    await requireIdle(opened, agentId)
     const messages = await workflow.getMessages(agentId)
     const message = findMessage(messages, words[1], agentId)
     const after = messages.slice(messages.indexOf(message) + 1).filter(({ hidden }) => !hidden).length

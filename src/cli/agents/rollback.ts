@@ -2,16 +2,14 @@ import { messageOf } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { RollbackPlan, RollbackResult } from '../../workflow/rollback/file-snapshots.ts'
 import { RollbackError, type RollbackProblem } from '../../workflow/rollback/rollback-error.ts'
-import { CliError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
+import { jsonText } from '../text.ts'
 import { confirm, requireTerminal } from './confirm.ts'
-import { findToSpeakTo, requireAgent } from './find-agent.ts'
+import { findTopLevelAgent, requireAgent, requireIdle } from './find-agent.ts'
 import { findMessage } from './find-message.ts'
 import { messageTitle } from './message-lines.ts'
 import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
-import { requireRest } from './require-rest.ts'
 
 interface RollingBack {
   readonly values: {
@@ -34,16 +32,16 @@ export async function rollback({ values, words }: RollingBack, io: Io): Promise<
     io,
     async (opened) => {
       const { workflow } = opened
-      const { id: agentId } = await findToSpeakTo(workflow, asked)
-      await requireRest(opened, agentId)
+      const { id: agentId } = await findTopLevelAgent(workflow, asked)
+      await requireIdle(opened, agentId)
       const messageId = await meant(opened, agentId, words[1], { io, isQuiet: json === true })
       const going = { ...values, messageId, agentId }
-      if ((isPlan || !yes) && !(await isToGo(opened, going, io))) return exitCodes.done
+      if ((isPlan || !yes) && !(await isConfirmed(opened, going, io))) return exitCodes.done
       const work = isUndo
         ? workflow.undoRollback(agentId, messageId, { force })
         : workflow.rollback(agentId, messageId, { force })
       const { undo: _, ...result } = await work.catch((error: unknown) => {
-        throw noWayBack(error)
+        throw rollbackFailure(error)
       })
       if (json) io.out(jsonText({ agentId, messageId, ...result }))
       else for (const line of resultLines(result, { force })) io.out(line)
@@ -53,7 +51,7 @@ export async function rollback({ values, words }: RollingBack, io: Io): Promise<
   )
 }
 
-interface Going {
+interface RollbackRequest {
   readonly agentId: string
   readonly messageId: string
   readonly plan?: boolean
@@ -63,13 +61,13 @@ interface Going {
 }
 
 /** Says what would be done, and asks whether it should, unless only that was wanted to be known. */
-async function isToGo({ workflow }: OpenedWorkflow, going: Going, io: Io): Promise<boolean> {
+async function isConfirmed({ workflow }: OpenedWorkflow, going: RollbackRequest, io: Io): Promise<boolean> {
   const { agentId, messageId, plan: isPlan = false, force = false, undo: isUndo = false, json } = going
   if (isUndo) return isWanted('Take back that files were put back?', io)
   const plan = await workflow.planRollback(agentId, messageId).catch((error: unknown) => {
     // What the last work changed is found out by force, and cannot be planned.
     if (force && !isPlan && error instanceof RollbackError && isForced.has(error.code)) return undefined
-    throw noWayBack(error)
+    throw rollbackFailure(error)
   })
   const say = isPlan ? io.out : io.err
   if (isPlan && json) say(jsonText({ agentId, messageId, ...plan }))
@@ -143,7 +141,7 @@ function conflictLines(
 }
 
 /** The words of the API name its methods; here it is a flag, and a folder that one is in. */
-function noWayBack(error: unknown): CliError {
+function rollbackFailure(error: unknown): CliError {
   const said = fullyVisible(messageOf(error).slice(0, 600))
   const told = (text: string): CliError => new CliError(text, undefined, { cause: error })
   if (!(error instanceof RollbackError))

@@ -1,9 +1,13 @@
-import { UsageError } from '../cli-error.ts'
+import { didYouMean } from '../../core/nearest.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { agentPrefix } from '../../workflow/directory.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import type { WorkValues } from './agent-flags.ts'
-import { checkPages } from './check-pages.ts'
-import { findToSpeakTo, requireAgent } from './find-agent.ts'
-import { type MessageValues, readMessage } from './read-message.ts'
+import { newSessionId } from '../sessions/session-id.ts'
+import { findTopLevelAgent, requireAgent } from './find-agent.ts'
+import { type OpenedWorkflow, withWorkflow } from './open-workflow.ts'
+import { checkPages, type MessageValues, readMessage } from './read-message.ts'
 import { workWithAgent } from './work-with-agent.ts'
 
 interface Sending {
@@ -20,9 +24,53 @@ export async function send({ values, words }: Sending, io: Io): Promise<number> 
     values,
     io,
     async begin({ workflow, knowledge }) {
-      const { id } = await findToSpeakTo(workflow, asked)
+      const { id } = await findTopLevelAgent(workflow, asked)
       await checkPages(knowledge, content.wikiTiddlers)
       return { agentId: id, work: () => workflow.sendMsgToAgent(id, content) }
     },
   })
+}
+
+interface Making {
+  readonly values: WorkValues & MessageValues & { readonly name?: string; readonly json?: boolean }
+  readonly words: readonly string[]
+}
+
+/** `libero agents new`. The id goes to stdout where nothing else does, so that a script can go on with it. */
+export async function create({ values, words }: Making, io: Io): Promise<number> {
+  const [definitionId, ...rest] = words
+  if (definitionId === undefined || definitionId === '')
+    throw new UsageError('agents new needs a definition; libero agents definitions lists them')
+  const isSpoken = rest.length > 0 || values.file !== undefined || values.attach !== undefined
+  const content = isSpoken ? await readMessage(rest, values, io) : undefined
+  if (!content)
+    return withWorkflow(io, async (opened) => {
+      const id = await make(opened, definitionId, values.name)
+      io.out(values.json ? JSON.stringify({ agentId: id }) : id)
+      return exitCodes.done
+    })
+  return workWithAgent({
+    values,
+    io,
+    async begin(opened) {
+      await checkPages(opened.knowledge, content.wikiTiddlers)
+      const agentId = await make(opened, definitionId, values.name)
+      return { agentId, work: () => opened.workflow.sendMsgToAgent(agentId, content) }
+    },
+  })
+}
+
+async function make({ workflow, definitions }: OpenedWorkflow, id: string, name: string | undefined): Promise<string> {
+  const known = definitions.found.map(({ definition }) => definition.id)
+  if (!known.includes(id)) {
+    const why = definitions.problems.length > 0 ? `; files that cannot be used: libero agents definitions` : ''
+    throw new CliError(
+      `There is no definition "${fullyVisible(id.slice(0, 100))}"${didYouMean(id, known) || `; there are ${known.join(', ')}`}${why}`,
+    )
+  }
+  const made = await workflow.createAgent(id, {
+    id: `${agentPrefix}${newSessionId()}`,
+    ...(name !== undefined && name !== '' && { name }),
+  })
+  return made.id
 }

@@ -1,11 +1,11 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { formatDate } from '../screen/format.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
-import { agentStateWords, summaryOf } from './agent-state.ts'
+import { jsonText } from '../text.ts'
+import { agentStateLabels, summaryOf } from './agent-state.ts'
 import { findAgent, requireAgent } from './find-agent.ts'
 import { messageLines } from './message-lines.ts'
 import { withWorkflow } from './open-workflow.ts'
@@ -35,7 +35,7 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
       ['definition', definition],
       ...(parent === undefined ? [] : [['sub-agent of', parent]]),
       ['begun', formatDate(created)],
-      ['state', agentStateWords[state]],
+      ['state', agentStateLabels[state]],
       ...(nextWake === undefined ? [] : [['wakes', timeIn(nextWake, Date.now())]]),
     ]
     for (const [key, value] of facts) io.out(paint.dim(`${`${key}:`.padEnd(13)} ${fullyVisible(value!)}`))

@@ -1,19 +1,18 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
 import type { Waiting } from '../../workflow/index.ts'
-import { CliError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
+import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
 import { openTerminalUser, restoringTerminal } from '../run/person-at.ts'
 import { type RunSupervisor, superviseRuns } from '../run/supervise-run.ts'
 import type { TerminalUser } from '../run/terminal-user.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
-import { isSomebodyWaking, nobodyWakes } from '../schedules/who-wakes.ts'
+import { isSchedulerRunning, noSchedulerNotice } from '../schedules/scheduler-state.ts'
 import { createScreen, type Screen } from '../screen/screen.ts'
 import { createTerminal } from '../screen/terminal.ts'
-import type { WorkValues } from './agent-flags.ts'
-import { askWhileAsked } from './ask-while-asked.ts'
+import { jsonText } from '../text.ts'
+import { askUntilAnswered } from './ask-person.ts'
 import { type OpenedWorkflow, openWorkflow } from './open-workflow.ts'
 import { usageSince, type WorkSpan } from './usage-since.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
@@ -152,7 +151,7 @@ async function converse(
       const closing = new AbortController()
       asking.stop = () => closing.abort()
       const question = { person: person.interactor, agentId, call, cwd, closing }
-      const reply = await watching.during(askWhileAsked(opened, question))
+      const reply = await watching.during(askUntilAnswered(opened, question))
       delete asking.stop
       if (!reply || watching.exitCode !== undefined) break
       if (reply === 'answered') {
@@ -235,8 +234,8 @@ async function sayCost(
 async function sayWaking({ workflow, store }: OpenedWorkflow, agentId: string, io: Io): Promise<void> {
   const wakes = (await workflow.schedules.list(agentId)).flatMap(({ nextRunAt }) => nextRunAt ?? [])
   if (wakes.length === 0) return
-  const isWoken = await isSomebodyWaking(store)
-  io.err(`It wakes ${timeIn(Math.min(...wakes), Date.now())}.${isWoken ? '' : ` ${nobodyWakes}`}`)
+  const isWoken = await isSchedulerRunning(store)
+  io.err(`It wakes ${timeIn(Math.min(...wakes), Date.now())}.${isWoken ? '' : ` ${noSchedulerNotice}`}`)
 }
 
 /** Programs get what became of it, and the same exit codes. */

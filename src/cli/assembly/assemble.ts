@@ -1,18 +1,20 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { AuthorityOptions } from '../../authority/authority.ts'
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { ExecutionContext } from '../../core/execution.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
+import { createProcessContext } from '../../execution/process.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
 import type { SkillsConfig } from '../../skills/skill.ts'
 import { openAudit } from '../audit/open-audit.ts'
+import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
 import type { OpenedServers } from '../mcp/open-servers.ts'
-import { checkedFlags, serversHere } from '../mcp/servers-here.ts'
-import type { ServersView } from '../mcp/servers-view.ts'
-import { skillsOption } from '../skills/skills-option.ts'
-import { executionOf } from './execution-of.ts'
-import { leftOut } from './left-out.ts'
+import { openServersIfAny, parseMcpFlags, type ServersView } from '../mcp/servers-here.ts'
+import type { ChosenModel } from '../models/choose-model.ts'
 import { type PresetName, presetName } from './preset-of.ts'
 import { openWorkspace, type Workspace } from './workspace.ts'
 
@@ -65,7 +67,7 @@ export interface Assembly {
 /** Reads flags and settings, once and in the same way for every command that runs an agent. Nothing is started. */
 export async function assemble(flags: AgentFlags, options: AssemblyOptions): Promise<Assembly> {
   const { io, cwd, view } = options
-  const named = await checkedFlags(flags.mcp, io)
+  const named = await parseMcpFlags(flags.mcp, io)
   const workspace = await openWorkspace(cwd, options)
   try {
     const { config } = workspace.loaded
@@ -75,13 +77,13 @@ export async function assemble(flags: AgentFlags, options: AssemblyOptions): Pro
       io,
       view,
       workspace,
-      config: config.withoutTools ? { ...config, withoutTools: leftOut(config) } : config,
+      config: config.withoutTools ? { ...config, withoutTools: excludedTools(config) } : config,
       preset,
-      execution: await executionOf(options.isIdle ? { context: 'process', sandbox: false } : flags, config, cwd),
+      execution: await createExecution(options.isIdle ? { context: 'process', sandbox: false } : flags, config, cwd),
       authority: authorityOf(flags, { ...options, workspace, preset }),
       thinking: flags.thinking ?? config.thinking,
       skills: options.skills === 'none' ? undefined : skillsOption(workspace, io, flags.skill),
-      servers: options.isIdle ? undefined : await serversHere(named, { workspace, io, view, ...only }),
+      servers: options.isIdle ? undefined : await openServersIfAny(named, { workspace, io, view, ...only }),
     }
   } catch (error) {
     workspace.project.dispose()
@@ -109,4 +111,58 @@ function authorityOf(
     ...(person && { interactors: [person] }),
     ...(loaded.config.audit !== false && { audit: openAudit(options) }),
   }
+}
+
+/** Where tools run. A container or a sandbox that flags or settings ask for is there, or this throws. */
+export async function createExecution(
+  flags: Pick<RunValues, 'context' | 'sandbox' | 'image'>,
+  config: Config,
+  cwd: string,
+): Promise<ExecutionContext> {
+  const context = flags.context ?? config.context ?? 'process'
+  if (context === 'docker') {
+    const image = flags.image?.[0] ?? config.image
+    if (image === undefined)
+      throw new UsageError(
+        'the context "docker" needs an image: add --image node:24, or run: libero config set image node:24',
+      )
+    return (await import('../../execution/docker.ts')).createDockerContext({ image, cwd })
+  }
+  if (flags.sandbox ?? config.sandbox) {
+    // A missing program is reported now, before a model is asked and a tool fails.
+    await (await import('../../execution/bubblewrap/check.ts')).findBubblewrap(undefined, [cwd])
+    return (await import('../../execution/bubblewrap.ts')).createBubblewrapContext({ cwd })
+  }
+  return createProcessContext({ cwd })
+}
+
+/**
+ * The tools that settings leave out, in both spellings: the tool that fetches pages is `web_fetch` in a run and
+ * `web-fetch` in an agent that stays, and a person who leaves out one means both.
+ */
+export const excludedTools = ({ withoutTools = [] }: Pick<Config, 'withoutTools'>): readonly string[] => [
+  ...new Set(withoutTools.flatMap((name) => [name, name.replaceAll('_', '-'), name.replaceAll('-', '_')])),
+]
+
+/** A notice where a wish to think has no effect: how services of the settings are asked to think is not known. */
+export function thinkingNotices({ name, isConfigured }: ChosenModel, thinking: ThinkingLevel | undefined): string[] {
+  if (!isConfigured || thinking === undefined || thinking === 'off') return []
+  return [`--thinking ${thinking} has no effect with ${fullyVisible(name)}: how it is asked to think is not known.`]
+}
+
+/**
+ * What `createAgent` is told about skills. Nothing where there is no folder of them and none is wanted by name: to look for them takes
+ * code. Those of a project count as long as they are what was accepted.
+ */
+export function skillsOption(
+  { cwd, project, loaded: { config } }: Workspace,
+  { home: liberoHome, userHome: home }: Pick<Io, 'home' | 'userHome'>,
+  wanted: readonly string[] = [],
+): SkillsConfig | undefined {
+  const claude = config.claudeSkills === true
+  const names = ['.agents', '.libero', ...(claude ? ['.claude'] : [])]
+  const folders = [cwd, home].flatMap((place) => names.map((name) => join(place, name, 'skills')))
+  if (wanted.length === 0 && ![...folders, join(liberoHome, 'skills')].some((folder) => existsSync(folder)))
+    return undefined
+  return { cwd, home, liberoHome, claude, trustProjectSkills: project.isUnchanged }
 }

@@ -1,8 +1,8 @@
 import type { AgentDefinition } from '../../workflow/definitions/definition.ts'
 import type { WorkflowOptions } from '../../workflow/workflow.ts'
 import { userConnector } from '../mcp/connector.ts'
+import { limitsOf } from './agent-options.ts'
 import type { Assembly } from './assemble.ts'
-import { limitsOf } from './limits.ts'
 
 /** What `createWorkflow` is given for all agents alike. */
 export function workflowOptions({ authority, execution, skills, servers, thinking, config, io }: Assembly) {
@@ -17,7 +17,7 @@ export function workflowOptions({ authority, execution, skills, servers, thinkin
 }
 
 /** A definition under the user's settings: with their limits, servers and words. Its tools are those of its plugins. */
-export function underSettings(definition: AgentDefinition, { config, servers }: Assembly): AgentDefinition {
+export function applySettings(definition: AgentDefinition, { config, servers }: Assembly): AgentDefinition {
   const { behavior = {}, mcpServers = [] } = definition
   const { prompts = [], maxIterations = 0 } = definition.config ?? {}
   const { maxTurns, limits } = limitsOf({ maxTurns: behavior.maxTurns, maxCost: behavior.limits?.cost }, config)

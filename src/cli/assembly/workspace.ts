@@ -3,9 +3,10 @@ import type { Interactor } from '../../authority/interaction/interactor-queue.ts
 import { enterProject } from '../../authority/trust/enter-project.ts'
 import { createEntry, type ProjectEntry } from '../../authority/trust/project-entry.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
-import { type LoadedConfig, loadConfig, ownConfig } from '../config/config.ts'
+import { createIds, systemClock } from '../../core/clock.ts'
+import type { Interact } from '../../core/interaction.ts'
+import { type LoadedConfig, loadConfig, userConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import { interactWith } from './interact-with.ts'
 
 /** A folder as it may be used: what of it is trusted, and what the user's and its own settings say. */
 export interface Workspace {
@@ -24,7 +25,7 @@ interface WorkspaceOptions {
 /** Enters a folder. Whether it is trusted is asked of `person`; with nobody there, nothing of an unknown project is used. */
 export async function openWorkspace(cwd: string, options: WorkspaceOptions): Promise<Workspace> {
   const { home } = options.io
-  const own = await ownConfig(home)
+  const own = await userConfig(home)
   if (options.project === 'left out') {
     const project = await createEntry({ canonicalPath: cwd }, { state: 'plain', claudeSkills: false })
     return { cwd, project, loaded: await loadConfig({ home, own }) }
@@ -42,4 +43,12 @@ export async function openWorkspace(cwd: string, options: WorkspaceOptions): Pro
     project.dispose()
     throw error
   }
+}
+
+/** Asks one person, before there is an authority that could. */
+export async function interactWith(person: Interactor): Promise<Interact> {
+  const { createInteractions, interactThrough } = await import('../../authority/interaction/interactions.ts')
+  const interactions = createInteractions({ clock: systemClock, newId: createIds() })
+  interactions.attach(person)
+  return interactThrough(interactions)
 }

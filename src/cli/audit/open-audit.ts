@@ -1,11 +1,12 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { AuditSink } from '../../core/authority.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { version } from '../../core/version.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Io } from '../io.ts'
-import type { ServersView } from '../mcp/servers-view.ts'
-import { auditFolder } from './audit-folder.ts'
+import type { ServersView } from '../mcp/servers-here.ts'
 
 export interface AuditOptions {
   readonly io: Pick<Io, 'home' | 'env'>
@@ -24,14 +25,11 @@ export interface AuditOptions {
 export function openAudit({ io, command, cwd, view, clock = systemClock }: AuditOptions): AuditSink {
   const path = auditFolder(io)
   let current: { readonly day: string; readonly sink: AuditSink; records: number } | undefined
-  let isTold = false
+  let isReported = false
   let opening: Promise<AuditSink> | undefined
 
   async function open(day: string): Promise<AuditSink> {
-    const [{ createFileAudit }, { pruneAudit }] = await Promise.all([
-      import('../../authority/audit/audit-file.ts'),
-      import('./prune-audit.ts'),
-    ])
+    const { createFileAudit } = await import('../../authority/audit/audit-file.ts')
     await pruneAudit(path, { now: clock.now(), isFirst: current === undefined })
     const sink = createFileAudit({ path, env: io.env, clock })
     await sink.write({ class: 'Process', event: 'ProcessBegan', details: { command, cwd, version, pid: process.pid } })
@@ -41,7 +39,7 @@ export function openAudit({ io, command, cwd, view, clock = systemClock }: Audit
 
   /** One opening at a time; one that failed is tried again by the next record. */
   function sinkFor(day: string): AuditSink | Promise<AuditSink> {
-    if (current?.day === day && current.records++ < mostRecords) return current.sink
+    if (current?.day === day && current.records++ < maxRecords) return current.sink
     opening ??= open(day).finally(() => {
       opening = undefined
     })
@@ -54,8 +52,8 @@ export function openAudit({ io, command, cwd, view, clock = systemClock }: Audit
         const day = new Date(clock.now()).toISOString().slice(0, 10)
         await (await sinkFor(day)).write(record)
       } catch (error) {
-        if (!isTold) view.failed(`${fullyVisible(messageOf(error).replace(/^\S+: /, ''))}${advice}`)
-        isTold = true
+        if (!isReported) view.failed(`${fullyVisible(messageOf(error).replace(/^\S+: /, ''))}${advice}`)
+        isReported = true
         throw error
       }
     },
@@ -66,4 +64,31 @@ export function openAudit({ io, command, cwd, view, clock = systemClock }: Audit
 const advice = '; or keep no audit: libero config set audit false'
 
 /** Of one file; a record has a kilobyte or so. */
-const mostRecords = 10_000
+const maxRecords = 10_000
+
+/** Where every command that runs an agent keeps its audit: a folder of files, one or more for each process. */
+export const auditFolder = ({ home }: Pick<Io, 'home'>): string => join(home, 'audit')
+
+/** How long the audit is kept, and how large it may become. */
+const keptDays = 90
+const maxBytes = 256 * 1024 * 1024
+
+/**
+ * Removes the oldest files of an audit, as far as they are too old or too many. Only whole files: the chain in each of the
+ * others stays as it is. It is done by the first process of a day, and by one that writes more than a file. What cannot be
+ * removed is tried again the next time.
+ */
+export async function pruneAudit(folder: string, { now, isFirst }: { now: number; isFirst: boolean }): Promise<void> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /^\d{4}-\d\d-\d\d-/.test(name))
+  if (isFirst && names.some((name) => name.startsWith(dayOf(now)))) return
+  const oldest = dayOf(now - keptDays * 86_400_000)
+  let bytes = 0
+  for (const name of names.sort().reverse()) {
+    const path = join(folder, name)
+    bytes += (await stat(path).catch(() => undefined))?.size ?? 0
+    if (name < oldest || bytes > maxBytes) await rm(path, { force: true }).catch(() => {})
+  }
+}
+
+/** The day that names of files begin with. */
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)

@@ -1,5 +1,5 @@
-import { workFlags } from '../agents/agent-flags.ts'
 import { defineCommand } from '../command.ts'
+import { workFlags } from './run.ts'
 
 const json = { type: 'boolean', says: 'Print JSON' } as const
 const outcome = {
@@ -26,7 +26,7 @@ const list = defineCommand({
 const definitions = defineCommand({
   name: 'definitions',
   summary: 'List what agents can be made of, and where each definition comes from',
-  about: [
+  details: [
     'assistant and librarian come with Libero. Your own are JSON files in ~/.libero/agents: { "id": "scout", "config": { "prompts": […], "plugins": […] } }. A file that cannot be used is named with what is wrong. Definitions in a project are not read: they would be somebody else’s words and rules.',
   ],
   flags: { json },
@@ -38,7 +38,7 @@ const create = defineCommand({
   name: 'new',
   summary: 'Make an agent, print its id, and tell it something',
   words: '<definition> [message]',
-  about: ['With a message it goes to work at once, as with libero agents send.'],
+  details: ['With a message it goes to work at once, as with libero agents send.'],
   flags: {
     name: { type: 'string', short: 'n', value: 'text', says: 'What it is called' },
     ...attachments,
@@ -49,14 +49,14 @@ const create = defineCommand({
     { line: 'libero agents new assistant "remind me in 10 minutes to stretch"', says: 'Makes it, and tells it' },
     { line: 'id=$(libero agents new librarian --name notes)', says: 'Only makes it' },
   ],
-  run: async (given, io) => (await import('../agents/new.ts')).create(given, io),
+  run: async (given, io) => (await import('../agents/send.ts')).create(given, io),
 })
 
 const send = defineCommand({
   name: 'send',
   summary: 'Say something to an agent, and see it work',
   words: '<agent> [message]',
-  about: [
+  details: [
     'The answer goes to stdout, everything else to stderr; what is piped in is added to the message. Where it asks you something, or needs a permission, you are asked at the terminal. Without one it ends with exit code 3 and waits: libero agents answer goes on. What is said while it waits takes the place of an answer. Ctrl-C stops it, and it ends with 130; at a question, it only leaves, and the question stays.',
   ],
   flags: { ...attachments, ...workFlags, json: outcome },
@@ -73,7 +73,7 @@ const answer = defineCommand({
   name: 'answer',
   summary: 'Say what an agent waits for, or answer it, and let it go on',
   words: '<agent> [call] [answer]',
-  about: [
+  details: [
     'A question is answered in words, or by the label of an option; a permission by --allow or --deny, for this once. A call is allowed in the folder that it is to run in, which is named with it; denied it is anywhere. Where several things wait, the call says which is meant. An answer of several words stands in quotes. Without an answer you are asked at the terminal; where there is none, this shows what waits.',
   ],
   flags: {
@@ -94,7 +94,7 @@ const show = defineCommand({
   name: 'show',
   summary: 'Show what was said to and by an agent or a sub-agent',
   words: '<agent>',
-  mostWords: 1,
+  maxWords: 1,
   flags: { full, json },
   examples: [{ line: 'libero agents show bafitu', says: 'All of it, once' }],
   run: async (given, io) => (await import('../agents/show.ts')).show(given, io),
@@ -104,7 +104,7 @@ const watch = defineCommand({
   name: 'watch',
   summary: 'Show what was said, and follow an agent until Ctrl-C, whoever lets it work',
   words: '<agent>',
-  mostWords: 1,
+  maxWords: 1,
   flags: { full, json: { type: 'boolean', says: 'Each message as a line of JSON, again whenever it changes' } },
   examples: [{ line: 'libero agents watch bafitu', says: 'While libero schedules run wakes it elsewhere' }],
   run: async (given, io) => (await import('../agents/watch.ts')).watchAgent(given, io),
@@ -116,18 +116,18 @@ const cancel = defineCommand({
   name: 'cancel',
   summary: 'Stop what an agent does, wherever it works, and deny what it waits for',
   words: '<agent>',
-  mostWords: 1,
-  about: ['What was said stays, and it can be spoken to again. Its schedules go on.'],
+  maxWords: 1,
+  details: ['What was said stays, and it can be spoken to again. Its schedules go on.'],
   examples: [{ line: 'libero agents cancel bafitu', says: 'Also where libero schedules run lets it work' }],
-  run: async (given, io) => (await import('../agents/cancel.ts')).cancel(given, io),
+  run: async (given, io) => (await import('../agents/close.ts')).cancel(given, io),
 })
 
 const rewind = defineCommand({
   name: 'rewind',
   summary: 'Take a message back, with all that came after it, to say it in other words',
   words: '<agent> [message]',
-  mostWords: 2,
-  about: [
+  maxWords: 2,
+  details: [
     'The message is the last one that was said to the agent, or the one you name: libero agents show has the names behind the dates, and the beginning of an id is enough. What it said goes to stdout. Files stay as they are; libero agents rollback puts those back.',
   ],
   flags: { yes, json: { type: 'boolean', says: 'One JSON object: { agentId, messageId, content, removed }' } },
@@ -142,8 +142,8 @@ const rollback = defineCommand({
   name: 'rollback',
   summary: 'Put files back to what they were before a message to an agent',
   words: '<agent> [message]',
-  mostWords: 2,
-  about: [
+  maxWords: 2,
+  details: [
     'Undoes what changed in this folder while the agent worked on that message and on those after it; what was said stays. What somebody else changed since is kept, and named. Run it in the folder where the agent worked.',
     'Files are kept in a git repository, as git objects beside its branches, before and after each message, once one of your definitions can change files: it has the plugin zx-script, or MCP servers, those of your settings included. That takes some tenths of a second for each message in a repository of some thousand files. Without such a definition, or outside of a repository, nothing is kept and nothing is slower.',
   ],
@@ -165,7 +165,7 @@ const close = defineCommand({
   name: 'close',
   summary: 'Close agents: they are not woken any more, and what they said stays',
   words: '<agent>…',
-  about: ['One that is at work, in another program too, is stopped first.'],
+  details: ['One that is at work, in another program too, is stopped first.'],
   examples: [{ line: 'libero agents close bafitu', says: 'Its schedules are removed, too' }],
   run: async (given, io) => (await import('../agents/close.ts')).close(given, io),
 })
@@ -174,7 +174,7 @@ const remove = defineCommand({
   name: 'delete',
   summary: 'Delete agents, with all that was said',
   words: '<agent>…',
-  about: ['One that is at work, in another program too, is stopped first.'],
+  details: ['One that is at work, in another program too, is stopped first.'],
   flags: { yes },
   examples: [{ line: 'libero agents delete bafitu', says: 'Asks, and deletes it' }],
   run: async (given, io) => (await import('../agents/close.ts')).remove(given, io),
@@ -183,7 +183,7 @@ const remove = defineCommand({
 export const command = defineCommand({
   name: 'agents',
   summary: 'Make agents that stay, speak to them, answer them, watch them',
-  about: [
+  details: [
     'An agent is a conversation that stays: made of a definition, spoken to from anywhere, woken by schedules (libero schedules). It is named by its id, a beginning of it that no other has, or its name. Agents are yours and not a folder’s: your settings hold for them as for libero run, and those of a project do not; their tools and words are those of their definitions. They work in the wikis that "wikis" in the config names: libero config set wikis.notes \'{"folder": "~/notes"}\'.',
   ],
   examples: [

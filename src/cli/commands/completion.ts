@@ -6,12 +6,12 @@ export const completion = (all: () => Promise<readonly Command[]>): Command =>
     name: 'completion',
     summary: 'Print completions for a shell',
     words: '<bash|zsh|fish>',
-    mostWords: 1,
-    about: ['The script knows every command, flag and value of this version. Print it again after an update.'],
+    maxWords: 1,
+    details: ['The script knows every command, flag and value of this version. Print it again after an update.'],
     examples: [
       { line: 'source <(libero completion bash)', says: 'In ~/.bashrc: completions in every bash' },
       { line: 'libero completion zsh > "$fpath[1]/_libero"', says: 'Then start zsh anew' },
       { line: 'libero completion fish > ~/.config/fish/completions/libero.fish', says: 'Fish finds it there' },
     ],
-    run: async ({ words }, io) => (await import('../completion/print.ts')).printCompletion(words[0], all, io),
+    run: async ({ words }, io) => (await import('../completion/completion.ts')).printCompletion(words[0], all, io),
   })

@@ -6,7 +6,7 @@ import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { projectDigest } from '../../authority/trust/project-items.ts'
 import { trustByDigest } from '../../authority/trust/trust-by-digest.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
-import { configKeys } from '../config/named-setting.ts'
+import { configKeys } from '../config/settings.ts'
 import { libero } from '../libero.ts'
 
 describe('libero config', () => {

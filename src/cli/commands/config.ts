@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts'
 export const command = defineCommand({
   name: 'config',
   summary: 'Show or change settings',
-  about: [
+  details: [
     'Settings are read from config.json in your own folder (~/.libero) and from .libero/config.json of a project you trust, which can only make things stricter. Flags of a command count more than both.',
     'Keys are not among them: those are stored by libero login, or come from the environment.',
   ],
@@ -19,14 +19,14 @@ export const command = defineCommand({
       name: 'get',
       summary: 'Print one setting; exit code 1 where it is not set',
       words: '<key>',
-      mostWords: 1,
+      maxWords: 1,
       run: async ({ words }, io) => (await import('../config/show.ts')).printSetting(words[0], io),
     }),
     defineCommand({
       name: 'set',
       summary: 'Change a setting in your own config.json',
       words: '<key> <value>',
-      about: ['A value is JSON or plain text. A list may be given as several words.'],
+      details: ['A value is JSON or plain text. A list may be given as several words.'],
       examples: [
         {
           line: 'libero config set model anthropic/claude-sonnet-4-5',
@@ -40,7 +40,7 @@ export const command = defineCommand({
       name: 'unset',
       summary: 'Take a setting out of your own config.json',
       words: '<key>',
-      mostWords: 1,
+      maxWords: 1,
       run: async ({ words }, io) => (await import('../config/change.ts')).unsetSetting(words[0], io),
     }),
     defineCommand({

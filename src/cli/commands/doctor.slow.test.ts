@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { fakeIo, runLibero } from '../../../test/cli/fake-io.ts'
-import { checks } from '../doctor/checks.ts'
+import { checks } from '../doctor/doctor.ts'
 
 const env = { PATH: process.env.PATH, LANG: 'C.UTF-8' }
 
@@ -19,7 +19,7 @@ test('as JSON it says the same, and whatever is not ok comes with what mends it'
   const report = JSON.parse(out)
   expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true })
   expect(report.checks.map(({ name }: { name: string }) => name)).toEqual(checks.map(({ name }) => name))
-  for (const { state, mend } of report.checks) expect(mend === undefined).toBe(state === 'ok')
+  for (const { state, fix } of report.checks) expect(fix === undefined).toBe(state === 'ok')
 })
 
 test('settings that cannot be used are exit code 1, and the rest is looked at all the same', async () => {

@@ -6,7 +6,7 @@ export const command = defineCommand({
   name: 'login',
   summary: 'Store a key, or log in through the browser',
   words: '[provider]',
-  about: [
+  details: [
     'The key is asked for and not shown, or read from stdin; it is never an argument, which other users of this machine could read. It is stored in credentials.json in your own folder (LIBERO_HOME, else ~/.libero), which only you may read. A variable of the environment, such as ANTHROPIC_API_KEY, counts before it.',
   ],
   flags: {
@@ -26,7 +26,7 @@ export const command = defineCommand({
   async run({ values, words }, io) {
     const { openai, anthropic, ...rest } = values
     const named = [...words, ...(openai ? ['openai'] : []), ...(anthropic ? ['anthropic'] : [])]
-    if (words.length > 1) throw (await import('../login/key-as-word.ts')).keyAsWord()
+    if (words.length > 1) throw (await import('../login/log-in.ts')).keyAsWord()
     if (named.length > 1) throw new UsageError('login takes one provider at a time')
     const { list, logIn } = await import('../login/log-in.ts')
     return rest.list ? list(io) : logIn(named[0], rest, io)

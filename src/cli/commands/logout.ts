@@ -1,14 +1,13 @@
-import { CliError, UsageError } from '../cli-error.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
 
 /** `libero logout`. */
 export const command = defineCommand({
   name: 'logout',
   summary: 'Forget a stored key or login',
   words: '[provider]',
-  mostWords: 1,
-  about: ['Without a provider, where only one is stored, that one. Keys in the environment are not touched.'],
+  maxWords: 1,
+  details: ['Without a provider, where only one is stored, that one. Keys in the environment are not touched.'],
   flags: { all: { type: 'boolean', says: 'Forget everything that is stored' } },
   examples: [
     { line: 'libero logout openai', says: 'Forgets its key or login' },

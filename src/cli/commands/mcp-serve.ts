@@ -34,7 +34,7 @@ export type McpServeValues = Values<typeof serveFlags>
 export const command = defineCommand({
   name: 'mcp-serve',
   summary: 'Be an MCP server: lend its tools, and itself, to other programs',
-  about: [
+  details: [
     'Clients get the tools that a model would be offered here, and run_agent, which gives a task to the agent. Rules and modes hold as in libero run. What has to be approved is asked of the client’s user; a client that cannot ask gets a refusal that says what was missing.',
     'Over stdio it ends with its client. Over HTTP it listens on this machine only, and every request needs the token that is printed on stderr, or that LIBERO_MCP_TOKEN holds.',
   ],
@@ -45,12 +45,12 @@ export const command = defineCommand({
   ],
   async run({ values }, io) {
     const checked = check(values)
-    if (checked.http !== undefined) return (await import('../mcp-serve/over-http.ts')).overHttp(checked, io)
+    if (checked.http !== undefined) return (await import('../mcp-serve/serve.ts')).overHttp(checked, io)
     // Before anything else is loaded: whatever that says must not get between the messages.
-    const { ownStdout } = await import('../rpc/own-stdout.ts')
-    const { frames, giveBack } = ownStdout(io)
+    const { reserveStdout } = await import('../rpc/own-stdout.ts')
+    const { frames, restore: giveBack } = reserveStdout(io)
     try {
-      return await (await import('../mcp-serve/over-stdio.ts')).overStdio(checked, io, frames)
+      return await (await import('../mcp-serve/serve.ts')).overStdio(checked, io, frames)
     } catch (error) {
       giveBack()
       throw error

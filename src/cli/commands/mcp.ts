@@ -7,7 +7,7 @@ const json = (says: string) => ({ type: 'boolean', says }) as const
 const list = defineCommand({
   name: 'list',
   summary: 'List the MCP servers an agent has here, and where each comes from',
-  about: ['Nothing is started and nobody is called. Of environments and headers only the names are shown.'],
+  details: ['Nothing is started and nobody is called. Of environments and headers only the names are shown.'],
   flags: { mcp: runFlags.mcp, cwd, json: json('One JSON object on stdout: { servers, notices }') },
   examples: [{ line: 'libero mcp', says: 'Your own, and those of the project, also where they wait to be trusted' }],
   run: async (given, io) => (await import('../mcp/list.ts')).list(given.values, io),
@@ -17,7 +17,7 @@ const add = defineCommand({
   name: 'add',
   summary: 'Add a server to your own config.json',
   words: '<name> <url> | <name> -- <command> [args…]',
-  about: [
+  details: [
     'Everything after -- is the command, word by word: it is run without a shell, and none of it is a flag of ours. Whatever it starts can do what you can.',
     `Keys are better not written down: --env 'TOKEN=\${TOKEN}' and --header 'Authorization: Bearer \${TOKEN}', between single quotes, are taken from the environment of each run.`,
   ],
@@ -31,7 +31,7 @@ const add = defineCommand({
     header: { type: 'string', multiple: true, value: 'K: V', says: 'A header of every request' },
     auth: { type: 'string', choices: ['oauth'], says: 'It wants a login; see libero mcp login' },
     lazy: { type: 'boolean', says: 'The model gets the schemas of its tools when it asks for them' },
-    'bootstrap-timeout': { type: 'string', value: 'ms', least: 1, says: 'Until it has to be connected; default 10000' },
+    'bootstrap-timeout': { type: 'string', value: 'ms', min: 1, says: 'Until it has to be connected; default 10000' },
     json: { type: 'string', value: 'entry', says: 'The entry as JSON, as in .mcp.json, in place of all that' },
     force: { type: 'boolean', says: 'Replace one of that name' },
   },
@@ -40,26 +40,26 @@ const add = defineCommand({
     { line: 'libero mcp add fs -- npx -y @modelcontextprotocol/server-filesystem@2026.1.14 .', says: 'A program' },
     { line: `libero mcp add fs --json '{"command": "my-server", "args": ["."]}'`, says: 'As others write it' },
   ],
-  run: async (given, io) => (await import('../mcp/add.ts')).add(given, io),
+  run: async (given, io) => (await import('../mcp/edit-servers.ts')).add(given, io),
 })
 
 const remove = defineCommand({
   name: 'remove',
   summary: 'Take a server out of your own config.json',
   words: '<name>',
-  mostWords: 1,
-  about: ['A login to it is kept, for when it comes back, unless it is to be forgotten.'],
+  maxWords: 1,
+  details: ['A login to it is kept, for when it comes back, unless it is to be forgotten.'],
   flags: { forget: { type: 'boolean', says: 'End its login too' } },
   examples: [{ line: 'libero mcp remove docs --forget', says: 'As if it had never been there' }],
-  run: async ({ values, words }, io) => (await import('../mcp/remove.ts')).remove(words[0], values, io),
+  run: async ({ values, words }, io) => (await import('../mcp/edit-servers.ts')).remove(words[0], values, io),
 })
 
 const login = defineCommand({
   name: 'login',
   summary: 'Log in to a server through the browser',
   words: '<name>',
-  mostWords: 1,
-  about: [
+  maxWords: 1,
+  details: [
     'The browser has to run on this machine, where it comes back to. The login is stored in mcp/credentials.json in your own folder, which only you may read, and is renewed by itself.',
   ],
   flags: {
@@ -70,24 +70,24 @@ const login = defineCommand({
     cwd,
   },
   examples: [{ line: 'libero mcp login tracker', says: 'Opens the browser; the next run has its tools' }],
-  run: async ({ values, words }, io) => (await import('../mcp/log-in.ts')).logIn(words[0], values, io),
+  run: async ({ values, words }, io) => (await import('../mcp/login.ts')).logIn(words[0], values, io),
 })
 
 const logout = defineCommand({
   name: 'logout',
   summary: 'Forget the login to a server, and tell the server so',
   words: '<name>',
-  mostWords: 1,
+  maxWords: 1,
   flags: { cwd },
   examples: [{ line: 'libero mcp logout tracker', says: 'Its tokens are revoked where that is possible' }],
-  run: async ({ values, words }, io) => (await import('../mcp/log-out.ts')).logOut(words[0], values, io),
+  run: async ({ values, words }, io) => (await import('../mcp/login.ts')).logOut(words[0], values, io),
 })
 
 const test = defineCommand({
   name: 'test',
   summary: 'Connect to servers, and show what they offer',
   words: '<name>… | all',
-  about: ['Ends with 1 where one of them fails. Nothing of them is left running.'],
+  details: ['Ends with 1 where one of them fails. Nothing of them is left running.'],
   flags: { mcp: runFlags.mcp, cwd, json: json('One JSON object on stdout: { servers }') },
   examples: [
     { line: 'libero mcp test fs', says: 'Its protocol, its tools, or what it said before it failed' },
@@ -99,7 +99,7 @@ const test = defineCommand({
 export const command = defineCommand({
   name: 'mcp',
   summary: 'List, add, remove, test and log in to MCP servers',
-  about: [
+  details: [
     'The tools of a server are called mcp_<server>_<tool>. Servers come from --mcp, from mcpServers in your own config.json, and from .mcp.json and .libero/mcp.json of a project, of which each server has to be accepted before it is started, and again when it changes. Yours count before a project’s of the same name.',
     'A server that fails, or is late, does not stop a run: it goes on without its tools, and says so.',
   ],

@@ -83,5 +83,5 @@ test('a provider that does not exist is a usage error', async () => {
 
 test('the help tells the order in which providers are looked for', () => {
   const order = [...knownProviders({}).values()].filter(({ isFree }) => !isFree).map(({ name }) => name)
-  expect(command.about?.join(' ')).toContain(`the first of ${order.join(', ')} and those of the config`)
+  expect(command.details?.join(' ')).toContain(`the first of ${order.join(', ')} and those of the config`)
 })

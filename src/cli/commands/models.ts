@@ -1,6 +1,6 @@
+import { exitCodes } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
 import type { Config } from '../config/config.ts'
-import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 
 /** `libero models`. */
@@ -8,8 +8,8 @@ export const command = defineCommand({
   name: 'models',
   summary: 'List models and what they cost',
   words: '[provider]',
-  mostWords: 1,
-  about: [
+  maxWords: 1,
+  details: [
     'Without a provider: those of every provider there is a key for, of Ollama and LM Studio where they run, and of the offline model. The default of each is marked with *; prices are dollars per million tokens, from a list that is installed with Libero.',
     'Which one a run takes: what --provider says; else --model, as in openai/gpt-5.5; else the config; else the first of anthropic, openai, openrouter, google, cerebras, groq, deepseek, mistral, together, fireworks, baseten, xai and those of the config that has a key in the environment; else the first that has a stored one; else Ollama or LM Studio, where one answers on this machine. Else a run ends with an error; at a terminal it offers the offline model.',
   ],
@@ -27,9 +27,9 @@ export const command = defineCommand({
     const { listModels } = await import('../models/model-list.ts')
     const models = (await Promise.all(names.map((name) => listModels(name, config, io, { all })))).flat()
     const chosen = await chosenOf(provider, config, io)
-    if (json) io.out((await import('../json-text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
+    if (json) io.out((await import('../text.ts')).jsonText({ models, ...(chosen && { chosen }) }))
     else {
-      const { modelTable } = await import('../models/model-table.ts')
+      const { modelTable } = await import('../models/model-list.ts')
       for (const line of modelTable(models)) io.out(line)
       if (models.length === 0) io.err(await nothing(provider ?? ''))
       else if (chosen) io.err(await sentence(chosen))

@@ -1,12 +1,11 @@
-import { UsageError } from '../cli-error.ts'
+import { exitCodes, UsageError } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
 
 const explain = defineCommand({
   name: 'explain',
   summary: 'What would be decided about a shell line, and why',
   words: '-- <command>',
-  about: ['Runs nothing. Ends with 0 whatever the verdict, and with 2 where nothing could be told.'],
+  details: ['Runs nothing. Ends with 0 whatever the verdict, and with 2 where nothing could be told.'],
   flags: {
     json: { type: 'boolean', says: 'One line of JSON: verdict, by, rule, why, effects' },
     rules: { type: 'string', value: 'file', says: 'Go by the rules in this file, in place of your settings' },
@@ -44,8 +43,8 @@ const test = defineCommand({
   name: 'test',
   summary: 'Whether rules do what their own examples say',
   words: '<file>',
-  mostWords: 1,
-  about: ['Ends with 1 where an example fails, and names it.'],
+  maxWords: 1,
+  details: ['Ends with 1 where an example fails, and names it.'],
   examples: [{ line: 'libero policy test rules.json', says: 'Tries every match and notMatch in the file' }],
   async run({ words: [path] }, io) {
     if (path === undefined) throw new UsageError('policy test takes one file')
@@ -68,7 +67,7 @@ async function refuse(error: unknown): Promise<never> {
 export const command = defineCommand({
   name: 'policy',
   summary: 'Explain what would be decided about a command, or test rules',
-  about: [
+  details: [
     'A file of rules is JSON: { "mode": "ask", "allow": ["shell:git status"], "ask": ["net"], "deny": [{ "rule": "shell:rm", "match": ["rm -rf x"], "notMatch": ["ls"] }] }. Your own are in ~/.libero/authority.json.',
   ],
   examples: [

@@ -9,7 +9,7 @@ const rpcFlags = {
   'system-prompt': { type: 'string', value: 'text', says: 'What the model is told first, in place of the usual' },
   'append-system-prompt': { type: 'string', value: 'text', multiple: true, says: 'What it is told besides' },
   reasoning: { type: 'string', choices: ['low', 'medium', 'high'], says: 'How long it may think' },
-  'max-steps': { type: 'string', value: 'n', least: 1, says: 'Model calls for one prompt at most; default 100' },
+  'max-steps': { type: 'string', value: 'n', min: 1, says: 'Model calls for one prompt at most; default 100' },
   tools: { type: 'string', value: 'names', says: 'Only these tools, with commas between their names' },
   'no-tools': { type: 'boolean', says: 'No tools at all' },
   mode: {
@@ -36,7 +36,7 @@ export type RpcValues = Values<typeof rpcFlags>
 export const command = defineCommand({
   name: 'rpc',
   summary: 'Be driven by another program, over zot’s protocol',
-  about: [
+  details: [
     'Reads commands from stdin and writes responses and events to stdout, one JSON object a line. One process is one folder, one conversation and one model at a time; nothing is stored. When stdin ends, what is under way is finished first. With ZOTCORE_RPC_TOKEN set, the first command has to be hello with that token.',
     'No person can be asked over this wire. In the mode yolo, the default where the settings name none, calls that a person would have to approve in every mode are denied; in the other modes a run halts where it would have asked, and the call gets an error as its result.',
   ],
@@ -48,11 +48,11 @@ export const command = defineCommand({
     },
     { line: 'libero rpc --provider deepseek --cwd ~/project --max-steps 40', says: 'As a program would start it' },
   ],
-  helpsOnMistake: true, // as programs that were written for zot expect
+  helpOnUsageError: true, // as programs that were written for zot expect
   async run({ values }, io) {
     // Before anything else is loaded: whatever that says must not get between the frames.
-    const { ownStdout } = await import('../rpc/own-stdout.ts')
-    const { frames, giveBack } = ownStdout(io)
+    const { reserveStdout } = await import('../rpc/own-stdout.ts')
+    const { frames, restore: giveBack } = reserveStdout(io)
     try {
       const { rpc } = await import('../rpc/rpc.ts')
       return await rpc(values, io, frames)

@@ -1,5 +1,5 @@
 import { UsageError } from '../cli-error.ts'
-import { defineCommand, type Given, type Values } from '../command.ts'
+import { defineCommand, type ParsedArgs, type Values } from '../command.ts'
 
 /** What a run can be told on the command line. */
 export const runFlags = {
@@ -42,7 +42,7 @@ export const runFlags = {
   continue: { type: 'boolean', short: 'c', says: 'Go on with the latest session of this folder' },
   fork: { type: 'boolean', says: 'With --resume or --continue: go on in a copy' },
   'no-session': { type: 'boolean', says: 'Keep no session' },
-  'max-turns': { type: 'string', value: 'n', least: 1, says: 'Stop after so many model calls (default 100)' },
+  'max-turns': { type: 'string', value: 'n', min: 1, says: 'Stop after so many model calls (default 100)' },
   'max-cost': { type: 'string', value: 'dollars', says: 'Stop before it costs more' },
   mcp: {
     type: 'string',
@@ -61,7 +61,7 @@ export const runFlags = {
   after: {
     type: 'string',
     value: 'seq',
-    least: 0,
+    min: 0,
     says: 'With --events and --resume: first replay what came after this event',
   },
   quiet: { type: 'boolean', short: 'q', says: 'Print the final answer only' },
@@ -74,7 +74,7 @@ export const command = defineCommand({
   name: 'run',
   summary: 'Work on a task (what `libero "task"` does)',
   words: '[task]',
-  about: [
+  details: [
     'The answer goes to stdout, everything else to stderr. What is piped in is added to the task; the word - waits for it.',
     'Ctrl-C stops and keeps the session; twice quits at once. At a terminal, without a task, it is a conversation.',
   ],
@@ -95,7 +95,7 @@ export const command = defineCommand({
 })
 
 /** Flags that do not go together are found before anything starts. */
-function checked<G extends Given<typeof runFlags>>(given: G): G {
+function checked<G extends ParsedArgs<typeof runFlags>>(given: G): G {
   const { values } = given
   const both = (one: keyof RunValues, other: keyof RunValues): void => {
     if (values[one] && values[other])
@@ -126,3 +126,10 @@ export function checkCost({ 'max-cost': cost }: Pick<RunValues, 'max-cost'>): vo
   if (cost !== undefined && !(Number(cost) > 0))
     throw new UsageError(`--max-cost must be dollars, such as 0.50, got "${cost}"`)
 }
+
+const { provider, model, mode, allow, deny, yolo } = runFlags
+
+/** How an agent works, as `libero run` takes it. */
+export const workFlags = { provider, model, mode, allow, deny, yolo } as const
+
+export type WorkValues = Values<typeof workFlags>

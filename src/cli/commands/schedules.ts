@@ -1,6 +1,39 @@
-import { workFlags } from '../agents/agent-flags.ts'
-import { defineCommand } from '../command.ts'
-import { changeFlags, whenFlags } from '../schedules/when-flags.ts'
+import { defineCommand, type Values } from '../command.ts'
+import { workFlags } from './run.ts'
+
+/** When an agent is woken, on the command line. */
+export const whenFlags = {
+  every: { type: 'string', value: 'time', says: 'Again and again: 90s, 15m, 2h or 1d; at least a minute' },
+  at: {
+    type: 'string',
+    value: 'time',
+    says: 'At a time, as 2026-12-01T09:00+01:00; with --every again and again from then on',
+  },
+  cron: { type: 'string', value: 'fields', says: 'By a cron expression, such as "0 9 * * 1-5" for weekdays at nine' },
+  zone: {
+    type: 'string',
+    value: 'name',
+    says: 'The time zone of --cron and --hours, such as Europe/Berlin (default: this machine’s)',
+  },
+  hours: {
+    type: 'string',
+    value: 'from-to',
+    says: 'Only between these times of the day: 09:00-17:00, or 22:00-06:00 over midnight',
+  },
+  max: { type: 'string', value: 'n', min: 1, says: 'At most so many times' },
+  once: { type: 'boolean', says: 'Gone after its first time' },
+  name: { type: 'string', value: 'text', says: 'What it is called' },
+} as const
+
+/** The same for a schedule that is there already, of which something may be taken away. */
+export const changeFlags = {
+  ...whenFlags,
+  'any-time': { type: 'boolean', says: 'At all times of the day again' },
+  'no-max': { type: 'boolean', says: 'Any number of times again' },
+} as const
+
+export type ChangeValues = Values<typeof changeFlags>
+export type WhenValues = Values<typeof whenFlags>
 
 const list = defineCommand({
   name: 'list',
@@ -39,7 +72,7 @@ const pause = defineCommand({
   name: 'pause',
   summary: 'Let a schedule rest',
   words: '<id>',
-  mostWords: 1,
+  maxWords: 1,
   examples: [{ line: 'libero schedules pause kemola', says: 'Until libero schedules resume kemola' }],
   run: async (given, io) => (await import('../schedules/change.ts')).pause(given, io),
 })
@@ -48,7 +81,7 @@ const resume = defineCommand({
   name: 'resume',
   summary: 'Let a schedule that rests go on',
   words: '<id>',
-  mostWords: 1,
+  maxWords: 1,
   examples: [{ line: 'libero schedules resume kemola', says: 'What was missed meanwhile is not made up for' }],
   run: async (given, io) => (await import('../schedules/change.ts')).resume(given, io),
 })
@@ -64,7 +97,7 @@ const remove = defineCommand({
 const run = defineCommand({
   name: 'run',
   summary: 'Wake agents when their time comes, and say what they do, until Ctrl-C',
-  about: [
+  details: [
     'Also goes on with agents that were interrupted. Several may run: one wakes, and another takes over when it ends. Nobody is asked here: an agent that needs a permission or an answer waits for libero agents answer.',
   ],
   flags: workFlags,
@@ -75,7 +108,7 @@ const run = defineCommand({
 export const command = defineCommand({
   name: 'schedules',
   summary: 'Have agents woken at times, and wake them',
-  about: [
+  details: [
     'A schedule tells an agent something at a time, again and again, or by cron. It is named by its id, a beginning of it that no other has, or its name. Something has to run that wakes agents: libero schedules run.',
   ],
   examples: [

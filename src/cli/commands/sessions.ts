@@ -7,7 +7,7 @@ const list = defineCommand({
   summary: 'List the sessions of this folder, newest first',
   flags: {
     all: { type: 'boolean', short: 'a', says: 'Those of all folders' },
-    limit: { type: 'string', short: 'n', value: 'n', least: 1, says: 'At most so many (default 30)' },
+    limit: { type: 'string', short: 'n', value: 'n', min: 1, says: 'At most so many (default 30)' },
     json,
   },
   examples: [
@@ -21,7 +21,7 @@ const show = defineCommand({
   name: 'show',
   summary: 'Show what was said and done in a session',
   words: '<id>',
-  mostWords: 1,
+  maxWords: 1,
   flags: {
     full: { type: 'boolean', says: 'With all of what tools were given and answered' },
     json,
@@ -34,7 +34,7 @@ const resume = defineCommand({
   name: 'resume',
   summary: 'Go on with a session',
   words: '<id> [task]',
-  about: [
+  details: [
     'The same as libero run --resume <id>, which has more flags. Without a task it goes on where the session stands: calls that were allowed meanwhile are made.',
   ],
   flags: {
@@ -49,8 +49,8 @@ const answer = defineCommand({
   name: 'answer',
   summary: 'Say what a session waits for, or answer it: allow or deny a call, or reply to a question',
   words: '<id> [call] [allow|deny]',
-  mostWords: 3,
-  about: [
+  maxWords: 3,
+  details: [
     'A run that needs a permission and finds nobody to ask ends with exit code 3, and its session waits. Without allow or deny this shows what it waits for. The answer is for this once; go on with libero sessions resume.',
   ],
   flags: {
@@ -70,12 +70,12 @@ const fork = defineCommand({
   name: 'fork',
   summary: 'Make a copy of a session and print its id',
   words: '<id>',
-  mostWords: 1,
+  maxWords: 1,
   flags: {
     at: {
       type: 'string',
       value: 'seq',
-      least: 0,
+      min: 0,
       says: 'Only up to this entry (sessions show --json has their numbers)',
     },
   },
@@ -87,8 +87,8 @@ const exportOne = defineCommand({
   name: 'export',
   summary: 'Write a session as Markdown, as a web page or as JSON Lines',
   words: '<id>',
-  mostWords: 1,
-  about: [
+  maxWords: 1,
+  details: [
     'What looks like a secret is taken out. The web page is one file without scripts that loads nothing. JSON Lines can be imported again.',
   ],
   flags: {
@@ -116,8 +116,8 @@ const importOne = defineCommand({
   name: 'import',
   summary: 'Read a session of Libero, Claude Code, Codex or pi, and print its id',
   words: '<file>',
-  mostWords: 1,
-  about: ['- as the file reads stdin.'],
+  maxWords: 1,
+  details: ['- as the file reads stdin.'],
   flags: {
     from: {
       type: 'string',
@@ -146,7 +146,7 @@ const remove = defineCommand({
 export const command = defineCommand({
   name: 'sessions',
   summary: 'List, show, resume, fork, export, import and delete sessions',
-  about: ['A session is named by its id, or by a beginning of it that no other has.'],
+  details: ['A session is named by its id, or by a beginning of it that no other has.'],
   examples: [
     { line: 'libero sessions', says: 'Those of this folder, newest first' },
     { line: 'libero sessions answer bafitu allow', says: 'Says yes to what a run that ended with 3 wanted to do' },

@@ -1,11 +1,11 @@
+import { exitCodes } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
 
 /** `libero tools`. */
 export const command = defineCommand({
   name: 'tools',
   summary: 'Show the tools an agent has here, and where each comes from',
-  about: [
+  details: [
     'A tool comes with Libero (program), from your own folder (global), or from the project (project), whose tools are used only once it is trusted: until then they are named and not opened. Where two have the same name, the project’s is used, then yours, then Libero’s.',
   ],
   flags: {
@@ -21,10 +21,10 @@ export const command = defineCommand({
   async run({ values }, io) {
     const [{ listTools }, { toolTable }] = await Promise.all([
       import('../tools/list-tools.ts'),
-      import('../tools/tool-table.ts'),
+      import('../tools/list-tools.ts'),
     ])
     const { tools, notices } = await listTools(values, io)
-    if (values.json) io.out((await import('../json-text.ts')).jsonText({ tools, notices }))
+    if (values.json) io.out((await import('../text.ts')).jsonText({ tools, notices }))
     else {
       for (const line of toolTable(tools)) io.out(line)
       for (const notice of notices) io.err(notice)

@@ -1,14 +1,13 @@
 import type { ProjectItem } from '../../authority/trust/project-items.ts'
-import { UsageError } from '../cli-error.ts'
+import { exitCodes, UsageError } from '../cli-error.ts'
 import { defineCommand } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
 
 export const command = defineCommand({
   name: 'trust',
   summary: 'Say what a project may bring: tools, skills, servers, settings, instructions',
   words: '[folder]',
-  mostWords: 1,
-  about: [
+  maxWords: 1,
+  details: [
     'A project can run things as you and steer the model: its tools, skills, MCP servers, settings and instructions are used only once you trust it. In a terminal you are asked when you work there for the first time.',
     'Where nobody can be asked, look through the project, then grant exactly what you saw by its digest. What changes afterwards is left out again.',
   ],
@@ -43,8 +42,8 @@ export const command = defineCommand({
     }
     const { describeNames, projectNames } = await import('../../authority/trust/project-names.ts')
     const { digestOfItems, listItems } = await import('../../authority/trust/project-items.ts')
-    const { ownConfig } = await import('../config/config.ts')
-    const claudeSkills = (await ownConfig(io.home))?.config.claudeSkills === true
+    const { userConfig } = await import('../config/config.ts')
+    const claudeSkills = (await userConfig(io.home))?.config.claudeSkills === true
     const items = await listItems(root, { claudeSkills })
     if (values.digest !== undefined) {
       const { trustByDigest } = await import('../../authority/trust/trust-by-digest.ts')

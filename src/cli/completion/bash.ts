@@ -1,7 +1,7 @@
-import type { Spot, Value } from './spots.ts'
+import type { CompletionContext, Value } from './completion.ts'
 
 /** Completions for bash, also for the old one of macOS (3.2), which knows neither `compopt` nor `mapfile`. */
-export function bashScript(spots: readonly Spot[]): string {
+export function bashScript(spots: readonly CompletionContext[]): string {
   const inner = spots.filter(({ path }) => path !== '')
   return `# bash completion for libero; load it with: source <(libero completion bash)
 
@@ -92,7 +92,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 const shown = (value: Value): string => (typeof value === 'string' ? `@${value}` : value.join(' '))
 
-function valueCases(spots: readonly Spot[]): string[] {
+function valueCases(spots: readonly CompletionContext[]): string[] {
   return spots.flatMap(({ path, flags }) =>
     flags.flatMap(({ name, short, value, isOptional }) => {
       if (value === undefined) return []

@@ -1,7 +1,7 @@
-import type { FlagOffer, Spot, Value } from './spots.ts'
+import type { CompletionContext, FlagSuggestion, Value } from './completion.ts'
 
 /** Completions for fish, with what each thing is for. */
-export function fishScript(spots: readonly Spot[]): string {
+export function fishScript(spots: readonly CompletionContext[]): string {
   return `# fish completion for libero; put it into ~/.config/fish/completions/libero.fish
 
 # The commands before the cursor, and whether anything else came after them.
@@ -36,7 +36,7 @@ complete -c libero -f
 ${spots.flatMap(linesOf).join('\n')}`
 }
 
-function linesOf({ path, commands, flags, words }: Spot): string[] {
+function linesOf({ path, commands, flags, words }: CompletionContext): string[] {
   const at = `complete -c libero -n ${quote(`__libero_at ${quote(path)}`)}`
   const begins = `complete -c libero -n ${quote(`__libero_begins ${quote(path)}`)}`
   return [
@@ -46,7 +46,7 @@ function linesOf({ path, commands, flags, words }: Spot): string[] {
   ]
 }
 
-function flagOf({ name, short, says, value, isOptional }: FlagOffer): string {
+function flagOf({ name, short, says, value, isOptional }: FlagSuggestion): string {
   const parts = [`-l ${name.slice(2)}`, ...(short ? [`-s ${short.slice(1)}`] : []), `-d ${quote(says)}`]
   if (value === undefined) return parts.join(' ')
   return [...parts, ...(isOptional ? [] : ['-r']), argumentsOf(value)].join(' ')

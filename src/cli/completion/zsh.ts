@@ -1,7 +1,7 @@
-import type { FlagOffer, Offer, Spot, Value } from './spots.ts'
+import type { CompletionContext, FlagSuggestion, Suggestion, Value } from './completion.ts'
 
 /** Completions for zsh, with what each thing is for. */
-export function zshScript(spots: readonly Spot[]): string {
+export function zshScript(spots: readonly CompletionContext[]): string {
   return `#compdef libero
 # zsh completion for libero; put it into a folder of $fpath as _libero, or load it with: source <(libero completion zsh)
 
@@ -104,17 +104,17 @@ fi`
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** `name:what it is for`, as `_describe` wants it. */
-const described = ({ name, says }: Offer): string =>
+const described = ({ name, says }: Suggestion): string =>
   quote(`${name.replaceAll(':', '\\:')}:${says.replaceAll(':', '\\:')}`)
 
-const spellings = ({ name, short, says }: FlagOffer): Offer[] => [
+const spellings = ({ name, short, says }: FlagSuggestion): Suggestion[] => [
   { name, says },
   ...(short ? [{ name: short, says }] : []),
 ]
 
 const listed = (value: Value): string => (typeof value === 'string' ? `@${value}` : value.map(quote).join(' '))
 
-function valueCase(path: string, { name, short, value, isOptional }: FlagOffer): string[] {
+function valueCase(path: string, { name, short, value, isOptional }: FlagSuggestion): string[] {
   if (value === undefined) return []
   const patterns = [name, ...(short ? [short] : [])].map((flag) => quote(`${path} ${flag}`))
   return [`    ${patterns.join('|')}) reply=(${isOptional ? '@optional ' : ''}${listed(value)}) ;;`]

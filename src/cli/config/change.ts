@@ -4,16 +4,14 @@ import { isRecord } from '../../core/is-record.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { CliError, UsageError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { checkConfig } from './check-config.ts'
 import type { Config } from './config.ts'
+import { joinRules } from './config-rules.ts'
 import { configFields } from './config-schema.ts'
-import { joinRules } from './join-rules.ts'
-import { type NamedSetting, namedSetting } from './named-setting.ts'
 import { readJson } from './read-config.ts'
-import { entryWithoutSecrets, withoutSecrets } from './without-secrets.ts'
+import { entryWithoutSecrets, type NamedSetting, namedSetting, withoutSecrets } from './settings.ts'
 
 /** `libero config set`: checked as a whole before anything is written. */
 export async function setSetting([name, ...words]: readonly string[], io: Io): Promise<number> {
@@ -113,7 +111,7 @@ async function checkMeaning(
     await joinRules('global', { path, config }, (await loadSettings({ home })).global, home)
   }
   if (key === 'mcpServers') {
-    const { checkEntry } = await import('../mcp/check-entry.ts')
+    const { checkEntry } = await import('../mcp/server-entry.ts')
     for (const [name, entry] of Object.entries(config.mcpServers ?? {})) checkEntry(name, entry, { file: path })
   }
   if (key === 'provider' && config.provider !== undefined) {

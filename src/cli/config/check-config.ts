@@ -2,8 +2,8 @@ import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { UsageError } from '../cli-error.ts'
 import type { Config } from './config.ts'
-import { ConfigError } from './config-error.ts'
 import { configSchema } from './config-schema.ts'
 
 /** Refuses a config that is not what `configSchema` says, with the file, the key and what to write instead. */
@@ -12,13 +12,13 @@ export function checkConfig(value: unknown, file: string): asserts value is Conf
 }
 
 /** Where in which file. */
-interface Place {
+interface ConfigLocation {
   readonly file: string
   /** With dots; empty for the whole file. */
   readonly key: string
 }
 
-function check(value: unknown, schema: JsonSchema, place: Place): void {
+function check(value: unknown, schema: JsonSchema, place: ConfigLocation): void {
   const { type, items, pattern } = schema
   const isFine = schema.enum ? (schema.enum as unknown[]).includes(value) : kinds[type as string]?.(value, schema)
   // What a rule is says the code that compiles it, in its own words.
@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, (value: unknown, schema: JsonSchema) => boo
   object: isRecord,
 }
 
-function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: Place): void {
+function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: ConfigLocation): void {
   const { properties = {}, required = [], additionalProperties } = schema
   const known = properties as Record<string, JsonSchema>
   for (const [name, field] of Object.entries(value)) {
@@ -53,13 +53,13 @@ function checkFields(value: Record<string, unknown>, schema: JsonSchema, place: 
       throw new ConfigError(`${shown(place)} has no ${name}; add ${wantedOf(known[name]!)}`)
 }
 
-function unknownKey(name: string, known: readonly string[], place: Place): ConfigError {
+function unknownKey(name: string, known: readonly string[], place: ConfigLocation): ConfigError {
   const names = known.filter((one) => one !== '$schema')
   const hint = didYouMean(name, names) || `; it may have ${names.join(', ')}`
   return new ConfigError(`${shown(place)} has an unknown key "${fullyVisible(name).slice(0, 80)}"${hint}`)
 }
 
-function wrong(value: unknown, schema: JsonSchema, { file, key }: Place): ConfigError {
+function wrong(value: unknown, schema: JsonSchema, { file, key }: ConfigLocation): ConfigError {
   if (key === '') return new ConfigError(`${shown({ file, key })} is not an object; write settings between { and }`)
   // Where a pattern is wanted, what stands there may be a key that was put into the wrong place.
   const got = schema.pattern || isRecord(value) ? '' : ` ${fullyVisible(JSON.stringify(value)).slice(0, 80)}`
@@ -83,4 +83,12 @@ function wantedOf({ type, minLength, items, pattern, description, ...schema }: J
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
 
-const shown = ({ file, key }: Place): string => fullyVisible(key === '' ? file : `${file}: ${key.slice(0, 120)}`)
+const shown = ({ file, key }: ConfigLocation): string =>
+  fullyVisible(key === '' ? file : `${file}: ${key.slice(0, 120)}`)
+
+/** Something in a config file, or about one, is not as it should be: whatever was called, the help of `config` says more. */
+export class ConfigError extends UsageError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, { ...options, see: 'config' })
+  }
+}

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkConfig } from './check-config.ts'
 import type { Config } from './config.ts'
+import { joinRules } from './config-rules.ts'
 import { configFields, configSchema } from './config-schema.ts'
-import { joinRules } from './join-rules.ts'
 
 const validator = new Validator(configSchema, '2020-12')
 

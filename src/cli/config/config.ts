@@ -3,8 +3,7 @@ import { join, resolve } from 'node:path'
 import type { AuthoritySettings, SettingsLayers } from '../../authority/rules/settings.ts'
 import { codeOf } from '../../core/errors.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
-import { effectiveRules } from './effective-rules.ts'
-import { joinRules, refusedRules } from './join-rules.ts'
+import { effectiveRules, joinRules, refusedRules } from './config-rules.ts'
 import { readConfig } from './read-config.ts'
 import { type ConfigFile, tighten } from './tighten.ts'
 
@@ -82,7 +81,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const root = projectRoot === undefined ? undefined : await realOf(projectRoot)
   const folder = await projectFolder(root, home)
   const isAllowed = (name: string): boolean => folder !== undefined && mayRead(join(folder, name))
-  const user = 'own' in sources ? sources.own : await ownConfig(home)
+  const user = 'own' in sources ? sources.own : await userConfig(home)
   const project = folder && isAllowed('config.json') ? await fileIn(folder, 'refused') : undefined
   const settings = await rulesIn(home, isAllowed('authority.json') ? root : undefined)
   const rules = {
@@ -126,7 +125,7 @@ async function projectFolder(root: string | undefined, home: string): Promise<st
 const realOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
 
 /** The user's own file, if there is one. */
-export const ownConfig = (home: string): Promise<ConfigFile | undefined> => fileIn(home, 'followed')
+export const userConfig = (home: string): Promise<ConfigFile | undefined> => fileIn(home, 'followed')
 
 async function fileIn(folder: string, links: 'followed' | 'refused'): Promise<ConfigFile | undefined> {
   const path = join(folder, 'config.json')

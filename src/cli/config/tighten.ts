@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { Config } from './config.ts'
-import { defaultTurns } from './defaults.ts'
+
+/** The default limit on the model calls of a run; the library itself has none. */
+export const defaultTurns = 100
 
 /** A config and the file it comes from. */
 export interface ConfigFile {

@@ -6,19 +6,18 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { type FakeIo, fakeIo } from '../../../test/cli/fake-io.ts'
 import { createCredentialStore } from '../../auth/credentials.ts'
 import type { Io } from '../io.ts'
-import { agentPackage, croner, tiddlywiki, zx } from './agent-packages.ts'
-import { type Check, ok } from './check.ts'
-import { configFiles } from './config-files.ts'
-import { diagnose } from './diagnose.ts'
-import { docker } from './docker.ts'
-import { homeFolder } from './home-folder.ts'
-import { chosenModel, credentials, localServers } from './models.ts'
-import { judgeNode, oldestNode } from './node-version.ts'
-import { git, ripgrep } from './programs.ts'
-import { judgeProblem } from './sandbox.ts'
-import { sessionStore } from './session-store.ts'
-import { terminal } from './terminal.ts'
-import { wikis } from './wikis.ts'
+import { type Check, diagnose, ok } from './diagnose.ts'
+import { checkNode, docker, git, oldestNode, ripgrep, sandboxFinding, terminal } from './machine-checks.ts'
+import { agentPackage, croner, tiddlywiki, zx } from './package-checks.ts'
+import {
+  chosenModel,
+  configFiles,
+  credentials,
+  homeFolder,
+  localServers,
+  sessionStore,
+  wikis,
+} from './settings-checks.ts'
 
 describe('all checks', () => {
   test('are made side by side, and told in their order', async () => {
@@ -26,7 +25,7 @@ describe('all checks', () => {
     let begun = 0
     const meets = (name: string): Check => ({
       name,
-      async look() {
+      async run() {
         if (++begun === 2) both.resolve()
         await both.promise
         return ok('met')
@@ -44,14 +43,14 @@ describe('all checks', () => {
     const hangs: Check = {
       name: 'hangs',
       isEssential: true,
-      look: ({ signal }) =>
+      run: ({ signal }) =>
         new Promise(() =>
           signal.addEventListener('abort', () => {
             isTold = true
           }),
         ),
     }
-    const [found] = await diagnose([hangs], fakeIo(), { patienceMs: 20 })
+    const [found] = await diagnose([hangs], fakeIo(), { timeoutMs: 20 })
     expect(found).toMatchObject({ name: 'hangs', isEssential: true, state: 'broken' })
     expect(found?.says).toContain('no answer within 0.02 seconds')
     expect(isTold).toBe(true)
@@ -60,11 +59,11 @@ describe('all checks', () => {
   test('one that throws is a finding, at once or later', async () => {
     const throws: Check = {
       name: 'throws',
-      look: () => {
+      run: () => {
         throw new Error('at once')
       },
     }
-    const rejects: Check = { name: 'rejects', look: () => Promise.reject(new Error('later')) }
+    const rejects: Check = { name: 'rejects', run: () => Promise.reject(new Error('later')) }
     const found = await diagnose([throws, rejects], fakeIo())
     expect(found.map(({ state, says }) => [state, says])).toEqual([
       ['broken', 'at once'],
@@ -75,7 +74,7 @@ describe('all checks', () => {
   test('ask nobody but this machine', async () => {
     const asked: string[] = []
     const fetch = (async (url: string) => void asked.push(url)) as unknown as Io['fetch']
-    const asks = (url: string): Check => ({ name: url, look: async ({ io }) => ok(String(await io.fetch(url))) })
+    const asks = (url: string): Check => ({ name: url, run: async ({ io }) => ok(String(await io.fetch(url))) })
     const here = ['http://127.0.0.1:1/', 'http://localhost:1/', 'http://[::1]:1/']
     const there = [
       'http://10.0.0.1/',
@@ -101,7 +100,7 @@ describe('node', () => {
     ['22.18.0', 'ok'],
     ['24.0.0', 'ok'],
   ])('%s is %s', (version, state) => {
-    expect(judgeNode(version).state).toBe(state)
+    expect(checkNode(version).state).toBe(state)
   })
 })
 
@@ -124,7 +123,7 @@ describe('home', () => {
     chmodSync(io.home, 0o1777)
     expect(await look(homeFolder, io)).toMatchObject({
       state: 'broken',
-      mend: expect.stringContaining(`chmod 700 ${io.home}`),
+      fix: expect.stringContaining(`chmod 700 ${io.home}`),
     })
     chmodSync(io.home, 0o700)
     expect(await look(homeFolder, io)).toMatchObject({ state: 'ok', says: `${io.home}, for you alone` })
@@ -136,14 +135,14 @@ describe('home', () => {
     writeFileSync(join(io.home, 'credentials.json'), '{}', { mode: 0o644 })
     expect(await look(homeFolder, io)).toMatchObject({
       state: 'broken',
-      mend: `chmod 600 ${join(io.home, 'credentials.json')}`,
+      fix: `chmod 600 ${join(io.home, 'credentials.json')}`,
     })
   })
 
   test('a file in its place is to be moved', async () => {
     const io = fakeIo()
     writeFileSync(io.home, '')
-    expect(await look(homeFolder, io)).toMatchObject({ state: 'broken', mend: `mv ${io.home} ${io.home}.old` })
+    expect(await look(homeFolder, io)).toMatchObject({ state: 'broken', fix: `mv ${io.home} ${io.home}.old` })
   })
 })
 
@@ -208,7 +207,7 @@ describe('sessions', () => {
     writeFileSync(io.home, 'a file')
     expect(await look(sessionStore, io)).toMatchObject({
       state: 'broken',
-      mend: expect.stringContaining('libero config set sessions'),
+      fix: expect.stringContaining('libero config set sessions'),
     })
   })
 })
@@ -231,7 +230,7 @@ describe('keys', () => {
   test('where there are none, it is said how to get one', async () => {
     expect(await look(credentials, fakeIo())).toMatchObject({
       state: 'missing',
-      mend: expect.stringContaining('libero login'),
+      fix: expect.stringContaining('libero login'),
     })
   })
 
@@ -298,15 +297,15 @@ test.each([
     'broken',
     /sysctl/,
   ],
-])('a sandbox: "%s" is %s', (message, state, mend) => {
-  expect(judgeProblem(message)).toMatchObject({ state, mend: expect.stringMatching(mend) })
+])('a sandbox: "%s" is %s', (message, state, fix) => {
+  expect(sandboxFinding(message)).toMatchObject({ state, fix: expect.stringMatching(fix) })
 })
 
 describe('programs', () => {
   test('one that is not on the PATH is missing, with the command that installs it', async () => {
     expect(await look(git, fakeIo({ env: { PATH: '/nowhere' } }))).toMatchObject({
       state: 'missing',
-      mend: expect.stringContaining('install git'),
+      fix: expect.stringContaining('install git'),
     })
   })
 
@@ -344,13 +343,13 @@ describe('packages of agents', () => {
     expect(await look(check, fakeIo())).toMatchObject({
       state: 'missing',
       says: 'not installed; needed for stars',
-      mend: 'npm install libero-no-such-package',
+      fix: 'npm install libero-no-such-package',
     })
   })
 
   test('one that is too old is broken, with the version that works', async () => {
-    const { state, says, mend } = await look(agentPackage({ name: 'croner', for: 'stars', oldest: '100.0' }), fakeIo())
-    expect([state, mend]).toEqual(['broken', 'npm install croner@latest'])
+    const { state, says, fix } = await look(agentPackage({ name: 'croner', for: 'stars', oldest: '100.0' }), fakeIo())
+    expect([state, fix]).toEqual(['broken', 'npm install croner@latest'])
     expect(says).toMatch(/^\d+\.\d+\.\d+ is too old for stars; 100\.0 or later works$/)
   })
 })
@@ -364,7 +363,7 @@ test('wikis of the settings: a folder that is not there or is no wiki is broken,
   name({ notes: { folder: 'notes' }, gone: { folder: '~/gone' } })
   const [notes, gone] = [join(io.home, 'notes'), join(io.userHome, 'gone')]
   const both = await look(wikis, io)
-  expect(both).toMatchObject({ state: 'broken', mend: expect.stringContaining(`npx tiddlywiki "${notes}" --init`) })
+  expect(both).toMatchObject({ state: 'broken', fix: expect.stringContaining(`npx tiddlywiki "${notes}" --init`) })
   expect(both.says).toBe(`notes: ${notes} is no wiki: there is no tiddlywiki.info in it; gone: ${gone} is not there`)
   writeFileSync(join(notes, 'tiddlywiki.info'), 'nonsense')
   name({ notes: { folder: notes } })

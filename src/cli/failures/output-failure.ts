@@ -1,6 +1,6 @@
+import type { Writable } from 'node:stream'
 import { codeOf } from '../../core/errors.ts'
-import { CliError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
 
 /** What it means that stdout cannot be written. A reader that went away needs no words; a full disk does. */
 export function outputFailure(error: unknown): { readonly exitCode: number; readonly error?: CliError } {
@@ -17,3 +17,9 @@ export function outputFailure(error: unknown): { readonly exitCode: number; read
 }
 
 const gone = /^(?:EPIPE|ECONNRESET|EBADF|EIO|ERR_STREAM_\w+)$/
+
+/** Throws where frames could not be written for a reason that somebody can mend, as a full disk; a reader may just go. */
+export function checkWritten({ errored }: Writable): void {
+  const { error } = outputFailure(errored)
+  if (error) throw error
+}

@@ -6,13 +6,12 @@ import {
   AgentQuotaError,
   AgentRateLimitError,
 } from '../../core/errors.ts'
-import type { Explaining } from '../explain-failure.ts'
+import type { ExplainContext } from '../explain-failure.ts'
 import { knownProviders } from '../models/providers.ts'
-import { networkProblem } from './network-problem.ts'
-import { withoutOptions } from './without-options.ts'
+import { networkProblem, withoutOptions } from './system-failure.ts'
 
 /** What the model's side failed of. */
-export function explainProvider(error: AgentProviderError, by: Explaining): string {
+export function explainProvider(error: AgentProviderError, by: ExplainContext): string {
   const provider = by.foreign(error.provider)
   const said = by.foreign(
     withoutOptions(error.message)
@@ -45,7 +44,12 @@ export function explainProvider(error: AgentProviderError, by: Explaining): stri
   return `${provider} failed (${said}): ${next}`
 }
 
-function explainAuth({ providerCode }: AgentAuthError, provider: string, said: string, { env }: Explaining): string {
+function explainAuth(
+  { providerCode }: AgentAuthError,
+  provider: string,
+  said: string,
+  { env }: ExplainContext,
+): string {
   const variables = knownProviders({}).get(provider)?.env ?? []
   const set = variables.find((name) => env[name]?.trim())
   const login = `run: libero login ${provider}`
@@ -54,7 +58,7 @@ function explainAuth({ providerCode }: AgentAuthError, provider: string, said: s
   return `${provider} did not accept the key (${said}): ${set === undefined ? login : `correct ${set}, or unset it and ${login}`}`
 }
 
-function whenAgain({ retryAt }: AgentRateLimitError, { now = Date.now() }: Explaining): string {
+function whenAgain({ retryAt }: AgentRateLimitError, { now = Date.now() }: ExplainContext): string {
   if (retryAt === undefined) return 'try again in a while: libero --continue'
   const seconds = Math.max(1, Math.ceil((retryAt - now) / 1000))
   const wait =
@@ -67,7 +71,7 @@ function whenAgain({ retryAt }: AgentRateLimitError, { now = Date.now() }: Expla
 }
 
 /** Each service says it in its own words; a bare 404 may also be a wrong address. */
-function isUnknownModel({ providerCode = '', message }: AgentProviderError, { model }: Explaining): boolean {
+function isUnknownModel({ providerCode = '', message }: AgentProviderError, { model }: ExplainContext): boolean {
   if (/^(?:model_not_found|model_not_available|invalid_model)$/.test(providerCode)) return true
   const isNotFound = /\bHTTP 404\b/.test(message)
   if (isNotFound && ((model !== undefined && message.includes(model)) || /\bmodel\b/i.test(message))) return true

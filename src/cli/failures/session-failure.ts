@@ -6,10 +6,10 @@ import {
   type StoreError,
 } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { Explaining } from '../explain-failure.ts'
+import type { ExplainContext } from '../explain-failure.ts'
 
 /** The place where sessions are kept cannot do what it should. */
-export function explainStore({ code, message }: StoreError, { foreign }: Pick<Explaining, 'foreign'>): string {
+export function explainStore({ code, message }: StoreError, { foreign }: Pick<ExplainContext, 'foreign'>): string {
   const [what, next] = stores[code]
   return `${what}: ${next} (${foreign(message.replace(forPrograms, ''))})`
 }
@@ -36,7 +36,10 @@ const stores: Readonly<Record<StoreError['code'], readonly [what: string, next: 
 }
 
 /** Somebody else has the session, or nobody should. */
-export function explainLease(error: SessionBusyError | SessionParkedError | LeaseLostError, by: Explaining): string {
+export function explainLease(
+  error: SessionBusyError | SessionParkedError | LeaseLostError,
+  by: ExplainContext,
+): string {
   const [, found] = /^Session (\S+)/.exec(error.message) ?? []
   const id = by.foreign(by.sessionId ?? found ?? '<id>')
   if (error instanceof SessionBusyError) {

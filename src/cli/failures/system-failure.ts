@@ -1,9 +1,8 @@
 import { messageOf } from '../../core/errors.ts'
-import type { Explaining } from '../explain-failure.ts'
-import { networkProblem } from './network-problem.ts'
+import type { ExplainContext } from '../explain-failure.ts'
 
 /** What the operating system refused, with the file it is about. */
-export function explainSystem(error: unknown, by: Explaining): string | undefined {
+export function explainSystem(error: unknown, by: ExplainContext): string | undefined {
   const found = withCode(error)
   if (!found) return networkProblem(error, 'the service', by)
   const { code, path } = found
@@ -31,3 +30,78 @@ function withCode(error: unknown): { readonly code: string; readonly path?: unkn
     if (typeof at.code === 'string' && Object.hasOwn(systemFailures, at.code)) return { code: at.code, path: at.path }
   return undefined
 }
+
+/** No answer came, or none that can be trusted: what is wrong with the way there. */
+export function networkProblem(error: unknown, whom: string, by: ExplainContext): string | undefined {
+  const found = codedCause(error)
+  if (!found) return undefined
+  const { code, host } = found
+  const place = host === undefined ? '' : ` at ${by.foreign(host)}`
+  if (/CERT|UNABLE_TO_|^ERR_(?:TLS|SSL)_|SELF_SIGNED/.test(code))
+    return `the certificate of ${whom} was not accepted (${code}): behind a proxy that looks into connections, name its certificate in NODE_EXTRA_CA_CERTS; also check the clock of this machine`
+  if (code === 'EPROTO')
+    return `${whom} does not speak TLS${place} (${code}): check its address; where it is meant to be plain, write http:// in place of https://`
+  if (/^(?:ENOTFOUND|EAI_)/.test(code))
+    return `${whom} was not found${place} (${code}): check the network (to work without one: --provider offline)`
+  if (code === 'ECONNREFUSED' || code === 'ConnectionRefused')
+    return `nobody answers for ${whom}${place} (${code}): start it, or check its address (to work without: --provider offline)`
+  if (/TIMEDOUT|TIMEOUT|UNREACH|(?:HOST|NET)DOWN/.test(code))
+    return `${whom} does not answer${place} (${code}): check the network, then: libero --continue`
+  if (/^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|CLOSED)|ConnectionClosed)$/.test(code))
+    return `the connection to ${whom} broke off (${code}): check the network, then: libero --continue`
+  return undefined
+}
+
+/** What happened is often several causes deep, or in a list of attempts. */
+function codedCause(error: unknown): { readonly code: string; readonly host?: string } | undefined {
+  let at = error as Coded | null | undefined
+  let named: { host?: string } = {}
+  for (let depth = 0; at && depth < 8; depth++) {
+    named = hostOf(at).host === undefined ? named : hostOf(at)
+    const code = typeof at.code === 'string' ? at.code : undefined
+    if (code !== undefined && isNetwork.test(code)) return { code, ...named }
+    if (depth === 0 && typeof at.providerCode === 'string' && isNetwork.test(at.providerCode) && !at.cause)
+      return { code: at.providerCode, ...named }
+    at = (at.cause ?? at.errors?.[0]) as Coded | undefined
+  }
+  return undefined
+}
+
+interface Coded {
+  readonly code?: unknown
+  readonly providerCode?: unknown
+  readonly cause?: unknown
+  readonly errors?: readonly unknown[]
+  readonly message?: unknown
+  readonly hostname?: unknown
+  readonly address?: unknown
+  readonly port?: unknown
+}
+
+const isNetwork =
+  /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|PROTO|TIMEDOUT|NOTFOUND|AI_[A-Z]+|(?:HOST|NET)(?:UNREACH|DOWN))|ERR_(?:TLS|SSL)_\w+|CERT_\w+|UNABLE_TO_\w+|\w*SELF_SIGNED_CERT\w*|UND_ERR_(?:SOCKET|CLOSED|\w*TIMEOUT)|Connection(?:Refused|Closed))$/
+
+function hostOf({ hostname, address, port, message }: Coded): { host?: string } {
+  const name = hostname ?? address
+  if (typeof name === 'string') return { host: port === undefined ? name : `${name}:${String(port)}` }
+  const [, host] = (typeof message === 'string' && /\bNo answer from ([^\s;,]+): /.exec(message)) || []
+  return host === undefined ? {} : { host }
+}
+
+/** The place where tools should run is not there: bubblewrap or Docker. They say themselves how to install them. */
+export function explainContext(error: unknown, { foreign }: ExplainContext): string | undefined {
+  const message = messageOf(error)
+  if (
+    /^There is no \S*bwrap\b|^\S*bwrap has version|^The bubblewrap context |^The sandbox could not be built/.test(
+      message,
+    )
+  )
+    return `--sandbox cannot be used here: ${foreign(message.replace(' Nothing was run.', '').replace(', and nothing was run', ''))}; or leave out --sandbox`
+  if (/^A Docker context needs the package|^Docker (?:could not|does not)|^There is no image /.test(message))
+    return `--context docker cannot be used here: ${foreign(message.replace(/^Docker could not .*?: (?=Docker )/, '').replace(/, or say where it is: createDockerContext\(.*?\), or DOCKER_HOST/, ', or say where it is with DOCKER_HOST'))}; or leave out --context docker`
+  return undefined
+}
+
+/** A failure without the option of a program that would avoid it: the command line has no such option. */
+export const withoutOptions = (message: string): string =>
+  message.replace(/; (?:for|if) [^;]*\braise \w+ of [^;]*$/s, '')

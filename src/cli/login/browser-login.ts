@@ -1,16 +1,15 @@
 import { codexOAuth } from '../../auth/known.ts'
 import { type LoginOptions, login } from '../../auth/login.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { CliError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { openCredentials } from '../models/credentials.ts'
-import type { Asker } from './asker.ts'
+import type { Prompter } from './log-in.ts'
 
 /** Logs in through the browser of this machine, or of another one with the address pasted here. Resolves with where it is stored. */
 export async function browserLogin(
   name: string,
-  asker: Asker | undefined,
+  asker: Prompter | undefined,
   io: Io,
   { endpoints = codexOAuth, openBrowser }: Partial<Pick<LoginOptions, 'endpoints' | 'openBrowser'>> = {},
 ): Promise<string> {
@@ -39,7 +38,7 @@ export async function browserLogin(
 }
 
 /** Ctrl-C at the question is meant for the whole login. */
-async function paste(asker: Asker, signal: AbortSignal, stopped: AbortController): Promise<string> {
+async function paste(asker: Prompter, signal: AbortSignal, stopped: AbortController): Promise<string> {
   try {
     const answer = await asker.ask('or paste the address it ended at: ', { signal })
     if (answer !== undefined) return answer

@@ -1,28 +1,29 @@
+import { messageOf } from '../../core/errors.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { CliError, UsageError } from '../cli-error.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import { loadConfig } from '../config/config.ts'
-import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { requireKnown } from '../models/choose-model.ts'
 import { openCredentials, variableOf } from '../models/credentials.ts'
 import { type KnownProvider, knownProviders } from '../models/providers.ts'
-import { type Asker, openAsker } from './asker.ts'
-import { keyAsWord } from './key-as-word.ts'
+import { openKeyboard } from '../screen/keyboard.ts'
+import { readLine } from '../screen/read-line.ts'
+import { createTerminal } from '../screen/terminal.ts'
 
-interface LoginWish {
+interface LoginOptions {
   readonly 'key-stdin'?: boolean
   readonly browser?: boolean
   readonly check?: boolean
 }
 
 /** Stores a key, or the tokens of a login in the browser. */
-export async function logIn(named: string | undefined, wish: LoginWish, io: Io): Promise<number> {
+export async function logIn(named: string | undefined, wish: LoginOptions, io: Io): Promise<number> {
   if (wish.browser && (wish['key-stdin'] || wish.check))
     throw new UsageError('--browser goes with no key: leave out --key-stdin and --check')
   const { config } = await loadConfig({ home: io.home })
   const known = knownProviders(config)
   if (named !== undefined && !known.has(named) && looksLikeKey(named)) throw keyAsWord()
-  const asker = wish['key-stdin'] ? undefined : openAsker(io)
+  const asker = wish['key-stdin'] ? undefined : openPrompter(io)
   try {
     const provider = named === undefined ? await chooseProvider(known, asker) : requireKnown(named, known)
     if (provider.dialect === 'none')
@@ -43,7 +44,7 @@ const looksLikeKey = (word: string): boolean =>
 
 async function chooseProvider(
   known: ReadonlyMap<string, KnownProvider>,
-  asker: Asker | undefined,
+  asker: Prompter | undefined,
 ): Promise<KnownProvider> {
   const names = [...known.values()].filter(({ isFree }) => !isFree).map(({ name }) => name)
   if (!asker) throw new UsageError(`login needs a provider, one of ${names.join(', ')}`)
@@ -55,9 +56,14 @@ async function chooseProvider(
   return requireKnown(names[Number(answer) - 1] ?? answer, known)
 }
 
-async function withKey(provider: KnownProvider, wish: LoginWish, asker: Asker | undefined, io: Io): Promise<string> {
+async function withKey(
+  provider: KnownProvider,
+  wish: LoginOptions,
+  asker: Prompter | undefined,
+  io: Io,
+): Promise<string> {
   const key = checkedKey(wish['key-stdin'] ? await fromStdin(io) : await askKey(provider, asker))
-  if (wish.check) await (await import('./check-key.ts')).checkKey(provider, key, io)
+  if (wish.check) await checkKey(provider, key, io)
   const store = await openCredentials(io)
   await store.set(provider.name, { type: 'api_key', key })
   return store.path
@@ -71,10 +77,9 @@ async function fromStdin(io: Io): Promise<string> {
   return piped
 }
 
-async function askKey({ name }: KnownProvider, asker: Asker | undefined): Promise<string> {
+async function askKey({ name }: KnownProvider, asker: Prompter | undefined): Promise<string> {
   if (!asker)
     throw new UsageError(`nobody can be asked for the key here; pipe it in: libero login ${name} --key-stdin < key.txt`)
-  const { keyPages } = await import('./key-pages.ts')
   const page = keyPages[name]
   asker.say(
     `the key of ${name}${page ? ` (there are keys at ${page})` : ''}; it is not shown while you type or paste it`,
@@ -86,7 +91,7 @@ async function askKey({ name }: KnownProvider, asker: Asker | undefined): Promis
 
 const notGiven = (what: string): CliError => new CliError(`${what}, and nothing was stored`, exitCodes.interrupted)
 
-const longestKey = 8192
+const maxKeyLength = 8192
 
 /** What no header could carry is no key. The value itself is not shown. */
 function checkedKey(text: string): string {
@@ -95,11 +100,11 @@ function checkedKey(text: string): string {
   if (/\s/.test(key))
     throw new UsageError('a key has no blanks or line breaks inside; nothing was stored: copy it anew')
   if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageError('a key has no such letters; nothing was stored: copy it anew')
-  if (key.length > longestKey) throw new UsageError(`a key of ${key.length} characters is none; nothing was stored`)
+  if (key.length > maxKeyLength) throw new UsageError(`a key of ${key.length} characters is none; nothing was stored`)
   return key
 }
 
-async function throughBrowser({ name }: KnownProvider, asker: Asker | undefined, io: Io): Promise<string> {
+async function throughBrowser({ name }: KnownProvider, asker: Prompter | undefined, io: Io): Promise<string> {
   if (name !== 'openai') throw new UsageError(`--browser works for openai only; for a key: libero login ${name}`)
   return (await import('./browser-login.ts')).browserLogin(name, asker, io)
 }
@@ -125,4 +130,89 @@ export async function list(io: Io): Promise<number> {
     io.out(`${visibleName(name)}  ${type === 'oauth' ? 'login' : 'key'}${until}`)
   }
   return exitCodes.done
+}
+
+/** Somebody at a terminal who can be asked for a line. */
+export interface Prompter {
+  say(text: string): void
+  /** Undefined where there is no answer; Ctrl-C rejects with an `AbortError`. */
+  ask(
+    prompt: string,
+    options?: { readonly isSecret?: boolean; readonly signal?: AbortSignal },
+  ): Promise<string | undefined>
+  close(): void
+}
+
+/** Undefined where nobody can type. */
+export function openPrompter(io: Io): Prompter | undefined {
+  const keyboard = openKeyboard(io)
+  if (!keyboard) return undefined
+  const terminal = createTerminal(io)
+  return {
+    say: (text) => terminal.line(text),
+    ask: (prompt, options = {}) => readLine(terminal, keyboard, { prompt, escapeLabel: 'leave', ...options }),
+    close() {
+      keyboard.close()
+      terminal.close()
+    },
+  }
+}
+
+/** Somebody gave a key as a word. It is not shown again. */
+export function keyAsWord(): UsageError {
+  return new UsageError(
+    'a key is never an argument, since every user of this machine could read it: leave it out and type it when asked, or pipe it in with --key-stdin; if that was a key, replace it by a new one',
+  )
+}
+
+/** Where a provider hands out keys. */
+export const keyPages: Readonly<Record<string, string>> = {
+  anthropic: 'https://console.anthropic.com/settings/keys',
+  openai: 'https://platform.openai.com/api-keys',
+  openrouter: 'https://openrouter.ai/settings/keys',
+  google: 'https://aistudio.google.com/apikey',
+  cerebras: 'https://cloud.cerebras.ai',
+  groq: 'https://console.groq.com/keys',
+  deepseek: 'https://platform.deepseek.com/api_keys',
+  mistral: 'https://console.mistral.ai/api-keys',
+  xai: 'https://console.x.ai',
+}
+
+/** Asks a service for its models, which costs nothing; throws unless it accepts the key. */
+export async function checkKey(provider: KnownProvider, key: string, { fetch }: Pick<Io, 'fetch'>): Promise<void> {
+  const { name } = provider
+  const [address, headers] = requestFor(provider, key)
+  let status: number
+  try {
+    const response = await fetch(address, { headers, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    status = response.status
+    await response.body?.cancel()
+  } catch (error) {
+    throw new CliError(
+      `${name} could not be asked about the key (${causeOf(error)}), and nothing was stored: check the network, or leave out --check`,
+    )
+  }
+  if (status === 401 || status === 403 || (status === 400 && provider.dialect === 'google'))
+    throw new CliError(`${name} does not accept this key (HTTP ${status}), and nothing was stored: copy it anew`)
+  if (status >= 400)
+    throw new CliError(
+      `${name} could not be asked about the key (HTTP ${status}), and nothing was stored: try again, or leave out --check`,
+    )
+}
+
+const timeoutMs = 10_000
+
+function requestFor({ name, baseURL = '', dialect }: KnownProvider, key: string): [string, Record<string, string>] {
+  const base = baseURL.replace(/\/+$/, '')
+  if (dialect === 'anthropic')
+    return [`${base}/models?limit=1`, { 'x-api-key': key, 'anthropic-version': '2023-06-01' }]
+  if (dialect === 'google') return [`${base}/models?pageSize=1`, { 'x-goog-api-key': key }]
+  // Its list of models is for everybody.
+  return [`${base}/${name === 'openrouter' ? 'key' : 'models'}`, { authorization: `Bearer ${key}` }]
+}
+
+/** The code of what happened; the message of fetch only says that it failed. */
+function causeOf(error: unknown): string {
+  const { code } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : messageOf(error)
 }

@@ -4,10 +4,10 @@ import type { Hooks } from '../../core/hooks.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { toErrorText } from '../../mcp/results/to-error-text.ts'
 import { secretsOf } from '../../mcp/secrets-of.ts'
-import type { ServersView } from './servers-view.ts'
+import type { ServersView } from './servers-here.ts'
 
 /** How a server stands, as far as a person was told. */
-type Standing = 'coming' | 'there' | 'lost' | 'missing'
+type ServerState = 'coming' | 'there' | 'lost' | 'missing'
 
 /** Tells what servers do to the runs of an agent: that one is waited for, missing, lost, back. Each once. */
 export function followServers(
@@ -15,12 +15,12 @@ export function followServers(
   configs: readonly McpServerConfig[],
   view: ServersView,
 ): void {
-  const standings = new Map<string, Standing>()
+  const states = new Map<string, ServerState>()
   const wantLogin = new Set<string>()
-  const waiting = createWait(view)
+  const waiting = createWaitNotice(view)
 
   const missing = (name: string, why: string): void => {
-    standings.set(name, 'missing')
+    states.set(name, 'missing')
     const login = `MCP server "${name}" needs a login: libero mcp login ${name}`
     view.failed(
       wantLogin.has(name) ? login : `MCP server "${name}" is not available: ${why}; going on without its tools`,
@@ -28,43 +28,43 @@ export function followServers(
   }
 
   hooks.hook('mcp:bootstrap:start', ({ name }) => {
-    standings.set(name, 'coming')
+    states.set(name, 'coming')
     waiting.add(name)
   })
   hooks.hook('mcp:bootstrap:end', ({ name, ok, error }) => {
     waiting.delete(name)
-    if (ok) standings.set(name, 'there')
-    else if (isClosing(error)) standings.set(name, 'missing')
+    if (ok) states.set(name, 'there')
+    else if (isClosing(error)) states.set(name, 'missing')
     else missing(name, reasonOf(name, error, configs))
   })
   hooks.hook('mcp:auth:required', ({ name }) => {
-    const isNews = !wantLogin.has(name) && standings.get(name) !== 'coming' // else its bootstrap ends in a moment
+    const isNews = !wantLogin.has(name) && states.get(name) !== 'coming' // else its bootstrap ends in a moment
     wantLogin.add(name)
     if (isNews) missing(name, '')
   })
   hooks.hook('mcp:connect', ({ name }) => {
-    const before = standings.get(name)
+    const before = states.get(name)
     if (before === 'coming') return
-    standings.set(name, 'there')
+    states.set(name, 'there')
     wantLogin.delete(name)
     if (before !== 'there') view.said(`MCP server "${name}" is connected${before === 'lost' ? ' again' : ' now'}`)
   })
   hooks.hook('mcp:reconnect', ({ name, reason }) => {
-    if (standings.get(name) !== 'there') return
-    standings.set(name, 'lost')
-    view.said(`MCP server "${name}" ${bare(name, reason)}; connecting again`)
+    if (states.get(name) !== 'there') return
+    states.set(name, 'lost')
+    view.said(`MCP server "${name}" ${withoutServerName(name, reason)}; connecting again`)
   })
   hooks.hook('mcp:error', ({ name, error }) => {
-    const standing = standings.get(name)
+    const standing = states.get(name)
     if (standing === 'lost') missing(name, reasonOf(name, error, configs))
     else if (standing === 'there') view.said(`MCP server "${name}": ${reasonOf(name, error, configs)}`)
   })
 }
 
 /** A server that is there at once is not worth a word. */
-const patienceMs = 1000
+const noticeDelayMs = 1000
 
-function createWait(view: ServersView) {
+function createWaitNotice(view: ServersView) {
   const names = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let isShown = false
@@ -77,7 +77,7 @@ function createWait(view: ServersView) {
   return {
     add(name: string): void {
       names.add(name)
-      timer ??= setTimeout(tell, patienceMs).unref()
+      timer ??= setTimeout(tell, noticeDelayMs).unref()
     },
     delete(name: string): void {
       names.delete(name)
@@ -99,11 +99,11 @@ const isClosing = (error: unknown): boolean => messageOf(error) === 'the agent i
 /** In one line, without secrets. */
 function reasonOf(name: string, error: unknown, configs: readonly McpServerConfig[]): string {
   const config = configs.find((one) => one.name === name)
-  return bare(name, toErrorText(error, config && secretsOf(config)).replace(/\s+/g, ' '))
+  return withoutServerName(name, toErrorText(error, config && secretsOf(config)).replace(/\s+/g, ' '))
 }
 
 /** The sentence that it becomes a part of has named the server. */
-function bare(name: string, reason: string): string {
+function withoutServerName(name: string, reason: string): string {
   return reason
     .replace(`The MCP server "${name}" `, () => '')
     .replace(`The connection to the MCP server "${name}" `, () => '')

@@ -5,7 +5,7 @@ import type { McpServerConfig } from '../../mcp/config.ts'
 import { isDisabled, MissingVariableError, readMcpEntry } from '../../mcp/read-entry.ts'
 import type { Workspace } from '../assembly/workspace.ts'
 import type { Io } from '../io.ts'
-import { entryProblem } from './entry-problem.ts'
+import { entryProblem } from './server-entry.ts'
 
 /** A server that somebody wrote down, and what keeps it from being used, if anything does. */
 export interface ServerEntry {
@@ -42,12 +42,12 @@ export function gatherServers({ flags = [], workspace, io }: Sources): readonly 
     read({ name, from: 'user', where: file, entry }, { variables: io.env, folder: elsewhere }),
   )
   const variables = projectVariables(io.env)
-  const foreign = project.items
+  const ofProject = project.items
     .filter(({ server }) => server !== undefined)
     .toSorted((a, b) => rank(a) - rank(b))
     .map(({ server, path }) => read({ ...server!, from: 'project', where: path }, { variables, folder: project.root }))
-  const given = flags.map((one) => placed(one, { folder: elsewhere }))
-  return shadowing([...given.map(withoutDisabled), ...own, ...foreign])
+  const given = flags.map((one) => withFolder(one, { folder: elsewhere }))
+  return markShadowed([...given.map(withoutDisabled), ...own, ...ofProject])
 }
 
 interface Reading {
@@ -60,7 +60,7 @@ function read(server: ServerEntry, { variables, ...place }: Reading): ServerEntr
   if (isDisabled(server.entry)) return { ...server, isDisabled: true }
   try {
     const config = readMcpEntry(server.name, server.entry, variables)
-    return placed({ ...server, config }, place)
+    return withFolder({ ...server, config }, place)
   } catch (error) {
     if (error instanceof MissingVariableError) return { ...server, error }
     if (error instanceof TypeError) return { ...server, error: new TypeError(entryProblem(error), { cause: error }) }
@@ -74,7 +74,7 @@ function withoutDisabled(server: ServerEntry): ServerEntry {
 }
 
 /** A program runs in the folder that is worked in, and not where `libero` happened to be called. */
-function placed(server: ServerEntry, { folder }: Pick<Reading, 'folder'>): ServerEntry {
+function withFolder(server: ServerEntry, { folder }: Pick<Reading, 'folder'>): ServerEntry {
   const { config } = server
   if (config?.transport !== 'stdio' || folder === undefined) return server
   if (config.cwd !== undefined && isAbsolute(config.cwd)) return server
@@ -90,7 +90,7 @@ function projectVariables(env: Io['env']): Reading['variables'] {
 const rank = ({ id }: ProjectItem): number => (id.startsWith('.libero/') ? 0 : 1)
 
 /** Of several with one name, the first is meant: also where that one is turned off. */
-function shadowing(servers: readonly ServerEntry[]): readonly ServerEntry[] {
+function markShadowed(servers: readonly ServerEntry[]): readonly ServerEntry[] {
   return servers.map((server, i) => {
     const first = servers.findIndex(({ name }) => name === server.name)
     return first < i ? { ...server, shadowedBy: servers[first]! } : server

@@ -2,13 +2,13 @@ import { messageOf } from '../../core/errors.ts'
 import type { McpCredential } from '../../mcp/oauth/credential.ts'
 import { createFileMcpCredentialStore } from '../../mcp/oauth/file-credential-store.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { entryWithoutSecrets } from '../config/without-secrets.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
+import { entryWithoutSecrets } from '../config/settings.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
+import { jsonText } from '../text.ts'
+import { findServers, type PendingServer } from './find-servers.ts'
 import type { ServerEntry } from './gather-servers.ts'
-import { type PendingServer, serversAround } from './servers-around.ts'
-import { shownServer } from './shown-server.ts'
+import { shownServer } from './server-entry.ts'
 
 interface ListValues {
   readonly mcp?: readonly string[]
@@ -33,7 +33,7 @@ interface ListedServer {
 
 /** `libero mcp list`. */
 export async function list({ json, ...wish }: ListValues, io: Io): Promise<number> {
-  const { entries, pending, notices } = await serversAround(wish, io)
+  const { entries, pending, notices } = await findServers(wish, io)
   const logins = await createFileMcpCredentialStore(io.home)
     .list()
     .catch((error: unknown) => messageOf(error))

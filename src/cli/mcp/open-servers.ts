@@ -4,11 +4,11 @@ import type { McpServerConfig } from '../../mcp/config.ts'
 import type { McpConnector } from '../../mcp/connections.ts'
 import { MissingVariableError } from '../../mcp/read-entry.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { ConfigError } from '../config/config-error.ts'
+import { ConfigError } from '../config/check-config.ts'
 import { userConnector } from './connector.ts'
 import { followServers } from './follow-servers.ts'
 import { gatherServers, type ServerEntry } from './gather-servers.ts'
-import type { ServersPlace } from './servers-here.ts'
+import type { ServersContext } from './servers-here.ts'
 
 /** The MCP servers of an agent. None is started yet. */
 export interface OpenedServers {
@@ -22,7 +22,10 @@ export interface OpenedServers {
 }
 
 /** Chooses the servers of an agent. A mistake of the user's own throws; a project's is left out, with a notice. */
-export function openServers(flags: readonly ServerEntry[], { workspace, io, view, only }: ServersPlace): OpenedServers {
+export function openServers(
+  flags: readonly ServerEntry[],
+  { workspace, io, view, only }: ServersContext,
+): OpenedServers {
   const all = gatherServers({ flags, workspace, io }).filter(({ from }) => only === undefined || from === 'flag')
   const wrong = all.find((one) => one.from === 'user' && isMistake(one))
   if (wrong) throw new ConfigError(`${fullyVisible(wrong.where)}: ${fullyVisible(messageOf(wrong.error))}`)

@@ -6,19 +6,16 @@ import type { McpServerConfig } from '../../mcp/config.ts'
 import type { McpConnections, McpServer } from '../../mcp/connections.ts'
 import { unpinnedRunner } from '../../mcp/unpinned-runner.ts'
 import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
-import { UsageError } from '../cli-error.ts'
-import type { Given } from '../command.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes, UsageError } from '../cli-error.ts'
+import type { ParsedArgs } from '../command.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
-import { shortLine } from '../short-line.ts'
+import { jsonText, shortLine } from '../text.ts'
+import { onStop } from '../until-stopped.ts'
 import { connectorFor } from './connector.ts'
-import { allServers, listOf, namedServer, unopened } from './named-server.ts'
-import { onStop } from './on-stop.ts'
-import { serversAround } from './servers-around.ts'
+import { findServers, listOf, requireServer, unopenedNote, usableServers } from './find-servers.ts'
 
 /** What came of connecting to a server. */
-interface Tried {
+interface TestResult {
   readonly name: string
   readonly isOk: boolean
   readonly state: McpServer['state']
@@ -39,16 +36,16 @@ interface TestValues {
 }
 
 /** `libero mcp test`: connects, tells, and lets go. */
-export async function testServers({ values, words }: Given, io: Io): Promise<number> {
+export async function testServers({ values, words }: ParsedArgs, io: Io): Promise<number> {
   const { json, ...wish } = values as TestValues
-  const around = await serversAround(wish, io)
-  const all = allServers(around)
+  const around = await findServers(wish, io)
+  const all = usableServers(around)
   if (words.length === 0) throw new UsageError(`which MCP server? ${listOf(all.map(({ name }) => name))}; or say: all`)
   const isAll = words.length === 1 && words[0] === 'all' && !all.some(({ name }) => name === 'all')
   const unusable: string[] = []
   const named = (name: string): McpServerConfig[] => {
     try {
-      return [namedServer(name, around)]
+      return [requireServer(name, around)]
     } catch (error) {
       if (words.length === 1) throw error
       unusable.push(messageOf(error)) // the others are tried all the same
@@ -57,7 +54,7 @@ export async function testServers({ values, words }: Given, io: Io): Promise<num
   }
   const configs = isAll ? all : [...new Set(words.flatMap(named))]
   for (const problem of unusable) io.err(`! ${fullyVisible(problem)}`)
-  if (configs.length === 0) throw new UsageError(`${listOf([])}${unopened(around.pending)}`)
+  if (configs.length === 0) throw new UsageError(`${listOf([])}${unopenedNote(around.pending)}`)
   const stop = onStop(io)
   try {
     const tried = await connectAll(configs, io, stop.signal)
@@ -70,19 +67,19 @@ export async function testServers({ values, words }: Given, io: Io): Promise<num
   }
 }
 
-async function connectAll(configs: readonly McpServerConfig[], { home }: Io, stop: AbortSignal): Promise<Tried[]> {
+async function connectAll(configs: readonly McpServerConfig[], { home }: Io, stop: AbortSignal): Promise<TestResult[]> {
   const hooks = new Hooks<HookContexts>(hookNames, () => {})
   const durations = new Map<string, number>()
   hooks.hook('mcp:bootstrap:end', ({ name, durationMs }) => void durations.set(name, durationMs))
   const connections = await connectorFor(home, { until: () => stop })(configs, { hooks, clock: systemClock })
   try {
-    return configs.map((config) => triedOf(config, connections, durations.get(config.name) ?? 0))
+    return configs.map((config) => resultOf(config, connections, durations.get(config.name) ?? 0))
   } finally {
     await connections.close()
   }
 }
 
-function triedOf(config: McpServerConfig, { servers = [], tools }: McpConnections, durationMs: number): Tried {
+function resultOf(config: McpServerConfig, { servers = [], tools }: McpConnections, durationMs: number): TestResult {
   const server = servers.find(({ name }) => name === config.name)!
   const { name, state, problem, protocolVersion, stderr, toolNames, notes } = server
   const isOk = state === 'ready'
@@ -96,7 +93,7 @@ function triedOf(config: McpServerConfig, { servers = [], tools }: McpConnection
     tools: toolNames.map((tool) => ({ name: tool, description: ownWords(tools[tool]?.spec.description, name) })),
     notes,
     ...(!isOk && { problem: problem ?? 'it gave no reason' }),
-    ...(!isOk && stderr && { stderr: stderr.slice(-mostStderr) }),
+    ...(!isOk && stderr && { stderr: stderr.slice(-maxStderr) }),
     ...(warning !== undefined && { warning }),
   }
 }
@@ -104,9 +101,9 @@ function triedOf(config: McpServerConfig, { servers = [], tools }: McpConnection
 /** Models are told whose tool it is; here that stands above. */
 const ownWords = (description = '', server: string): string => description.replace(`(MCP server ${server}) `, '')
 
-const mostStderr = 4000
+const maxStderr = 4000
 
-function linesAbout({ name, isOk, state, durationMs, ...tried }: Tried): string[] {
+function linesAbout({ name, isOk, state, durationMs, ...tried }: TestResult): string[] {
   const { protocolVersion = 'unknown', tools, notes, problem = '', stderr, warning } = tried
   const login = state === 'needs-login' ? [`    log in with: libero mcp login ${name}`] : []
   const head = isOk

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { Config } from '../config/config.ts'
-import { chooseModel, type ModelIo, type ModelWish, NoModelError } from './choose-model.ts'
+import { chooseModel, type ModelIo, type ModelRequest, NoModelError } from './choose-model.ts'
 
 let home: string
 beforeEach(async () => {
@@ -26,7 +26,7 @@ function serving(models: Readonly<Record<string, readonly string[]>>, asked: str
   }
 }
 
-async function choose(wish: ModelWish, { config = {}, ...io }: Partial<ModelIo> & { config?: Config } = {}) {
+async function choose(wish: ModelRequest, { config = {}, ...io }: Partial<ModelIo> & { config?: Config } = {}) {
   const { provider, ...chosen } = await chooseModel(wish, config, { env: {}, home, fetch: nobody, ...io })
   expect(provider.meta.name).toBe(chosen.name)
   return chosen

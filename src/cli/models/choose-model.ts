@@ -5,12 +5,12 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import { credentialsPathOf, hasCredentials, keyless, storedNames, variableOf } from './credentials.ts'
+import { credentialsPathOf, hasCredentials, missingKeyError, storedNames, variableOf } from './credentials.ts'
 import { findLocal, firstLocal } from './local-models.ts'
 import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
 
 /** What flags ask for; the rest comes from the config, from what credentials there are, or from this machine. */
-export interface ModelWish {
+export interface ModelRequest {
   readonly provider?: string | undefined
   readonly model?: string | undefined
   readonly apiKey?: string | undefined
@@ -34,7 +34,7 @@ export interface ChosenModel {
  * the order of `knownProviders`; the first one with a stored login; a local Ollama or LM Studio. Else it throws a
  * `NoModelError`: the offline model is taken only where it is named.
  */
-export async function chooseModel(wish: ModelWish, config: Config, io: ModelIo): Promise<ChosenModel> {
+export async function chooseModel(wish: ModelRequest, config: Config, io: ModelIo): Promise<ChosenModel> {
   const known = knownProviders(config)
   const named = namedBy(wish, config, known)
   if (named) return create(named, wish, io)
@@ -70,7 +70,7 @@ interface Found {
   readonly why: string
 }
 
-function namedBy(wish: ModelWish, config: Config, known: ReadonlyMap<string, KnownProvider>): Found | undefined {
+function namedBy(wish: ModelRequest, config: Config, known: ReadonlyMap<string, KnownProvider>): Found | undefined {
   if (wish.provider !== undefined) {
     const provider = requireKnown(wish.provider, known)
     const model = wish.model ?? (config.provider === provider.name ? config.model : undefined)
@@ -142,12 +142,12 @@ async function findLocally(
 
 async function create(
   { provider: known, model, why }: Found,
-  { apiKey, baseURL }: ModelWish,
+  { apiKey, baseURL }: ModelRequest,
   io: ModelIo,
 ): Promise<ChosenModel> {
   const address = baseURL ?? known.baseURL
-  const isFree = known.isFree || (known.isFreeAtHome && address !== undefined && isLoopback(address))
-  if (!isFree && !apiKey?.trim() && !(await hasCredentials(known, io))) throw keyless(known)
+  const isFree = known.isFree || (known.isFreeOnLoopback && address !== undefined && isLoopback(address))
+  if (!isFree && !apiKey?.trim() && !(await hasCredentials(known, io))) throw missingKeyError(known)
   const wanted = model ?? (known.isLocal && address !== undefined ? await firstLocal(known, address, io) : undefined)
   const options = {
     env: io.env,

@@ -29,7 +29,7 @@ export async function hasCredentials(provider: KnownProvider, io: Pick<Io, 'env'
 }
 
 /** A provider was named that cannot be asked without a key. */
-export function keyless({ name, env }: Pick<KnownProvider, 'name' | 'env'>): CliError {
+export function missingKeyError({ name, env }: Pick<KnownProvider, 'name' | 'env'>): CliError {
   return new CliError(
     `${name} needs a key: set ${env[0]}, or run: libero login ${name} (to try without one: --provider offline)`,
   )

@@ -12,7 +12,7 @@ interface LocalModels {
 /** Asks all of them side by side; who does not answer at once is not there. */
 export async function findLocal(providers: readonly KnownProvider[], io: Pick<Io, 'fetch'>): Promise<LocalModels[]> {
   const asked = providers.map(async (provider) => {
-    const models = provider.baseURL === undefined ? undefined : await askModels(provider.baseURL, io, patienceMs)
+    const models = provider.baseURL === undefined ? undefined : await askModels(provider.baseURL, io, probeTimeoutMs)
     return models ? [{ provider, models }] : []
   })
   return (await Promise.all(asked)).flat()
@@ -20,7 +20,7 @@ export async function findLocal(providers: readonly KnownProvider[], io: Pick<Io
 
 /** The first model of a server that somebody named, where it may take its time. */
 export async function firstLocal({ name }: KnownProvider, baseURL: string, io: Pick<Io, 'fetch'>): Promise<string> {
-  const models = await askModels(baseURL, io, namedPatienceMs)
+  const models = await askModels(baseURL, io, namedTimeoutMs)
   if (!models)
     throw new CliError(
       `${name} does not answer at ${URL.parse(baseURL)?.host ?? 'its address'}: start it, or name the model with --model (to try without one: --provider offline)`,
@@ -37,11 +37,11 @@ export async function firstLocal({ name }: KnownProvider, baseURL: string, io: P
 export async function askModels(
   baseURL: string,
   { fetch }: Pick<Io, 'fetch'>,
-  patience: number,
+  timeoutMs: number,
 ): Promise<readonly string[] | undefined> {
   try {
     const response = await fetch(`${baseURL.replace(/\/+$/, '')}/models`, {
-      signal: AbortSignal.timeout(patience),
+      signal: AbortSignal.timeout(timeoutMs),
       redirect: 'error',
     })
     const answer: unknown = response.ok ? JSON.parse(await boundedText(response)) : undefined
@@ -55,7 +55,7 @@ export async function askModels(
   }
 }
 
-const mostBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 /** Anybody may listen on a port of this machine, and never stop talking. */
 async function boundedText({ body }: Response): Promise<string> {
@@ -63,11 +63,11 @@ async function boundedText({ body }: Response): Promise<string> {
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length > mostBytes) throw new Error('no list of models is so long')
+    if (length > maxBytes) throw new Error('no list of models is so long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-const patienceMs = 300
-const namedPatienceMs = 3000
+const probeTimeoutMs = 300
+const namedTimeoutMs = 3000

@@ -1,9 +1,9 @@
+import { visibleName } from '../../platform/visible-text.ts'
 import { type Catalogue, createCatalogue } from '../../providers/catalogue.ts'
 import type { Config } from '../config/config.ts'
 import { type ModelIo, requireKnown } from './choose-model.ts'
 import { credentialsPathOf } from './credentials.ts'
 import { askModels } from './local-models.ts'
-import { traitsOf } from './model-traits.ts'
 import { isLoopback, type KnownProvider, knownProviders } from './providers.ts'
 
 /** A model as lists show it. What nobody knows is absent. */
@@ -36,7 +36,7 @@ export async function listModels(
   const known = requireKnown(provider, knownProviders(config))
   const served =
     known.baseURL !== undefined && isLoopback(known.baseURL)
-      ? await askModels(known.baseURL, io, patienceMs)
+      ? await askModels(known.baseURL, io, listTimeoutMs)
       : undefined
   // A local server that is not there has no models, whatever its default is called.
   if (known.isLocal && !served) return []
@@ -53,7 +53,7 @@ export async function listModels(
     .map((model) => (model.id === usual ? { ...model, isDefault: true as const } : model))
 }
 
-const patienceMs = 2000
+const listTimeoutMs = 2000
 const writesNoText =
   /embed|whisper|\btts\b|transcribe|moderation|dall-e|sora|rerank|realtime|imagen|\bveo\b|-image\b|-audio\b|\bocr\b|safeguard|guard-/i
 
@@ -95,3 +95,64 @@ async function describe(
 }
 
 const perMillion = (price: number): number => Number((price * 1000).toPrecision(6))
+
+/** Models in columns, for a terminal; none where there are no models. */
+export function modelTable(models: readonly ListedModel[]): string[] {
+  if (models.length === 0) return []
+  const rows = [
+    ['model', 'context', 'output', 'thinks', 'in $/M', 'out $/M'],
+    ...models.map(
+      ({ id, provider, isDefault, isDeprecated, contextWindow, maxOutput, reasoning, inputPrice, outputPrice }) => [
+        visibleName(`${provider}/${id}`) + (isDefault ? ' *' : '') + (isDeprecated ? ' (going out of use)' : ''),
+        tokens(contextWindow),
+        tokens(maxOutput),
+        reasoning === undefined ? '' : reasoning ? 'yes' : 'no',
+        dollars(inputPrice),
+        dollars(outputPrice),
+      ],
+    ),
+  ]
+  // A column in which nothing is known is left out.
+  const columns = rows[0]!.map((_, i) => i).filter((i) => rows.slice(1).some((row) => row[i] !== ''))
+  const widths = columns.map((i) => Math.max(...rows.map((row) => row[i]!.length)))
+  return rows.map((row) =>
+    columns
+      .map((i, n) => (n === 0 ? row[i]!.padEnd(widths[n]!) : row[i]!.padStart(widths[n]!)))
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+function tokens(count: number | undefined): string {
+  if (count === undefined) return ''
+  return count >= 1_000_000 ? `${Number((count / 1_000_000).toFixed(1))}M` : `${Math.round(count / 1000)}k`
+}
+
+function dollars(price: number | undefined): string {
+  if (price === undefined) return ''
+  return price === 0 ? 'free' : price.toFixed(price < 0.1 ? 3 : 2)
+}
+
+/** What is known of a model by its name and is in no price list. Of all others nothing is said. */
+export function traitsOf(id: string): { readonly maxOutput?: number; readonly reasoning?: true } {
+  const maxOutput = outputs.find(([line]) => line.test(id))?.[1]
+  return { ...(maxOutput !== undefined && { maxOutput }), ...(thinks.test(id) && { reasoning: true as const }) }
+}
+
+const thinks =
+  /\bclaude-(?:3[.-]7|(?:opus|sonnet|haiku)-[4-9]|fable|mythos)|\bo[134](?:-|$)|\bgpt-(?:5|oss)|\bgemini-(?:2\.5|[3-9])|\bdeepseek-(?:r|reasoner)|\bqwen-?3|\bgrok-(?:[4-9]|3-mini)|\bmagistral\b/i
+
+/** In tokens, as published by those who made them; first match counts. */
+const outputs: readonly (readonly [RegExp, number])[] = [
+  [/\bclaude-3[.-]5-/, 8192],
+  [/\bclaude-3[.-]7-/, 64_000],
+  [/\bclaude-3-(?:haiku|sonnet|opus)/, 4096],
+  [/\bclaude-opus-4(?:[.-][01])?(?:-\d{8}|-latest|$)/, 32_000],
+  [/\bclaude-(?:sonnet|haiku|opus)-4(?:[.-][05])?(?:-\d{8}|-latest|$)/, 64_000],
+  [/\bgpt-4o\b/, 16_384],
+  [/\bgpt-4\.1\b/, 32_768],
+  [/\bo(?:1|3|3-mini|4-mini)(?:-\d{4}-\d\d-\d\d)?$/, 100_000],
+  [/\bgpt-5(?:\.1)?(?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/, 128_000],
+  [/\bgemini-2\.5-(?:pro|flash)/, 65_536],
+  [/\bgemini-2\.0-flash/, 8192],
+]

@@ -12,7 +12,7 @@ export interface KnownProvider {
   /** Works without a key. */
   readonly isFree?: true
   /** Works without a key at an address of this machine. */
-  readonly isFreeAtHome?: true
+  readonly isFreeOnLoopback?: true
   /** A server of this machine, which is asked whether it is there. */
   readonly isLocal?: true
   /** Its models have a vendor before a slash in their names, so that this part says nothing about the provider. */
@@ -95,7 +95,7 @@ function fromHost(name: string, { env, baseURL, defaultModel, isLocal }: CompatH
     env,
     baseURL,
     dialect: 'openai',
-    isFreeAtHome: true,
+    isFreeOnLoopback: true,
     ...(isLocal && { isLocal, isFree: true as const }),
     ...(defaultModel.includes('/') && { vendors: 'often' as const }),
     create: async (options) =>
@@ -111,7 +111,7 @@ function fromConfig(name: string, { baseURL, model, apiKeyEnv }: ConfiguredProvi
     baseURL,
     dialect: 'openai',
     isConfigured: true,
-    isFreeAtHome: true,
+    isFreeOnLoopback: true,
     vendors: 'often',
     ...(isLoopback(baseURL) && { isFree: true as const }),
     create: async (options) =>

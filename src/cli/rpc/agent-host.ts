@@ -5,9 +5,8 @@ import type { AgentEvent, SessionTurn } from '../../events/events.ts'
 import type { CompactNow } from '../../extensions/compact-now.ts'
 import type { RpcHost } from '../../rpc/host.ts'
 import { outcomeOf } from '../run/run-outcome.ts'
-import { followPaced } from './follow-paced.ts'
-import { holdBack } from './hold-back.ts'
 import type { ServedModels } from './served-models.ts'
+import { followPaced, holdBack } from './slow-reader.ts'
 import { zotAliases } from './zot-tools.ts'
 
 /** What a wire's host is made of. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createAgent } from '../../index.ts'
 import type { AgentOptions } from '../../presets/preset.ts'
 import { call, scripted, tool } from '../../testing/index.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import { runJson } from './one-shot.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: frames are what these tests look into

@@ -2,11 +2,10 @@ import type { Agent } from '../../core/agent.ts'
 import type { RunOptions } from '../../core/run.ts'
 import { writeLines } from '../../rpc/write-lines.ts'
 import { ZotProjection } from '../../rpc/zot-projection.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { Output } from '../io.ts'
 import { exitCodeOf, outcomeOf } from '../run/run-outcome.ts'
-import { followPaced } from './follow-paced.ts'
-import { holdBack } from './hold-back.ts'
+import { followPaced, holdBack } from './slow-reader.ts'
 
 /** What a run with `--json` is made of. */
 interface JsonRun {
@@ -23,7 +22,7 @@ export async function runJson({ agent, run, stdout }: JsonRun): Promise<number> 
   const projection = new ZotProjection({ isOneShot: true })
   const writer = writeLines(stdout as Parameters<typeof writeLines>[0], { onClosed: () => agent.abort() })
   const ready = (): Promise<void> | undefined => writer.ready()
-  const letGo = holdBack(agent, ready)
+  const release = holdBack(agent, ready)
   const unfollow = followPaced(agent, ready, (event) => {
     for (const frame of projection.take(event)) writer.write(frame)
   })
@@ -34,6 +33,6 @@ export async function runJson({ agent, run, stdout }: JsonRun): Promise<number> 
     return writer.isClosed ? exitCodes.closed : exitCodeOf(outcome)
   } finally {
     unfollow()
-    letGo()
+    release()
   }
 }

@@ -5,7 +5,7 @@ import type { Io } from '../io.ts'
  * Takes stdout for frames alone. From here on whatever else writes to it, `console.log` of a tool say, reaches stderr;
  * only a program that is handed the descriptor itself could still get between.
  */
-export function ownStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): OwnStdout {
+export function reserveStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): ReservedStdout {
   const write = stdout.write.bind(stdout) as Writable['write']
   const { end } = stdout
   const elsewhere = stderr.write.bind(stderr)
@@ -18,11 +18,11 @@ export function ownStdout({ stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>): Ow
   // Some say that they are closed before anybody writes; a pipe says it only then.
   stdout.once('error', (error) => frames.destroy(error))
   stdout.once('close', () => frames.destroy())
-  return { frames, giveBack: () => void Object.assign(stdout, { write, end }) }
+  return { frames, restore: () => void Object.assign(stdout, { write, end }) }
 }
 
-interface OwnStdout {
+interface ReservedStdout {
   /** The way to the reader. Its `error` says that he is gone. */
   readonly frames: Writable
-  giveBack(): void
+  restore(): void
 }

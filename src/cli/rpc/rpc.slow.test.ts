@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { fakeIo } from '../../../test/cli/fake-io.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
 import { command } from '../commands/rpc.ts'
-import { exitCodes } from '../exit-codes.ts'
-import { ownStdout } from './own-stdout.ts'
+import { reserveStdout } from './own-stdout.ts'
 
 describe('libero rpc', () => {
   test('without credentials it ends before the first frame, and says what to do', async () => {
@@ -41,7 +40,7 @@ describe('libero rpc', () => {
 describe('stdout that is taken', () => {
   test('FC-15 carries frames, and what others write goes to stderr', async () => {
     const { stdout, stderr, said } = fakeIo()
-    const { frames, giveBack } = ownStdout({ stdout, stderr })
+    const { frames, restore: giveBack } = reserveStdout({ stdout, stderr })
     stdout.write('noise\n')
     stdout.end('more noise\n')
     await new Promise((done) => frames.write('{"type":"done"}\n', done))
@@ -53,7 +52,7 @@ describe('stdout that is taken', () => {
 
   test('FC-06 says when its reader has gone', async () => {
     const stdout = new PassThrough()
-    const { frames } = ownStdout({ stdout, stderr: new PassThrough() })
+    const { frames } = reserveStdout({ stdout, stderr: new PassThrough() })
     const gone = new Promise((done) => frames.once('error', done))
     stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     expect(await gone).toMatchObject({ code: 'EPIPE' })

@@ -32,7 +32,7 @@ export function servedModels({ provider, model: first, baseURL, config, io }: Se
     // Somewhere else than usual, the usual list says nothing; and only a server of this machine may be asked without a key.
     if (!isLoopback(baseURL)) return []
     const { askModels } = await import('../models/local-models.ts')
-    return ((await askModels(baseURL, io, patienceMs)) ?? []).map((id) => described({ id, provider }))
+    return ((await askModels(baseURL, io, listTimeoutMs)) ?? []).map((id) => described({ id, provider }))
   }
 
   const loaded = (): Promise<readonly RpcModel[]> => {
@@ -58,7 +58,7 @@ export function servedModels({ provider, model: first, baseURL, config, io }: Se
   }
 }
 
-const patienceMs = 2000
+const listTimeoutMs = 2000
 
 type Described = Pick<RpcModel, 'id' | 'provider'> & Partial<Omit<RpcModel, 'id' | 'provider'>>
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import { type Conversation, converse } from './converse.ts'
 
 async function talk(tasks: readonly string[], more: Partial<Conversation> = {}) {

@@ -1,4 +1,4 @@
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 
 export interface Conversation {
   /** The next task; `undefined` where there is none (Ctrl-D). */

@@ -9,15 +9,14 @@ import type { ThinkingLevel } from '../../core/thinking.ts'
 import type { ImageBlock } from '../../core/turn.ts'
 import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { aboutThinking } from '../assembly/about-thinking.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
-import { assemble } from '../assembly/assemble.ts'
+import { assemble, thinkingNotices } from '../assembly/assemble.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Config } from '../config/config.ts'
 import type { Io } from '../io.ts'
-import { linesView, type ServersView } from '../mcp/servers-view.ts'
-import { type ChosenModel, chooseModel, type ModelIo, type ModelWish, NoModelError } from '../models/choose-model.ts'
+import { linesView, type ServersView } from '../mcp/servers-here.ts'
+import { type ChosenModel, chooseModel, type ModelIo, type ModelRequest, NoModelError } from '../models/choose-model.ts'
 import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { recordFolder } from '../sessions/session-folder.ts'
@@ -83,7 +82,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     notices: [
       ...assembled.notices,
       ...(notice === undefined ? [] : [notice]),
-      ...aboutThinking(chosen, thinking),
+      ...thinkingNotices(chosen, thinking),
       ...(kept?.begunIn === undefined ? [] : [`This session was begun in ${kept.begunIn}; tools now work in ${cwd}.`]),
     ],
     async close() {
@@ -145,7 +144,7 @@ export async function chooseRunModel({ provider, model }: RunValues, options: Mo
   }
 }
 
-async function defaultModel(wish: ModelWish, { config, io, mayGoOffline }: ModelForOptions): Promise<ChosenModel> {
+async function defaultModel(wish: ModelRequest, { config, io, mayGoOffline }: ModelForOptions): Promise<ChosenModel> {
   try {
     return await chooseModel(wish, config, io)
   } catch (error) {

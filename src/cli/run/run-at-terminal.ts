@@ -1,7 +1,7 @@
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { followEvents } from '../../events/events.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { interactWith } from '../assembly/interact-with.ts'
+import { interactWith } from '../assembly/workspace.ts'
 import { UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'

@@ -2,14 +2,12 @@ import type { Writable } from 'node:stream'
 import { version } from '../../core/version.ts'
 import { durable } from '../../events/events.ts'
 import type { EventsHost } from '../../rpc/event-server.ts'
-import { UsageError } from '../cli-error.ts'
+import { exitCodes, UsageError } from '../cli-error.ts'
 import type { RunValues } from '../commands/run.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { checkWritten } from '../failures/output-failure.ts'
 import type { Io } from '../io.ts'
-import { checkWritten } from '../rpc/check-written.ts'
-import { followPaced } from '../rpc/follow-paced.ts'
-import { holdBack } from '../rpc/hold-back.ts'
-import { ownStdout } from '../rpc/own-stdout.ts'
+import { reserveStdout } from '../rpc/own-stdout.ts'
+import { followPaced, holdBack } from '../rpc/slow-reader.ts'
 import { type OpenedAgent, openAgent, runOptions } from './open-agent.ts'
 import { exitCodeOf, outcomeOf } from './run-outcome.ts'
 import { superviseRuns } from './supervise-run.ts'
@@ -23,7 +21,7 @@ interface Place {
 export async function runForProgram(values: RunValues, task: string | undefined, { io, cwd }: Place): Promise<number> {
   if (values.json && task === undefined)
     throw new UsageError('there is no task; say it as in: libero --json "list the files here"')
-  const { frames, giveBack } = ownStdout(io)
+  const { frames, restore: giveBack } = reserveStdout(io)
   let opened: OpenedAgent | undefined
   const stopping = new AbortController()
   const supervisor = superviseRuns(io, () => stopping.abort(), io.err)

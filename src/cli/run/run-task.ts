@@ -1,5 +1,5 @@
 import { UsageError } from '../cli-error.ts'
-import type { Given } from '../command.ts'
+import type { ParsedArgs } from '../command.ts'
 import type { runFlags } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { resolveCwd } from './flag-files.ts'
@@ -8,7 +8,7 @@ import { readTask } from './read-task.ts'
 import { runAtTerminal } from './run-at-terminal.ts'
 
 /** `libero run`: from the flags to the exit code. */
-export async function runTask({ values, words }: Given<typeof runFlags>, io: Io): Promise<number> {
+export async function runTask({ values, words }: ParsedArgs<typeof runFlags>, io: Io): Promise<number> {
   const cwd = await resolveCwd(values.cwd, io)
   await readFlagImages(values, cwd) // one that is not there is said before anything is begun
   const stdin = values.events ? 'taken' : continuesSession(values) ? 'more' : 'task'

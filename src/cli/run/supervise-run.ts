@@ -1,7 +1,7 @@
 import { AgentAbortedError, messageOf } from '../../core/errors.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { visibleText } from '../../platform/visible-text.ts'
-import { exitCodes, stopCodes } from '../exit-codes.ts'
+import { exitCodes, stopCodes } from '../cli-error.ts'
 import { outputFailure } from '../failures/output-failure.ts'
 import type { Io, StopSignal } from '../io.ts'
 import { exitCodeOf } from './run-outcome.ts'

@@ -1,6 +1,6 @@
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
-import { interactWith } from '../assembly/interact-with.ts'
+import { interactWith } from '../assembly/workspace.ts'
 import { DialogClosed } from '../screen/dialogs/dialog.ts'
 import { timeAgo } from '../screen/format.ts'
 import type { Keyboard } from '../screen/keyboard.ts'

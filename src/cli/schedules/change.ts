@@ -1,19 +1,24 @@
 import { messageOf } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { NewSchedule, ScheduleState } from '../../plugins/schedule.ts'
+import type {
+  ActiveHours,
+  NewSchedule,
+  ScheduleBook,
+  ScheduleChange,
+  ScheduleState,
+  ScheduleTime,
+} from '../../plugins/schedule.ts'
 import { createScheduleBook } from '../../workflow/schedules/schedule-book.ts'
 import { findAgent, requireAgent } from '../agents/find-agent.ts'
 import { withWorkflow } from '../agents/open-workflow.ts'
-import { CliError, UsageError } from '../cli-error.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { ChangeValues, WhenValues } from '../commands/schedules.ts'
 import type { Io } from '../io.ts'
 import { withStore } from '../sessions/open-store.ts'
 import { newSessionId } from '../sessions/session-id.ts'
-import { findSchedule, requireSchedule } from './find-schedule.ts'
-import { readWhen } from './read-when.ts'
 import { nextWords, whenWords } from './schedule-words.ts'
-import type { ChangeValues, WhenValues } from './when-flags.ts'
-import { isSomebodyWaking, nobodyWakes } from './who-wakes.ts'
+import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
 interface Changing<V = WhenValues> {
   readonly values: V
@@ -37,7 +42,7 @@ export async function add({ values, words }: Changing, io: Io): Promise<number> 
     const added = await workflow.schedules.add(wish).catch(refused)
     io.out(added.id)
     tell(added, io)
-    if (!(await isSomebodyWaking(store))) io.err(nobodyWakes)
+    if (!(await isSchedulerRunning(store))) io.err(noSchedulerNotice)
     return exitCodes.done
   })
 }
@@ -112,4 +117,86 @@ function refused(error: unknown): never {
   let text = messageOf(error).replace(/^This cannot be (?:scheduled|changed): /, '')
   for (const [field, flag] of flagOf) text = text.replace(field, flag)
   throw new CliError(`This cannot be scheduled: ${fullyVisible(text.slice(0, 500))}`, exitCodes.usage, { cause: error })
+}
+
+/** The schedule that somebody means by an id, a beginning that no other has, or its name. */
+export async function findSchedule(book: Pick<ScheduleBook, 'list'>, asked: string): Promise<ScheduleState> {
+  const all = await book.list()
+  const exact = all.find(({ id }) => id === asked)
+  if (exact) return exact
+  const meant = asked === '' ? [] : all.filter(({ id, name }) => id.startsWith(asked) || name === asked)
+  if (meant.length === 1) return meant[0]!
+  const shown = fullyVisible(asked.slice(0, 100))
+  if (meant.length > 1)
+    throw new CliError(
+      `"${shown}" may be ${meant
+        .slice(0, 5)
+        .map(({ id }) => fullyVisible(id))
+        .join(', ')}; type more of the id`,
+    )
+  const [near] = nearest(
+    asked,
+    all.map(({ id }) => id),
+    1,
+  )
+  const hint = near === undefined ? '' : ` (did you mean ${fullyVisible(near)}?)`
+  throw new CliError(`There is no schedule "${shown}"${hint}; libero schedules names those there are`)
+}
+
+/** The id that a command needs as its first word. */
+export function requireSchedule(words: readonly string[], command: string): string {
+  const [asked] = words
+  if (asked === undefined || asked === '')
+    throw new UsageError(`schedules ${command} needs the id of a schedule; libero schedules lists them`)
+  return asked
+}
+
+/** What the flags say; nothing of what they do not. Whether it can be meant, the schedules themselves say. */
+export function readWhen(values: WhenValues): Omit<ScheduleChange, 'message' | 'enabled'> {
+  const { every, at, cron, zone, hours, max, once, name } = values
+  if (cron !== undefined && (every !== undefined || at !== undefined))
+    throw new UsageError('--cron does not go together with --every and --at; choose one of them')
+  if (zone !== undefined && cron === undefined && hours === undefined)
+    throw new UsageError('--zone is that of --cron or --hours; add one of them (--at names its own offset)')
+  if (once && max !== undefined)
+    throw new UsageError('--once and --max do not go together: with --once it is gone after its first time; choose one')
+  const when = timeOf(values)
+  const activeHours = hours === undefined ? undefined : hoursOf(hours, zone)
+  return {
+    ...(when && { when }),
+    ...(activeHours && { activeHours }),
+    ...(max !== undefined && { maxRuns: Number(max) }),
+    ...(once && { deleteAfterRun: true }),
+    ...(name !== undefined && name !== '' && { name }),
+  }
+}
+
+function timeOf({ every, at, cron, zone }: WhenValues): ScheduleTime | undefined {
+  if (cron !== undefined) return { type: 'cron', expression: cron, ...(zone !== undefined && { timeZone: zone }) }
+  if (at !== undefined) {
+    const minutes = every === undefined ? undefined : secondsOf(every) / 60
+    if (minutes !== undefined && !Number.isInteger(minutes))
+      throw new UsageError(`--every ${fullyVisible(every!)}: with --at it has to be whole minutes, such as 2m`)
+    const repeat = minutes === undefined ? {} : { repeatEveryMinutes: minutes }
+    return { type: 'at', at, ...repeat }
+  }
+  return every === undefined ? undefined : { type: 'interval', everySeconds: secondsOf(every) }
+}
+
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3600, d: 86_400 }
+
+function secondsOf(text: string): number {
+  const [, count, unit = 's'] = /^(\d{1,9})\s*(s|m|min|h|d)?$/.exec(text.trim()) ?? []
+  if (count === undefined)
+    throw new UsageError(`--every ${fullyVisible(text.slice(0, 40))}: write how long as 90s, 15m, 2h or 1d`)
+  const seconds = Number(count) * units[unit]!
+  if (seconds < 60) throw new UsageError(`--every ${fullyVisible(text)} is too often; a minute (1m) is the least`)
+  return seconds
+}
+
+function hoursOf(text: string, zone: string | undefined): ActiveHours {
+  const [, from, to] = /^(\d{1,2}:\d{2})\s*[-–]\s*(\d{1,2}:\d{2})$/.exec(text.trim()) ?? []
+  if (from === undefined || to === undefined)
+    throw new UsageError(`--hours ${fullyVisible(text.slice(0, 40))}: write it as 09:00-17:00`)
+  return { from: from.padStart(5, '0'), to: to.padStart(5, '0'), ...(zone !== undefined && { timeZone: zone }) }
 }

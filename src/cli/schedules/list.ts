@@ -1,14 +1,14 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import type { ScheduleState } from '../../plugins/schedule.ts'
 import { createScheduleBook } from '../../workflow/schedules/schedule-book.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { jsonText } from '../json-text.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
 import { cutToWidth, textWidth } from '../screen/text-width.ts'
 import { withStore } from '../sessions/open-store.ts'
+import { jsonText } from '../text.ts'
 import { messageLine, nextWords, whenWords } from './schedule-words.ts'
-import { isSomebodyWaking, nobodyWakes } from './who-wakes.ts'
+import { isSchedulerRunning, noSchedulerNotice } from './scheduler-state.ts'
 
 /** `libero schedules list`: the next one on top. */
 export async function list({ values }: { values: { readonly json?: boolean } }, io: Io): Promise<number> {
@@ -22,7 +22,7 @@ export async function list({ values }: { values: { readonly json?: boolean } }, 
     }
     for (const line of table(all, io)) io.out(line)
     if (all.length === 0) io.err('There are no schedules; make one with: libero schedules add <agent> --every 1h "…"')
-    else if (!(await isSomebodyWaking(store))) io.err(nobodyWakes)
+    else if (!(await isSchedulerRunning(store))) io.err(noSchedulerNotice)
     return exitCodes.done
   })
 }

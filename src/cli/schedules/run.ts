@@ -2,15 +2,15 @@ import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
 import type { WorkflowUpdate } from '../../workflow/updates.ts'
-import type { WorkValues } from '../agents/agent-flags.ts'
-import { agentStateWords } from '../agents/agent-state.ts'
+import { agentStateLabels } from '../agents/agent-state.ts'
 import { messageLines } from '../agents/message-lines.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'
-import { untilUnread } from '../agents/until-unread.ts'
 import { waitingLines } from '../agents/waiting-words.ts'
-import { exitCodes } from '../exit-codes.ts'
+import { exitCodes } from '../cli-error.ts'
+import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
 import { createPaint, hasColours } from '../screen/paint.ts'
+import { untilUnread } from '../until-stopped.ts'
 import { localTime, nextWords } from './schedule-words.ts'
 
 /** `libero schedules run`: wakes agents when their time comes, and says what they do. Until Ctrl-C. */
@@ -19,11 +19,11 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
     const why = error.cause === undefined ? '' : `: ${messageOf(error.cause)}`
     io.err(`${now()}  ${fullyVisible(`${error.message}${why}`.slice(0, 600))}`)
   }
-  const waking = new Waking()
+  const waking = new WakingState()
   const opened = await openWorkflow(io, { work: values, onError, onWaking: () => waking.begin() })
   try {
     for (const notice of [...opened.notices, ...opened.definitions.problems]) io.err(notice)
-    const exitCode = await untilUnread(io, (signal) => keep(opened, io, { signal, waking }))
+    const exitCode = await untilUnread(io, (signal) => wakeUntilStopped(opened, io, { signal, waking }))
     if (exitCode === exitCodes.interrupted) io.err('Stopped. What is due meanwhile is made up for with the next run.')
     return exitCode === exitCodes.interrupted ? exitCodes.done : exitCode
   } finally {
@@ -32,7 +32,7 @@ export async function run({ values }: { readonly values: WorkValues }, io: Io): 
 }
 
 /** Whether this program is the one that wakes. */
-class Waking {
+class WakingState {
   isBegun = false
   /** Somebody else did before. */
   onTakeOver: (() => void) | undefined
@@ -43,12 +43,16 @@ class Waking {
   }
 }
 
-interface Keeping {
+interface WakingOptions {
   readonly signal: AbortSignal
-  readonly waking: Waking
+  readonly waking: WakingState
 }
 
-async function keep({ workflow, modelOf }: OpenedWorkflow, io: Io, { signal, waking }: Keeping): Promise<void> {
+async function wakeUntilStopped(
+  { workflow, modelOf }: OpenedWorkflow,
+  io: Io,
+  { signal, waking }: WakingOptions,
+): Promise<void> {
   const model = fullyVisible(modelOf()?.name ?? '')
   const print = reporter(workflow, io)
   const off = workflow.subscribe(undefined, print)
@@ -93,7 +97,7 @@ function reporter(workflow: OpenedWorkflow['workflow'], io: Io): (update: Workfl
     if (update.type === 'message') print(update.message)
     if (update.type !== 'status') return
     const { state } = update.status
-    io.err(`${now()}  ${visibleName(update.agentId)}: ${agentStateWords[state]}`)
+    io.err(`${now()}  ${visibleName(update.agentId)}: ${agentStateLabels[state]}`)
     if (state === 'input-required') void sayWaiting(workflow, update.agentId, io)
   }
 }

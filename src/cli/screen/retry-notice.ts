@@ -1,5 +1,5 @@
 import { visibleName } from '../../platform/visible-text.ts'
-import { withoutOptions } from '../failures/without-options.ts'
+import { withoutOptions } from '../failures/system-failure.ts'
 
 /** What is said when the model's side failed and is asked again: why, whether what was shown counts, and when. */
 export function retryNotice(

@@ -1,9 +1,8 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { loadSession } from '../../sessions/session.ts'
-import { CliError } from '../cli-error.ts'
-import type { Given } from '../command.ts'
+import { CliError, exitCodes } from '../cli-error.ts'
+import type { ParsedArgs } from '../command.ts'
 import type { RunValues } from '../commands/run.ts'
-import { exitCodes } from '../exit-codes.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { forkSession } from './open-session.ts'
@@ -25,7 +24,7 @@ export async function resume({ values, words }: Resuming, io: Io): Promise<numbe
   })
   const { command } = await import('../commands/run.ts')
   const wishes: RunValues = { resume: id, ...(values.fork && { fork: true }) }
-  return command.run!({ values: wishes as Given['values'], words: task }, io)
+  return command.run!({ values: wishes as ParsedArgs['values'], words: task }, io)
 }
 
 interface Forking {

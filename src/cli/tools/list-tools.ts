@@ -6,8 +6,8 @@ import type { ToolDef } from '../../core/tool.ts'
 import { createAgent } from '../../create-agent.ts'
 import { layeredTools } from '../../layers/layered-tools.ts'
 import type { ToolListing, ToolState } from '../../layers/tool-item.ts'
-import { fullyVisible } from '../../platform/visible-text.ts'
-import { leftOut } from '../assembly/left-out.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { excludedTools } from '../assembly/assemble.ts'
 import { loadPreset, presetName } from '../assembly/preset-of.ts'
 import { openWorkspace, type Workspace } from '../assembly/workspace.ts'
 import type { RunValues } from '../commands/run.ts'
@@ -29,11 +29,11 @@ export interface ListedTool {
   readonly diagnostic?: string
 }
 
-type ToolsWish = Pick<RunValues, 'preset' | 'profile' | 'cwd'>
+type ToolsQuery = Pick<RunValues, 'preset' | 'profile' | 'cwd'>
 
 /** Every tool an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
 export async function listTools(
-  wish: ToolsWish,
+  wish: ToolsQuery,
   io: Io,
 ): Promise<{ tools: readonly ListedTool[]; notices: readonly string[] }> {
   const workspace = await openWorkspace(await resolveCwd(wish.cwd, io), { io })
@@ -54,9 +54,9 @@ export async function listTools(
   }
 }
 
-async function programTools(wish: ToolsWish, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
+async function programTools(wish: ToolsQuery, { loaded: { config } }: Workspace): Promise<readonly ToolDef[]> {
   const { tools = {} } = await loadPreset(presetName(wish, config))
-  const left = new Set(leftOut(config))
+  const left = new Set(excludedTools(config))
   return Object.values(tools).filter(({ spec }) => !left.has(spec.name))
 }
 
@@ -69,7 +69,7 @@ async function toolsInFiles(
   const { mayReadTools: mayReadProject, revoked } = project
   const layers = layeredTools({ home, projectRoot: cwd, mayReadProject, revoked, env })
   const tools = Object.fromEntries(own.map((tool) => [tool.spec.name, tool]))
-  const agent = createAgent({ provider: nobody, tools, extensions: [layers] })
+  const agent = createAgent({ provider: noProvider, tools, extensions: [layers] })
   try {
     await agent.warmup()
     return layers.list()
@@ -79,7 +79,7 @@ async function toolsInFiles(
 }
 
 /** No model is asked anything here. */
-const nobody: Provider = {
+const noProvider: Provider = {
   meta: { name: 'nobody', defaultModel: 'none' },
   // biome-ignore lint/correctness/useYield: it only ever fails
   async *stream() {
@@ -146,4 +146,46 @@ async function untrusted({ project }: Workspace): Promise<ListedTool[]> {
       path,
       diagnostic: 'the project is not trusted, so it was not opened; see: libero trust',
     }))
+}
+
+/** Tools in columns, for a terminal; what is wrong with one stands below it. */
+export function toolTable(tools: readonly ListedTool[]): string[] {
+  const rows = [
+    ['tool', 'from', 'state', 'does'],
+    ...tools.map(({ name, layer, state, effects }) => [visibleName(name), layer, state, doing(effects)]),
+  ]
+  const widths = [0, 1, 2].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
+  return rows.flatMap((row, i) => {
+    const tool = tools[i - 1]
+    return [
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+      ...(tool ? below(tool) : []),
+    ]
+  })
+}
+
+function doing(effects: ListedTool['effects']): string {
+  if (effects === undefined) return 'unknown'
+  return effects.map((effect) => words[effect] ?? visibleName(effect)).join(', ') || 'nothing outside'
+}
+
+const words: Readonly<Record<string, string>> = {
+  'fs.read': 'reads files',
+  'fs.write': 'writes files',
+  exec: 'runs commands',
+  net: 'uses the network',
+  spawn: 'starts sub-agents',
+  'schedule.write': 'changes schedules',
+  ask: 'asks you',
+}
+
+function below({ path, shadows, diagnostic }: ListedTool): string[] {
+  return [
+    ...(path === undefined ? [] : [visibleName(path)]),
+    ...(shadows ? [`in place of: ${shadows.join(', ')}`] : []),
+    ...(diagnostic === undefined ? [] : [fullyVisible(diagnostic)]),
+  ].map((line) => `    ${line}`)
 }

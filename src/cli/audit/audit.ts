@@ -1,0 +1,193 @@
+import { existsSync } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { verifyAudit } from '../../authority/audit/audit-chain.ts'
+import type { AuditRecord } from '../../core/authority.ts'
+import { codeOf } from '../../core/errors.ts'
+import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { localTime } from '../schedules/schedule-words.ts'
+import { cutToWidth } from '../screen/text-width.ts'
+import { auditFolder } from './open-audit.ts'
+
+const usualLimit = 50
+
+interface Listing {
+  readonly values: {
+    readonly session?: string
+    readonly tool?: string
+    readonly decision?: string
+    readonly since?: string
+    readonly limit?: string
+    readonly json?: boolean
+  }
+}
+
+/** `libero audit`: the calls that were decided about, one a line, the newest last. */
+export async function list({ values }: Listing, io: Io): Promise<number> {
+  const { session, tool, decision, json } = values
+  const since = values.since === undefined ? undefined : timeOf(values.since)
+  const records = await readAudit(auditFolder(io), { session, tool, decision, since })
+  if (json) {
+    for (const record of records) io.out(fullyVisible(JSON.stringify(record)))
+    return exitCodes.done
+  }
+  const calls = callsIn(records)
+  const limit = Number(values.limit ?? usualLimit)
+  const shown = calls.slice(-limit)
+  for (const call of shown) {
+    const line = lineOf(call)
+    io.out(io.stdout.isTTY ? cutToWidth(line, io.stdout.columns ?? 80) : line)
+  }
+  if (calls.length === 0) io.err('The audit has no such calls')
+  if (shown.length < calls.length) io.err(`There are older ones: libero audit --limit ${limit * 4}`)
+  return exitCodes.done
+}
+
+/** A call as it was decided about, and the last that is known of it. */
+interface AuditedCall {
+  readonly decided: StoredRecord
+  outcome: string
+}
+
+function callsIn(records: readonly StoredRecord[]): AuditedCall[] {
+  const calls = new Map<string, AuditedCall>()
+  for (const record of records) {
+    if (record.callId === undefined) continue // a process that began, or a question that was put to a person
+    const id = `${record.sessionId} ${record.callId}`
+    if (record.class === 'Approval') calls.set(id, { decided: record, outcome: decisions[record.event] ?? '' })
+    const call = calls.get(id)
+    const outcome = outcomes[record.event]
+    // A call that was denied is answered in its place; that is no second outcome.
+    if (call && outcome !== undefined && call.decided.decision?.verdict !== 'deny') call.outcome = outcome
+  }
+  return [...calls.values()]
+}
+
+const decisions: Readonly<Record<string, string>> = { ApprovalCancelled: 'stopped while it was decided' }
+
+const outcomes: Readonly<Record<string, string>> = {
+  ToolInvocationStarted: 'begun',
+  ToolInvocationSucceeded: 'done',
+  ToolInvocationFailed: 'failed',
+  ToolInvocationCancelled: 'stopped',
+  ToolInvocationSubstituted: 'answered by a hook',
+}
+
+function lineOf({ decided, outcome }: AuditedCall): string {
+  const { at, command = '?', sessionId = '?', tool = '?', origin, key, decision } = decided
+  return [
+    localTime(Date.parse(at)),
+    visibleName(command),
+    visibleName(sessionId),
+    visibleName(decision?.verdict ?? 'cancelled'),
+    `by ${visibleName(decidedBy(decided))}`,
+    `${visibleName(tool)} (${visibleName([origin?.layer ?? '?', origin?.path ?? ''].join(' ').trim())})`,
+    ...(key === undefined ? [] : [cutToWidth(visibleName(key), 80)]),
+    ...(outcome === '' ? [] : [outcome]),
+  ].join('  ')
+}
+
+/** The person, the rule or the mode that had the last word. */
+function decidedBy({ decision, approver }: StoredRecord): string {
+  if (approver !== undefined) return approver
+  if (decision?.rule !== undefined) return `${decision.by} "${decision.rule}"`
+  return decision?.by ?? '?'
+}
+
+const units: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `2h` is two hours ago; else a date. */
+function timeOf(text: string): number {
+  const [, count, unit = ''] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? []
+  const time = count === undefined ? Date.parse(text) : Date.now() - Number(count) * units[unit]!
+  if (Number.isNaN(time))
+    throw new UsageError(
+      `--since takes 30m, 2h, 7d or a date such as 2026-11-16, got "${fullyVisible(text.slice(0, 40))}"`,
+    )
+  return time
+}
+
+/** A record as a file has it, with the command of the process that wrote it. */
+export interface StoredRecord extends AuditRecord {
+  readonly seq: number
+  readonly at: string
+  readonly command?: string
+}
+
+export interface AuditFilter {
+  /** The beginning of a session's id; its sub-agents are among those found. */
+  readonly session?: string | undefined
+  readonly tool?: string | undefined
+  /** The verdict of a decision. Calls that had another one are left out, with what became of them. */
+  readonly decision?: string | undefined
+  /** In milliseconds since 1970. */
+  readonly since?: number | undefined
+}
+
+/** Reads the records of every process, the oldest first. A line that is no record is left to `libero audit verify`. */
+export async function readAudit(folder: string, filter: AuditFilter = {}): Promise<StoredRecord[]> {
+  const since = filter.since === undefined ? '' : new Date(filter.since).toISOString()
+  const names = await readdir(folder).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return []
+    throw new CliError(`the audit in ${folder} cannot be read (${codeOf(error)}); check who owns that folder`)
+  })
+  const found: StoredRecord[] = []
+  for (const name of names.filter((one) => one.endsWith('.jsonl')))
+    found.push(...(await recordsOf(join(folder, name))).filter(({ at }) => at >= since))
+  return matching(found, filter).sort((a, b) => compare(a.at, b.at) || a.seq - b.seq)
+}
+
+async function recordsOf(path: string): Promise<StoredRecord[]> {
+  const file = await open(path)
+  let command: string | undefined
+  const records: StoredRecord[] = []
+  try {
+    for await (const line of file.readLines()) {
+      const record = parsed(line)
+      if (!record) continue
+      if (record.event === 'ProcessBegan') command = String(record.details?.command)
+      records.push({ ...record, ...(command !== undefined && { command }) })
+    }
+  } finally {
+    await file.close()
+  }
+  return records
+}
+
+function parsed(line: string): StoredRecord | undefined {
+  try {
+    const record = JSON.parse(line) as StoredRecord
+    return typeof record.at === 'string' && typeof record.event === 'string' ? record : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function matching(records: readonly StoredRecord[], { session, tool, decision }: AuditFilter): StoredRecord[] {
+  const callOf = ({ sessionId, callId }: StoredRecord): string => `${sessionId} ${callId}`
+  const decided = new Set(records.filter((one) => one.decision?.verdict === decision).map(callOf))
+  return records.filter(
+    (one) =>
+      (session === undefined || one.sessionId?.startsWith(session)) &&
+      (tool === undefined || one.tool === tool) &&
+      (decision === undefined || (one.callId !== undefined && decided.has(callOf(one)))),
+  )
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** `libero audit verify`: whether every record is as it was written, and none is missing between two others. */
+export async function verify(io: Io): Promise<number> {
+  const folder = auditFolder(io)
+  const check = existsSync(folder) ? await verifyAudit(folder) : ({ ok: true, records: 0 } as const)
+  if (!check.ok && check.line === 0)
+    throw new CliError(`the audit could not be verified: ${fullyVisible(check.problem)}; check who owns that folder`)
+  if (!check.ok)
+    throw new CliError(
+      `the audit in ${fullyVisible(folder)} was changed, in line ${check.line}: ${fullyVisible(check.problem)}; keep that file as it is, and find out who may write there`,
+    )
+  io.out(`${check.records} records, all as they were written`)
+  return exitCodes.done
+}

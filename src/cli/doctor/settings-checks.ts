@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto'
+import { constants, existsSync } from 'node:fs'
+import { access, mkdir, readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { codeOf, messageOf } from '../../core/errors.ts'
+import { shellWord } from '../../core/execution.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { networkFileSystemOf } from '../../platform/network-fs.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { wikiFolder } from '../agents/open-wikis.ts'
+import { chooseModel, NoModelError } from '../models/choose-model.ts'
+import { credentialsPathOf, openCredentials, variableOf } from '../models/credentials.ts'
+import { findLocal } from '../models/local-models.ts'
+import { knownProviders } from '../models/providers.ts'
+import { isFolderStore, openStore, sessionsPath } from '../sessions/open-store.ts'
+import { broken, type Check, type Finding, missing, ok } from './diagnose.ts'
+
+/** The settings of the user and of this project, whether they can be used. */
+export const configFiles: Check = {
+  name: 'settings',
+  isEssential: true,
+  async run({ io, workspace }) {
+    try {
+      const { project, loaded } = await workspace
+      const own = ['config.json', 'authority.json']
+        .map((name) => join(io.home, name))
+        .filter((path) => existsSync(path))
+      const theirs = ['config.json', 'authority.json'].map((name) => join(project.root, '.libero', name))
+      const there = theirs.filter((path) => existsSync(path) && !own.includes(path))
+      const used = [...own, ...there.filter((path) => project.mayRead(path))]
+      const unused = there.filter((path) => !project.mayRead(path))
+      return ok(
+        [
+          used.length === 0 ? 'none, the defaults hold' : `${used.join(', ')} can be used`,
+          ...(unused.length === 0
+            ? []
+            : [`${unused.join(', ')} not used before you trust this project (libero trust)`]),
+          ...loaded.warnings,
+        ].join('; '),
+      )
+    } catch (error) {
+      return broken(messageOf(error), 'correct that file, or move it away')
+    }
+  },
+}
+
+/** The user's own folder: it exists or can be made, only the user can write to it, and others cannot read its secrets. */
+export const homeFolder: Check = {
+  name: 'home',
+  isEssential: true,
+  async run({ io: { home } }) {
+    const info = await stat(home).catch((error: unknown) => codeOf(error) ?? 'unknown')
+    if (info === 'ENOENT') return checkParent(home)
+    if (typeof info === 'string')
+      return broken(
+        `${home} cannot be looked at (${info})`,
+        'see whose it is with ls -ld, or set LIBERO_HOME to another folder',
+      )
+    if (!info.isDirectory())
+      return broken(`${home} is not a folder`, `mv ${shellWord(home)} ${shellWord(`${home}.old`)}`)
+    if (!(await isWritable(home)))
+      return broken(`${home} cannot be written`, `chmod u+rwx ${shellWord(home)}, or set LIBERO_HOME to another folder`)
+    const mode = process.platform === 'win32' ? 0 : info.mode
+    if (mode & 0o022)
+      return broken(
+        `${home} can be written by others (mode ${(mode & 0o7777).toString(8)}), so nothing in it counts`,
+        `look through it, then run: chmod 700 ${shellWord(home)}`,
+      )
+    const open = await openFiles(home)
+    if (open.length > 0)
+      return broken(
+        `others may read ${open.join(', ')} in ${home}`,
+        `chmod 600 ${open.map((name) => shellWord(join(home, name))).join(' ')}`,
+      )
+    return ok(mode & 0o055 ? `${home}; others may list it, and read nothing secret` : `${home}, for you alone`)
+  },
+}
+
+async function checkParent(home: string): Promise<Finding> {
+  let above = dirname(home)
+  for (let i = 0; i < 100 && (await stat(above).catch(() => undefined)) === undefined; i++) above = dirname(above)
+  if (await isWritable(above)) return ok(`${home} is made when it is needed`)
+  return broken(`${home} is not there, and ${above} cannot be written`, 'set LIBERO_HOME to a folder of your own')
+}
+
+const isWritable = (path: string): Promise<boolean> =>
+  access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  )
+
+/** Files with secrets that others may read. */
+async function openFiles(home: string): Promise<string[]> {
+  if (process.platform === 'win32') return []
+  const open: string[] = []
+  for (const name of ['credentials.json', 'sessions.db']) {
+    const info = await stat(join(home, name)).catch(() => undefined)
+    if (info && info.mode & 0o077) open.push(name)
+  }
+  return open
+}
+
+/** Whether sessions can be kept: a store of the same kind is made there, written, read and removed; theirs is only opened. */
+export const sessionStore: Check = {
+  name: 'sessions',
+  isEssential: true,
+  async run({ io, config }) {
+    const path = sessionsPath(await config, io)
+    const network = networkFileSystemOf(dirname(path))
+    if (network !== undefined)
+      return broken(
+        `${path} lies on a network file system (${network})`,
+        'libero config set sessions <a path on a local disk>',
+      )
+    try {
+      await tryToWrite(path)
+      if (!existsSync(path))
+        return ok(
+          `${path} is made with the first session; ${isFolderStore(path) ? 'text files work' : 'SQLite works'} there`,
+        )
+      const store = await openStore(path)
+      const kept = await store.list().finally(() => store.close?.())
+      return ok(`${path}, ${kept.length} ${kept.length === 1 ? 'session' : 'sessions'}`)
+    } catch (error) {
+      return broken(messageOf(error), `see ls -ld ${shellWord(dirname(path))}, or: libero config set sessions <path>`)
+    }
+  },
+}
+
+/** The folder stays: to make one that vanishes again would trip whoever looks at it meanwhile. */
+async function tryToWrite(path: string): Promise<void> {
+  const isFolder = isFolderStore(path)
+  const folder = isFolder ? path : dirname(path)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const trial = join(folder, isFolder ? `.doctor-${randomUUID()}/` : `doctor-${randomUUID()}.db`)
+  try {
+    const store = await openStore(trial)
+    try {
+      const { epoch } = await store.lease('trial', { owner: 'doctor', ttlMs: 60_000 })
+      const entry = { type: 'label', seq: 1, id: 'trial', at: 0, text: 'trial' } as const
+      await store.append('trial', [entry], { epoch, head: 0 })
+      if ((await store.read('trial')).length !== 1) throw new Error(`${trial} was written, and is empty`)
+    } finally {
+      await store.close?.()
+    }
+  } finally {
+    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${trial}${end}`, { recursive: true, force: true })
+  }
+}
+
+/** Which keys there are, and where; never what they are. */
+export const credentials: Check = {
+  name: 'keys',
+  async run({ io, config }) {
+    try {
+      const set = [...knownProviders(await config).values()].flatMap((provider) => {
+        const variable = variableOf(provider, io)
+        return variable === undefined ? [] : [`${provider.name} (${variable})`]
+      })
+      const stored = await (await openCredentials(io)).list()
+      const kept = stored.map(({ name, type }) => `${name} (${type === 'oauth' ? 'login' : 'key'} in credentials.json)`)
+      if (set.length + kept.length > 0) return ok([...set, ...kept].join(', '))
+    } catch (error) {
+      return broken(messageOf(error), `correct ${credentialsPathOf(io)} by hand, or remove it and log in again`)
+    }
+    return missing('there are none', 'libero login, or set a variable such as ANTHROPIC_API_KEY')
+  },
+}
+
+/** Servers with models on this machine. */
+export const localServers: Check = {
+  name: 'local models',
+  async run({ io, config }) {
+    const local = [...knownProviders(await config).values()].filter(({ isLocal }) => isLocal)
+    const found = await findLocal(local, io)
+    if (found.length > 0)
+      return ok(found.map(({ provider, models }) => `${provider.name} with ${models.length} models`).join(', '))
+    const names = local.map(({ name, baseURL }) => `${name} at ${baseURL}`).join(', ')
+    return missing(`nobody answers (${names})`, 'install Ollama from https://ollama.com, then: ollama pull gpt-oss:20b')
+  },
+}
+
+/** Which model a run would have. */
+export const chosenModel: Check = {
+  name: 'model',
+  isEssential: true,
+  async run({ io, config }) {
+    try {
+      const { name, model, why } = await chooseModel({}, await config, io)
+      if (name === 'offline') return missing(`offline, a stand-in that is not a language model: ${why}`, 'libero login')
+      return ok(`${name}/${model}: ${why}`)
+    } catch (error) {
+      if (error instanceof NoModelError)
+        return missing(
+          'none is set up; programs get an error, and the terminal offers the offline model',
+          'libero login',
+        )
+      return broken(messageOf(error), 'libero login, or libero config set provider <name>')
+    }
+  },
+}
+
+/** The MCP servers that are written down, whether they can be understood. None is started. */
+export const mcpServers: Check = {
+  name: 'mcp',
+  isEssential: true, // a run does not begin with a server of the user's that nobody can read
+  async run({ io, workspace }) {
+    const here = await workspace.catch(() => undefined) // said by the check for settings
+    if (!here) return ok('not looked at, as the settings cannot be used')
+    const { gatherServers } = await import('../mcp/gather-servers.ts')
+    const { MissingVariableError } = await import('../../mcp/read-entry.ts')
+    const servers = gatherServers({ workspace: here, io }).filter(({ shadowedBy }) => shadowedBy === undefined)
+    const wrong = servers.find(({ error }) => error !== undefined && !(error instanceof MissingVariableError))
+    if (wrong) {
+      const say = wrong.from === 'user' ? broken : missing
+      return say(fullyVisible(`${wrong.where}: ${wrong.error?.message}`), 'correct it, then: libero mcp')
+    }
+    const unset = servers.find(({ error }) => error !== undefined)
+    if (unset) return missing(fullyVisible(`${unset.error?.message}`), 'set it, then: libero mcp test all')
+    const used = servers.filter(({ config }) => config !== undefined).map(({ name }) => fullyVisible(name))
+    return ok(used.length === 0 ? 'no servers' : `${used.join(', ')}, not tried (libero mcp test all)`)
+  },
+}
+
+/** The wikis that the settings name, whether their folders are there and are wikis. None is opened. */
+export const wikis: Check = {
+  name: 'wikis',
+  async run({ io, config }) {
+    const named = Object.entries((await config).wikis ?? {})
+    if (named.length === 0) return ok('none are named')
+    const found = await Promise.all(
+      named.map(async ([name, { folder }]) => {
+        const place = wikiFolder(folder, io)
+        return { name, place, flaw: await wikiProblem(place) }
+      }),
+    )
+    const wrong = found.filter(({ flaw }) => flaw !== undefined)
+    const [first] = wrong
+    if (!first) return ok(found.map(({ name, place }) => `${name} in ${place}`).join(', '))
+    return broken(
+      wrong.map(({ name, place, flaw }) => `${name}: ${place} ${flaw}`).join('; '),
+      `make a wiki there: npx tiddlywiki ${JSON.stringify(first.place)} --init server; or name another folder: libero config set wikis.${first.name} '{"folder": "…"}'`,
+    )
+  },
+}
+
+async function wikiProblem(folder: string): Promise<string | undefined> {
+  const place = await stat(folder).catch(codeOf)
+  if (place === 'ENOENT') return 'is not there'
+  if (typeof place !== 'object') return `cannot be read (${place ?? 'unknown'})`
+  if (!place.isDirectory()) return 'is no folder'
+  const info = await readFile(join(folder, 'tiddlywiki.info'), 'utf8').catch((error) => ({ code: codeOf(error) }))
+  if (typeof info === 'object')
+    return info.code === 'ENOENT'
+      ? 'is no wiki: there is no tiddlywiki.info in it'
+      : `is no wiki that can be read: its tiddlywiki.info cannot (${info.code ?? 'unknown'})`
+  try {
+    if (isRecord(JSON.parse(info))) return undefined
+  } catch {}
+  return 'is no wiki that can be read: its tiddlywiki.info is no JSON object'
+}

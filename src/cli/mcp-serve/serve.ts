@@ -1,0 +1,119 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Writable } from 'node:stream'
+import { messageOf } from '../../core/errors.ts'
+import { version } from '../../core/version.ts'
+import { createMcpFace, type McpFace } from '../../mcp/serve/face.ts'
+import type { MakeAgent } from '../../mcp/serve/seat.ts'
+import { visibleText } from '../../platform/visible-text.ts'
+import { CliError } from '../cli-error.ts'
+import type { McpServeValues } from '../commands/mcp-serve.ts'
+import type { RunValues } from '../commands/run.ts'
+import type { Io } from '../io.ts'
+import { resolveCwd } from '../run/flag-files.ts'
+import { openAgent } from '../run/open-agent.ts'
+import { untilStopped } from '../until-stopped.ts'
+
+/** The face of the agent that flags and settings ask for. What is wrong with them is thrown here, before a client comes. */
+export async function openAgentServer(values: McpServeValues, io: Io): Promise<McpFace> {
+  const cwd = await resolveCwd(values.cwd, io)
+  const said = new Set<string>()
+  const say = (text: string): void => {
+    if (said.has(text) || said.size >= maxNotices) return
+    said.add(text)
+    io.err(`libero: ${visibleText(text)}`)
+  }
+  // Tools are lent without a model.
+  const noModel = values['tools-only'] ? { mayGoOffline: async () => true } : {}
+  const make: MakeAgent = async ({ interactors: [person] }) => {
+    const opened = await openAgent(runValuesOf(values), {
+      command: 'mcp-serve',
+      io,
+      cwd,
+      ...noModel,
+      ...(person && { person }),
+    })
+    for (const notice of opened.notices) say(notice)
+    const { agent, thinking, chosen, close } = opened
+    return { agent, run: { model: chosen.model, ...(thinking !== undefined && { thinking }) }, close }
+  }
+  const tried = await make({ interactors: [] })
+  if ('close' in tried) await tried.close()
+  return createMcpFace({
+    name: 'libero',
+    version,
+    agent: make,
+    expose: { agent: !values['tools-only'], tools: !values['agent-only'] },
+    onError: say,
+  })
+}
+
+/** Conversations last as long as the server: whoever wants to keep one runs `libero run`. */
+function runValuesOf(values: McpServeValues): RunValues {
+  const { http: _, host: __, 'allowed-host': ___, 'tools-only': ____, 'agent-only': _____, ...run } = values
+  return { ...run, 'no-session': true }
+}
+
+/** A client that errs for ever must not fill a log. */
+const maxNotices = 200
+
+/** Serves whoever connects and has the token, until a signal comes. */
+export async function overHttp(values: McpServeValues, io: Io): Promise<number> {
+  const { http, host = '127.0.0.1', 'allowed-host': allowedHosts } = values
+  const token = io.env.LIBERO_MCP_TOKEN
+  if (token !== undefined && token.length < 32)
+    throw new CliError('LIBERO_MCP_TOKEN is too short to be a secret: give it at least 32 characters, or unset it')
+  const face = await openAgentServer(values, io)
+  return untilStopped(io, async (signal) => {
+    const listener = face.nodeListener({ ...(token && { token }), ...(allowedHosts && { allowedHosts }) })
+    const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 }, listener)
+    server.maxConnections = 256
+    try {
+      await listen(server, typeof http === 'string' ? Number(http) : 0, host)
+      io.err(`libero: MCP at ${addressOf(server)}`)
+      io.err(
+        token
+          ? 'libero: clients need the token of LIBERO_MCP_TOKEN'
+          : `libero: clients need this token: ${listener.token}`,
+      )
+      await new Promise<void>((done) => {
+        if (signal.aborted) done()
+        signal.addEventListener('abort', () => done(), { once: true })
+      })
+    } finally {
+      await face.close()
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) =>
+      reject(
+        new CliError(`cannot listen at ${host} port ${port}: ${messageOf(cause)}; choose another with --http`, 1, {
+          cause,
+        }),
+      ),
+    )
+    server.listen(port, host, resolve)
+  })
+}
+
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}/mcp`
+}
+
+/** Serves the client at the other end of stdin and stdout, with stdout taken, until it goes. */
+export async function overStdio(values: McpServeValues, io: Io, frames: Writable): Promise<number> {
+  const face = await openAgentServer(values, io)
+  return untilStopped(io, async (signal) => {
+    try {
+      await face.serveStdio({ input: io.stdin, output: frames, signal })
+    } finally {
+      await face.close()
+    }
+  })
+}

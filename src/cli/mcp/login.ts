@@ -1,0 +1,74 @@
+import { createFileMcpCredentialStore } from '../../mcp/oauth/file-credential-store.ts'
+import { loginMcpServer } from '../../mcp/oauth/login-mcp-server.ts'
+import type { McpLoginOptions } from '../../mcp/oauth/login-options.ts'
+import { logoutMcpServer } from '../../mcp/oauth/logout-mcp-server.ts'
+import { fullyVisible } from '../../platform/visible-text.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { onStop } from '../until-stopped.ts'
+import { findServers, requireServer } from './find-servers.ts'
+
+interface LoginValues {
+  readonly 'no-browser'?: boolean
+  readonly 'client-id'?: string
+  readonly 'client-secret-env'?: string
+  readonly scope?: readonly string[]
+  readonly cwd?: string
+}
+
+/** `libero mcp login`. */
+export async function logIn(name: string | undefined, values: LoginValues, io: Io): Promise<number> {
+  const client = clientOf(values, io)
+  const config = requireServer(name, await findServers(values, io))
+  const stop = onStop(io)
+  try {
+    const { issuer, scopes } = await loginMcpServer(config, {
+      store: createFileMcpCredentialStore(io.home),
+      signal: stop.signal,
+      print: (text) => io.err(fullyVisible(text)),
+      ...(values['no-browser'] && { openBrowser: () => {} }),
+      ...(values.scope && { scopes: values.scope }),
+      ...(client && { client }),
+    })
+    const what = scopes.length > 0 ? ` (${scopes.join(', ')})` : ''
+    io.err(fullyVisible(`You are logged in to "${config.name}" at ${issuer}${what}; the next run has its tools`))
+    return exitCodes.done
+  } catch (error) {
+    if (stop.signal.aborted)
+      throw new CliError('the login was stopped, and nothing was stored', stop.exitCode, { cause: error })
+    throw error
+  } finally {
+    stop.off()
+  }
+}
+
+function clientOf(values: LoginValues, { env }: Io): McpLoginOptions['client'] {
+  const { 'client-id': id, 'client-secret-env': variable } = values
+  if (variable === undefined) return id === undefined ? undefined : { id }
+  if (id === undefined) throw new UsageError('--client-secret-env is of a client that you registered: add --client-id')
+  const secret = env[variable]
+  if (!secret)
+    throw new UsageError(`the variable ${fullyVisible(variable)}, which --client-secret-env names, is not set`)
+  return { id, secret }
+}
+
+/** `libero mcp logout`: also of a server that is not configured any more. */
+export async function logOut(name: string | undefined, values: { readonly cwd?: string }, io: Io): Promise<number> {
+  const logins = await createFileMcpCredentialStore(io.home).list()
+  if (name === undefined || !logins.some((login) => login.name === name))
+    requireServer(name, await findServers(values, io))
+  return forgetLogin(name!, io)
+}
+
+/** Ends every login to a server of that name. */
+export async function forgetLogin(name: string, io: Io): Promise<number> {
+  const store = createFileMcpCredentialStore(io.home)
+  const { removed, revoked } = await logoutMcpServer({ name, transport: 'streamable-http' }, { store })
+  const shown = fullyVisible(name)
+  if (removed === 0) io.err(`There was no login to "${shown}"`)
+  else
+    io.err(
+      `The login to "${shown}" is forgotten${revoked === removed ? ', and its tokens are revoked' : '; its server was not told, or does not revoke tokens'}`,
+    )
+  return exitCodes.done
+}

@@ -1,0 +1,140 @@
+import { resolve } from 'node:path'
+import { fullyVisible, visibleName, visibleText } from '../../platform/visible-text.ts'
+import { readInstructions } from '../../skills/read-instructions.ts'
+import { type ResolvedSkills, resolveSkills } from '../../skills/resolve-skills.ts'
+import { listResources } from '../../skills/resources.ts'
+import type { Skill, SkillProblem } from '../../skills/skill.ts'
+import { nameKey } from '../../skills/skill-name.ts'
+import { validateSkill } from '../../skills/validate-skill.ts'
+import { openWorkspace } from '../assembly/workspace.ts'
+import { CliError, exitCodes, UsageError } from '../cli-error.ts'
+import type { ParsedArgs } from '../command.ts'
+import type { Io } from '../io.ts'
+import { resolveCwd } from '../run/flag-files.ts'
+import { jsonText, shortLine } from '../text.ts'
+
+/** Which skills are meant. */
+export interface SkillsQuery {
+  readonly cwd?: string
+  readonly claude?: boolean
+}
+
+/** The skills an agent would have here. Nobody is asked, and nothing of a project that is not trusted is opened. */
+export async function findSkills(
+  { cwd: named, claude: wanted = false }: SkillsQuery,
+  io: Io,
+): Promise<ResolvedSkills & { readonly notices: readonly string[] }> {
+  const cwd = await resolveCwd(named, io)
+  const { project, loaded } = await openWorkspace(cwd, { io })
+  try {
+    const notices = [...loaded.warnings]
+    const claude = wanted || loaded.config.claudeSkills === true
+    if (project.state === 'restricted' || project.state === 'declined')
+      notices.push(
+        `${fullyVisible(project.root)} is not trusted, so its own skills are left out; to look at them and decide: libero trust`,
+      )
+    const trustProjectSkills = project.isTrusted() && ((folder: string) => project.mayRead(folder))
+    const found = await resolveSkills({ cwd, claude, home: io.userHome, liberoHome: io.home, trustProjectSkills })
+    return { ...found, notices }
+  } finally {
+    project.dispose()
+  }
+}
+
+/** What is wrong with a skill, on one line. */
+export function problemLine({ path, problem, isSkipped }: SkillProblem): string {
+  return fullyVisible(`${path}: ${isSkipped ? 'left out: ' : ''}${problem}`)
+}
+
+/** `libero skills list`. */
+export async function list({ values }: ParsedArgs, io: Io): Promise<number> {
+  const { json, ...wish } = values as SkillsQuery & { readonly json?: boolean }
+  const { skills, problems, leftOut, notices } = await findSkills(wish, io)
+  if (json) {
+    io.out(jsonText({ skills, problems, notices }))
+    return exitCodes.done
+  }
+  if (skills.length === 0)
+    io.err('There are no skills here; each is a folder with a SKILL.md in .agents/skills or ~/.agents/skills')
+  for (const line of tableOf(skills)) io.out(line)
+  for (const { skill } of leftOut)
+    io.err(
+      `${visibleName(skill.name)} is left out: no file here is one of ${visibleName(skill.paths?.join(', ') ?? '')}`,
+    )
+  for (const problem of problems) io.err(problemLine(problem))
+  for (const notice of notices) io.err(notice)
+  return exitCodes.done
+}
+
+function tableOf(skills: readonly Skill[]): string[] {
+  if (skills.length === 0) return []
+  const rows = [
+    ['skill', 'from', 'says'],
+    ...skills.map(({ name, source, description }) => [visibleName(name), source, shortLine(description)]),
+  ]
+  const widths = [0, 1].map((i) => Math.max(...rows.map((row) => row[i]!.length)))
+  return rows.flatMap((row, i) => {
+    const skill = skills[i - 1]
+    const line = row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd()
+    return skill ? [line, ...below(skill)] : [line]
+  })
+}
+
+function below({ path, isHidden }: Skill): string[] {
+  return [
+    ...(path === undefined ? [] : [`    ${visibleName(path)}`]),
+    ...(isHidden ? ['    the model is not told of it; only you can use it'] : []),
+  ]
+}
+
+/** `libero skills show`. */
+export async function show({ values, words: [name] }: ParsedArgs, io: Io): Promise<number> {
+  if (name === undefined) throw new UsageError('skills show takes the name of a skill; see them with: libero skills')
+  const { skills, leftOut, problems, notices } = await findSkills(values as SkillsQuery, io)
+  const all = [...skills, ...leftOut.map((one) => one.skill)]
+  const skill = all.find((one) => nameKey(one.name) === nameKey(name))
+  if (!skill) {
+    for (const notice of notices) io.err(notice)
+    throw new CliError(`there is no skill ${visibleName(name)} here; see those there are with: libero skills`)
+  }
+  for (const line of factsOf(skill)) io.out(line)
+  io.out('')
+  io.out(visibleText(await readInstructions(skill)))
+  const files = skill.folder === undefined ? [] : await listResources(skill.folder)
+  if (files.length > 0) io.out(`\nfiles:\n${files.map((file) => `  ${visibleName(file)}`).join('\n')}`)
+  for (const problem of problems) if (problem.path === skill.path) io.err(problemLine(problem))
+  return exitCodes.done
+}
+
+function factsOf({ metadata = {}, ...skill }: Skill): string[] {
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['name', skill.name],
+    ['description', skill.description],
+    ['from', `${skill.source}${skill.folder === undefined ? '' : `, ${skill.folder}`}`],
+    ['license', skill.license],
+    ['compatibility', skill.compatibility],
+    ['allowed tools', skill.allowedTools?.join(' ')],
+    ['paths', skill.paths?.join(', ')],
+    ['model', skill.model],
+    ['thinking', skill.thinking],
+    ['hidden', skill.isHidden ? 'yes: the model is not told of it' : undefined],
+    ...Object.entries(metadata),
+  ]
+  return facts.flatMap(([key, value]) => (value === undefined ? [] : [`${visibleName(key)}: ${visibleName(value)}`]))
+}
+
+/** `libero skills validate`. Whoever names a folder wants it read, so nobody is asked for trust. */
+export async function validate({ words }: ParsedArgs, io: Io): Promise<number> {
+  if (words.length === 0) throw new UsageError('skills validate takes the folders of skills; name at least one')
+  let count = 0
+  for (const word of words) {
+    const problems = await validateSkill(resolve(io.cwd, word))
+    count += problems.length
+    if (problems.length === 0) io.out(`${fullyVisible(word)}: as it should be`)
+    for (const { problem } of problems) io.out(fullyVisible(`${word}: ${problem}`))
+  }
+  return count === 0 ? exitCodes.done : exitCodes.error
+}

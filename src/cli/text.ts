@@ -1,0 +1,23 @@
+import { visibleName } from '../platform/visible-text.ts'
+import type { Io } from './io.ts'
+/** JSON for programs that does nothing to a terminal either: what it would obey, or hide, is spelled out. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(
+    unseen,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+const unseen = /[\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+
+/** The beginning of a text, on one line of a list. */
+export function shortLine(text: string): string {
+  const line = visibleName(text.replace(/\s+/g, ' '))
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line
+}
+
+/** How this very program was started, for those who are told what to type next: installed it is a program, in its repository npm starts it. */
+export function programName({ env }: Pick<Io, 'env'>, own: string = import.meta.url): string {
+  if (env.npm_lifecycle_event === 'start' && !own.includes('/node_modules/')) return 'npm start --'
+  return env.npm_command === 'exec' ? 'npx libero' : 'libero'
+}
