@@ -15,7 +15,7 @@ import {
 
 export { withoutAddedNulls } from './lower-schema-nulls.ts'
 export type { OutputDialect, SchemaDialect, ToolDialect } from './lower-schema-rules.ts'
-export { createToolNames, type ToolNames } from './tool-names.ts'
+export { createToolNames, type ToolNames } from './safe-names.ts'
 
 /** Hears what was changed: where, as a JSON pointer, and by which rule. */
 export type OnSchemaChange = (path: string, rule: string) => void

@@ -1,10 +1,8 @@
 import { type Clock, systemClock } from '../core/clock.ts'
-import type { ModelRequest, Provider, ProviderCapabilities } from '../core/provider.ts'
+import type { EventIterator, ModelEvent, ModelRequest, Provider, ProviderCapabilities } from '../core/provider.ts'
 import type { Transport } from '../platform/http.ts'
-import type { CatalogueOverrides } from './catalogue.ts'
+import type { Catalogue, CatalogueOverrides } from './catalogue.ts'
 import type { CredentialOptions, CredentialPlace, CredentialSource, RequestCredential } from './credential.ts'
-import { LazyStream } from './lazy-stream.ts'
-import { priceList } from './price-list.ts'
 import { type RetryOptions, withRetry } from './retry.ts'
 import type { LazyServiceClient } from './service-client.ts'
 import { type WatchdogOptions, withWatchdog } from './watchdog.ts'
@@ -84,4 +82,66 @@ export function createProvider(service: Service, options: ServiceOptions): Provi
 /** Where the credential of a service is kept, and with what it is renewed. */
 export function placeFor(name: string, env: readonly string[], { fetch, clock }: ServiceOptions): CredentialPlace {
   return { name, env, ...(fetch && { fetch }), ...(clock && { clock }) }
+}
+
+/** A stream that is still to come; once it is there, it costs nothing to have waited. */
+export class LazyStream implements AsyncIterableIterator<ModelEvent> {
+  readonly #coming: Promise<EventIterator>
+  #inner: EventIterator | undefined
+  #isLeft = false
+
+  constructor(coming: Promise<EventIterator>) {
+    this.#coming = coming
+    coming.catch(() => {}) // whoever waits for the first event hears of it
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  take(): ModelEvent | undefined {
+    return this.#inner?.take?.()
+  }
+
+  next(): Promise<IteratorResult<ModelEvent>> {
+    return this.#inner ? this.#inner.next() : this.#first()
+  }
+
+  async return(): Promise<IteratorResult<ModelEvent>> {
+    this.#isLeft = true
+    await this.#inner?.return?.()
+    return over
+  }
+
+  async #first(): Promise<IteratorResult<ModelEvent>> {
+    this.#inner = await this.#coming
+    return this.#isLeft ? over : this.#inner.next()
+  }
+}
+
+const over = { done: true, value: undefined } as const
+
+/** What a provider says about its models before it is asked anything: their prices and windows, loaded by the first question. */
+export function priceList(
+  provider: string,
+  prices: CatalogueOverrides | false | undefined,
+): Required<Pick<Provider, 'costOf' | 'contextWindow'>> {
+  let catalogue: Catalogue | undefined
+  let loading: Promise<Catalogue> | undefined
+  const load = async (): Promise<Catalogue> => {
+    const { createCatalogue } = await import('./catalogue.ts')
+    catalogue = createCatalogue(prices === false ? { prices } : prices)
+    return catalogue
+  }
+  return {
+    costOf(model, usage) {
+      if (catalogue) return catalogue.costOf(provider, model, usage)
+      loading ??= load()
+      return loading.then((loaded) => loaded.costOf(provider, model, usage))
+    },
+    async contextWindow(model) {
+      loading ??= load()
+      return (await (await loading).modelInfo(provider, model))?.contextWindow
+    },
+  }
 }

@@ -1,9 +1,8 @@
 import { show } from '../../core/behavior.ts'
 import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import type { CatalogueOverrides } from '../catalogue.ts'
-import { LazyStream } from '../lazy-stream.ts'
 import { checkOptions, isFunction, type OptionRules } from '../options.ts'
-import { priceList } from '../price-list.ts'
+import { LazyStream, priceList } from '../service.ts'
 import { checkPrices, record, settings, text } from '../service-options.ts'
 
 /** Any language model of the AI SDK as a provider: `aiSdk(anthropic('claude-…'))`. */

@@ -1,8 +1,8 @@
 import type { Repair } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, SessionTurn, ToolCallBlock, ToolResultBlock } from '../../core/turn.ts'
+import { CallIds } from '../safe-names.ts'
 import type { WireRules } from '../wire.ts'
-import { CallIds } from './call-ids.ts'
-import { isMedia, MediaCount } from './media-count.ts'
+import { isMedia, MediaCount } from './media-rules.ts'
 import type { FittedMessage } from './message-rules.ts'
 
 /** What a fitting needs of whoever fits many lists. */

@@ -12,11 +12,9 @@ import type {
 } from '../../core/turn.ts'
 import { lowerSchema } from '../lower-schema.ts'
 import { type Fields, RawJson, type Wire, type WireError, type WireItem, type WireRules } from '../wire.ts'
-import { AnthropicDecoder } from './anthropic-decoder.ts'
+import { AnthropicDecoder, redacted, wireName } from './anthropic-decoder.ts'
 import { effortFor, traitsOf } from './anthropic-models.ts'
-import { redacted, wireName } from './anthropic-reply.ts'
-import { mediaOf } from './media.ts'
-import { ownOf } from './own-data.ts'
+import { mediaOf, ownOf } from './payload.ts'
 
 /** The Messages API, as Anthropic and those who imitate it speak it. */
 export function anthropicMessages(): Wire {

@@ -1,10 +1,7 @@
 import type { ModelEvent, ModelReply, ReplyToolCall, StopReason } from '../../core/provider.ts'
 import { type Decoder, StreamError } from '../wire.ts'
-import { readFailure } from './chat-error.ts'
-import { addDetail, type Detail, detailText } from './chat-reasoning.ts'
-import { type RawUsage, usageOf } from './chat-usage.ts'
-import { isText } from './is-text.ts'
-import { withOwn } from './own-data.ts'
+import { addDetail, type Detail, detailText, type RawUsage, readFailure, usageOf } from './chat-payload.ts'
+import { isText, withOwn } from './payload.ts'
 
 export const wireName = 'openai-chat'
 

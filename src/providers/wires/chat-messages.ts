@@ -7,9 +7,8 @@ import type {
 } from '../../core/turn.ts'
 import type { Fields, WireItem } from '../wire.ts'
 import { wireName } from './chat-decoder.ts'
-import type { ChatQuirks } from './chat-quirks.ts'
-import { dataUrl, mediaOf } from './media.ts'
-import { ownOf } from './own-data.ts'
+import type { ChatQuirks } from './openai-chat.ts'
+import { dataUrl, mediaOf, ownOf } from './payload.ts'
 
 /** What Anthropic calls a place up to which a prompt is cached. */
 export const breakpoint = { cache_control: { type: 'ephemeral' } } as const

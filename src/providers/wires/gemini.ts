@@ -6,8 +6,7 @@ import type { DocumentBlock, ImageBlock, Message, ToolResultBlock } from '../../
 import { lowerSchema } from '../lower-schema.ts'
 import { type Fields, RawJson, type Wire, type WireItem, type WireRules } from '../wire.ts'
 import { GeminiDecoder, type Own, ownId, readError, wireName } from './gemini-decoder.ts'
-import { mediaOf } from './media.ts'
-import { ownOf } from './own-data.ts'
+import { mediaOf, ownOf } from './payload.ts'
 
 /** The Gemini API, `streamGenerateContent`, as Google speaks it for Gemini and Gemma. */
 export function gemini(): Wire {

@@ -1,7 +1,8 @@
 import type { ModelEvent, ModelRequest, StopReason } from '../../core/provider.ts'
 import { type Decoder, StreamError } from '../wire.ts'
-import { clientCalls } from './responses-client-calls.ts'
+import { failureOf } from './payload.ts'
 import {
+  clientCalls,
   contentOf,
   type Item,
   isCall,
@@ -12,7 +13,6 @@ import {
   type RawUsage,
   usageOf,
 } from './responses-reply.ts'
-import { failureOf } from './stream-error.ts'
 
 /**
  * The events of the Responses API. Of texts the deltas count, of arguments what an item holds when it is done. Unknown

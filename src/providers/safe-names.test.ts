@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CallIds } from './call-ids.ts'
+import { CallIds } from './safe-names.ts'
 
 const usual = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 const mistral = { pattern: /^[A-Za-z0-9]{9}$/, maxLength: 9 }

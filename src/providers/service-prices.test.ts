@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { plainProvider } from '../core/provider.ts'
 import { aiSdk } from './ai-sdk/ai-sdk.ts'
 import { withAliases } from './aliases.ts'
-import { priceList } from './price-list.ts'
+import { priceList } from './service.ts'
 import { anthropic } from './services/anthropic.ts'
 import { withoutVision } from './without-vision.ts'
 

@@ -1,6 +1,6 @@
+import type { TurnUsage } from '../../core/turn.ts'
 import type { StreamError, WireError } from '../wire.ts'
-import { isText } from './is-text.ts'
-import { failureOf } from './stream-error.ts'
+import { countOf, failureOf, isText } from './payload.ts'
 
 /** What an error body says, in the shapes of OpenAI, FastAPI, Ollama, OpenRouter, Mistral and others. */
 export function readError(body: unknown): WireError {
@@ -97,3 +97,66 @@ const statuses: ReadonlyMap<string, number> = new Map(
     overloaded_error: 529,
   }),
 )
+
+/** The counts of a completion, wherever a vendor writes them. */
+export function usageOf(raw: RawUsage, { reasoningOutsideOutput = false } = {}): TurnUsage {
+  const prompt = countOf(raw.prompt_tokens) ?? 0
+  const completion = countOf(raw.completion_tokens) ?? 0
+  const reasoning = countOf(raw.completion_tokens_details?.reasoning_tokens) ?? 0
+  const details = raw.prompt_tokens_details ?? raw.prompt_token_details
+  const read = countOf(details?.cached_tokens, raw.prompt_cache_hit_tokens, raw.cached_tokens, raw.num_cached_tokens)
+  const written = countOf(details?.cache_write_tokens)
+  const cost = countOf(raw.cost)
+  // The total tells whether it really stands outside.
+  const isOutside = reasoningOutsideOutput && raw.total_tokens !== prompt + completion
+  return {
+    input: Math.max(0, prompt - (read ?? 0) - (written ?? 0)),
+    output: isOutside ? completion + reasoning : completion,
+    ...(read !== undefined && { cacheRead: read }),
+    ...(written !== undefined && { cacheCreation: written }),
+    ...(cost !== undefined && { cost }),
+  }
+}
+
+export interface RawUsage {
+  readonly prompt_tokens?: unknown
+  readonly completion_tokens?: unknown
+  readonly total_tokens?: unknown
+  readonly prompt_tokens_details?: PromptDetails | null
+  readonly prompt_token_details?: PromptDetails | null
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: unknown } | null
+  readonly prompt_cache_hit_tokens?: unknown
+  readonly cached_tokens?: unknown
+  readonly num_cached_tokens?: unknown
+  readonly cost?: unknown
+}
+
+interface PromptDetails {
+  readonly cached_tokens?: unknown
+  readonly cache_write_tokens?: unknown
+}
+
+/** One of OpenRouter's `reasoning_details`. */
+export type Detail = Record<string, unknown>
+
+/** Pieces of one text are put together again; what is encrypted stays as it came. */
+export function addDetail(details: Detail[], detail: Detail): void {
+  const last = details.at(-1)
+  const field = detailTexts.get(detail.type)
+  if (!field || !last || last.type !== detail.type || last.index !== detail.index) {
+    details.push({ ...detail })
+    return
+  }
+  last[field] = detailText(last) + detailText(detail)
+  for (const name of ['id', 'format', 'signature'] as const) if (isText(detail[name])) last[name] = detail[name]
+}
+
+export function detailText(detail: Detail): string {
+  const text = detail[detailTexts.get(detail.type) ?? 'text']
+  return isText(text) ? text : ''
+}
+
+const detailTexts: ReadonlyMap<unknown, 'text' | 'summary'> = new Map([
+  ['reasoning.text', 'text'],
+  ['reasoning.summary', 'summary'],
+])

@@ -1,2 +1,0 @@
-/** Whether a field of a payload says anything. */
-export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
