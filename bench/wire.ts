@@ -7,7 +7,7 @@ import { build } from '../scripts/build.ts'
 import type { Message } from '../src/core/turn.ts'
 import { createAgent } from '../src/create-agent.ts'
 import { defaultTransport } from '../src/platform/http.ts'
-import { BodyBook } from '../src/providers/body.ts'
+import { BodyBuilder } from '../src/providers/body.ts'
 import { anthropic } from '../src/providers/services/anthropic.ts'
 import { anthropicMessages } from '../src/providers/wires/anthropic-messages.ts'
 import { echo } from './floor.ts'
@@ -107,7 +107,7 @@ async function bodyOfTurn800(): Promise<Result[]> {
     const json = messages.flatMap((message) => wire.items(message).map((item) => item.json))
     new TextEncoder().encode(JSON.stringify({ ...fields, messages: json }))
   })
-  const book = new BodyBook(wire)
+  const book = new BodyBuilder(wire)
   const ours = growing((messages) => book.build(fields, [], messages, [messages.length - 1]))
   const contenders = [
     { label: 'naive', run: naive },

@@ -3,7 +3,7 @@ import { type ModelEvent, type ModelRequest, type Provider, plainProvider } from
 import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
 
-/** Shows tools to the model under other names. Inside, every name stays canonical, so a session survives another map. */
+/** Shows tools to the model under other names. The log keeps the canonical names, so a session works with other aliases too. */
 export function withAliases(provider: Provider, aliases: Readonly<Record<string, string>>): Provider {
   const toWire = new Map(Object.entries(aliases))
   if (toWire.size === 0) return provider
@@ -23,13 +23,14 @@ export function withAliases(provider: Provider, aliases: Readonly<Record<string,
   const specs = memoize((tools: readonly ToolSpec[]): readonly ToolSpec[] => {
     const renamed = tools.map((tool) => (toWire.has(tool.name) ? { ...tool, name: wireName(tool.name) } : tool))
     const names = renamed.map(({ name }) => name)
-    const twice = names.find((name, i) => names.indexOf(name) !== i)
-    if (twice !== undefined) throw new TypeError(`toolAliases show two tools as "${twice}"; choose another alias`)
+    const duplicate = names.find((name, i) => names.indexOf(name) !== i)
+    if (duplicate !== undefined)
+      throw new TypeError(`toolAliases show two tools as "${duplicate}"; choose another alias`)
     return renamed
   })
   const messages = memoizeList((message: Message): Message => {
-    const isNamed = message.content.some((block) => block.type === 'tool_call' && toWire.has(block.name))
-    if (!isNamed) return message
+    const hasAlias = message.content.some((block) => block.type === 'tool_call' && toWire.has(block.name))
+    if (!hasAlias) return message
     const content = message.content.map((block) =>
       block.type === 'tool_call' ? { ...block, name: wireName(block.name) } : block,
     )

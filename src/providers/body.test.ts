@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../core/turn.ts'
-import { BodyBook } from './body.ts'
+import { BodyBuilder } from './body.ts'
 import { anthropicMessages } from './wires/anthropic-messages.ts'
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })
@@ -22,7 +22,7 @@ function counting() {
 describe('a conversation that grows', () => {
   test('is written once, message by message, and sent again as the same bytes', () => {
     const { wire, written } = counting()
-    const book = new BodyBook(wire)
+    const book = new BodyBuilder(wire)
     const messages: Message[] = []
     let before: Uint8Array[] = []
     for (let turn = 0; turn < 50; turn++) {
@@ -46,7 +46,7 @@ describe('a conversation that grows', () => {
 
   test('costs nothing anew either when somebody makes its list anew', () => {
     const { wire, written } = counting()
-    const book = new BodyBook(wire)
+    const book = new BodyBuilder(wire)
     const messages = [user('a'), assistant('b'), user('c')]
     for (let i = 0; i < 5; i++) book.build(fields, [], [...messages], [2])
     expect([...written.values()]).toEqual([1, 1, 1])
@@ -62,7 +62,7 @@ test('A161 a mark is never put on thinking that stands at the end', () => {
     ],
   }
   const { messages } = JSON.parse(
-    textOf(new BodyBook(anthropicMessages()).build(fields, [], [user('a'), thinking], [1])),
+    textOf(new BodyBuilder(anthropicMessages()).build(fields, [], [user('a'), thinking], [1])),
   )
   expect(messages[1].content).toEqual([
     { type: 'text', text: 'So.', cache_control: { type: 'ephemeral' } },
@@ -72,7 +72,7 @@ test('A161 a mark is never put on thinking that stands at the end', () => {
 
 test('half a character or NUL in what stands before the conversation is no reason to refuse it', () => {
   const broken = { system: 'a\uD83Db\u0000c', tools: [{ description: 'x\uDC00y \\ud800 stays' }] }
-  const body = JSON.parse(textOf(new BodyBook(anthropicMessages()).build(broken, [], [user('a')], [])))
+  const body = JSON.parse(textOf(new BodyBuilder(anthropicMessages()).build(broken, [], [user('a')], [])))
   expect(body.system).toBe('a\uFFFDb\uFFFDc')
   expect(body.tools[0].description).toBe('x\uFFFDy \\ud800 stays')
 })

@@ -2,85 +2,90 @@ import type { Message } from '../core/turn.ts'
 import { type Fields, RawJson, type Wire, type WireItem } from './wire.ts'
 
 /**
- * Builds request bodies by appending: each message is written and encoded once in its life and kept as bytes; a request
- * is a handful of views on them. One per conversation partner (wire, service and model), because what a message becomes
- * depends on these.
+ * Builds request bodies. Each message is written and encoded once and cached as bytes; a body is a few views on these
+ * bytes. There is one builder for each wire, service and model, because the bytes of a message depend on them.
  */
-export class BodyBook {
+export class BodyBuilder {
   readonly #wire: Wire
-  readonly #mark: Uint8Array
-  readonly #ledger = new Ledger()
+  readonly #breakpoint: Uint8Array
+  readonly #buffer = new AppendBuffer()
   readonly #bytes = new WeakMap<Message, Uint8Array>()
   readonly #lists = new WeakMap<readonly Message[], Progress>()
-  #head: Head = { text: '', bytes: empty }
+  #lastHead: EncodedHead = { text: '', bytes: empty }
 
   constructor(wire: Wire) {
     this.#wire = wire
-    this.#mark = wire.mark ? encode(wire.mark.text + wire.mark.end) : empty
+    this.#breakpoint = wire.mark ? encode(wire.mark.text + wire.mark.end) : empty
   }
 
-  /** The body in parts. With `marks` the messages at these indexes carry a cache breakpoint. */
-  build(fields: Fields, lead: readonly object[], messages: readonly Message[], marks: readonly number[]): Uint8Array[] {
+  /** The body in parts. The messages at the indexes `breakpoints` get a cache breakpoint. */
+  build(
+    fields: Fields,
+    lead: readonly object[],
+    messages: readonly Message[],
+    breakpoints: readonly number[],
+  ): Uint8Array[] {
     const head = this.#headOf(fields, lead)
-    const parts = this.#conversation(messages, marks)
+    const parts = this.#conversation(messages, breakpoints)
     const first = parts.findIndex((part) => part.length > 0)
-    // Every message is kept with a comma in front, which the very first item of the list must not have.
+    // Every message is cached with a leading comma, which the first item of the list must not have.
     if (lead.length === 0 && first >= 0) parts[first] = parts[first]!.subarray(1)
     return [head, ...parts, closing]
   }
 
-  #conversation(messages: readonly Message[], marks: readonly number[]): Uint8Array[] {
-    if (marks.length === 0 || !this.#wire.marked) return this.#views(messages, messages.length)
+  #conversation(messages: readonly Message[], breakpoints: readonly number[]): Uint8Array[] {
+    if (breakpoints.length === 0 || !this.#wire.marked) return this.#views(messages, messages.length)
     const parts: Uint8Array[] = []
     let from = 0
-    for (const mark of marks) {
-      parts.push(...(from === 0 ? this.#views(messages, mark) : this.#loose(messages, from, mark)))
-      parts.push(...this.#marked(messages[mark]!))
-      from = mark + 1
+    for (const at of breakpoints) {
+      parts.push(...(from === 0 ? this.#views(messages, at) : this.#uncachedViews(messages, from, at)))
+      parts.push(...this.#withBreakpoint(messages[at]!))
+      from = at + 1
     }
-    parts.push(...this.#loose(messages, from, messages.length))
+    parts.push(...this.#uncachedViews(messages, from, messages.length))
     return parts
   }
 
-  #marked(message: Message): Uint8Array[] {
+  #withBreakpoint(message: Message): Uint8Array[] {
     const { mark, marked, items } = this.#wire
     if (!mark || message.content.at(-1)?.type === 'thinking') return [encode(writeItems(marked!(items(message))))]
-    const bytes = this.#of(message)
-    return [bytes.subarray(0, bytes.length - mark.end.length), this.#mark]
+    const bytes = this.#bytesOf(message)
+    return [bytes.subarray(0, bytes.length - mark.end.length), this.#breakpoint]
   }
 
-  /** Views on the first `count` messages, as few as possible. A list that only grew costs what was added. */
+  /** Views on the first `count` messages, as few as possible. For a list that has grown, only the new messages are added. */
   #views(messages: readonly Message[], count: number): Uint8Array[] {
     let progress = this.#lists.get(messages)
     if (!progress || progress.count > count) this.#lists.set(messages, (progress = { count: 0, views: [] }))
-    for (; progress.count < count; progress.count++) join(progress.views, this.#of(messages[progress.count]!))
+    for (; progress.count < count; progress.count++)
+      appendView(progress.views, this.#bytesOf(messages[progress.count]!))
     return [...progress.views]
   }
 
-  #loose(messages: readonly Message[], from: number, to: number): Uint8Array[] {
+  #uncachedViews(messages: readonly Message[], from: number, to: number): Uint8Array[] {
     const views: Uint8Array[] = []
-    for (let i = from; i < to; i++) join(views, this.#of(messages[i]!))
+    for (let i = from; i < to; i++) appendView(views, this.#bytesOf(messages[i]!))
     return views
   }
 
-  #of(message: Message): Uint8Array {
+  #bytesOf(message: Message): Uint8Array {
     let bytes = this.#bytes.get(message)
-    if (!bytes) this.#bytes.set(message, (bytes = this.#ledger.append(writeItems(this.#wire.items(message)))))
+    if (!bytes) this.#bytes.set(message, (bytes = this.#buffer.append(writeItems(this.#wire.items(message)))))
     return bytes
   }
 
-  /** Written anew only when something in it has changed. */
+  /** Encoded again only if its text has changed. */
   #headOf(fields: Fields, lead: readonly object[]): Uint8Array {
-    const last = this.#head
+    const last = this.#lastHead
     if (last.fields === fields && last.lead === lead) return last.bytes
     const text = `${writeFields(fields)}"${this.#wire.list}":[${writeList(lead)}`
     const bytes = last.text === text ? last.bytes : encode(text.replaceAll(badEscapes, replaced))
-    this.#head = { fields, lead, text, bytes }
+    this.#lastHead = { fields, lead, text, bytes }
     return bytes
   }
 }
 
-interface Head {
+interface EncodedHead {
   readonly fields?: Fields
   readonly lead?: readonly object[]
   readonly text: string
@@ -92,25 +97,25 @@ interface Progress {
   readonly views: Uint8Array[]
 }
 
-/** Bytes that are only ever added to. They lie in big chunks, so that what was added one after the other is one view. */
-class Ledger {
+/** An append-only buffer of big chunks, so that texts appended one after the other can be covered by one view. */
+class AppendBuffer {
   #chunk: Uint8Array = empty
   #used = 0
 
   append(text: string): Uint8Array {
-    // A view keeps its whole chunk alive: what is big stands alone, so that it goes when its message does.
+    // A view keeps its whole chunk alive: a big text gets a chunk of its own, which is freed with its message.
     if (text.length > largestChunk / 4) return encode(text)
     // A UTF-16 unit takes at most three bytes.
     const needed = text.length * 3
-    if (this.#chunk.length - this.#used < needed) this.#open(needed)
+    if (this.#chunk.length - this.#used < needed) this.#addChunk(needed)
     const { written } = encoder.encodeInto(text, this.#chunk.subarray(this.#used))
     const bytes = this.#chunk.subarray(this.#used, this.#used + written)
     this.#used += written
     return bytes
   }
 
-  /** Chunks grow with what is written, so that many small conversations stay small. */
-  #open(needed: number): void {
+  /** Chunks grow with what is written, so that small conversations take little memory. */
+  #addChunk(needed: number): void {
     const size = Math.min(Math.max(this.#chunk.length * 2, smallestChunk), largestChunk)
     this.#chunk = new Uint8Array(Math.max(needed, size))
     this.#used = 0
@@ -120,8 +125,8 @@ class Ledger {
 const smallestChunk = 4 * 1024
 const largestChunk = 64 * 1024
 
-/** Adds a view, or lengthens the last one when the bytes follow it. */
-function join(views: Uint8Array[], bytes: Uint8Array): void {
+/** Adds a view, or extends the last one if the bytes follow it. */
+function appendView(views: Uint8Array[], bytes: Uint8Array): void {
   if (bytes.length === 0) return
   const last = views.at(-1)
   const isNext = last && last.buffer === bytes.buffer && last.byteOffset + last.byteLength === bytes.byteOffset
@@ -146,6 +151,6 @@ const encode = (text: string): Uint8Array => encoder.encode(text)
 const empty = new Uint8Array(0)
 const closing = encode(']}')
 
-/** JSON writes whole characters as they are: what it escapes from there is half of one. Services refuse it, and NUL. */
+/** `JSON.stringify` escapes only lone surrogates and control characters this way. Services refuse lone surrogates and NUL. */
 const badEscapes = /\\(?:u(?:d[89a-f]..|0000)|.)/g
 const replaced = (found: string): string => (found.length > 2 ? '\u{fffd}' : found)

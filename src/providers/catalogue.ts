@@ -1,4 +1,4 @@
-/** The catalogue is an optional package of 0.8 MB: it is loaded by the first question that needs it. */
+/** Prices and context windows from an optional package of 0.8 MB, which is loaded when it is first needed. */
 export function createCatalogue(
   overrides: CatalogueOverrides = {},
   load: () => Promise<PriceSource> = async () => (await import('@pydantic/genai-prices')) as unknown as PriceSource,
@@ -12,13 +12,13 @@ export function createCatalogue(
     try {
       source = await load()
     } catch {
-      // Not installed: all we know is what the host told us.
+      // The package is not installed: only the overrides are known.
     }
     isLoaded = true
   }
 
   function look(provider: string, model: string, usage: Record<string, number>, at?: Date): PriceResult | undefined {
-    const found = finder(provider, model)
+    const found = pricedProvider(provider, model)
     try {
       return (
         (found && source?.calcPrice(usage, bare(model), { provider: found, ...(at && { timestamp: at }) })) ?? undefined
@@ -28,11 +28,11 @@ export function createCatalogue(
     }
   }
 
-  /** The provider with this one model: to search all of its models takes longer than everything else in a turn. */
-  function finder(provider: string, model: string): PricedProvider | undefined {
+  /** The provider with only this model: searching all its models takes longer than everything else in a turn. */
+  function pricedProvider(provider: string, model: string): PricedProvider | undefined {
     if (!source) return undefined
-    const found = finders.get(source) ?? new Map<string, PricedProvider | undefined>()
-    finders.set(source, found)
+    const found = pricedProviders.get(source) ?? new Map<string, PricedProvider | undefined>()
+    pricedProviders.set(source, found)
     const key = `${provider} ${model}`
     if (!found.has(key)) found.set(key, find(provider, model))
     return found.get(key)
@@ -41,7 +41,7 @@ export function createCatalogue(
   function providerOf(provider: string): PricedProvider | undefined {
     const providerId = Object.hasOwn(providerIds, provider) ? providerIds[provider] : provider
     const listed = providerId === undefined ? undefined : source?.findProvider({ providerId })
-    // The package guesses at names it does not know: a host's "my-openai-proxy" would be billed like OpenAI.
+    // The package guesses at unknown names: "my-openai-proxy" would get the prices of OpenAI.
     return listed?.id === providerId ? listed : undefined
   }
 
@@ -58,7 +58,7 @@ export function createCatalogue(
 
   function price(provider: string, model: string, tokens: Tokens, own: ModelOverride, at?: Date): number | undefined {
     const listed = look(provider, model, asReported(tokens), at)
-    // Without a price per token the package says 0: for free models, and for those it cannot price.
+    // Without a price per token the package gives 0, both for free models and for those it has no price for.
     const isPriced = listed?.model_price.input_mtok !== undefined
     if (!rateKeys.some((key) => own[key] !== undefined)) return isPriced ? listed.total_price : undefined
     return costAt({ ...(listed && ratesOf(listed, tokens)), ...own }, tokens)
@@ -98,9 +98,9 @@ export function createCatalogue(
   }
 }
 
-/** Prices and context windows of models. What nobody knows is `undefined`: never an error, never zero. */
+/** Prices and context windows of models. What is unknown is `undefined`, never an error and never zero. */
 export interface Catalogue {
-  /** Dollars for one model call. A promise only until the catalogue is loaded, so that later calls need not be awaited. */
+  /** Dollars for one model call. A promise only until the catalogue is loaded. */
   costOf(
     provider: string,
     model: string,
@@ -108,18 +108,18 @@ export interface Catalogue {
     at?: Date,
   ): number | undefined | Promise<number | undefined>
   modelInfo(provider: string, model: string): Promise<ModelInfo | undefined>
-  /** The models of a provider that are listed; it may have others. */
+  /** The models that are listed for a provider; it may have others. */
   models(provider: string): Promise<readonly string[]>
 }
 
-/** Tokens as a turn counts them: `input` excludes what was read from or written to the cache. */
+/** Tokens as a turn counts them: `input` excludes tokens read from or written to the cache. */
 export interface PricedUsage {
   readonly input: number
   readonly output: number
   readonly cacheRead?: number
-  /** All that was written, however long it is kept. */
+  /** All tokens written to the cache, however long they are kept. */
   readonly cacheCreation?: number
-  /** The part of `cacheCreation` that is kept for an hour, where that costs more. */
+  /** The part of `cacheCreation` that is kept for an hour, which may cost more. */
   readonly cacheCreation1h?: number
 }
 
@@ -129,7 +129,7 @@ export interface ModelInfo {
   readonly deprecated?: boolean
 }
 
-/** Dollars per million tokens, and the window in tokens. What is left out comes from the catalogue. */
+/** Dollars per million tokens, and the context window in tokens. Missing fields come from the catalogue. */
 export interface ModelOverride {
   readonly input?: number
   readonly output?: number
@@ -140,13 +140,13 @@ export interface ModelOverride {
 }
 
 export interface CatalogueOverrides {
-  /** By model, or by `provider/model`, which counts first. */
+  /** By model, or by `provider/model`, which takes precedence. */
   readonly models?: Readonly<Record<string, ModelOverride>>
-  /** `false`: all costs are unknown, for instance because a subscription pays. */
+  /** `false`: all costs are unknown, for instance with a subscription. */
   readonly prices?: false
 }
 
-/** What we use of `@pydantic/genai-prices`. */
+/** The part of `@pydantic/genai-prices` that is used. */
 export interface PriceSource {
   findProvider(options: { providerId: string }): PricedProvider | undefined
   calcPrice(
@@ -168,13 +168,13 @@ interface PriceResult {
 }
 type Price = number | { base: number; tiers: readonly { start: number; price: number }[] }
 
-/** What was found in a price list never changes, whoever asks. */
-const finders = new WeakMap<PriceSource, Map<string, PricedProvider | undefined>>()
+/** Shared by all catalogues: what a package lists does not change. */
+const pricedProviders = new WeakMap<PriceSource, Map<string, PricedProvider | undefined>>()
 
-/** Gemini's models are also known with the folder they lie in. */
+/** Names of Gemini models may begin with `models/`. */
 const bare = (model: string): string => model.replace(/^models\//, '')
 
-/** Our names where the catalogue has others; every other name must be its own. Models at home cost nothing that anybody lists. */
+/** Our provider names where the catalogue uses others. Providers with `undefined` run locally and have no prices. */
 const providerIds: Readonly<Record<string, string | undefined>> = {
   xai: 'x-ai',
   gemini: 'google',
@@ -209,7 +209,7 @@ function checked(models: Readonly<Record<string, ModelOverride>>): Map<string, M
   return new Map(Object.entries(models))
 }
 
-/** `undefined` when something is no count: what cannot be counted has no price. */
+/** `undefined` if a number is no valid count. */
 function tokensOf(usage: PricedUsage): Tokens | undefined {
   const { input, output, cacheRead = 0, cacheCreation = 0, cacheCreation1h = 0 } = usage
   const tokens = { input, output, cacheRead, cacheCreation, cacheCreation1h }
@@ -219,7 +219,7 @@ function tokensOf(usage: PricedUsage): Tokens | undefined {
 
 const totalInput = ({ input, cacheRead, cacheCreation }: Tokens): number => input + cacheRead + cacheCreation
 
-/** As the package wants it: each number includes its parts. */
+/** As the package expects it: each number includes its parts. */
 const asReported = (tokens: Tokens): Record<string, number> => ({
   input_tokens: totalInput(tokens),
   output_tokens: tokens.output,
@@ -247,7 +247,7 @@ function ratesOf({ model_price: listed }: PriceResult, tokens: Tokens): Rates {
   }
 }
 
-/** A cache without a price of its own costs what input costs. */
+/** Cached tokens without a price of their own cost as much as input. */
 function costAt(rates: Rates, tokens: Tokens): number | undefined {
   const { input, output } = rates
   if (input === undefined || output === undefined) return undefined

@@ -5,7 +5,12 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { loopbackFetch, startAuthorizationServer } from '../../test/authorization-server.ts'
 import { createCredentialStore } from '../auth/credentials.ts'
 import { fakeClock } from '../testing/index.ts'
-import { type CredentialOptions, type CredentialPlace, credentialSource, MissingCredentialError } from './credential.ts'
+import {
+  type CredentialLookup,
+  type CredentialOptions,
+  credentialSource,
+  MissingCredentialError,
+} from './credential.ts'
 
 describe('a credential is looked for', () => {
   const all = {
@@ -146,7 +151,7 @@ describe('tokens', () => {
   })
 })
 
-const acme: CredentialPlace = { name: 'acme', env: ['ACME_API_KEY'] }
+const acme: CredentialLookup = { name: 'acme', env: ['ACME_API_KEY'] }
 
 const find = async (options: CredentialOptions, place = acme) =>
   credentialSource({ credentialsPath: false, ...options }, place).get()
@@ -155,7 +160,7 @@ async function authority() {
   const server = await startAuthorizationServer()
   onTestFinished(() => server.close())
   const clock = fakeClock(1_000_000)
-  const place: CredentialPlace = { ...acme, oauth: server.endpoints, fetch: loopbackFetch, clock }
+  const place: CredentialLookup = { ...acme, oauth: server.endpoints, fetch: loopbackFetch, clock }
   return { server, place, clock }
 }
 

@@ -2,69 +2,70 @@ import type { CredentialStore } from '../auth/credentials.ts'
 import type { OAuthEndpoints, OAuthTokens, TokenSource } from '../auth/oauth.ts'
 import type { Clock } from '../core/clock.ts'
 
-/** What a request proves itself with. */
+/** The credential of one request. */
 export interface RequestCredential {
   readonly kind: 'api_key' | 'oauth'
   readonly secret: string
   readonly accountId?: string
-  /** It was renewed just now. */
+  /** It was renewed for this request. */
   readonly isFresh?: true
-  /** When it ends, in ms since the epoch. */
+  /** When it expires, in ms since the epoch. */
   readonly expires?: number
 }
 
 /** Where credentials are looked for, in this order: `apiKey`, `access`, the environment, the credentials file. */
 export interface CredentialOptions {
   readonly apiKey?: string
-  /** An OAuth access token; with `refresh` it is renewed by itself. */
+  /** An OAuth access token; with `refresh` it is renewed automatically. */
   readonly access?: string
   readonly refresh?: string
-  /** When `access` ends, in ms since the epoch. */
+  /** When `access` expires, in ms since the epoch. */
   readonly expires?: number
   readonly accountId?: string
-  /** Hears of renewed tokens, so that a host that passed them in can keep them. */
+  /** Called with renewed tokens, so that a host that passed tokens in can store the new ones. */
   readonly onRefresh?: (tokens: OAuthTokens) => void | Promise<void>
-  /** Default: `~/.libero/credentials.json`. `false`: no file is looked at. */
+  /** Default: `~/.libero/credentials.json`. `false`: no file is read. */
   readonly credentialsPath?: string | false
   /** Default: the environment of the process, read when the provider is made. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 export interface CredentialSource {
-  /** Undefined where none was found and the service needs none. */
+  /** Undefined if none was found and the service needs none. */
   get(): Promise<RequestCredential | undefined> | RequestCredential | undefined
-  /** A new one in place of one that was not accepted; undefined where there is no way to get one. */
+  /** A new credential after one that was rejected; undefined if there is no way to get one. */
   renew(rejected: RequestCredential): Promise<RequestCredential | undefined>
 }
 
-export interface CredentialPlace {
+/** Where the credential of a service is looked for, and how it is renewed. */
+export interface CredentialLookup {
   /** The name in the credentials file. */
   readonly name: string
-  /** Variables of the environment, the first that is set counts. */
+  /** Environment variables; the first that is set is used. */
   readonly env: readonly string[]
   readonly isOptional?: boolean
-  /** How tokens are renewed; a function where that is loaded only when needed. */
+  /** Where tokens are renewed; a function if that is loaded only when needed. */
   readonly oauth?: OAuthEndpoints | (() => Promise<OAuthEndpoints>)
   readonly fetch?: typeof globalThis.fetch
   readonly clock?: Clock
 }
 
-/** Finds the credential of a service. Nothing is read before it is needed but the environment, which is an option's default. */
-export function credentialSource(options: CredentialOptions, place: CredentialPlace): CredentialSource {
+/** Finds the credential of a service. The environment is read now, the credentials file only when it is needed. */
+export function credentialSource(options: CredentialOptions, lookup: CredentialLookup): CredentialSource {
   const apiKey = trimmed(options.apiKey)
   if (apiKey) return fixed({ kind: 'api_key', secret: apiKey })
   const access = trimmed(options.access)
   if (access) {
     const { refresh, expires, accountId } = options
-    return fromTokens({ access, ...given({ refresh, expires, accountId }) }, options, place)
+    return fromTokens({ access, ...defined({ refresh, expires, accountId }) }, options, lookup)
   }
   const env = options.env ?? processEnv()
-  const key = place.env.map((name) => trimmed(env[name])).find(Boolean)
+  const key = lookup.env.map((name) => trimmed(env[name])).find(Boolean)
   if (key) return fixed({ kind: 'api_key', secret: key })
-  return fromFile(options, place)
+  return fromFile(options, lookup)
 }
 
-/** Files and shells like to add a line break, which no header takes. Nothing but space is nothing. */
+/** Files and shells often add a line break, which no header allows. A blank key counts as none. */
 const trimmed = (secret: string | undefined): string | undefined => secret?.trim()
 
 const processEnv = (): Readonly<Record<string, string | undefined>> =>
@@ -75,20 +76,20 @@ const fixed = (credential: RequestCredential): CredentialSource => ({
   renew: async () => undefined,
 })
 
-/** Tokens that are renewed when they end, where there is a way to. With a store, other processes' renewals are seen too. */
+/** Tokens that are renewed when they expire, if that is possible. With a store, tokens renewed by other processes are used too. */
 function fromTokens(
   tokens: OAuthTokens,
   options: CredentialOptions,
-  { name, oauth, fetch, clock }: CredentialPlace,
+  { name, oauth, fetch, clock }: CredentialLookup,
   store?: CredentialStore,
 ): CredentialSource {
   const { refresh, accountId } = tokens
-  const known = async (): Promise<OAuthTokens> => {
+  const withAccountId = async (): Promise<OAuthTokens> => {
     const { withAccount } = await import('../auth/oauth.ts')
-    return { ...withAccount(tokens), ...given({ accountId }) }
+    return { ...withAccount(tokens), ...defined({ accountId }) }
   }
   if (refresh === undefined || !oauth)
-    return { get: async () => asCredential(await known()), renew: async () => undefined }
+    return { get: async () => asCredential(await withAccountId()), renew: async () => undefined }
 
   let isFresh = false
   const onRefresh = async (renewed: OAuthTokens): Promise<void> => {
@@ -98,10 +99,16 @@ function fromTokens(
   const make = async (): Promise<TokenSource> => {
     const { createTokenSource } = await import('../auth/oauth.ts')
     const endpoints = typeof oauth === 'function' ? await oauth() : oauth
-    return createTokenSource({ name, tokens: await known(), endpoints, onRefresh, ...given({ store, fetch, clock }) })
+    return createTokenSource({
+      name,
+      tokens: await withAccountId(),
+      endpoints,
+      onRefresh,
+      ...defined({ store, fetch, clock }),
+    })
   }
   let making: Promise<TokenSource> | undefined
-  const take = async (use: (source: TokenSource) => Promise<OAuthTokens>): Promise<RequestCredential> => {
+  const credentialOf = async (use: (source: TokenSource) => Promise<OAuthTokens>): Promise<RequestCredential> => {
     making ??= make()
     const credential = asCredential(await use(await making))
     if (!isFresh) return credential
@@ -109,16 +116,16 @@ function fromTokens(
     return { ...credential, isFresh: true }
   }
   return {
-    get: () => take((source) => source.current()),
-    renew: (rejected) => take((source) => source.refresh(rejected.secret)),
+    get: () => credentialOf((source) => source.current()),
+    renew: (rejected) => credentialOf((source) => source.refresh(rejected.secret)),
   }
 }
 
-function fromFile(options: CredentialOptions, place: CredentialPlace): CredentialSource {
+function fromFile(options: CredentialOptions, lookup: CredentialLookup): CredentialSource {
   let reading: Promise<CredentialSource> | undefined
   const source = (): Promise<CredentialSource> => {
-    reading ??= readFile(options, place).catch((error) => {
-      reading = undefined // a file that is mended is read again
+    reading ??= readFile(options, lookup).catch((error) => {
+      reading = undefined // the next request reads the file again
       throw error
     })
     return reading
@@ -128,29 +135,29 @@ function fromFile(options: CredentialOptions, place: CredentialPlace): Credentia
     async renew(rejected) {
       const renewed = await (await source()).renew(rejected)
       if (renewed) return renewed
-      reading = undefined // whoever logged in again meanwhile is heard
+      reading = undefined // the person may have logged in again meanwhile
       const found = await (await source()).get()
       return found && found.secret !== rejected.secret ? found : undefined
     },
   }
 }
 
-async function readFile(options: CredentialOptions, place: CredentialPlace): Promise<CredentialSource> {
-  const { name, env, isOptional } = place
+async function readFile(options: CredentialOptions, lookup: CredentialLookup): Promise<CredentialSource> {
+  const { name, env, isOptional } = lookup
   const { credentialsPath } = options
   if (credentialsPath !== false) {
     const { createCredentialStore } = await import('../auth/credentials.ts')
     const store = createCredentialStore(credentialsPath === undefined ? {} : { path: credentialsPath })
     const found = await store.get(name)
     if (found?.type === 'api_key') return fixed({ kind: 'api_key', secret: found.key.trim() })
-    if (found?.type === 'oauth') return fromTokens(found, options, place, store)
+    if (found?.type === 'oauth') return fromTokens(found, options, lookup, store)
   }
   if (isOptional) return { get: () => undefined, renew: async () => undefined }
   const ways = ['pass apiKey', ...env.map((variable) => `set ${variable}`), 'log in']
   throw new MissingCredentialError(`there are no credentials for "${name}": ${ways.join(', or ')}`)
 }
 
-/** Nobody said how to prove who we are. */
+/** No credential was found, and the service needs one. */
 export class MissingCredentialError extends Error {}
 
 const asCredential = ({ access, accountId, expires }: OAuthTokens): RequestCredential => ({
@@ -160,7 +167,7 @@ const asCredential = ({ access, accountId, expires }: OAuthTokens): RequestCrede
   ...(accountId !== undefined && { accountId }),
 })
 
-/** Without what is undefined. */
-function given<T extends object>(fields: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
+/** The fields that are not undefined. */
+function defined<T extends object>(fields: T): { [Key in keyof T]?: NonNullable<T[Key]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 }

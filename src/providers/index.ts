@@ -11,7 +11,7 @@ export {
   type ModelInfo,
   type PriceSource,
 } from './catalogue.ts'
-export type { CredentialOptions, CredentialPlace, CredentialSource, RequestCredential } from './credential.ts'
+export type { CredentialLookup, CredentialOptions, CredentialSource, RequestCredential } from './credential.ts'
 export { credentialSource } from './credential.ts'
 export { type OfflineOptions, offline } from './offline/offline.ts'
 export { type RetryOptions, withRetry } from './retry.ts'

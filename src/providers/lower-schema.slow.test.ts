@@ -5,7 +5,9 @@ import { z } from 'zod'
 import { rounds } from '../../test/soak.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { deepFreeze } from '../core/turn.ts'
-import { createToolNames, lowerSchema, type SchemaDialect, withoutAddedNulls } from './lower-schema.ts'
+import { lowerSchema, type SchemaDialect } from './lower-schema.ts'
+import { withoutAddedNulls } from './output-shape.ts'
+import { createToolNames } from './safe-names.ts'
 
 const toolDialects = ['anthropic', 'openai', 'gemini'] as const
 const outputDialects = ['openai-strict', 'anthropic-output'] as const

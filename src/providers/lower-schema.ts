@@ -1,28 +1,26 @@
 import { deepest, flawOf, wellFormed } from '../core/plain-json.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { setOwn } from '../core/turn.ts'
-import { addText, finish, modern, type Pass, tell } from './lower-schema-fit.ts'
-import { isNode, isSame, namesIn, nodeOf, objectOf, resolve, type SchemaNode, typesOf } from './lower-schema-root.ts'
+import { asPlainObject, isNode, isSame, namesIn, nodeOf, resolve, type SchemaNode, typesOf } from './schema-nodes.ts'
+import { addRequirements, addText, type LoweringPass, recordChange, rewriteKeywords } from './schema-rewrite.ts'
 import {
+  describedConstraints,
   keywordKinds,
   type SchemaCount,
   type SchemaDialect,
   type SchemaRules,
   schemaRules,
   type ToolDialect,
-  worthTelling,
-} from './lower-schema-rules.ts'
+} from './schema-rules.ts'
 
-export { withoutAddedNulls } from './lower-schema-nulls.ts'
-export type { OutputDialect, SchemaDialect, ToolDialect } from './lower-schema-rules.ts'
-export { createToolNames, type ToolNames } from './safe-names.ts'
+export type { OutputDialect, SchemaDialect, ToolDialect } from './schema-rules.ts'
 
-/** Hears what was changed: where, as a JSON pointer, and by which rule. */
+/** Called for each change, with a JSON pointer and the name of the rule. */
 export type OnSchemaChange = (path: string, rule: string) => void
 
 /**
- * A schema as a service accepts it; the very same object when it would have accepted that. What a service cannot read is
- * loosened, so check what comes back against the original. `undefined`: the service cannot answer in this shape.
+ * The schema as a service accepts it; the same object if nothing had to change. What the service cannot read is loosened,
+ * so the output must be checked against the original. `undefined`: the service cannot answer in this shape.
  */
 export function lowerSchema(schema: JsonSchema, dialect: ToolDialect, onChange?: OnSchemaChange): JsonSchema
 export function lowerSchema(
@@ -46,55 +44,55 @@ export function lowerSchema(
 
 interface Lowered {
   readonly schema: JsonSchema | undefined
-  readonly changes: Pass['changes']
+  readonly changes: LoweringPass['changes']
 }
 
 const lowered = new WeakMap<JsonSchema, Map<SchemaDialect, Lowered>>()
 const noSchema: SchemaNode = Object.freeze({ type: 'nothing' })
 
-/** Ten thousand properties fit, a schema that was made to break us does not. */
-const mostNodes = 30_000
+/** Enough for ten thousand properties; a hostile schema exceeds it. */
+const maxNodes = 30_000
 
 function lower(root: SchemaNode, rules: SchemaRules): Lowered {
-  const pass: Pass = {
-    ...{ rules, root, changes: [], inside: [], nodes: mostNodes, copies: 2000, isLost: false },
+  const pass: LoweringPass = {
+    ...{ rules, root, changes: [], inside: [], nodes: maxNodes, copies: 2000, isLost: false },
     counts: { properties: 0, literals: 0, levels: 0, optional: 0, unions: 0 },
     onLoosened() {
-      // Enough for a tool, whose input is checked in any case; but an answer's shape is a promise.
+      // A tool's input is checked in any case, but the shape of an output is promised to the caller.
       if (rules.isClosed) pass.isLost = true
     },
   }
-  const object = objectOf(root, pass)
+  const object = asPlainObject(root, pass)
   pass.inside.length = 0
-  pass.nodes = mostNodes
-  if (object !== root) tell(pass, '', 'root')
+  pass.nodes = maxNodes
+  if (object !== root) recordChange(pass, '', 'root')
   const schema = lowerNode(object ?? { type: 'object', properties: {} }, pass, '', 0)
-  for (const [count, most] of Object.entries(rules.most ?? {}))
-    if (pass.counts[count as SchemaCount] > most) pass.isLost = true
+  for (const [count, max] of Object.entries(rules.limits ?? {}))
+    if (pass.counts[count as SchemaCount] > max) pass.isLost = true
   return { schema: pass.isLost ? undefined : schema, changes: pass.changes }
 }
 
-function lowerNode(value: unknown, pass: Pass, path: string, depth: number): SchemaNode {
+function lowerNode(value: unknown, pass: LoweringPass, path: string, depth: number): SchemaNode {
   const { rules, inside } = pass
-  if (!isNode(value)) return anything(pass, path, 'boolean', value === false && !rules.keywords ? { not: {} } : {})
-  if (pass.isLost) return value // nobody will see it
+  if (!isNode(value)) return loosened(pass, path, 'boolean', value === false && !rules.keywords ? { not: {} } : {})
+  if (pass.isLost) return value // it will not be used
   const isTooMuch = depth > deepest || --pass.nodes < 0 || (inside.length > 0 && --pass.copies < 0)
-  if (isTooMuch) return anything(pass, path, 'too-large', {})
+  if (isTooMuch) return loosened(pass, path, 'too-large', {})
   const outside = inside.length
-  const node = modern(value, pass)
-  if (node !== value) tell(pass, path, 'rewritten')
+  const node = rewriteKeywords(value, pass)
+  if (node !== value) recordChange(pass, path, 'rewritten')
   const made = node.$ref === undefined ? lowerKeywords(node, pass, path, depth) : lowerRef(node, pass, path, depth)
   inside.length = outside
   return isSame(value, made) ? value : made
 }
 
-function anything(pass: Pass, path: string, rule: string, schema: SchemaNode): SchemaNode {
-  tell(pass, path, rule)
+function loosened(pass: LoweringPass, path: string, rule: string, schema: SchemaNode): SchemaNode {
+  recordChange(pass, path, rule)
   pass.onLoosened()
   return schema
 }
 
-function lowerKeywords(node: SchemaNode, pass: Pass, path: string, depth: number): SchemaNode {
+function lowerKeywords(node: SchemaNode, pass: LoweringPass, path: string, depth: number): SchemaNode {
   const made: Record<string, unknown> = {}
   const limits: string[] = []
   for (const [key, given] of Object.entries(node)) {
@@ -102,23 +100,23 @@ function lowerKeywords(node: SchemaNode, pass: Pass, path: string, depth: number
     const kept = lowerKeyword(key, given, pass, `${path}/${pointer(key)}`, depth + 1)
     if (kept !== undefined) setOwn(made, key, kept)
     const isLeaf = key === 'type' || key === 'required'
-    if (kept === undefined || (isLeaf && kept !== given)) tell(pass, path, key)
-    if (kept === undefined && pass.rules.keywords && worthTelling.has(key) && typeof given !== 'object')
+    if (kept === undefined || (isLeaf && kept !== given)) recordChange(pass, path, key)
+    if (kept === undefined && pass.rules.keywords && describedConstraints.has(key) && typeof given !== 'object')
       limits.push(`${key}: ${String(given).slice(0, 100)}`)
   }
   if (limits.length > 0) made.description = addText(made.description, `(${limits.join(', ')})`)
-  finish(made, node, pass, path)
+  addRequirements(made, node, pass, path)
   return made
 }
 
 const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** What is left of a keyword; `undefined` when nothing is. */
-function lowerKeyword(key: string, value: unknown, pass: Pass, path: string, depth: number): unknown {
-  const { keywords, formats, mostMinItems } = pass.rules
+/** The lowered value of a keyword; `undefined` if it is dropped. */
+function lowerKeyword(key: string, value: unknown, pass: LoweringPass, path: string, depth: number): unknown {
+  const { keywords, formats, maxMinItems } = pass.rules
   if (keywords && !keywords.has(key)) return undefined
   if (key === 'format' && formats && !formats.has(value as string)) return undefined
-  if (key === 'minItems' && mostMinItems !== undefined && (value as number) > mostMinItems) return undefined
+  if (key === 'minItems' && maxMinItems !== undefined && (value as number) > maxMinItems) return undefined
   switch (keywordKinds[key]) {
     case 'nothing':
       return undefined
@@ -158,32 +156,32 @@ function lowerKeyword(key: string, value: unknown, pass: Pass, path: string, dep
   }
 }
 
-/** Data that nests without end cannot be written as JSON. */
+/** Data that is nested too deeply cannot be written as JSON. */
 const isWritable = (value: unknown): boolean =>
   typeof value !== 'object' || value === null || flawOf(value) !== 'too deep'
 
-/** The given list where it is the same; `undefined` where it was none, or nothing is left of it. */
+/** The given list if it is the same; `undefined` if it was no list, or nothing is left of it. */
 function sameList(given: unknown, made: readonly unknown[]): unknown {
   if (!Array.isArray(given) || (made.length === 0 && given.length > 0)) return undefined
   return given.length === made.length && made.every((one, i) => one === given[i]) ? given : made
 }
 
-function lowerRef(node: SchemaNode, pass: Pass, path: string, depth: number): SchemaNode {
+function lowerRef(node: SchemaNode, pass: LoweringPass, path: string, depth: number): SchemaNode {
   const { $ref: ref, ...beside } = node
   const target = resolve(pass.root, ref)
   const { besideRef } = pass.rules
   if (typeof ref !== 'string' || target === undefined) {
-    tell(pass, path, '$ref')
+    recordChange(pass, path, '$ref')
     return lowerNode(beside, pass, path, depth + 1)
   }
   if (besideRef && isNode(target) && /^#(\/(\$defs|definitions)\/[^/]+)?$/.test(ref)) {
     const rest = Object.entries(beside).filter(([key]) => besideRef(key))
-    if (rest.length < Object.keys(beside).length) tell(pass, path, 'beside $ref')
+    if (rest.length < Object.keys(beside).length) recordChange(pass, path, 'beside $ref')
     return { $ref: ref, ...(rest.length > 0 && lowerNode(Object.fromEntries(rest), pass, path, depth + 1)) }
   }
-  tell(pass, path, '$ref')
+  recordChange(pass, path, '$ref')
   if (pass.inside.includes(ref))
-    return anything(pass, path, 'recursion', nodeOf(target).type === 'object' ? { type: 'object' } : {})
+    return loosened(pass, path, 'recursion', nodeOf(target).type === 'object' ? { type: 'object' } : {})
   pass.inside.push(ref)
   return lowerNode(isNode(target) ? { ...target, ...beside } : target, pass, path, depth + 1)
 }

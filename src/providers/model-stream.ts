@@ -4,23 +4,23 @@ import type { SessionContentBlock, TurnUsage } from '../core/turn.ts'
 import { addUsage } from '../core/usage.ts'
 import type { HttpResponse } from '../platform/http.ts'
 import type { RequestCredential } from './credential.ts'
-import type { FittedTranscript } from './rules/transcript-rules.ts'
+import type { RepairedTranscript } from './rules/transcript-rules.ts'
 import type { ServiceClient } from './service-client.ts'
-import { located, longestMessage, readServiceError, ServiceError, scrubber } from './service-error.ts'
+import { locateRefusal, maxMessageLength, readServiceError, ServiceError, scrubber } from './service-error.ts'
 import { cut, eventsOf, ReplyReader } from './sse.ts'
 import { StreamError, type WireReply } from './wire.ts'
 
 /**
  * One model call over HTTP. Events come in batches, one for each chunk of bytes, and are handed out one by one without
- * waiting in between: a plain iterator, because a generator costs three promises for each of them.
+ * waiting in between. It is a hand-written iterator, because a generator costs three promises for each event.
  */
 export class ModelStream implements AsyncIterableIterator<ModelEvent> {
   readonly #batches: AsyncGenerator<readonly ModelEvent[]>
   #batch: readonly ModelEvent[] = []
-  #at = 0
+  #next = 0
 
-  constructor(line: ServiceClient, request: ModelRequest, signal: AbortSignal) {
-    this.#batches = converse(line, line.named(request), signal)
+  constructor(client: ServiceClient, request: ModelRequest, signal: AbortSignal) {
+    this.#batches = runRequest(client, client.toWireNames(request), signal)
   }
 
   [Symbol.asyncIterator](): this {
@@ -28,12 +28,12 @@ export class ModelStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   take(): ModelEvent | undefined {
-    return this.#batch[this.#at++]
+    return this.#batch[this.#next++]
   }
 
   next(): Promise<IteratorResult<ModelEvent>> {
-    if (this.#at < this.#batch.length) return Promise.resolve({ done: false, value: this.#batch[this.#at++]! })
-    return this.#more()
+    if (this.#next < this.#batch.length) return Promise.resolve({ done: false, value: this.#batch[this.#next++]! })
+    return this.#nextBatch()
   }
 
   async return(): Promise<IteratorResult<ModelEvent>> {
@@ -42,56 +42,59 @@ export class ModelStream implements AsyncIterableIterator<ModelEvent> {
     return { done: true, value: undefined }
   }
 
-  async #more(): Promise<IteratorResult<ModelEvent>> {
+  async #nextBatch(): Promise<IteratorResult<ModelEvent>> {
     for (;;) {
       const { done, value } = await this.#batches.next()
       if (done) return { done: true, value: undefined }
       if (value.length === 0) continue
       this.#batch = value
-      this.#at = 1
+      this.#next = 1
       return { done: false, value: value[0]! }
     }
   }
 }
 
-/** Usually one request; more where a credential has to be renewed, or where the service pauses or takes offence. */
-async function* converse(
-  line: ServiceClient,
+/**
+ * Usually one HTTP request. The conversation is sent again when the service paused the reply, or when it refused the
+ * thinking in it.
+ */
+async function* runRequest(
+  client: ServiceClient,
   given: ModelRequest,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  const { rules, oldThinking } = line.partner(given.model)
-  const said: Said = { content: [] }
+  const { rules, rejectedThinking } = client.stateOf(given.model)
+  const received: PartialReply = { content: [] }
   let request = given
   let messages = request.messages
   for (let pauses = 0; ; ) {
     signal.throwIfAborted()
-    const fitted = rules.fit(oldThinking.shown(messages), { isOpenEnded: pauses > 0 })
-    if (fitted.repairs.length > 0) yield fitted.repairs.map((repair) => ({ type: 'repair', ...repair }))
+    const repaired = rules.repair(rejectedThinking.withoutRejected(messages), { isOpenEnded: pauses > 0 })
+    if (repaired.repairs.length > 0) yield repaired.repairs.map((repair) => ({ type: 'repair', ...repair }))
 
     let reply: WireReply
     try {
-      const answer = yield* send(line, request, fitted, signal)
-      reply = yield* read(line, request, answer, signal)
+      const accepted = yield* send(client, request, repaired, signal)
+      reply = yield* readReply(client, request, accepted, signal)
     } catch (error) {
-      if (said.usage) bill(error, said.usage)
+      if (received.usage) addUsageTo(error, received.usage)
       if (!isAboutThinking(error)) throw error
-      // Signatures that fit no longer spoil every further request; without them the conversation is still whole.
-      const isLess = oldThinking.reject(messages)
-      // Thinking may go on after a call that was made with it, but not begin there.
-      if (!isLess && request.thinking === 'off') throw error
-      if (!isLess) request = withoutThinking(request)
-      yield [isLess ? rejectedThinking : thinkingOff]
+      // Signatures that became invalid would fail every further request; without them the conversation is still complete.
+      const isReduced = rejectedThinking.reject(messages)
+      // The model may go on thinking after a call that it made while thinking, but it may not start there.
+      if (!isReduced && request.thinking === 'off') throw error
+      if (!isReduced) request = withoutThinking(request)
+      yield [isReduced ? oldThinkingRemoved : thinkingTurnedOff]
       continue
     }
-    const whole = together(said, await priced(line, request, reply))
-    const isOver = !reply.isPaused || ++pauses > mostPauses || whole.content.some(({ type }) => type === 'tool_call')
+    const joined = joinReplies(received, await withReplyCost(client, request, reply))
+    const isOver = !reply.isPaused || ++pauses > maxPauses || joined.content.some(({ type }) => type === 'tool_call')
     if (isOver) {
-      yield [whole]
+      yield [joined]
       return
     }
-    Object.assign(said, { content: whole.content, usage: whole.usage })
-    messages = [...request.messages, { role: 'assistant', content: whole.content as readonly SessionContentBlock[] }]
+    Object.assign(received, { content: joined.content, usage: joined.usage })
+    messages = [...request.messages, { role: 'assistant', content: joined.content as readonly SessionContentBlock[] }]
   }
 }
 
@@ -99,65 +102,66 @@ function withoutThinking({ thinkingBudget: _, ...request }: ModelRequest): Model
   return { ...request, thinking: 'off' }
 }
 
-const rejectedThinking: ModelEvent = {
+const oldThinkingRemoved: ModelEvent = {
   type: 'repair',
   rule: 'rejected-thinking',
   message: 0,
   detail: 'the thinking of earlier turns is left out',
 }
 
-const thinkingOff: ModelEvent = {
+const thinkingTurnedOff: ModelEvent = {
   type: 'repair',
   rule: 'thinking-off',
   message: 0,
   detail: 'the service does not let the model think at this point',
 }
 
-const mostPauses = 20
+const maxPauses = 20
 
-interface Said {
+/** What came of a reply before the service paused it. */
+interface PartialReply {
   content: ModelReply['content']
   usage?: TurnUsage
 }
 
-/** Each part has its own price: a sum would fall into another tier. */
-const together = (said: Said, reply: ModelReply): ModelReply => ({
+/** Each part already has its own cost: the sum of the tokens could fall into another price tier. */
+const joinReplies = (received: PartialReply, reply: ModelReply): ModelReply => ({
   ...reply,
-  content: [...said.content, ...reply.content],
-  usage: said.usage ? addUsage(said.usage, reply.usage) : reply.usage,
+  content: [...received.content, ...reply.content],
+  usage: received.usage ? addUsage(received.usage, reply.usage) : reply.usage,
 })
 
-/** A credential that is not accepted is renewed once. */
+/** Sends one request. A credential that the service rejects is renewed once. */
 async function* send(
-  line: ServiceClient,
+  client: ServiceClient,
   request: ModelRequest,
-  fitted: FittedTranscript,
+  repaired: RepairedTranscript,
   signal: AbortSignal,
-): AsyncGenerator<readonly ModelEvent[], Answer> {
-  const { credentials, name } = line.service
-  let credential = await orFail(() => credentials.get(), name)
+): AsyncGenerator<readonly ModelEvent[], AcceptedResponse> {
+  const { credentials, name } = client.service
+  let credential = await asProviderError(() => credentials.get(), name)
   if (credential?.isFresh) yield [refreshed(credential)]
   for (let isRenewed = false; ; isRenewed = true) {
-    const scrub = scrubber(line.secretsFor(credential))
-    const response = await line.send(request, fitted.messages, credential, signal)
+    const scrub = scrubber(client.secretsFor(credential))
+    const response = await client.send(request, repaired.messages, credential, signal)
     if (response.status >= 200 && response.status < 300) return { response, scrub }
-    const error = await readServiceError(response, line.wire, {
-      now: line.clock.now(),
+    const error = await readServiceError(response, client.wire, {
+      now: client.clock.now(),
       scrub,
-      isSilent: line.service.isSilentOnOverflow,
+      isSilent: client.service.isSilentOnOverflow,
     })
     const rejected = error.status === 401 && !isRenewed && credential
-    const renewed = rejected && (await orFail(() => credentials.renew(rejected), name))
-    if (!renewed) throw located(error, line, request, fitted)
+    const renewed = rejected && (await asProviderError(() => credentials.renew(rejected), name))
+    if (!renewed) throw locateRefusal(error, client, request, repaired)
     credential = renewed
-    // Somebody else may have renewed it meanwhile, and told so.
+    // Another process may have renewed it meanwhile, and reported that itself.
     if (credential.isFresh) yield [refreshed(credential)]
   }
 }
 
-interface Answer {
+interface AcceptedResponse {
   readonly response: HttpResponse
-  /** Takes the credential out of whatever the service says. */
+  /** Removes the credential from a text of the service. */
   scrub(text: string): string
 }
 
@@ -166,14 +170,14 @@ const refreshed = ({ expires }: RequestCredential): ModelEvent => ({
   ...(expires !== undefined && { expires }),
 })
 
-/** Whether to log in again or to try again later is what a caller wants to know. */
-async function orFail<T>(get: () => T | Promise<T>, provider: string): Promise<T> {
+/** A failed credential lookup as an `AgentAuthError` (log in again), or as a provider error if it may pass. */
+async function asProviderError<T>(get: () => T | Promise<T>, provider: string): Promise<T> {
   try {
     return await get()
   } catch (cause) {
     const { code, retryable } = (cause ?? {}) as { code?: unknown; retryable?: unknown }
-    const Failure = retryable === true ? AgentProviderError : AgentAuthError
-    throw new Failure(`Provider "${provider}": ${messageOf(cause)}`, {
+    const ErrorClass = retryable === true ? AgentProviderError : AgentAuthError
+    throw new ErrorClass(`Provider "${provider}": ${messageOf(cause)}`, {
       provider,
       providerCode: typeof code === 'string' ? code : 'no_credentials',
       retryable: retryable === true,
@@ -188,18 +192,18 @@ const isAboutThinking = (error: unknown): boolean =>
   error.refused !== undefined &&
   /thinking|thought.?signature|signature|reasoning|encrypted.content/i.test(error.message)
 
-async function* read(
-  line: ServiceClient,
+async function* readReply(
+  client: ServiceClient,
   request: ModelRequest,
-  { response, scrub }: Answer,
+  { response, scrub }: AcceptedResponse,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[], WireReply> {
-  const decoder = line.wire.decoder(request)
+  const decoder = client.wire.decoder(request)
   const reader = new ReplyReader(decoder)
-  const limit = line.replyLimit(request)
+  const limit = client.replyLimit(request)
   const body = eventsOf(response, limit)[Symbol.asyncIterator]()
   let bytes = 0
-  let isWhole = false
+  let isComplete = false
   try {
     for (;;) {
       const { done, value: chunk } = await body.next()
@@ -208,8 +212,8 @@ async function* read(
       if (done) reader.end()
       else reader.read(chunk)
       const batch = reader.takeEvents()
-      const reply = settle(line, batch)
-      isWhole = reply !== undefined
+      const reply = takeReply(client, batch)
+      isComplete = reply !== undefined
       if (batch.length > 0) yield batch
       else if (reader.isAlive) yield alive
       if (reply) return reply
@@ -217,16 +221,16 @@ async function* read(
     }
   } catch (error) {
     const usage = decoder.usage?.()
-    if (usage && !signal.aborted) bill(error, await withCost(line, request, usage))
+    if (usage && !signal.aborted) addUsageTo(error, await withCost(client, request, usage))
     throw error
   } finally {
-    if (isWhole) void readToTheEnd(body, line)
+    if (isComplete) void readToTheEnd(body, client)
     else void body.return?.().catch(() => {})
   }
 }
 
-/** An attempt that failed, or a part of an answer that nobody will get, was paid for: whoever hears of it can count it. */
-function bill(error: unknown, usage: TurnUsage): void {
+/** An attempt that failed was paid for all the same, so its error carries what was used. */
+function addUsageTo(error: unknown, usage: TurnUsage): void {
   if (!(error instanceof Error)) return
   const { usage: before } = error as { usage?: TurnUsage }
   Object.assign(error, { usage: before ? addUsage(before, usage) : usage })
@@ -243,7 +247,7 @@ const alive: readonly ModelEvent[] = [{ type: 'alive' }]
 
 function scrubbed(error: StreamError, scrub: (text: string) => string): StreamError {
   const { message, code, status, retryable, cause } = error
-  return new StreamError(cut(scrub(message), longestMessage), {
+  return new StreamError(cut(scrub(message), maxMessageLength), {
     retryable,
     ...(code !== undefined && { code: scrub(code) }),
     ...(status !== undefined && { status }),
@@ -251,40 +255,40 @@ function scrubbed(error: StreamError, scrub: (text: string) => string): StreamEr
   })
 }
 
-/** A connection can be used again only when its last answer was read to the end, which is near. Nobody waits for it. */
+/** Reads what follows the reply, without anyone waiting: only then can the connection be used again. */
 async function readToTheEnd(body: AsyncIterator<Uint8Array>, { clock }: ServiceClient): Promise<void> {
-  const callOff = clock.timer(longestEnd, () => void body.return?.().catch(() => {}))
+  const cancelTimer = clock.timer(maxTrailingMs, () => void body.return?.().catch(() => {}))
   try {
     while (!(await body.next()).done);
   } catch {
-    // the reply was whole
+    // the reply was complete
   }
-  callOff()
+  cancelTimer()
 }
 
-const longestEnd = 1000
+const maxTrailingMs = 1000
 
-/** Gives tools their own names back, and takes the reply out of a batch. */
-function settle(line: ServiceClient, batch: ModelEvent[]): WireReply | undefined {
+/** Gives tools their own names back, and removes the reply from the end of a batch. */
+function takeReply(client: ServiceClient, batch: ModelEvent[]): WireReply | undefined {
   const last = batch.at(-1)
   for (let i = 0; i < batch.length; i++) {
     const event = batch[i]!
-    if (event.type === 'tool_start') batch[i] = { ...event, name: line.toolNamed(event.name) }
+    if (event.type === 'tool_start') batch[i] = { ...event, name: client.toolNameFromWire(event.name) }
   }
   if (last?.type !== 'reply') return undefined
   batch.pop()
   const content = last.content.map((block) =>
-    block.type === 'tool_call' ? { ...block, name: line.toolNamed(block.name) } : block,
+    block.type === 'tool_call' ? { ...block, name: client.toolNameFromWire(block.name) } : block,
   )
   return { ...last, content }
 }
 
-async function priced(line: ServiceClient, request: ModelRequest, reply: WireReply): Promise<ModelReply> {
+async function withReplyCost(client: ServiceClient, request: ModelRequest, reply: WireReply): Promise<ModelReply> {
   const { isPaused: _, cacheCreation1h, ...plain } = reply
-  return { ...plain, usage: await withCost(line, request, plain.usage, cacheCreation1h) }
+  return { ...plain, usage: await withCost(client, request, plain.usage, cacheCreation1h) }
 }
 
-/** What a service says it costs beats our own reckoning; what nobody knows stays unknown. */
+/** Adds the cost from the catalogue, unless the service itself said what it costs. An unknown cost is left out. */
 async function withCost(
   { catalogue, service }: ServiceClient,
   { model }: ModelRequest,

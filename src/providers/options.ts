@@ -2,14 +2,14 @@ import { show } from '../core/behavior.ts'
 import type { Clock } from '../core/clock.ts'
 import { didYouMean } from '../core/nearest.ts'
 
-/** What an option must be, and how to say so. The value of a secret one is never shown. */
+/** The check of an option, and the words for what it must be. The value of a secret option is never shown. */
 export type OptionRule = readonly [isRight: (value: unknown) => boolean, wanted: string, secret?: 'secret']
 
 export type OptionRules<Options> = Readonly<Record<keyof Options, OptionRule>>
 
-/** Throws on an option that does not exist or cannot be meant. */
+/** Throws if an option does not exist or has a wrong value. */
 export function checkOptions<Options>(where: string, options: Options, rules: OptionRules<Options>): void {
-  // Not shown: a key is what is most likely passed in their place.
+  // The value is not shown: it is most likely a key.
   if (typeof options !== 'object' || options === null)
     throw new TypeError(`${where} takes its options as an object, got ${kindOf(options)}`)
   for (const [name, value] of Object.entries(options)) {
@@ -29,7 +29,7 @@ function kindOf(value: unknown): string {
 
 export const isFunction = (value: unknown): boolean => typeof value === 'function'
 
-/** What every option called `clock` must be. */
+/** The rule for options called `clock`. */
 export const clockRule: OptionRule = [
   (value) => isFunction((value as Clock | null)?.now) && isFunction((value as Clock).timer),
   'a clock with now() and timer()',

@@ -1,16 +1,20 @@
+import { deepest } from '../core/plain-json.ts'
 import type { ModelEvent, ModelReply } from '../core/provider.ts'
 import type { JsonSchema } from '../core/tool.ts'
-import { withoutAddedNulls } from './lower-schema.ts'
+import { isNode, namesIn, resolve, type SchemaNode, typesOf } from './schema-nodes.ts'
 
 /**
- * An answer in the shape that was asked for. What may be left out is nullable in a strict schema, because there nothing
- * can be left out; the nulls that stand for nothing are taken out of the reply again.
+ * Removes from the reply the nulls that a strict schema required: in it every property is required, so an optional one is
+ * nullable instead.
  */
-export async function* inShape(events: AsyncIterable<ModelEvent>, schema: JsonSchema): AsyncGenerator<ModelEvent> {
-  for await (const event of events) yield event.type === 'reply' ? shaped(event, schema) : event
+export async function* withoutStrictNulls(
+  events: AsyncIterable<ModelEvent>,
+  schema: JsonSchema,
+): AsyncGenerator<ModelEvent> {
+  for await (const event of events) yield event.type === 'reply' ? withoutNullsIn(event, schema) : event
 }
 
-function shaped(reply: ModelReply, schema: JsonSchema): ModelReply {
+function withoutNullsIn(reply: ModelReply, schema: JsonSchema): ModelReply {
   const content = reply.content.map((block) =>
     block.type === 'text' ? { ...block, text: withoutNulls(block.text, schema) } : block,
   )
@@ -22,6 +26,56 @@ function withoutNulls(text: string, schema: JsonSchema): string {
   try {
     return JSON.stringify(withoutAddedNulls(JSON.parse(text), schema))
   } catch {
-    return text // whoever asked will complain
+    return text // the caller checks the output itself
   }
+}
+
+/** The output without the nulls that a strict schema required for optional properties of the original schema. */
+export function withoutAddedNulls(answer: unknown, schema: JsonSchema): unknown {
+  return without(answer, variants([schema], schema), schema, 0)
+}
+
+function without(value: unknown, schemas: readonly SchemaNode[], root: SchemaNode, depth: number): unknown {
+  if (typeof value !== 'object' || value === null || depth > deepest) return value
+  if (Array.isArray(value)) {
+    const items = variants(
+      schemas.flatMap(({ items, prefixItems }) => [items, prefixItems].flat()),
+      root,
+    )
+    return value.map((one) => without(one, items, root, depth + 1))
+  }
+  const kept = Object.entries(value).flatMap(([key, inner]) => {
+    const inside = variants(
+      schemas.map(({ properties }) => own(properties, key)),
+      root,
+    )
+    const isAdded = inner === null && inside.length > 0 && !inside.some(allowsNull)
+    const isWanted = schemas.some(({ required }) => namesIn(required).includes(key))
+    return isAdded && !isWanted ? [] : [[key, without(inner, inside, root, depth + 1)]]
+  })
+  return Object.fromEntries(kept)
+}
+
+const own = (map: unknown, key: string): unknown => (isNode(map) && Object.hasOwn(map, key) ? map[key] : undefined)
+
+/** The schemas, and all schemas that their references and unions lead to. */
+function variants(schemas: readonly unknown[], root: SchemaNode): SchemaNode[] {
+  const met = new Set<SchemaNode>(schemas.filter(isNode))
+  for (const node of met) {
+    if (met.size > maxVariants) break
+    for (const next of [resolve(root, node.$ref), node.allOf, node.anyOf, node.oneOf].flat())
+      if (isNode(next)) met.add(next)
+  }
+  return [...met]
+}
+
+const maxVariants = 200
+
+function allowsNull(node: SchemaNode): boolean {
+  const { type, enum: literals, const: literal, $ref, allOf, anyOf, oneOf } = node
+  if (type !== undefined) return typesOf(type).includes('null')
+  if (Array.isArray(literals)) return literals.includes(null)
+  if (literal !== undefined) return literal === null
+  const isElsewhere = [$ref, allOf, anyOf, oneOf].some((more) => more !== undefined)
+  return !isElsewhere && node.properties === undefined && node.items === undefined
 }

@@ -1,15 +1,15 @@
-/** Whether a service's error text says that the request does not fit into the model's context. A bare HTTP 413 has no text: ask for the status too. */
+/** Whether the error text of a service says that the request exceeds the model's context. An HTTP 413 without text needs a check of the status. */
 export function isOverflow(text: string): boolean {
-  const said = text.slice(0, longest).toLowerCase()
-  // A limit per minute that this one request breaks alone: waiting never helps, so it goes before the exclusions.
-  if (/request too large for .{1,300}\brequested \d/s.test(said)) return true
-  return !notOverflow.test(said) && wordings.some((wording) => wording.test(said))
+  const start = text.slice(0, longest).toLowerCase()
+  // This one request exceeds a limit per minute: waiting never helps, so this is checked before the exclusions.
+  if (/request too large for .{1,300}\brequested \d/s.test(start)) return true
+  return !notOverflow.test(start) && wordings.some((wording) => wording.test(start))
 }
 
-/** Bodies that quote the request are long; what went wrong stands at their beginning. */
+/** Bodies that quote the request are long; the cause is at the beginning. */
 const longest = 20_000
 
-/** Bedrock's "too many tokens" means too many in this minute. */
+/** Bedrock's "too many tokens" means too many in the current minute. */
 const notOverflow = /\brate[ _-]?limit|too many requests|throttl|too many tokens/
 
 const wordings: readonly RegExp[] = [

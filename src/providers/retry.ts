@@ -11,31 +11,31 @@ import {
 } from '../core/provider.ts'
 import { checkOptions, clockRule, isFunction, type OptionRules } from './options.ts'
 
-/** When and how often a failed request is sent again. */
+/** When, and how often, a failed request is sent again. */
 export interface RetryOptions {
-  /** Retries after the first try; 0 = none. */
+  /** Retries after the first attempt; 0 = none. */
   readonly maxAttempts?: number
   readonly initialDelayMs?: number
   readonly maxDelayMs?: number
   readonly backoffMultiplier?: number
   readonly retryableStatusCodes?: readonly number[]
-  /** A service that asks for a longer pause fails the request with an `AgentRateLimitError`. */
+  /** If the service asks for a longer pause, the request fails with an `AgentRateLimitError`. */
   readonly maxRetryAfterMs?: number
-  /** Once so much time has passed since the first try, waiting included, there is no other one. */
+  /** After this much time since the first attempt, pauses included, there is no further one. */
   readonly maxTotalMs?: number
-  /** Told before each wait; `attempt` counts retries from 1 to `max`. What it throws is ignored. */
+  /** Called before each pause; `attempt` counts retries from 1 to `max`. Errors that it throws are ignored. */
   readonly onRetry?: (attempt: number, max: number, delayMs: number, error: unknown) => void
   readonly clock?: Clock
   readonly random?: () => number
 }
 
 /**
- * Sends a request again that failed for a passing reason, until the first piece of an answer has come. Options given by a
- * function are read at each request; wrong ones fail it, and without any it is left to a provider that does so itself.
- * Of several around each other the outermost counts: they would multiply.
+ * Sends a request again that failed for a transient reason, as long as no content of a reply has arrived. If `options` is
+ * a function it is called for each request; wrong options fail the request, and `undefined` leaves retries to the wrapped
+ * provider. If several are nested only the outermost retries, because their attempts would multiply.
  */
 export function withRetry(provider: Provider, options: RetryOptions | (() => RetryOptions | undefined) = {}): Provider {
-  const readPolicy = typeof options === 'function' ? () => policyIf(options()) : always(policyOf(options))
+  const readPolicy = policyReader(options)
   return {
     ...plainProvider(provider),
     stream: (request, signal) =>
@@ -43,10 +43,16 @@ export function withRetry(provider: Provider, options: RetryOptions | (() => Ret
   }
 }
 
-const always = (policy: Policy) => () => policy
-
-const policyIf = (options: RetryOptions | undefined): Policy | undefined =>
-  options === undefined ? undefined : policyOf(options)
+function policyReader(options: RetryOptions | (() => RetryOptions | undefined)): () => Policy | undefined {
+  if (typeof options === 'function') {
+    return () => {
+      const given = options()
+      return given === undefined ? undefined : policyOf(given)
+    }
+  }
+  const policy = policyOf(options)
+  return () => policy
+}
 
 function policyOf(options: RetryOptions): Policy {
   if (isThenable(options))
@@ -56,7 +62,7 @@ function policyOf(options: RetryOptions): Policy {
   return { ...defaults, ...Object.fromEntries(given) }
 }
 
-/** How long a service asks to wait, in ms; names in lower case. Nothing when it does not say, or nonsense. */
+/** How long a service asks to wait, in ms; `undefined` if it says nothing, or nothing valid. Header names are in lower case. */
 export function parseRetryAfter(
   headers: Readonly<Record<string, string | undefined>>,
   now: number,
@@ -76,12 +82,12 @@ function decimal(text = ''): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** `Date.parse` alone takes nearly anything for a date, even "-5". */
+/** `Date.parse` alone accepts nearly anything as a date, even "-5". */
 const httpDate = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i
 
-/** Whether an event is part of an answer, and not only about getting one. */
+/** Whether an event carries a part of the reply, rather than news about the request. */
 export function isContent(event: ModelEvent): boolean {
-  const type = event?.type // a broken event is for others to complain about
+  const type = event?.type // the loop reports a malformed event
   return type !== 'start' && type !== 'repair' && type !== 'oauth_refresh' && type !== 'retry' && type !== 'alive'
 }
 
@@ -121,9 +127,9 @@ const rules: OptionRules<RetryOptions> = {
   random: [isFunction, 'a function that gives a number from 0 to 1'],
 }
 
-const over: IteratorResult<ModelEvent> = { done: true, value: undefined }
+const done: IteratorResult<ModelEvent> = { done: true, value: undefined }
 
-/** Written by hand: a generator would cost promises for each delta, and deltas are what streams are made of. */
+/** A hand-written iterator, because a generator would cost extra promises for each delta. */
 class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   readonly #provider: Provider
   readonly #readPolicy: () => Policy | undefined
@@ -131,16 +137,16 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   #request: ModelRequest
   readonly #signal: AbortSignal
   #inner: EventIterator | undefined
-  #hasBegun = false
+  #hasPolicy = false
   #hasContent = false
-  #isOver = false
+  #isClosed = false
   #attempt = 1
   #retries = 0
   #delayMs = 0
-  #askedAt = 0
-  /** By tries that failed, and the pauses between them. */
+  #attemptStartedAt = 0
+  /** Time taken by failed attempts and the pauses between them. */
   #spentMs = 0
-  #stopWaiting: (() => void) | undefined
+  #endPause: (() => void) | undefined
 
   constructor(provider: Provider, readPolicy: () => Policy | undefined, request: ModelRequest, signal: AbortSignal) {
     this.#provider = provider
@@ -162,11 +168,11 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   async return(): Promise<IteratorResult<ModelEvent>> {
-    this.#isOver = true
+    this.#isClosed = true
     this.#hasContent = false
-    this.#stopWaiting?.()
+    this.#endPause?.()
     await this.#inner?.return?.()
-    return over
+    return done
   }
 
   async throw(error?: unknown): Promise<IteratorResult<ModelEvent>> {
@@ -175,97 +181,97 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   async #beforeContent(): Promise<IteratorResult<ModelEvent>> {
-    if (this.#delayMs > 0 && !this.#isOver) await this.#wait()
-    if (this.#isOver) return over
-    if (!this.#hasBegun) this.#begin()
+    if (this.#delayMs > 0 && !this.#isClosed) await this.#pause()
+    if (this.#isClosed) return done
+    if (!this.#hasPolicy) this.#loadPolicy()
     let result: IteratorResult<ModelEvent>
     try {
-      this.#inner ??= this.#ask()
+      this.#inner ??= this.#startAttempt()
       result = await this.#inner.next()
     } catch (error) {
       return { done: false, value: this.#retryOrThrow(error) }
     }
-    if (result.done || this.#isOver) return result
+    if (result.done || this.#isClosed) return result
     const event = result.value
     if (event?.type === 'retry') return { done: false, value: { ...event, attempt: ++this.#attempt } }
     this.#hasContent = isContent(event)
     return result
   }
 
-  #ask(): EventIterator {
-    this.#askedAt = this.#policy.clock.now()
+  #startAttempt(): EventIterator {
+    this.#attemptStartedAt = this.#policy.clock.now()
     return this.#provider.stream(this.#request, this.#signal)[Symbol.asyncIterator]()
   }
 
-  /** Once for a request, so that its tries go by the same options. */
-  #begin(): void {
-    this.#isOver = this.#hasBegun = true
+  /** Reads the options once for a request, so that all its attempts use the same ones. */
+  #loadPolicy(): void {
+    this.#isClosed = this.#hasPolicy = true
     const policy = this.#readPolicy()
     this.#policy = policy ?? noRetries
     if (policy) this.#request = { ...this.#request, isRetried: true }
-    this.#isOver = false
+    this.#isClosed = false
   }
 
-  /** Comes after the `retry` event, so that a screen can say what is waited for. */
-  #wait(): Promise<void> {
+  /** Runs after the `retry` event was handed out, so that a screen can show the reason for the pause. */
+  #pause(): Promise<void> {
     const signal = this.#signal
     const delayMs = this.#delayMs
     this.#delayMs = 0
     return new Promise((resolve, reject) => {
       const end = (): void => {
-        callOff()
+        cancelTimer()
         signal.removeEventListener('abort', abort)
-        this.#stopWaiting = undefined
+        this.#endPause = undefined
         resolve()
       }
       const abort = (): void => {
-        this.#isOver = true
+        this.#isClosed = true
         reject(signal.reason)
         end()
       }
-      const callOff = this.#policy.clock.timer(delayMs, end)
-      this.#stopWaiting = end
+      const cancelTimer = this.#policy.clock.timer(delayMs, end)
+      this.#endPause = end
       if (signal.aborted) abort()
       else signal.addEventListener('abort', abort)
     })
   }
 
   #retryOrThrow(error: unknown): ModelEvent {
-    const wasOver = this.#isOver || this.#signal.aborted
-    this.#isOver = true
-    if (wasOver) throw error
+    const wasClosed = this.#isClosed || this.#signal.aborted
+    this.#isClosed = true
+    if (wasClosed) throw error
     const known = classify(this.#provider, error)
     const delayMs = this.#delayAfter(error, known)
 
-    this.#isOver = false
+    this.#isClosed = false
     this.#inner = undefined
     this.#delayMs = delayMs
-    tell(this.#policy, ++this.#retries, delayMs, error)
+    notify(this.#policy, ++this.#retries, delayMs, error)
     return { type: 'retry', attempt: ++this.#attempt, reason: known?.message ?? messageOf(error), delayMs }
   }
 
-  /** Throws when there is to be no other try. */
+  /** The pause before the next attempt. Throws if there is to be none. */
   #delayAfter(error: unknown, known: ClassifiedError | null): number {
     const policy = this.#policy
-    if (!isPassing(error, known, policy.retryableStatusCodes)) throw error
-    const askedMs = isTime(known?.retryAfterMs) ? known.retryAfterMs : undefined
-    if (askedMs !== undefined && askedMs > policy.maxRetryAfterMs)
-      throw this.#rateLimit(error, known, askedMs, 'maxRetryAfterMs')
+    if (!isTransient(error, known, policy.retryableStatusCodes)) throw error
+    const requestedMs = isTime(known?.retryAfterMs) ? known.retryAfterMs : undefined
+    if (requestedMs !== undefined && requestedMs > policy.maxRetryAfterMs)
+      throw this.#rateLimit(error, known, requestedMs, 'maxRetryAfterMs')
     if (this.#retries >= policy.maxAttempts) throw error
-    const delayMs = askedMs ?? backoff(policy, this.#retries)
-    this.#spentMs += policy.clock.now() - this.#askedAt + delayMs
+    const delayMs = requestedMs ?? backoff(policy, this.#retries)
+    this.#spentMs += policy.clock.now() - this.#attemptStartedAt + delayMs
     if (this.#spentMs <= policy.maxTotalMs) return delayMs
-    throw askedMs === undefined ? error : this.#rateLimit(error, known, askedMs, 'maxTotalMs')
+    throw requestedMs === undefined ? error : this.#rateLimit(error, known, requestedMs, 'maxTotalMs')
   }
 
   #rateLimit(
     cause: unknown,
     known: ClassifiedError | null,
-    askedMs: number,
+    requestedMs: number,
     limit: 'maxRetryAfterMs' | 'maxTotalMs',
   ): AgentRateLimitError {
     const { name } = this.#provider.meta
-    const retryAt = Math.min(this.#policy.clock.now() + askedMs, 8.64e15) // the last date there is
+    const retryAt = Math.min(this.#policy.clock.now() + requestedMs, 8.64e15) // the latest date that can be represented
     const code = known?.providerCode !== undefined && { providerCode: known.providerCode }
     const error = new AgentRateLimitError(
       `Provider "${name}" failed: it wants no request before ${new Date(retryAt).toISOString()}, which is more than ` +
@@ -277,7 +283,7 @@ class RetryingStream implements AsyncIterableIterator<ModelEvent> {
   }
 }
 
-/** A provider that fails at explaining its failure has still failed. */
+/** `null` if the provider's own `classifyError` throws. */
 function classify(provider: Provider, error: unknown): ClassifiedError | null {
   try {
     return provider.classifyError?.(error) ?? null
@@ -286,46 +292,46 @@ function classify(provider: Provider, error: unknown): ClassifiedError | null {
   }
 }
 
-function isPassing(error: unknown, known: ClassifiedError | null, statusCodes: readonly number[]): boolean {
-  if (error instanceof AgentRateLimitError) return false // somebody further in has decided not to wait
+function isTransient(error: unknown, known: ClassifiedError | null, statusCodes: readonly number[]): boolean {
+  if (error instanceof AgentRateLimitError) return false // an inner withRetry has decided not to wait
   if (known && (finalKinds.has(known.kind) || known.refused)) return false
   if (typeof known?.retryable === 'boolean') return known.retryable
   if (error instanceof AgentProviderError) return error.retryable === true
   if (known?.kind === 'rate_limited') return true
   const { status, statusCode, message } = fieldsOf(error)
-  const answered = [status, statusCode].find(isStatus)
-  // A status is a better witness than the wording: a 400 may well speak of limits.
-  if (answered !== undefined) return statusCodes.includes(answered)
-  return hasPassingCode(error) || (typeof message === 'string' && passingMessage.test(message))
+  const httpStatus = [status, statusCode].find(isStatus)
+  // The status counts more than the text: the message of a 400 may contain the word "limit" too.
+  if (httpStatus !== undefined) return statusCodes.includes(httpStatus)
+  return hasTransientCode(error) || (typeof message === 'string' && transientMessage.test(message))
 }
 
 const finalKinds: ReadonlySet<string> = new Set(['context_exceeded', 'aborted', 'auth_failed', 'quota_exceeded'])
-const passingCode =
+const transientCode =
   /^(ECONNRESET|ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EPIPE|UND_ERR_SOCKET|UND_ERR_CONNECT_TIMEOUT)$/
-const passingMessage = /(?<![a-z])rate[ _-]?limit|too many requests|(?<![\w.,])429(?!\w|[.,]\d)/i
+const transientMessage = /(?<![a-z])rate[ _-]?limit|too many requests|(?<![\w.,])429(?!\w|[.,]\d)/i
 
 function fieldsOf(error: unknown): Record<string, unknown> {
   if (typeof error === 'string') return { message: error }
   return typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {}
 }
 
-/** fetch says only that it failed; what happened is in the cause, or in that one's. */
-function hasPassingCode(error: unknown): boolean {
+/** The error of `fetch` has no code; it is in its cause, or in the cause of that. */
+function hasTransientCode(error: unknown): boolean {
   for (let at = fieldsOf(error), depth = 0; depth <= 5; at = fieldsOf(at.cause), depth++)
-    if (typeof at.code === 'string' && passingCode.test(at.code)) return true
+    if (typeof at.code === 'string' && transientCode.test(at.code)) return true
   return false
 }
 
-/** Full jitter: clients that failed together do not come back together. */
+/** Full jitter: clients that failed at the same time do not retry at the same time. */
 function backoff({ initialDelayMs, maxDelayMs, backoffMultiplier, random }: Policy, retries: number): number {
   return Math.floor(random() * Math.min(maxDelayMs, initialDelayMs * backoffMultiplier ** retries))
 }
 
-function tell({ onRetry, maxAttempts }: Policy, attempt: number, delayMs: number, error: unknown): void {
+function notify({ onRetry, maxAttempts }: Policy, attempt: number, delayMs: number, error: unknown): void {
   try {
-    const told: unknown = onRetry?.(attempt, maxAttempts, delayMs, error)
-    if (isThenable(told)) told.then(undefined, () => {})
+    const returned: unknown = onRetry?.(attempt, maxAttempts, delayMs, error)
+    if (isThenable(returned)) returned.then(undefined, () => {})
   } catch {
-    // who only looks on cannot make a request fail
+    // an observer cannot make a request fail
   }
 }

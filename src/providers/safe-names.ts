@@ -1,16 +1,16 @@
 import type { NameRule } from './wire.ts'
-/** Names of tools as a service takes them, and back again. */
+/** Translates names of tools to names that a service accepts, and back. */
 export interface ToolNames {
   toWire(name: string): string
-  /** The name that was sent as this one; anything else comes back as it is. */
+  /** The name that was sent as this one; an unknown name is returned unchanged. */
   fromWire(name: string): string
 }
 
-/** Names that a service accepts pass unchanged; others become safe ones that are the same in every process. */
+/** Accepted names stay unchanged; others become safe names, which are the same in every process. */
 export function createToolNames(rule: { readonly pattern: RegExp; readonly maxLength: number }): ToolNames {
   const sent = new Map<string, string>()
   const owners = new Map<string, string>()
-  // A global pattern would remember where it stopped.
+  // A global pattern would keep its position between calls.
   const pattern = new RegExp(rule.pattern.source, rule.pattern.flags.replace(/[gy]/g, ''))
   const isAccepted = (name: string): boolean => name.length <= rule.maxLength && pattern.test(name)
 
@@ -19,7 +19,7 @@ export function createToolNames(rule: { readonly pattern: RegExp; readonly maxLe
       const known = sent.get(name)
       if (known !== undefined) return known
       let wire = isAccepted(name) ? name : safeName(name, '')
-      // Somebody may have named a tool just like the safe name of another.
+      // Another tool may have this very name.
       for (let n = 1; owners.has(wire); n++) wire = safeName(name, String(n))
       sent.set(name, wire)
       owners.set(wire, name)

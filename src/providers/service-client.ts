@@ -4,43 +4,26 @@ import type { ClassifiedError, ModelEvent, ModelRequest } from '../core/provider
 import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
 import { defaultTransport, followRedirects, type HttpResponse, type Transport } from '../platform/http.ts'
-import { BodyBook } from './body.ts'
+import { BodyBuilder } from './body.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
 import type { RequestCredential } from './credential.ts'
-import { createToolNames } from './lower-schema.ts'
 import { ModelStream } from './model-stream.ts'
-import { inShape } from './output-shape.ts'
-import { OldThinking } from './rules/old-thinking.ts'
+import { withoutStrictNulls } from './output-shape.ts'
+import { RejectedThinking } from './rules/rejected-thinking.ts'
 import { TranscriptRules } from './rules/transcript-rules.ts'
+import { createToolNames } from './safe-names.ts'
 import type { Service, ServiceOptions } from './service.ts'
 import { classifyServiceError } from './service-error.ts'
 import type { Fields, Wire } from './wire.ts'
 
-/** What a provider needs of its service, once that is loaded. */
-export interface LazyServiceClient {
-  ask(request: ModelRequest, signal: AbortSignal): AsyncIterableIterator<ModelEvent>
-  classifyError(error: unknown): ClassifiedError | null
-}
-
-export interface ServiceClientParts {
+interface ServiceClientParts {
   readonly service: Service
   readonly wire: Wire
   readonly options: ServiceOptions
   readonly clock: Clock
 }
 
-export function openServiceClient(parts: ServiceClientParts): LazyServiceClient {
-  const line = new ServiceClient(parts)
-  return {
-    ask(request, signal) {
-      const exchange = new ModelStream(line, request, signal)
-      return request.outputSchema ? inShape(exchange, request.outputSchema) : exchange
-    },
-    classifyError: classifyServiceError,
-  }
-}
-
-/** Everything that the requests to one service share. */
+/** Sends the requests of one provider to its service, and holds what these requests share. */
 export class ServiceClient {
   readonly service: Service
   readonly wire: Wire
@@ -51,8 +34,8 @@ export class ServiceClient {
   readonly #headers: Readonly<Record<string, string>>
   readonly #transport: Transport
   readonly #names
-  readonly #partners = new Map<string, Partner>()
-  #last: Head | undefined
+  readonly #states = new Map<string, ModelState>()
+  #lastHead: BodyHead | undefined
   readonly #tools
 
   constructor({ service, wire, options, clock }: ServiceClientParts) {
@@ -63,8 +46,8 @@ export class ServiceClient {
     this.#maxReplyBytes = options.maxReplyBytes
     this.#extra = options.extraBodyParams
     this.#headers = lowerCased(options.headers)
-    const transport = options.transport ?? (options.fetch ? fetching(options.fetch) : defaultTransport())
-    // What the caller adds may well be a key too, for a gateway for instance.
+    const transport = options.transport ?? (options.fetch ? lazyFetchTransport(options.fetch) : defaultTransport())
+    // A header of the caller may hold a key too, for a gateway for instance.
     const credentialHeaders = [...(service.credentialHeaders ?? []), ...Object.keys(this.#headers)]
     this.#transport = followRedirects(transport, { credentialHeaders })
     this.#names = createToolNames(wire.rules.toolName)
@@ -74,13 +57,22 @@ export class ServiceClient {
     })
   }
 
-  /** How many bytes of a reply are read before it is given up on. */
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterableIterator<ModelEvent> {
+    const stream = new ModelStream(this, request, signal)
+    return request.outputSchema ? withoutStrictNulls(stream, request.outputSchema) : stream
+  }
+
+  classifyError(error: unknown): ClassifiedError | null {
+    return classifyServiceError(error)
+  }
+
+  /** How many bytes of a reply are read before the request fails. */
   replyLimit({ maxTokens }: ModelRequest): number {
-    if (this.#maxReplyBytes === undefined) return Math.max(mostReplyBytes, maxTokens * mostTokenBytes)
+    if (this.#maxReplyBytes === undefined) return Math.max(minReplyLimit, maxTokens * maxBytesPerToken)
     return this.#maxReplyBytes || Number.POSITIVE_INFINITY
   }
 
-  /** Whatever else than the credential must not be repeated: what the caller put into headers and addresses. */
+  /** What no error message may contain: the credential, and the values that the caller put into headers and the address. */
   secretsFor(credential: RequestCredential | undefined): readonly string[] {
     const query = new URL(this.#baseURL(credential)).searchParams
     return [...Object.values(this.#headers), ...query.values(), ...(credential ? [credential.secret] : [])]
@@ -91,22 +83,22 @@ export class ServiceClient {
     return typeof baseURL === 'string' ? baseURL : baseURL(credential)
   }
 
-  /** What is known about the conversations with one model. */
-  partner(model: string): Partner {
-    let partner = this.#partners.get(model)
-    if (!partner) {
+  /** The caches of the conversations with one model. */
+  stateOf(model: string): ModelState {
+    let state = this.#states.get(model)
+    if (!state) {
       const { wire } = this
-      const { name } = this.service
       const toWire = (tool: string): string => this.#names.toWire(tool)
-      const rules = new TranscriptRules(wire.rules, { provider: name, model, wire: wire.name, toWire })
-      this.#partners.set(model, (partner = { book: new BodyBook(wire), rules, oldThinking: new OldThinking() }))
+      const rules = new TranscriptRules(wire.rules, { provider: this.service.name, model, wire: wire.name, toWire })
+      state = { bodies: new BodyBuilder(wire), rules, rejectedThinking: new RejectedThinking() }
+      this.#states.set(model, state)
     }
-    return partner
+    return state
   }
 
-  /** The request as the service takes it, as far as it is not the conversation: names of tools, the system prompt. */
-  named(given: ModelRequest): ModelRequest {
-    // A blank prompt is refused, and says nothing.
+  /** The request with names of tools as the service accepts them, and without a blank system prompt. */
+  toWireNames(given: ModelRequest): ModelRequest {
+    // Services refuse a blank system prompt.
     const request = given.system !== '' && given.system.trim() === '' ? { ...given, system: '' } : given
     const tools = this.#tools(request.tools)
     const { toolChoice } = request
@@ -115,24 +107,24 @@ export class ServiceClient {
     return { ...request, tools, ...(chosen && { toolChoice: chosen }) }
   }
 
-  toolNamed(name: string): string {
+  toolNameFromWire(name: string): string {
     return this.#names.fromWire(name)
   }
 
-  /** What the wire writes besides the conversation; from turn to turn it is mostly the same. */
-  #headOf(request: ModelRequest, messages: readonly Message[]): Head {
+  /** What the wire writes besides the conversation. It is kept, because it is mostly the same from turn to turn. */
+  #headOf(request: ModelRequest, messages: readonly Message[]): BodyHead {
     const { wire } = this
-    const last = this.#last
-    // Without tools, some services want to be told so as soon as there are calls in the conversation.
+    const last = this.#lastHead
+    // Some services want an empty list of tools once there are calls in the conversation, so without tools nothing is kept.
     if (last && request.tools.length > 0 && isSameHead(last.request, request)) return last
     const own = wire.fields({ ...request, messages })
-    const fields = this.#extra ? combined(this.#extra, own, wire.list) : own
-    // Without the messages: nothing here may keep a session alive.
-    this.#last = { request: { ...request, messages: [] }, fields, lead: wire.lead?.(request) ?? none }
-    return this.#last
+    const fields = this.#extra ? withExtraFields(this.#extra, own, wire.list) : own
+    // Without the messages, so that this cache keeps no session alive.
+    this.#lastHead = { request: { ...request, messages: [] }, fields, lead: wire.lead?.(request) ?? none }
+    return this.#lastHead
   }
 
-  /** Sends a conversation that the rules have made fit. */
+  /** Sends a conversation that the rules have repaired. */
   send(
     request: ModelRequest,
     messages: readonly Message[],
@@ -144,7 +136,7 @@ export class ServiceClient {
     const { fields: written, lead } = this.#headOf(request, messages)
     const fields = service.fields?.(written, request, credential) ?? written
     const marks = request.cache && wire.marked ? breakpoints(messages) : []
-    const body = this.partner(request.model).book.build(fields, lead, messages, marks)
+    const body = this.stateOf(request.model).bodies.build(fields, lead, messages, marks)
     return this.#transport({
       method: 'POST',
       url: addressOf(baseURL, wire.path(request)),
@@ -160,12 +152,13 @@ export class ServiceClient {
   }
 }
 
-/** Far more than a person reads, and little enough to be held in memory a few times over. */
-const mostReplyBytes = 32 * 1024 * 1024
-/** A token comes with the JSON around it, some 300 bytes at most services. */
-const mostTokenBytes = 512
+/** Enough for any reply that is read by a person, and little enough to be held in memory several times. */
+const minReplyLimit = 32 * 1024 * 1024
+/** A token arrives with the JSON around it: some 300 bytes at most services. */
+const maxBytesPerToken = 512
 
-interface Head {
+/** The part of a body that is not the conversation, and the request that it was written for. */
+interface BodyHead {
   readonly request: ModelRequest
   readonly fields: Fields
   readonly lead: readonly object[]
@@ -185,54 +178,55 @@ const isSameHead = (a: ModelRequest, b: ModelRequest): boolean =>
   a.cache === b.cache &&
   a.sessionId === b.sessionId
 
-export interface Partner {
-  readonly book: BodyBook
+/** What is kept for the conversations with one model: written bytes, repairs, and thinking that the service refused. */
+export interface ModelState {
+  readonly bodies: BodyBuilder
   readonly rules: TranscriptRules
-  readonly oldThinking: OldThinking
+  readonly rejectedThinking: RejectedThinking
 }
 
-/** Base URLs end with or without a slash, and may have a query that every request needs. */
+/** A base URL may end with a slash, and may have a query that every request needs. */
 function addressOf(baseURL: string, path: string): string {
   const [where = '', query] = baseURL.split('?', 2)
   const address = `${where.replace(/\/+$/, '')}${path}`
   return query ? `${address}${path.includes('?') ? '&' : '?'}${query}` : address
 }
 
-/** What the caller adds to a body, and what we say, which wins. The conversation is nothing to be added. */
-function combined(extra: Fields, own: Fields, list: Wire['list']): Fields {
+/** Merges the caller's `extraBodyParams` with our fields. Ours win; the conversation cannot be replaced. */
+function withExtraFields(extra: Fields, own: Fields, list: Wire['list']): Fields {
   const { [list]: _, ...both } = { ...extra, ...own }
-  for (const name of containers)
+  for (const name of mergedFields)
     if (isObject(extra[name]) && isObject(own[name])) both[name] = { ...extra[name], ...own[name] }
   return both
 }
 
-/** Hold settings that have nothing to do with one another. */
-const containers = ['generationConfig', 'output_config', 'text', 'stream_options'] as const
+/** Objects whose settings are independent of each other, so they are merged field by field. */
+const mergedFields = ['generationConfig', 'output_config', 'text', 'stream_options'] as const
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Loaded by the first request, like the transport it stands in for. */
-function fetching(fetch: typeof globalThis.fetch): Transport {
+/** The fetch transport, loaded by the first request. */
+function lazyFetchTransport(fetch: typeof globalThis.fetch): Transport {
   return async (request) => (await import('../platform/http-fetch.ts')).fetchTransport(fetch)(request)
 }
 
 /**
- * The end of the newest message; and, when so much was added since the last request that a cache would not look back
- * far enough to find it again, also the end of what was the newest message then.
+ * The messages that get a cache breakpoint: the newest one. If more was added since the last request than the service
+ * looks back for a cached prefix, also the message that was the newest then.
  */
 function breakpoints(messages: readonly Message[]): readonly number[] {
   const newest = messages.length - 1
   if (newest < 0) return []
-  const answer = messages.findLastIndex(({ role }) => role === 'assistant')
-  if (answer <= 0) return [newest]
+  const lastReply = messages.findLastIndex(({ role }) => role === 'assistant')
+  if (lastReply <= 0) return [newest]
   let added = 0
-  for (let i = answer; i <= newest; i++) added += messages[i]!.content.length
-  return added > furthestLookBack ? [answer - 1, newest] : [newest]
+  for (let i = lastReply; i <= newest; i++) added += messages[i]!.content.length
+  return added > lookBackBlocks ? [lastReply - 1, newest] : [newest]
 }
 
-/** In blocks; services look at twenty. */
-const furthestLookBack = 18
+/** Services look back twenty blocks. */
+const lookBackBlocks = 18
 
 const lowerCased = (headers: Readonly<Record<string, string>> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -4,7 +4,7 @@ import type { ClassifiedError, ModelRequest, Provider } from '../core/provider.t
 import type { Message } from '../core/turn.ts'
 import type { HttpResponse, Transport } from '../platform/http.ts'
 import type { ServiceOptions } from './service.ts'
-import { classifyServiceError, placeIn, readServiceError, ServiceError, scrubber } from './service-error.ts'
+import { classifyServiceError, positionIn, readServiceError, ServiceError, scrubber } from './service-error.ts'
 import { anthropic } from './services/anthropic.ts'
 import { google } from './services/google.ts'
 import { openai } from './services/openai.ts'
@@ -684,7 +684,7 @@ describe('what a service will not read', () => {
     ["Invalid value at 'contents[10].parts[0]' (oneof)", { item: 10, list: 'parts', part: 0 }],
   ]
   test.each(places)('is named in the style of its family: %s', async (said, place) => {
-    expect(placeIn(said)).toEqual(place)
+    expect(positionIn(said)).toEqual(place)
     expect((await classified('chat', 400, said)).refused).toEqual({})
   })
 
@@ -852,13 +852,15 @@ describe('what a service will not read', () => {
   })
 
   test('is found though only a field beside the message names it', async () => {
-    expect((await read('responses', 400, ofOpenAI('It is too long', { param: 'input[4].content[2]' }))).place).toEqual({
+    expect(
+      (await read('responses', 400, ofOpenAI('It is too long', { param: 'input[4].content[2]' }))).position,
+    ).toEqual({
       item: 4,
       list: 'content',
       part: 2,
     })
     const violations = [{ fieldViolations: [{ field: 'contents[1].parts[3]', description: 'bad' }] }]
-    expect((await read('gemini', 400, ofGoogle(400, 'INVALID_ARGUMENT', 'Bad', violations))).place).toEqual({
+    expect((await read('gemini', 400, ofGoogle(400, 'INVALID_ARGUMENT', 'Bad', violations))).position).toEqual({
       item: 1,
       list: 'parts',
       part: 3,

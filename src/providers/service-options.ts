@@ -3,8 +3,8 @@ import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules 
 import type { ServiceOptions } from './service.ts'
 
 /**
- * Throws on options that cannot be meant. `ownHeaders` are those that `headers` must not hold, each with the option that
- * is meant for it: two answers to one question, and the service refuses the request or takes the wrong one.
+ * Throws on wrong options. `ownHeaders` are the headers that the provider sets itself, each with the option to use for it:
+ * if `headers` set them too, the service would refuse the request or use the wrong value.
  */
 export function checkService<Options extends ServiceOptions>(
   where: string,
@@ -13,7 +13,9 @@ export function checkService<Options extends ServiceOptions>(
   ownHeaders: Readonly<Record<string, string>> = { authorization: 'apiKey' },
 ): void {
   if (holdsPassword(options?.baseURL))
-    throw new TypeError(`${where} option "baseURL" must not hold a user name or a password; they would stand in logs`)
+    throw new TypeError(
+      `${where} option "baseURL" must not hold a user name or a password; they would be written to logs`,
+    )
   checkOptions(where, options, rules)
   const { headers, prices } = options
   if (prices) checkPrices(`${where} option "prices"`, prices)
@@ -24,10 +26,10 @@ export function checkService<Options extends ServiceOptions>(
   }
 }
 
-/** Also of an address that is none, which would be shown otherwise. */
+/** Also for an invalid address, which the error message would show. */
 const holdsPassword = (address: unknown): boolean => isText(address) && /^[^/]*\/\/[^/?#]*@/.test(address)
 
-/** Throws on prices that cannot be meant. */
+/** Throws on wrong prices. */
 export function checkPrices(where: string, prices: CatalogueOverrides): void {
   checkOptions(where, prices, { models: record, prices: [(value) => value === false, 'false'] })
   for (const [model, override] of Object.entries(prices.models ?? {}))
@@ -50,7 +52,7 @@ export const flag: OptionRule = [(value) => typeof value === 'boolean', 'true or
 export const record: OptionRule = [isRecord, 'an object']
 export const texts: OptionRule = [(value) => Array.isArray(value) && value.every(isText), 'a list of texts']
 
-/** Where OAuth tokens come from. */
+/** The rule for options called `oauth`. */
 export const endpointsRule: OptionRule = [
   (value) => isRecord(value) && [value.clientId, value.authorizeUrl, value.tokenUrl].every(isText),
   'an object with clientId, authorizeUrl and tokenUrl',
@@ -59,7 +61,7 @@ export const endpointsRule: OptionRule = [
 const secret: OptionRule = [isText, 'a text', 'secret']
 export const settings: OptionRule = [(value) => value === false || isRecord(value), 'an object or false']
 
-/** What holds for the options that all services share. */
+/** The rules for the options that all services share. */
 export const serviceRules: OptionRules<ServiceOptions> = {
   apiKey: secret,
   access: secret,

@@ -2,29 +2,29 @@ import { type Clock, systemClock } from '../core/clock.ts'
 import type { EventIterator, ModelEvent, ModelRequest, Provider, ProviderCapabilities } from '../core/provider.ts'
 import type { Transport } from '../platform/http.ts'
 import type { Catalogue, CatalogueOverrides } from './catalogue.ts'
-import type { CredentialOptions, CredentialPlace, CredentialSource, RequestCredential } from './credential.ts'
+import type { CredentialLookup, CredentialOptions, CredentialSource, RequestCredential } from './credential.ts'
 import { type RetryOptions, withRetry } from './retry.ts'
-import type { LazyServiceClient } from './service-client.ts'
+import type { ServiceClient } from './service-client.ts'
 import { type WatchdogOptions, withWatchdog } from './watchdog.ts'
 import type { Fields, Wire } from './wire.ts'
 
-/** What every service takes. */
+/** The options that every service takes. */
 export interface ServiceOptions extends CredentialOptions {
   readonly baseURL?: string
   readonly defaultModel?: string
   /** Added to every request. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Added to every body. What an option of its own says wins. */
+  /** Added to every body. A field that another option sets keeps the value of that option. */
   readonly extraBodyParams?: Readonly<Record<string, unknown>>
   /** Used in place of the built-in transport. */
   readonly fetch?: typeof globalThis.fetch
   readonly transport?: Transport
-  /** `false`: a failure is a failure. */
+  /** `false`: a failed request is not sent again. */
   readonly retry?: RetryOptions | false
   readonly watchdog?: WatchdogOptions | false
-  /** Prices and windows that differ from the catalogue's; `false`: no price is looked up. */
+  /** Prices and context windows that differ from the catalogue's; `false`: no price is looked up. */
   readonly prices?: CatalogueOverrides | false
-  /** Of one reply, decoded. Default 32 MiB, or 512 bytes for each token that may be answered if that is more; 0 = no limit. */
+  /** Limit for one decoded reply. Default 32 MiB, or 512 bytes for each token of `maxTokens` if that is more; 0 = no limit. */
   readonly maxReplyBytes?: number
   readonly clock?: Clock
 }
@@ -32,67 +32,62 @@ export interface ServiceOptions extends CredentialOptions {
 /** Where a wire is spoken: address, credentials and quirks. */
 export interface Service {
   readonly name: string
-  /** Best as a function that imports it: it is not needed before the first request. */
+  /** Best as a function that imports the wire, which is not needed before the first request. */
   readonly wire: Wire | (() => Promise<Wire>)
   readonly baseURL: string | ((credential: RequestCredential | undefined) => string)
   readonly defaultModel: string
   readonly capabilities: ProviderCapabilities
   readonly credentials: CredentialSource
-  /** Besides the content type and what the caller adds. */
+  /** Headers besides the content type and those of `ServiceOptions.headers`. */
   headers(credential: RequestCredential | undefined, request: ModelRequest): Readonly<Record<string, string>>
-  /** The last word on the fields of a body; the conversation itself is the wire's. */
+  /** Changes the fields of a body last, after the wire and `extraBodyParams`. It does not see the conversation. */
   fields?(fields: Fields, request: ModelRequest, credential: RequestCredential | undefined): Fields
-  /** Refuses a prompt that is too long with a bare 400. */
+  /** The service refuses a prompt that is too long with a 400 without any text. */
   readonly isSilentOnOverflow?: boolean
-  /** Headers that go to no other origin, besides the usual ones. */
+  /** Headers that are not sent to another origin after a redirect, besides the usual ones. */
   readonly credentialHeaders?: readonly string[]
 }
 
 /**
- * A wire and a service make a provider, with patience (`retry`) and impatience (`watchdog`) around it. Whatever speaks
- * is loaded by the first request.
+ * Makes a provider of a service and its wire, with `withWatchdog` and `withRetry` around it. The wire and the client are
+ * loaded by the first request.
  */
 export function createProvider(service: Service, options: ServiceOptions): Provider {
   const { clock = systemClock, retry, watchdog } = options
-  let open: LazyServiceClient | undefined
-  let opening: Promise<LazyServiceClient> | undefined
-  const load = async (): Promise<LazyServiceClient> => {
-    const loading = typeof service.wire === 'function' ? service.wire() : service.wire
-    const [wire, { openServiceClient }] = await Promise.all([loading, import('./service-client.ts')])
-    open = openServiceClient({ service, wire, options, clock })
-    return open
+  let client: ServiceClient | undefined
+  let loading: Promise<ServiceClient> | undefined
+  const load = async (): Promise<ServiceClient> => {
+    const loadingWire = typeof service.wire === 'function' ? service.wire() : service.wire
+    const [wire, { ServiceClient }] = await Promise.all([loadingWire, import('./service-client.ts')])
+    client = new ServiceClient({ service, wire, options, clock })
+    return client
   }
   const provider: Provider = {
     meta: { name: service.name, defaultModel: service.defaultModel, capabilities: service.capabilities },
     stream(request, signal) {
-      if (open) return open.ask(request, signal)
-      opening ??= load().catch((error) => {
-        opening = undefined // the next request tries again
+      if (client) return client.stream(request, signal)
+      loading ??= load().catch((error) => {
+        loading = undefined // the next request tries again
         throw error
       })
-      return new LazyStream(opening.then((line) => line.ask(request, signal)))
+      return new LazyStream(loading.then((loaded) => loaded.stream(request, signal)))
     },
-    classifyError: (error) => open?.classifyError(error) ?? null,
+    classifyError: (error) => client?.classifyError(error) ?? null,
     ...priceList(service.name, options.prices),
   }
   const watched = watchdog === false ? provider : withWatchdog(provider, { clock, ...watchdog })
   return retry === false ? watched : withRetry(watched, { clock, ...retry })
 }
 
-/** Where the credential of a service is kept, and with what it is renewed. */
-export function placeFor(name: string, env: readonly string[], { fetch, clock }: ServiceOptions): CredentialPlace {
-  return { name, env, ...(fetch && { fetch }), ...(clock && { clock }) }
-}
-
-/** A stream that is still to come; once it is there, it costs nothing to have waited. */
+/** A stream whose source is still being loaded. Once it is loaded, each event is passed on without an extra promise. */
 export class LazyStream implements AsyncIterableIterator<ModelEvent> {
-  readonly #coming: Promise<EventIterator>
+  readonly #loading: Promise<EventIterator>
   #inner: EventIterator | undefined
-  #isLeft = false
+  #isClosed = false
 
-  constructor(coming: Promise<EventIterator>) {
-    this.#coming = coming
-    coming.catch(() => {}) // whoever waits for the first event hears of it
+  constructor(loading: Promise<EventIterator>) {
+    this.#loading = loading
+    loading.catch(() => {}) // the first next() reports it
   }
 
   [Symbol.asyncIterator](): this {
@@ -108,20 +103,20 @@ export class LazyStream implements AsyncIterableIterator<ModelEvent> {
   }
 
   async return(): Promise<IteratorResult<ModelEvent>> {
-    this.#isLeft = true
+    this.#isClosed = true
     await this.#inner?.return?.()
-    return over
+    return done
   }
 
   async #first(): Promise<IteratorResult<ModelEvent>> {
-    this.#inner = await this.#coming
-    return this.#isLeft ? over : this.#inner.next()
+    this.#inner = await this.#loading
+    return this.#isClosed ? done : this.#inner.next()
   }
 }
 
-const over = { done: true, value: undefined } as const
+const done = { done: true, value: undefined } as const
 
-/** What a provider says about its models before it is asked anything: their prices and windows, loaded by the first question. */
+/** A provider's prices and context windows. The catalogue is loaded by the first call of either function. */
 export function priceList(
   provider: string,
   prices: CatalogueOverrides | false | undefined,
@@ -144,4 +139,9 @@ export function priceList(
       return (await (await loading).modelInfo(provider, model))?.contextWindow
     },
   }
+}
+
+/** Where the credential of a service is looked for, and what renews it. */
+export function lookupFor(name: string, env: readonly string[], { fetch, clock }: ServiceOptions): CredentialLookup {
+  return { name, env, ...(fetch && { fetch }), ...(clock && { clock }) }
 }

@@ -4,8 +4,8 @@ import type { HttpResponse } from '../platform/http.ts'
 import { type Decoder, StreamError } from './wire.ts'
 
 /**
- * Reads a reply out of the bytes of a stream. What comes out does not depend on how the bytes are cut into chunks: a
- * failure lies behind all that came before it, and what follows the reply is not looked at.
+ * Reads a reply from the bytes of a stream. The outcome does not depend on how the bytes are split into chunks: events
+ * before a failure are still handed out, and what follows the reply is ignored.
  */
 export class ReplyReader {
   readonly #decoder: Decoder
@@ -20,7 +20,7 @@ export class ReplyReader {
     this.#sse = new SseReader((data) => this.#take(data))
   }
 
-  /** Why no more events will come; those before it are still to be taken. */
+  /** Why no more events will come. Events from before the failure can still be taken. */
   get failure(): StreamError | undefined {
     return this.#failure
   }
@@ -34,7 +34,7 @@ export class ReplyReader {
     }
   }
 
-  /** The connection has ended. Afterwards there is a reply, or a failure. */
+  /** Called when the connection has ended. Afterwards there is a reply or a failure. */
   end(): void {
     try {
       this.#sse.end()
@@ -48,14 +48,14 @@ export class ReplyReader {
     }
   }
 
-  /** Since events were last taken, the service said that it is at work on something that is not shown. */
+  /** Whether, since the last call, the service sent content that becomes no event. */
   get isAlive(): boolean {
     const isAlive = this.#isAlive
     this.#isAlive = false
     return isAlive
   }
 
-  /** What came since the last time, the reply at its end. */
+  /** The events since the last call. The reply is the last one. */
   takeEvents(): ModelEvent[] {
     const events = this.#events
     if (events.length > 0) this.#events = []
@@ -70,7 +70,7 @@ export class ReplyReader {
     else {
       const payload = parse(data)
       this.#decoder.read(payload, events)
-      if (events.length === before) this.#isAlive ||= isWork(payload)
+      if (events.length === before) this.#isAlive ||= isHiddenContent(payload)
     }
     if (events[events.length - 1]?.type === 'reply') this.#isOver = true
   }
@@ -84,40 +84,40 @@ export class ReplyReader {
   }
 }
 
-/** Pieces of what is not shown. Whatever else a service may send to keep the line open is none: it would never end. */
-function isWork(payload: unknown): boolean {
+/** Whether a payload holds content that is not shown. Pings do not count: a service could send them for ever. */
+function isHiddenContent(payload: unknown): boolean {
   const { type, delta } = (payload ?? {}) as { type?: unknown; delta?: unknown }
-  if (type === 'content_block_delta') return isFilled(delta)
+  if (type === 'content_block_delta') return hasContent(delta)
   return typeof type === 'string' && /^response\.(?!created|in_progress|queued)/.test(type)
 }
 
-/** A piece that has more than its type. */
-function isFilled(delta: unknown): boolean {
+/** Whether a delta has a field besides its type that is not empty. */
+function hasContent(delta: unknown): boolean {
   const { type: _, ...pieces } = (delta ?? {}) as { type?: unknown }
   return Object.values(pieces).some((piece) => piece !== '' && piece !== null)
 }
 
-/** Some services answer in one piece, above all when they fail. Of that, a little more than `mostBytes` is read at most. */
-export function eventsOf({ headers, body }: HttpResponse, mostBytes = longestEvent): AsyncIterable<Uint8Array> {
-  const isOne = /^application\/json\b/i.test(headers['content-type'] ?? '')
-  return isOne ? asOneEvent(body, Math.min(mostBytes, longestEvent)) : body
+/** The body as a stream of events. Some services answer with one JSON document; at most about `maxBytes` of it are read. */
+export function eventsOf({ headers, body }: HttpResponse, maxBytes = maxEventLength): AsyncIterable<Uint8Array> {
+  const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '')
+  return isJson ? asOneEvent(body, Math.min(maxBytes, maxEventLength)) : body
 }
 
-async function* asOneEvent(body: AsyncIterable<Uint8Array>, mostBytes: number): AsyncGenerator<Uint8Array> {
+async function* asOneEvent(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > mostBytes) break
+    if (text.length > maxBytes) break
   }
-  // What begins like a stream is one, whatever it is called.
-  const isOne = /^\s*[{[]/.test(text)
-  yield new TextEncoder().encode(isOne ? `data: ${text.replaceAll(/\s*[\r\n]+\s*/g, ' ')}\n\ndata: [DONE]\n\n` : text)
+  // Some streams have the content type of JSON.
+  const isJson = /^\s*[{[]/.test(text)
+  yield new TextEncoder().encode(isJson ? `data: ${text.replaceAll(/\s*[\r\n]+\s*/g, ' ')}\n\ndata: [DONE]\n\n` : text)
 }
 
 /**
- * Reads server-sent events out of bytes, however they are cut into chunks. A parser takes text, so the decoder holds
- * back the bytes of a character until all of them are there.
+ * Reads server-sent events from bytes, however they are split into chunks. The parser takes text, so the decoder holds
+ * back the bytes of an incomplete character.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -126,50 +126,50 @@ export class SseReader {
 
   /** `onData` gets the payload of each event. */
   constructor(onData: (data: string) => void) {
-    this.#parser = createParser({ onEvent: (event) => onData(event.data), onError, maxBufferSize: longestEvent })
-    // Only in its very first piece would the parser look for a byte order mark that was encoded twice.
+    this.#parser = createParser({ onEvent: (event) => onData(event.data), onError, maxBufferSize: maxEventLength })
+    // The parser would look for a byte order mark that was encoded twice, but only in the first piece.
     this.#parser.feed('')
   }
 
   read(chunk: Uint8Array): void {
-    if (chunk.length <= longestPiece) this.#feed(chunk)
-    else for (let at = 0; at < chunk.length; at += longestPiece) this.#feed(chunk.subarray(at, at + longestPiece))
+    if (chunk.length <= maxPieceLength) this.#feed(chunk)
+    else for (let at = 0; at < chunk.length; at += maxPieceLength) this.#feed(chunk.subarray(at, at + maxPieceLength))
   }
 
-  /** Some servers leave out the empty line after their last event. */
+  /** Adds the empty line after the last event, which some servers leave out. */
   end(): void {
     this.#parser.feed(`${this.#decoder.decode()}\n\n`)
   }
 
   #feed(bytes: Uint8Array): void {
     const text = this.#decoder.decode(bytes, { stream: true })
-    this.#parser.feed(this.#isFirst ? this.#withoutMark(text) : text)
+    this.#parser.feed(this.#isFirst ? this.#withoutByteOrderMark(text) : text)
   }
 
-  /** One byte order mark at the beginning is none of the text. Decoders of some runtimes take two where it is cut. */
-  #withoutMark(text: string): string {
+  /** Removes a byte order mark at the start. The decoders of some runtimes would remove two if it is split. */
+  #withoutByteOrderMark(text: string): string {
     this.#isFirst = text === ''
     return text.startsWith('\uFEFF') ? text.slice(1) : text
   }
 }
 
-/** With several kinds of line ends in a piece, the parser looks through the rest of it for each line. */
-const longestPiece = 16 * 1024
+/** If a piece has mixed line endings, the parser searches the rest of it for each line, so pieces are kept short. */
+const maxPieceLength = 16 * 1024
 
-/** In characters. The longest that anybody means to send is an image. */
-const longestEvent = 64 * 1024 * 1024
+/** In characters. The longest legitimate event holds an image. */
+const maxEventLength = 64 * 1024 * 1024
 
-/** Unknown fields and the like are passed over, as the standard has it. */
+/** Unknown fields and the like are ignored, as the standard says. */
 function onError({ type }: ParseError): void {
   if (type !== 'max-buffer-size-exceeded') return
-  throw new StreamError(`the stream holds an event of more than ${longestEvent} characters`, { code: 'bad_stream' })
+  throw new StreamError(`the stream holds an event of more than ${maxEventLength} characters`, { code: 'bad_stream' })
 }
 
 function parse(data: string): unknown {
   try {
     return JSON.parse(data)
   } catch {
-    // Nothing of it is quoted, nor its cause, which would: it may hold anything.
+    // Neither the text nor the parser's error, which quotes it, is shown: it may hold anything.
     throw new StreamError(`the stream holds ${data.length} characters that are not JSON`, { code: 'bad_json' })
   }
 }

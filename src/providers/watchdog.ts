@@ -11,20 +11,20 @@ import {
 import { checkOptions, clockRule, type OptionRules } from './options.ts'
 import { isContent } from './retry.ts'
 
-/** How long a stream may be silent, in ms, or by model; 0 = for ever. */
+/** Time limits for a stream in ms, or a function of the model; 0 = no limit. */
 export interface WatchdogOptions {
-  /** Until the first piece of an answer. */
+  /** Until the first content of a reply. */
   readonly firstEventMs?: number | ((model: string) => number)
-  /** From one piece to the next. */
+  /** From one piece of content to the next. */
   readonly betweenEventsMs?: number | ((model: string) => number)
-  /** For a whole reply, however much of it comes: a service may send a little again and again, and never an end. */
+  /** For a whole reply, because a service may keep sending small pieces and never end. */
   readonly totalMs?: number | ((model: string) => number)
   readonly clock?: Clock
 }
 
 /**
- * Ends a stream that has fallen silent. Only pieces of the answer count, so a connection that is kept alive by pings
- * is silent too; and only while somebody waits for one, so a slow reader is not taken for a stall.
+ * Ends a stream that has stalled. Only content counts, so a connection that is kept open by pings stalls too. Time counts
+ * only while the caller waits for an event, so a slow reader is not taken for a stall.
  */
 export function withWatchdog(provider: Provider, options: WatchdogOptions = {}): Provider {
   checkOptions('withWatchdog', options, rules)
@@ -45,11 +45,11 @@ export function withWatchdog(provider: Provider, options: WatchdogOptions = {}):
   }
 }
 
-/** Nothing came for too long. */
+/** A stream sent nothing, or did not end, within its time limit. */
 export class StalledError extends Error {
   override readonly name = 'StalledError'
   readonly code = 'ETIMEDOUT'
-  /** Something came, but never an end: the same request would take as long again. */
+  /** The reply was too slow, but not silent: another attempt would take as long. */
   readonly isEndless: boolean
   constructor(message: string, isEndless = false) {
     super(message)
@@ -72,11 +72,11 @@ const rules: OptionRules<WatchdogOptions> = {
   clock: clockRule,
 }
 
-const over: Result = { done: true, value: undefined }
+const done: Result = { done: true, value: undefined }
 
 /**
- * Written by hand for the sake of the deltas: one promise each, which it takes to give up on a provider that does not
- * listen to its signal, and no timer. The one timer looks, when it fires, at how long the present wait has lasted.
+ * A hand-written iterator, to keep the cost of a delta low: one promise, which is needed to abandon a provider that
+ * ignores its signal, and no timer. When the one timer of the stream fires, it checks how long the current wait has lasted.
  */
 class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #watch: Watch
@@ -84,22 +84,23 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   readonly #signal: AbortSignal
   readonly #stop = new Cancellation()
   #inner: EventIterator | undefined
-  #letGo: (() => void) | undefined
-  #callOff: (() => void) | undefined
+  #unfollowSignal: (() => void) | undefined
+  #cancelTimer: (() => void) | undefined
   #resolve: ((result: Result) => void) | undefined
   #reject: ((error: unknown) => void) | undefined
-  #isOver = false
+  #isClosed = false
   #hasContent = false
   #firstMs = 0
   #betweenMs = 0
   #totalMs = 0
-  /** When the present wait began, and what earlier ones took that brought no content. */
-  #waitsSince = 0
+  /** When the current wait began. */
+  #waitStartedAt = 0
+  /** How long earlier waits took that brought no content. */
   #waitedMs = 0
-  /** How long the service was silent before its first content. */
-  #beganAfterMs = 0
-  /** All earlier waits together. */
-  #spentMs = 0
+  /** How long the service took to send its first content. */
+  #firstContentMs = 0
+  /** The sum of all earlier waits. */
+  #totalWaitedMs = 0
 
   constructor(watch: Watch, request: ModelRequest, signal: AbortSignal) {
     this.#watch = watch
@@ -111,21 +112,21 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     return this
   }
 
-  /** What is there already was not waited for. */
+  /** An event that is already there takes no time. */
   take(): ModelEvent | undefined {
-    if (this.#isOver || !this.#hasContent) return undefined
+    if (this.#isClosed || !this.#hasContent) return undefined
     const event = this.#inner?.take?.()
     if (event === undefined) return undefined
-    this.#waitsSince = this.#watch.clock.now()
+    this.#waitStartedAt = this.#watch.clock.now()
     this.#note(event)
     return event
   }
 
   next(): Promise<Result> {
-    if (this.#isOver) return Promise.resolve(over)
+    if (this.#isClosed) return Promise.resolve(done)
     const result = new Promise(this.#beginWait)
     try {
-      this.#ask()
+      this.#requestNext()
     } catch (error) {
       this.#onError(error)
     }
@@ -135,10 +136,10 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
   async return(): Promise<Result> {
     const resolve = this.#resolve
     this.#close()
-    resolve?.(over)
-    if (resolve) this.#stop.cancel(new Error('the stream was left')) // whoever is asked just now is not waited for
+    resolve?.(done)
+    if (resolve) this.#stop.cancel(new Error('the stream was left')) // the pending next() of the provider is not awaited
     await this.#inner?.return?.()
-    return over
+    return done
   }
 
   async throw(error?: unknown): Promise<Result> {
@@ -151,24 +152,24 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     this.#reject = reject
   }
 
-  #ask(): void {
+  #requestNext(): void {
     const inner = (this.#inner ??= this.#open())
-    if (this.#isOver) {
-      leave(inner) // the abort came while it was opened
+    if (this.#isClosed) {
+      closeQuietly(inner) // it was aborted while it was opened
       return
     }
-    this.#waitsSince = this.#watch.clock.now()
-    if (!this.#callOff) this.#arm()
+    this.#waitStartedAt = this.#watch.clock.now()
+    if (!this.#cancelTimer) this.#startTimer()
     inner.next().then(this.#onResult, this.#onError)
   }
 
   #open(): AsyncIterator<ModelEvent> {
-    this.#signal.throwIfAborted() // an abort that came while nobody waited is said here, too
+    this.#signal.throwIfAborted() // it may have been aborted before the first next()
     const { provider } = this.#watch
     this.#firstMs = this.#limitOf('firstEventMs')
     this.#betweenMs = this.#limitOf('betweenEventsMs')
     this.#totalMs = this.#limitOf('totalMs')
-    this.#letGo = followSignal(this.#signal, this.#stop)
+    this.#unfollowSignal = followSignal(this.#signal, this.#stop)
     this.#stop.onCancel(this.#onStop)
     return provider.stream(this.#request, this.#stop.signal)[Symbol.asyncIterator]()
   }
@@ -187,64 +188,64 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     return this.#hasContent ? this.#betweenMs : this.#firstMs
   }
 
-  #arm(): void {
+  #startTimer(): void {
     const ms = Math.min(this.#silenceLeft(), this.#timeLeft())
-    if (ms < Number.POSITIVE_INFINITY) this.#callOff = this.#watch.clock.timer(ms, this.#onTimer)
+    if (ms < Number.POSITIVE_INFINITY) this.#cancelTimer = this.#watch.clock.timer(ms, this.#onTimer)
   }
 
-  #disarm(): void {
-    this.#callOff?.()
-    this.#callOff = undefined
+  #stopTimer(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
   }
 
   readonly #onTimer = (): void => {
-    this.#callOff = undefined
-    if (!this.#resolve) return // nobody waits; whoever does next will set it again
-    if (this.#timeLeft() <= 0) this.#stop.cancel(this.#endless())
+    this.#cancelTimer = undefined
+    if (!this.#resolve) return // no next() is pending; the following one starts the timer again
+    if (this.#timeLeft() <= 0) this.#stop.cancel(this.#tooLong())
     else if (this.#silenceLeft() <= 0) this.#stop.cancel(this.#stalled())
-    else this.#arm()
+    else this.#startTimer()
   }
 
-  /** Until the present silence is too long. */
+  /** How long the current silence may still last. */
   #silenceLeft(): number {
     return this.#limitMs > 0 ? this.#limitMs - this.#waitedMs - this.#waitingMs() : Number.POSITIVE_INFINITY
   }
 
-  /** Until the whole reply has taken too long. The time of a slow reader does not count. */
+  /** How long the whole reply may still take. The time of a slow reader does not count. */
   #timeLeft(): number {
-    return this.#totalMs > 0 ? this.#totalMs - this.#spentMs - this.#waitingMs() : Number.POSITIVE_INFINITY
+    return this.#totalMs > 0 ? this.#totalMs - this.#totalWaitedMs - this.#waitingMs() : Number.POSITIVE_INFINITY
   }
 
   #waitingMs(): number {
-    return this.#watch.clock.now() - this.#waitsSince
+    return this.#watch.clock.now() - this.#waitStartedAt
   }
 
-  #endless(): StalledError {
+  #tooLong(): StalledError {
     return new StalledError(
-      `the reply was not complete after ${inWords(this.#totalMs)}; for longer ones raise totalMs of withWatchdog (0 = off)`,
+      `the reply was not complete after ${formatMs(this.#totalMs)}; for longer ones raise totalMs of withWatchdog (0 = off)`,
       true,
     )
   }
 
   #stalled(): StalledError {
-    const time = inWords(this.#limitMs)
+    const time = formatMs(this.#limitMs)
     if (this.#hasContent)
       return new StalledError(
         `the stream stalled: nothing came for ${time}; for longer pauses raise betweenEventsMs of withWatchdog (0 = off)`,
-        this.#beganAfterMs > this.#betweenMs, // so slow from the beginning that another try would be, too
+        this.#firstContentMs > this.#betweenMs, // a service this slow from the start would be slow again
       )
     return new StalledError(
       `no answer began for ${time}; for a model that needs longer raise firstEventMs of withWatchdog (0 = off)`,
     )
   }
 
-  /** Time is up, or the signal from outside says so: either way, the provider is not waited for. */
+  /** A time limit or the caller's signal ended the stream: the provider is not awaited. */
   readonly #onStop = (): void => {
-    this.#disarm()
+    this.#stopTimer()
     const inner = this.#inner
     this.#inner = undefined
     this.#onError(this.#stop.reason)
-    leave(inner)
+    closeQuietly(inner)
   }
 
   readonly #onError = (error: unknown): void => {
@@ -259,7 +260,7 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     if (!resolve) return
     this.#resolve = undefined
     this.#reject = undefined
-    this.#spentMs += this.#waitingMs()
+    this.#totalWaitedMs += this.#waitingMs()
     if (result?.done) this.#close()
     else this.#note(result?.value)
     resolve(result)
@@ -274,9 +275,9 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     const silentMs = this.#waitedMs
     this.#waitedMs = 0
     if (this.#hasContent && event?.type !== 'reply') return
-    if (!this.#hasContent) this.#beganAfterMs = silentMs + this.#waitingMs()
+    if (!this.#hasContent) this.#firstContentMs = silentMs + this.#waitingMs()
     this.#hasContent = true
-    this.#disarm() // another limit from here on, or none
+    this.#stopTimer() // from here on another limit applies
   }
 
   #noteOther(event: ModelEvent): void {
@@ -284,25 +285,25 @@ class WatchedStream implements AsyncIterableIterator<ModelEvent> {
     if (event.type === 'alive') this.#waitedMs = 0
     if (event.type !== 'retry') return
     this.#hasContent = false
-    this.#waitedMs = -(event.delayMs ?? 0) // a pause that was announced is no silence
-    this.#disarm()
+    this.#waitedMs = -(event.delayMs ?? 0) // an announced pause is no silence
+    this.#stopTimer()
   }
 
   #close(): void {
-    this.#isOver = true
+    this.#isClosed = true
     this.#resolve = undefined
     this.#reject = undefined
-    this.#disarm()
-    this.#letGo?.()
+    this.#stopTimer()
+    this.#unfollowSignal?.()
   }
 }
 
-const inWords = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
+const formatMs = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`)
 
-function leave(inner: AsyncIterator<ModelEvent> | undefined): void {
+function closeQuietly(inner: AsyncIterator<ModelEvent> | undefined): void {
   try {
     inner?.return?.().then(undefined, () => {})
   } catch {
-    // it had nothing to tidy up
+    // there was nothing to clean up
   }
 }

@@ -2,29 +2,29 @@ import type { ModelEvent, ModelReply, ModelRequest } from '../core/provider.ts'
 import type { Message, TurnUsage } from '../core/turn.ts'
 
 /**
- * How a family of APIs talks: pure, without any I/O. A wire times a service (where, with which credentials, with which
- * quirks) makes a provider.
+ * The protocol of a family of APIs, without any I/O. A wire and a service (its address, credentials and quirks) make a
+ * provider.
  */
 export interface Wire {
-  /** Also the key under which what belongs to this wire is kept in `providerData`. */
+  /** Also the key in `providerData` for what this wire needs to get back. */
   readonly name: string
   readonly rules: WireRules
   /** The field of the body that holds the conversation. */
   readonly list: 'messages' | 'input' | 'contents'
   /** Added to the service's base URL. */
   path(request: ModelRequest): string
-  /** Everything of the body but the conversation. What is big and seldom changes comes as `RawJson`. */
+  /** The body without the conversation. A big value that seldom changes is a `RawJson`. */
   fields(request: ModelRequest): Fields
-  /** What stands before the conversation inside its list, a system prompt for instance. */
+  /** Items that come before the conversation in its list, such as a system prompt. */
   lead?(request: ModelRequest): readonly object[]
-  /** What one message becomes. Must depend on the message alone: its bytes are kept for as long as the message lives. */
+  /** Writes one message. Must depend on the message alone, because its bytes are cached as long as the message lives. */
   items(message: Message): readonly WireItem[]
-  /** The same items with a cache breakpoint at their end; wires without breakpoints have none. */
+  /** The same items with a cache breakpoint at their end; absent if the API has no breakpoints. */
   marked?(items: readonly WireItem[]): readonly WireItem[]
-  /** Where a breakpoint is always the same text before the same end, it is put between bytes that are kept. */
+  /** If a breakpoint is always `text` before `end`, it is inserted into the cached bytes without writing the message again. */
   readonly mark?: { readonly text: string; readonly end: string }
   decoder(request: ModelRequest): Decoder
-  /** What an error body says, whatever its shape. */
+  /** Reads the body of an error response, whatever its shape. */
   readError(body: unknown): WireError
 }
 
@@ -38,32 +38,32 @@ export interface WireError {
   readonly code?: string
   readonly message?: string
   readonly retryAfterMs?: number
-  /** Waiting does not help: there is nothing left to spend. */
+  /** The quota or credit is used up, so waiting does not help. */
   readonly isQuota?: boolean
 }
 
-/** Turns the payloads of a stream into events. One per attempt. */
+/** Turns the payloads of one stream into events. */
 export interface Decoder {
-  /** Reads one payload, pushing what it amounts to, in the end the reply. Throws `StreamError` where it makes no sense. */
+  /** Reads one payload and pushes its events; the last one is the reply. Throws a `StreamError` if it cannot be understood. */
   read(payload: unknown, out: ModelEvent[]): void
   /**
-   * No more will come, because the service said so (`isDone`) or because the connection ended. Pushes the reply if the
-   * stream was complete and it has not been pushed yet, else throws.
+   * Called when no more payloads will come: the service said so (`isDone`) or the connection ended. Pushes the reply if the
+   * stream was complete and the reply was not pushed before; throws if the stream was incomplete.
    */
   end(out: ModelEvent[], isDone: boolean): void
-  /** What the service has counted so far: an attempt that fails is paid for all the same. */
+  /** The usage so far: a failed attempt is paid for too. */
   usage?(): TurnUsage | undefined
 }
 
-/** A reply with what only the layer around the wire wants to know. */
+/** A reply with fields for `ModelStream`, which are removed before it is handed out. */
 export interface WireReply extends ModelReply {
-  /** The service paused in mid-answer and wants the same conversation again, with this reply at its end. */
+  /** The service paused its reply and wants the same conversation again, with this reply at its end. */
   readonly isPaused?: boolean
-  /** Of `cacheCreation`, what is kept for an hour and costs more. */
+  /** The part of `cacheCreation` that is kept for an hour, which costs more. */
   readonly cacheCreation1h?: number
 }
 
-/** The stream says that the attempt failed, or says nothing that could be understood. */
+/** The stream reports a failure, or cannot be understood. */
 export class StreamError extends Error {
   readonly code: string | undefined
   readonly retryable: boolean
@@ -79,7 +79,7 @@ export class StreamError extends Error {
 
 export type Fields = Record<string, unknown>
 
-/** A value that is JSON text already, so that a long list of tools is written once and not in every turn. */
+/** A value that is already written as JSON, so that a long list of tools is not written again in every turn. */
 export class RawJson {
   readonly text: string
   constructor(value: unknown) {
@@ -90,25 +90,25 @@ export class RawJson {
   }
 }
 
-/** What services of a family refuse; `transcript-rules.ts` makes a conversation fit. */
+/** What the services of a family accept; `TranscriptRules` repairs a conversation accordingly. */
 export interface WireRules {
   readonly callId: NameRule
   readonly toolName: NameRule
   readonly imageTypes: readonly string[]
   readonly documentTypes: readonly string[]
-  /** Of one image or document, in base64 characters. */
+  /** The longest image or document, in base64 characters. */
   readonly maxMediaLength: number
-  /** Where documents may be longer. */
+  /** The longest document, if documents may be longer than images. */
   readonly maxDocumentLength?: number
-  /** In one request; the oldest go first. */
+  /** In one request; the oldest images are left out first. */
   readonly maxImages: number
-  /** Of all images and documents of a request together. */
+  /** The sum of all images and documents of a request. */
   readonly maxTotalMediaLength: number
-  /** Thinking is sent back only with the signature it came with. */
+  /** Thinking is only sent back with the signature it came with. */
   readonly signedThinkingOnly: boolean
-  /** Images may stand in what the assistant said. */
+  /** Assistant messages may hold images. */
   readonly assistantImages?: boolean
-  /** Results are handed to `items` with the `name` of the tool that was called. */
+  /** `items` gets results with the `name` of the tool that was called. */
   readonly callNames?: true
   readonly startsWithUser: boolean
   readonly endsWithUser: boolean

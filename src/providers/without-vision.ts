@@ -3,22 +3,22 @@ import { type Provider, plainProvider } from '../core/provider.ts'
 import { imageMarker, withoutImages } from '../core/tool-output.ts'
 import type { Message, SessionContentBlock } from '../core/turn.ts'
 
-/** For a model that cannot see: images of an earlier, seeing model become text markers in the request. */
+/** For a model without vision: images in the conversation become text markers in the request. */
 export function withoutVision(provider: Provider): Provider {
   if (provider.meta.capabilities?.vision !== false) return provider
   return {
     ...plainProvider(provider),
-    view: (messages) => blind(provider.view?.(messages) ?? messages),
-    stream: (request, signal) => provider.stream({ ...request, messages: blind(request.messages) }, signal),
+    view: (messages) => withMarkers(provider.view?.(messages) ?? messages),
+    stream: (request, signal) => provider.stream({ ...request, messages: withMarkers(request.messages) }, signal),
   }
 }
 
-const blind = memoizeList((message: Message): Message => {
-  const content = message.content.map(blindBlock)
+const withMarkers = memoizeList((message: Message): Message => {
+  const content = message.content.map(withoutImage)
   return content.every((block, i) => block === message.content[i]) ? message : { ...message, content }
 })
 
-function blindBlock(block: SessionContentBlock): SessionContentBlock {
+function withoutImage(block: SessionContentBlock): SessionContentBlock {
   if (block.type === 'image') return { type: 'text', text: imageMarker(block) }
   if (block.type !== 'tool_result') return block
   const output = withoutImages(block.output)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createToolNames } from '../../src/providers/lower-schema.ts'
 import { TranscriptRules } from '../../src/providers/rules/transcript-rules.ts'
+import { createToolNames } from '../../src/providers/safe-names.ts'
 import type { Message, ModelRequest, SessionContentBlock, SessionTurn } from '../../src/types.ts'
 import { sign } from '../strict/signatures.ts'
 import { strictBase, strictTransport } from '../strict/strict-transport.ts'
@@ -39,9 +39,9 @@ describe.each(counterparts)('B1 the rules for $name', (to) => {
         const list: Message[] = []
         for (const message of messages) {
           list.push(message)
-          rules.fit(list)
+          rules.repair(list)
         }
-        expect(rules.fit(list).messages).toEqual(mended(messages, to))
+        expect(rules.repair(list).messages).toEqual(mended(messages, to))
       }),
       { numRuns: 100 },
     )
@@ -75,7 +75,7 @@ const rulesFor = ({ wire, by }: Counterpart): TranscriptRules =>
   new TranscriptRules(wire.rules, { ...by, wire: wire.name, toWire: createToolNames(wire.rules.toolName).toWire })
 
 const mended = (messages: readonly Message[], to: Counterpart): readonly Message[] =>
-  rulesFor(to).fit(messages).messages
+  rulesFor(to).repair(messages).messages
 
 const request = (model: string): Omit<ModelRequest, 'messages'> => ({
   model,

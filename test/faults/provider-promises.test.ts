@@ -9,7 +9,7 @@ import {
   createSession,
   loadSession,
 } from '../../src/index.ts'
-import { BodyBook } from '../../src/providers/body.ts'
+import { BodyBuilder } from '../../src/providers/body.ts'
 import {
   anthropic,
   cerebras,
@@ -92,7 +92,7 @@ describe('calls of a conversation that came from elsewhere', () => {
 })
 
 test('bytes that are kept go with their messages: a small one does not hold a big one', () => {
-  const book = new BodyBook(anthropicMessages())
+  const book = new BodyBuilder(anthropicMessages())
   const big = (i: number): Message => ({
     role: 'user',
     content: [{ type: 'text', text: `${i} ${'x'.repeat(80_000)}` }],
@@ -253,15 +253,15 @@ describe('too many images', () => {
     const live = new TranscriptRules(rules, recipient)
     for (const prompt of prompts) {
       growing.push(prompt)
-      const anew = new TranscriptRules(rules, recipient).fit([...growing]).messages
-      expect(live.fit(growing).messages).toEqual(anew)
+      const anew = new TranscriptRules(rules, recipient).repair([...growing]).messages
+      expect(live.repair(growing).messages).toEqual(anew)
     }
   })
 
   test('those that follow an open call count as well', () => {
     const asking: Message = { role: 'assistant', content: [call('c', 'look')] }
     const many: Message = { role: 'user', content: Array.from({ length: 8 }, () => image) }
-    const fitted = new TranscriptRules(rules, recipient).fit([...prompts.slice(0, 8), asking, many]).messages
+    const fitted = new TranscriptRules(rules, recipient).repair([...prompts.slice(0, 8), asking, many]).messages
     expect(JSON.stringify(fitted).split('"image"').length - 1).toBeLessThanOrEqual(10)
   })
 })

@@ -1,10 +1,10 @@
-/** Whether every service takes this text: no half characters, and no NUL, which some refuse and none needs. */
+/** Whether every service accepts this text: no lone surrogates, and no NUL. */
 export const isClean = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 export const cleaned = (text: string): string =>
   isClean(text) ? text : text.toWellFormed().replaceAll('\0', '\u{fffd}')
 
-/** The same for every name and string inside a value, whose depth is bounded. */
+/** Whether every key and string inside a value is clean. The caller bounds its depth. */
 export function isCleanJson(value: unknown): boolean {
   if (typeof value === 'string') return isClean(value)
   if (typeof value !== 'object' || value === null) return true

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DocumentBlock, ImageBlock } from '../../core/turn.ts'
 import type { WireRules } from '../wire.ts'
-import { fitDocument, fitImage } from './media-rules.ts'
+import { repairDocument, repairImage } from './media-rules.ts'
 
 const rules = {
   imageTypes: ['image/png', 'image/heic'],
@@ -16,7 +16,7 @@ describe('an image', () => {
   const given = (data: unknown, mediaType: string) => {
     const told: string[] = []
     const block = { type: 'image', data, mediaType } as ImageBlock
-    return { fitted: fitImage(block, rules, (rule) => told.push(rule)), block, told }
+    return { fitted: repairImage(block, rules, (rule) => told.push(rule)), block, told }
   }
 
   test('that a service looks at stays the very same', () => {
@@ -60,7 +60,7 @@ describe('a document', () => {
       mediaType,
       ...(name !== undefined && { name }),
     } as DocumentBlock
-    return { fitted: fitDocument(block, rules, (rule) => told.push(rule)), block, told }
+    return { fitted: repairDocument(block, rules, (rule) => told.push(rule)), block, told }
   }
 
   test('that a service reads stays the very same', () => {

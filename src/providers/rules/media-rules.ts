@@ -3,75 +3,83 @@ import { imageInfo, isBase64 } from '../../platform/image-info.ts'
 import type { WireRules } from '../wire.ts'
 import { cleaned } from './clean-text.ts'
 
-/** Says which rule a block broke. */
-export type Tell = (rule: string, detail?: string) => void
+/** Reports which rule a block broke. */
+export type ReportRule = (rule: string, detail?: string) => void
 
-/** An image that a service will look at, else a note that one was there. */
-export function fitImage(
+/** The image if the service accepts it, else a text that says that it was left out. */
+export function repairImage(
   block: ImageBlock,
   { imageTypes, maxMediaLength }: WireRules,
-  told: Tell,
+  report: ReportRule,
 ): ImageBlock | TextBlock {
   const { data, mediaType } = block
-  if (typeof data !== 'string' || !isBase64(data)) return leftOut(block, 'image-data', 'its data is broken', told)
-  if (data.length > maxMediaLength) return leftOut(block, 'image-size', 'it is too large for this service', told)
-  // Services look inside, and refuse what is not what it says.
+  if (typeof data !== 'string' || !isBase64(data))
+    return omissionNote(block, 'image-data', 'its data is broken', report)
+  if (data.length > maxMediaLength) return omissionNote(block, 'image-size', 'it is too large for this service', report)
+  // Services check the data, and refuse an image whose media type is wrong.
   const type = imageInfo(data)?.type ?? mediaType
-  if (type === mediaType && looksLike.has(type) && !imageInfo(data))
-    return leftOut(block, 'image-data', `it is no ${type}`, told)
+  if (type === mediaType && recognisedTypes.has(type) && !imageInfo(data))
+    return omissionNote(block, 'image-data', `it is no ${type}`, report)
   if (!imageTypes.includes(type))
-    return leftOut(block, 'image-type', `this service does not take ${cleaned(String(type))}`, told)
+    return omissionNote(block, 'image-type', `this service does not take ${cleaned(String(type))}`, report)
   if (type === mediaType) return block
-  told('image-type', `${cleaned(String(mediaType))} is ${type}`)
+  report('image-type', `${cleaned(String(mediaType))} is ${type}`)
   return { ...block, mediaType: type }
 }
 
-/** Types that `imageInfo` knows when it sees them. */
-const looksLike = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+/** The types that `imageInfo` recognises. */
+const recognisedTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** A document that a service will read, as text where it is one, else a note that one was there. */
-export function fitDocument(
+/** The document if the service accepts it, its text if it is a text, else a text that says that it was left out. */
+export function repairDocument(
   block: DocumentBlock,
   { documentTypes, maxMediaLength, maxDocumentLength = maxMediaLength }: WireRules,
-  told: Tell,
+  report: ReportRule,
 ): DocumentBlock | TextBlock {
   const { data, mediaType } = block
-  if (typeof data !== 'string' || !isBase64(data)) return leftOut(block, 'document-data', 'its data is broken', told)
-  if (data.length > maxDocumentLength) return leftOut(block, 'document-size', 'it is too large for this service', told)
+  if (typeof data !== 'string' || !isBase64(data))
+    return omissionNote(block, 'document-data', 'its data is broken', report)
+  if (data.length > maxDocumentLength)
+    return omissionNote(block, 'document-size', 'it is too large for this service', report)
   if (mediaType === 'application/pdf' && !bytesOf(data.slice(0, pdfPrefix)).includes('%PDF'))
-    return leftOut(block, 'document-data', 'it is no PDF', told)
-  if (documentTypes.includes(mediaType)) return withCleanName(block, told)
+    return omissionNote(block, 'document-data', 'it is no PDF', report)
+  if (documentTypes.includes(mediaType)) return withCleanName(block, report)
   if (!isText.test(mediaType))
-    return leftOut(block, 'document-type', `this service does not take ${cleaned(String(mediaType))}`, told)
-  const { name } = withCleanName(block, told)
+    return omissionNote(block, 'document-type', `this service does not take ${cleaned(String(mediaType))}`, report)
+  const { name } = withCleanName(block, report)
   const text = cleaned(new TextDecoder().decode(Uint8Array.from(bytesOf(data), (char) => char.charCodeAt(0))))
-  if (text.trim() === '') return leftOut(block, 'document-data', 'it is empty', told)
+  if (text.trim() === '') return omissionNote(block, 'document-data', 'it is empty', report)
   return { type: 'text', text: name === undefined ? text : `${name}:\n${text}` }
 }
 
 const isText = /^text\/|[/+](json|xml|yaml)$/
 
-/** In base64 characters; what stands before the mark of a PDF may be a kilobyte long. */
+/** In base64 characters: the marker of a PDF may be preceded by a kilobyte. */
 const pdfPrefix = 1400
 
 const bytesOf = (base64: string): string => atob(base64)
 
-function withCleanName(block: DocumentBlock, told: Tell): DocumentBlock {
+function withCleanName(block: DocumentBlock, report: ReportRule): DocumentBlock {
   const { name, ...document } = block
   if (name === undefined) return block
   const clean = typeof name === 'string' ? cleaned(name) : ''
   if (clean === name && clean.trim() !== '') return block
-  told('document-name')
+  report('document-name')
   return clean.trim() === '' ? document : { ...document, name: clean }
 }
 
-/** Says what is missing, so that the model does not wonder. */
-export function leftOut(block: ImageBlock | DocumentBlock, rule: string, why: string, told: Tell): TextBlock {
-  told(rule, why)
+/** The text that the model gets in place of an image or a document. */
+export function omissionNote(
+  block: ImageBlock | DocumentBlock,
+  rule: string,
+  why: string,
+  report: ReportRule,
+): TextBlock {
+  report(rule, why)
   return { type: 'text', text: `[${block.type} left out: ${why}]` }
 }
 
-/** How much of what is not text a conversation holds. */
+/** Counts the images and documents of a conversation. */
 export class MediaCount {
   #images = 0
   #length = 0
@@ -90,14 +98,14 @@ export class MediaCount {
   }
 
   /**
-   * How many images and documents, the oldest, have to be left out. When there are too many, half of what is allowed
-   * stays, so that the beginning does not change again with the very next image; but the message that brought them may
-   * fill the whole allowance. Walks forward as a conversation grows, so that it does not matter when it was looked at.
+   * How many images and documents must be left out, the oldest first. Once there are too many, only half of the limit is
+   * kept, so that the start of the conversation does not change with every further image; the newest message may use the
+   * whole limit. Messages are counted in order, so the outcome does not depend on when this was called before.
    */
   static excess(messages: readonly Message[], rules: WireRules): number {
     const half = { maxImages: rules.maxImages / 2, maxTotalMediaLength: rules.maxTotalMediaLength / 2 }
     const all: Media[] = []
-    let left = 0
+    let omitted = 0
     let kept = new MediaCount()
     for (const message of messages) {
       const added = mediaOf(message)
@@ -105,16 +113,16 @@ export class MediaCount {
       for (const block of added) kept.count(block)
       if (kept.fits(rules)) continue
       const newest = all.length - added.length
-      left = all.length - countBack(all, (i) => (i >= newest ? rules : half))
+      omitted = all.length - countFromEnd(all, (i) => (i >= newest ? rules : half))
       kept = new MediaCount()
-      for (const block of all.slice(left)) kept.count(block)
+      for (const block of all.slice(omitted)) kept.count(block)
     }
-    return left
+    return omitted
   }
 }
 
-/** How many of the last ones fit, each by the limits that hold for it. */
-function countBack(all: readonly Media[], limitsOf: (i: number) => Limits): number {
+/** How many fit, counted from the newest, each within its own limits. */
+function countFromEnd(all: readonly Media[], limitsOf: (i: number) => Limits): number {
   const kept = new MediaCount()
   for (let i = all.length - 1; i >= 0; i--) {
     kept.count(all[i]!)
@@ -126,7 +134,7 @@ function countBack(all: readonly Media[], limitsOf: (i: number) => Limits): numb
 type Limits = Pick<WireRules, 'maxImages' | 'maxTotalMediaLength'>
 type Media = Extract<SessionContentBlock, { type: 'image' | 'document' }>
 
-/** In order, those inside results too. */
+/** The images and documents of a message in order, including those in results. */
 function mediaOf({ content }: Message): Media[] {
   const media: Media[] = []
   for (const block of content)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Message, SessionContentBlock, SessionTurn } from '../../core/turn.ts'
 import type { WireRules } from '../wire.ts'
-import { fitMessage } from './message-rules.ts'
+import { repairMessage } from './message-rules.ts'
 
 const rules: WireRules = {
   callId: { pattern: /^\w+$/, maxLength: 64 },
@@ -22,7 +22,7 @@ const stranger = { provider: 'q', model: 'm' }
 
 function fitted(role: string, content: readonly object[], by: Partial<SessionTurn> = {}) {
   const message = { role, content, ...by } as Message
-  const { message: made, blocks, repairs } = fitMessage(message, rules, recipient)
+  const { message: made, blocks, repairs } = repairMessage(message, rules, recipient)
   return {
     content: made.content,
     role: made.role,

@@ -11,9 +11,9 @@ import type {
 } from '../../core/turn.ts'
 import type { WireRules } from '../wire.ts'
 import { cleaned, cleanedJson, isClean, isCleanJson } from './clean-text.ts'
-import { fitDocument, fitImage, leftOut } from './media-rules.ts'
+import { omissionNote, repairDocument, repairImage } from './media-rules.ts'
 
-/** Whom a conversation is sent to: what others said about themselves is not passed on. */
+/** The provider and model that a conversation is sent to. Data that belongs to other ones is not sent. */
 export interface Recipient {
   readonly provider: string
   readonly model: string
@@ -30,16 +30,16 @@ export interface BlockRepair {
   readonly detail?: string
 }
 
-export interface FittedMessage {
-  /** The very same message where nothing had to be mended. */
+export interface RepairedMessage {
+  /** The same message object if nothing had to be repaired. */
   readonly message: Message
-  /** For each block of it, the index of the block it was made of. */
+  /** For each block, the index of the block it was made of. */
   readonly blocks: readonly number[]
   readonly repairs: readonly BlockRepair[]
 }
 
-/** What may be said of one message by itself: each block is fit to be sent, or is not there. */
-export function fitMessage(message: Message, rules: WireRules, recipient: Recipient): FittedMessage {
+/** Applies the rules that concern one message: each block is kept, repaired or removed. */
+export function repairMessage(message: Message, rules: WireRules, recipient: Recipient): RepairedMessage {
   const repairs: BlockRepair[] = []
   const tell = (block: number, rule: string, detail?: string): undefined => {
     repairs.push({ rule, block, ...(detail !== undefined && { detail }) })
@@ -50,10 +50,11 @@ export function fitMessage(message: Message, rules: WireRules, recipient: Recipi
   const origin = originOf(message, recipient)
   let kept: Kept[] = []
   for (const [from, block] of given.entries()) {
-    const fitted = fitBlock(block, { role, rules, recipient, origin, told: (...about) => tell(from, ...about) })
-    if (fitted) kept.push({ block: fitted, from })
+    const report = (rule: string, detail?: string): undefined => tell(from, rule, detail)
+    const repaired = repairBlock(block, { role, rules, recipient, origin, report })
+    if (repaired) kept.push({ block: repaired, from })
   }
-  if (role === 'assistant') kept = callsLast(withoutLastThought(kept, tell), origin, recipient, tell)
+  if (role === 'assistant') kept = callsLast(withoutTrailingThinking(kept, tell), origin, recipient, tell)
 
   const blocks = kept.map(({ from }) => from)
   const isSame = kept.length === message.content?.length && kept.every(({ block }, i) => block === given[i])
@@ -68,14 +69,14 @@ interface Kept {
 
 type TellBlock = (block: number, rule: string, detail?: string) => void
 
-/** Thinking that led to nothing, because the reply ended there, is refused and of no use. */
-function withoutLastThought(kept: Kept[], tell: TellBlock): Kept[] {
+/** Services refuse thinking at the end of a message, where a reply broke off. */
+function withoutTrailingThinking(kept: Kept[], tell: TellBlock): Kept[] {
   const length = kept.findLastIndex(({ block }) => block.type !== 'thinking') + 1
   for (const { from } of kept.slice(length)) tell(from, 'thinking-last')
   return length === kept.length ? kept : kept.slice(0, length)
 }
 
-/** Some services refuse anything after a call. What a service itself said it takes back in the order it came in. */
+/** Some services refuse anything after a call. A service's own reply is sent back in the order it came in. */
 function callsLast(kept: Kept[], origin: Origin, { wire }: Recipient, tell: TellBlock): Kept[] {
   const first = kept.findIndex(isCall)
   const late = first < 0 ? undefined : kept.slice(first).find((one) => !isCall(one))
@@ -91,61 +92,61 @@ const isCall = ({ block }: Kept): boolean => block.type === 'tool_call'
 const ownData = (block: SessionContentBlock, wire: string): unknown =>
   'providerData' in block ? block.providerData?.[wire] : undefined
 
-interface Case {
+interface BlockContext {
   readonly role: Message['role']
   readonly rules: WireRules
   readonly recipient: Recipient
   readonly origin: Origin
-  told(rule: string, detail?: string): undefined
+  report(rule: string, detail?: string): undefined
 }
 
-/** Who said it; what nobody signed is taken for ours until the service says otherwise. */
-type Origin = 'ours' | 'unknown' | 'other model' | 'other provider'
+/** Which model wrote a message. An unknown one is taken for the recipient until the service refuses it. */
+type Origin = 'same model' | 'unknown' | 'other model' | 'other provider'
 
 function originOf(message: Message & Partial<SessionTurn>, recipient: Recipient): Origin {
   const { provider, model } = message
   if (provider === undefined && model === undefined) return 'unknown'
   if (provider !== undefined && provider !== recipient.provider) return 'other provider'
-  return model === undefined || model === recipient.model ? 'ours' : 'other model'
+  return model === undefined || model === recipient.model ? 'same model' : 'other model'
 }
 
-function fitBlock(block: SessionContentBlock, of: Case): SessionContentBlock | undefined {
+function repairBlock(block: SessionContentBlock, of: BlockContext): SessionContentBlock | undefined {
   switch (block?.type) {
     case 'text':
-      return fitText(block, of)
+      return repairText(block, of)
     case 'thinking':
-      return of.role === 'assistant' ? fitThinking(block, of) : of.told('wrong-role', 'thinking in a user message')
+      return of.role === 'assistant' ? repairThinking(block, of) : of.report('wrong-role', 'thinking in a user message')
     case 'image':
       if (of.role === 'assistant' && !of.rules.assistantImages)
-        return leftOut(block, 'assistant-image', 'the assistant made it', of.told)
-      return fitImage(block, of.rules, of.told)
+        return omissionNote(block, 'assistant-image', 'the assistant made it', of.report)
+      return repairImage(block, of.rules, of.report)
     case 'document':
-      if (of.role === 'assistant') return leftOut(block, 'assistant-document', 'the assistant made it', of.told)
-      return fitDocument(block, of.rules, of.told)
+      if (of.role === 'assistant') return omissionNote(block, 'assistant-document', 'the assistant made it', of.report)
+      return repairDocument(block, of.rules, of.report)
     case 'tool_call':
-      return of.role === 'assistant' ? fitCall(block, of) : of.told('wrong-role', 'a tool call in a user message')
+      return of.role === 'assistant' ? repairCall(block, of) : of.report('wrong-role', 'a tool call in a user message')
     case 'tool_result': {
-      if (of.role !== 'user') return of.told('wrong-role', 'a tool result in an assistant message')
-      const output = fitOutput(block.output, of)
+      if (of.role !== 'user') return of.report('wrong-role', 'a tool result in an assistant message')
+      const output = repairOutput(block.output, of)
       return output === block.output ? block : { ...block, output }
     }
     default:
-      return of.told('unknown-block', cleaned(String((block as { type?: unknown } | null)?.type)))
+      return of.report('unknown-block', cleaned(String((block as { type?: unknown } | null)?.type)))
   }
 }
 
-function fitText(block: TextBlock, of: Case): TextBlock | undefined {
-  if (typeof block.text !== 'string') return of.told('malformed-block')
+function repairText(block: TextBlock, of: BlockContext): TextBlock | undefined {
+  if (typeof block.text !== 'string') return of.report('malformed-block')
   const kept = keptData(block.providerData, of)
   const isRaw = isOpaque(kept, of.recipient.wire)
   if (!isRaw && block.text.trim() === '')
-    return of.told(block.text === '' && block.providerData ? 'foreign-block' : 'empty-text')
-  const text = fitString(block.text, of)
+    return of.report(block.text === '' && block.providerData ? 'foreign-block' : 'empty-text')
+  const text = repairString(block.text, of)
   if (text === block.text && kept === block.providerData) return block
   return { type: 'text', text, ...(kept && { providerData: kept }) }
 }
 
-/** A block of the service's own kind travels whole inside `providerData`, as `block`. */
+/** A block of the service's own kind is kept whole as `block` inside `providerData`. */
 function isOpaque(data: ProviderData | undefined, wire: string): boolean {
   const own = data?.[wire]
   return isRecord(own) && isRecord(own.block)
@@ -154,76 +155,76 @@ function isOpaque(data: ProviderData | undefined, wire: string): boolean {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What is `bound` to a model is of no use to another; what belongs to another provider is not passed on at all. */
-function keptData(data: ProviderData | undefined, of: Case): ProviderData | undefined {
+/** Data under `bound` is only sent to the model it came from; data of another provider is not sent at all. */
+function keptData(data: ProviderData | undefined, of: BlockContext): ProviderData | undefined {
   const { origin, recipient } = of
   const own = data?.[recipient.wire]
-  if (!data || own === undefined) return origin === 'ours' || origin === 'unknown' ? data : undefined
+  if (!data || own === undefined) return origin === 'same model' || origin === 'unknown' ? data : undefined
   if (origin === 'other provider') return undefined
-  if (!isRecord(own) || flawOf(own) === 'too deep') return of.told('malformed-data')
+  if (!isRecord(own) || flawOf(own) === 'too deep') return of.report('malformed-data')
   const clean = isCleanJson(own) ? own : cleanedData(own, of)
   if (origin !== 'other model') return clean === own ? data : { [recipient.wire]: clean }
   const { bound: _, ...kept } = clean
   return Object.keys(kept).length > 0 ? { [recipient.wire]: kept } : undefined
 }
 
-function cleanedData(own: Record<string, unknown>, of: Case): Record<string, unknown> {
-  of.told('malformed-data', badText)
+function cleanedData(own: Record<string, unknown>, of: BlockContext): Record<string, unknown> {
+  of.report('malformed-data', badText)
   return cleanedJson(own)
 }
 
-function fitThinking(block: ThinkingBlock, of: Case): ThinkingBlock | undefined {
+function repairThinking(block: ThinkingBlock, of: BlockContext): ThinkingBlock | undefined {
   const { text, signature, providerData } = block
-  if (typeof text !== 'string') return of.told('malformed-block')
+  if (typeof text !== 'string') return of.report('malformed-block')
   const own = providerData?.[of.recipient.wire]
   const isSigned = (typeof signature === 'string' && signature !== '') || own !== undefined
-  if (!isSigned && text.trim() === '') return undefined // nothing was thought
+  if (!isSigned && text.trim() === '') return undefined // empty
   if (of.origin === 'other model' || of.origin === 'other provider')
-    return of.told('foreign-thinking', 'it belongs to another model')
-  if (of.rules.signedThinkingOnly && !isSigned) return of.told('unsigned-thinking')
+    return of.report('foreign-thinking', 'it belongs to another model')
+  if (of.rules.signedThinkingOnly && !isSigned) return of.report('unsigned-thinking')
   if (isClean(text) && isClean(signature ?? '') && isCleanJson(own)) return block
-  // Mending it would make the signature wrong.
-  return isSigned ? of.told('malformed-text', badText) : { ...block, text: fitString(text, of) }
+  // Changing the text would make the signature wrong.
+  return isSigned ? of.report('malformed-text', badText) : { ...block, text: repairString(text, of) }
 }
 
-function fitCall(block: ToolCallBlock, of: Case): ToolCallBlock {
+function repairCall(block: ToolCallBlock, of: BlockContext): ToolCallBlock {
   const { providerData, ...call } = block
   const kept = keptData(providerData, of)
-  const input = fitInput(call.input, of)
+  const input = repairInput(call.input, of)
   const called = typeof call.name === 'string' ? cleaned(call.name) : ''
   const name = of.recipient.toWire(called === '' ? 'unknown' : called)
-  if (name !== call.name) of.told('tool-name', `it goes out as ${name}`)
+  if (name !== call.name) of.report('tool-name', `it goes out as ${name}`)
   if (input === call.input && name === call.name && kept === providerData) return block
   return { ...call, name, input, ...(kept && { providerData: kept }) }
 }
 
-function fitInput(input: unknown, of: Case): Record<string, unknown> {
-  if (!isRecord(input)) return of.told('malformed-input', 'it is no object') ?? {}
+function repairInput(input: unknown, of: BlockContext): Record<string, unknown> {
+  if (!isRecord(input)) return of.report('malformed-input', 'it is no object') ?? {}
   const flaw = flawOf(input)
-  if (flaw === 'too deep' || flaw === 'no number') return of.told('malformed-input', flaw) ?? {}
+  if (flaw === 'too deep' || flaw === 'no number') return of.report('malformed-input', flaw) ?? {}
   if (isCleanJson(input)) return input
-  of.told('malformed-input', badText)
+  of.report('malformed-input', badText)
   return cleanedJson(input)
 }
 
-function fitOutput(output: ToolOutput, of: Case): ToolOutput {
-  if (typeof output === 'string') return fitString(output, of)
-  if (!Array.isArray(output)) return of.told('malformed-result') ?? ''
+function repairOutput(output: ToolOutput, of: BlockContext): ToolOutput {
+  if (typeof output === 'string') return repairString(output, of)
+  if (!Array.isArray(output)) return of.report('malformed-result') ?? ''
   const parts = output.flatMap((part) => {
-    if (part?.type === 'image') return [fitImage(part, of.rules, of.told)]
-    if (part?.type === 'document') return [fitDocument(part, of.rules, of.told)]
-    if (part?.type !== 'text' || typeof part.text !== 'string') return of.told('malformed-result') ?? []
-    if (part.text.trim() === '') return of.told('empty-text') ?? []
-    const text = fitString(part.text, of)
+    if (part?.type === 'image') return [repairImage(part, of.rules, of.report)]
+    if (part?.type === 'document') return [repairDocument(part, of.rules, of.report)]
+    if (part?.type !== 'text' || typeof part.text !== 'string') return of.report('malformed-result') ?? []
+    if (part.text.trim() === '') return of.report('empty-text') ?? []
+    const text = repairString(part.text, of)
     return [text === part.text ? part : { ...part, text }]
   })
   const isSame = parts.length === output.length && parts.every((part, i) => part === output[i])
   return isSame ? output : parts
 }
 
-function fitString(text: string, of: Case): string {
+function repairString(text: string, of: BlockContext): string {
   if (isClean(text)) return text
-  of.told('malformed-text', badText)
+  of.report('malformed-text', badText)
   return cleaned(text)
 }
 

@@ -32,12 +32,12 @@ describe('a conversation with nothing wrong', () => {
   test('goes out as it is, and as the same list while it grows', () => {
     const rules = make()
     const list = [...loop]
-    const { messages, repairs, sources } = rules.fit(list)
+    const { messages, repairs, sources } = rules.repair(list)
     expect(messages.every((message, i) => message === list[i])).toBe(true)
     expect(repairs).toEqual([])
     expect(sources).toEqual([0, 1, 2, 3, 4])
     list.push(said(text('Yes.')), hi)
-    expect(rules.fit(list).messages).toBe(messages)
+    expect(rules.repair(list).messages).toBe(messages)
     expect(messages).toHaveLength(7)
   })
 })
@@ -46,31 +46,31 @@ describe('a repair', () => {
   const bad = [user(text('\ud83d')), said(text('Yes.')), hi]
   test('is told once, also where hooks make the list anew', () => {
     const rules = make()
-    expect(rules.fit(bad).repairs).toMatchObject([{ rule: 'malformed-text', message: 0, block: 0 }])
-    expect(rules.fit(bad).repairs).toEqual([])
-    expect(rules.fit([...bad]).repairs).toEqual([])
-    expect(make().fit(bad).repairs).toHaveLength(1)
+    expect(rules.repair(bad).repairs).toMatchObject([{ rule: 'malformed-text', message: 0, block: 0 }])
+    expect(rules.repair(bad).repairs).toEqual([])
+    expect(rules.repair([...bad]).repairs).toEqual([])
+    expect(make().repair(bad).repairs).toHaveLength(1)
   })
 
   test('names the turn it is about', () => {
     const turn = { ...bad[0]!, id: 't7' }
-    expect(make().fit([turn]).repairs).toMatchObject([{ repairedTurnId: 't7' }])
+    expect(make().repair([turn]).repairs).toMatchObject([{ repairedTurnId: 't7' }])
   })
 
   test('makes the same message of the same message, so that its bytes are kept', () => {
     const rules = make({ callNames: true })
     const list = [hi, said(call('not ok')), user(result('not ok')), said(text('So.')), hi]
-    const first = rules.fit([...list]).messages
-    const second = rules.fit([...list]).messages
+    const first = rules.repair([...list]).messages
+    const second = rules.repair([...list]).messages
     expect(first[1]).not.toBe(list[1])
     expect(second.every((message, i) => message === first[i])).toBe(true)
   })
 })
 
 describe('results', () => {
-  const answers = (...messages: Message[]) => make().fit(messages).messages.slice(2)
+  const answers = (...messages: Message[]) => make().repair(messages).messages.slice(2)
   test('that are missing are made up, and told with the call', () => {
-    const { messages, repairs, sources } = make().fit([hi, said(text('A'), call('a')), said(text('B')), hi])
+    const { messages, repairs, sources } = make().repair([hi, said(text('A'), call('a')), said(text('B')), hi])
     expect(messages[2]).toMatchObject({ content: [{ type: 'tool_result', callId: 'a', isError: true }] })
     expect(repairs).toEqual([{ rule: 'missing-result', message: 1, block: 1 }])
     expect(sources).toEqual([0, 1, -1, 2, 3])
@@ -96,14 +96,14 @@ describe('results', () => {
   })
 
   test('FP-21 of calls with one id find their calls in order', () => {
-    const { messages } = make().fit([hi, said(call('a'), call('a')), user(result('a', 'one'), result('a', 'two'))])
+    const { messages } = make().repair([hi, said(call('a'), call('a')), user(result('a', 'one'), result('a', 'two'))])
     const [first, second] = messages[1]!.content as readonly { id: string }[]
     expect(first!.id).not.toBe(second!.id)
     expect(messages[2]!.content).toEqual([result(first!.id, 'one'), result(second!.id, 'two')])
   })
 
   test('know the names of their tools where a wire wants them', () => {
-    const named = make({ callNames: true }).fit([hi, said(call('a', 'find'), call('b')), user(result('b'))]).messages
+    const named = make({ callNames: true }).repair([hi, said(call('a', 'find'), call('b')), user(result('b'))]).messages
     expect(named[2]!.content).toMatchObject([
       { callId: 'a', name: 'find' },
       { callId: 'b', name: 'look' },
@@ -113,7 +113,7 @@ describe('results', () => {
   test('are found again where they were', () => {
     const rules = make()
     const late = user(text('Well?'), text(''), result('a'))
-    const { messages, sources } = rules.fit([hi, said(call('a')), late])
+    const { messages, sources } = rules.repair([hi, said(call('a')), late])
     expect(messages[2]!.content).toEqual([result('a'), text('Well?')])
     expect(sources[2]).toBe(2)
     expect([rules.blockOf(late, 0), rules.blockOf(late, 1)]).toEqual([2, 0])
@@ -123,7 +123,7 @@ describe('results', () => {
 describe('the beginning and the end', () => {
   const roles = (rules: TranscriptRules, ...messages: Message[]) =>
     rules
-      .fit(messages)
+      .repair(messages)
       .messages.map(({ role }) => role)
       .join(' ')
   const lenient = () => make({ startsWithUser: false, endsWithUser: false })
@@ -134,7 +134,7 @@ describe('the beginning and the end', () => {
   })
 
   test('leave the end to the assistant where the service itself asked for it', () => {
-    expect(make().fit([hi, said(text('A'))], { isOpenEnded: true }).messages).toHaveLength(2)
+    expect(make().repair([hi, said(text('A'))], { isOpenEnded: true }).messages).toHaveLength(2)
   })
 
   test('are there although nothing is left between them', () => {
@@ -151,7 +151,7 @@ describe('images', () => {
   const shown = (messages: readonly Message[]) =>
     messages.map(({ content }) => content.filter(({ type }) => type === 'image').length)
   test('of older messages are left out when there are too many, down to half', () => {
-    const { messages, repairs } = make().fit([
+    const { messages, repairs } = make().repair([
       user(image, image),
       said(text('A')),
       user(image, image),
@@ -170,16 +170,16 @@ describe('images', () => {
   test('stay as they were left while there is room', () => {
     const rules = make()
     const list = [user(image, image), said(text('A')), user(image, image, image)]
-    const before = rules.fit(list).messages
+    const before = rules.repair(list).messages
     expect(shown(before)).toEqual([0, 0, 3])
     list.push(said(text('B')), user(image))
-    const after = rules.fit(list).messages
+    const after = rules.repair(list).messages
     expect(shown(after)).toEqual([0, 0, 3, 0, 1])
     expect(after[0]).toBe(before[0])
   })
 
   test('of one message that holds too many are the newest', () => {
-    const { messages } = make().fit([user(...Array.from({ length: 9 }, () => image))])
+    const { messages } = make().repair([user(...Array.from({ length: 9 }, () => image))])
     expect(messages[0]!.content.map(({ type }) => type)).toEqual(
       [...'ttttt', ...'iiii'].map((t) => (t === 't' ? 'text' : 'image')),
     )
@@ -187,7 +187,11 @@ describe('images', () => {
 
   test('are counted by their length too, those in results as well', () => {
     const seen = { type: 'tool_result', callId: 'a', output: [image, image] } as SessionContentBlock
-    const { messages } = make({ maxTotalMediaLength: png.length * 2 }).fit([user(image), said(call('a')), user(seen)])
+    const { messages } = make({ maxTotalMediaLength: png.length * 2 }).repair([
+      user(image),
+      said(call('a')),
+      user(seen),
+    ])
     expect(shown(messages)).toEqual([0, 0, 0])
     expect((messages[2]!.content[0] as ToolResultBlock).output).toEqual([image, image])
   })

@@ -1,70 +1,70 @@
 import type { Repair } from '../../core/provider.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
 import type { WireRules } from '../wire.ts'
-import { Fitting, type Kit } from './fitting.ts'
-import { type FittedMessage, fitMessage, type Recipient } from './message-rules.ts'
+import { ListRepair, type ListRepairContext } from './list-rules.ts'
+import { type Recipient, type RepairedMessage, repairMessage } from './message-rules.ts'
 
-/** A conversation as a service accepts it. The log keeps what it has; only the request is mended. */
-export interface FittedTranscript {
-  /** The very same list object as long as it only grows. */
+/** A conversation as a service accepts it. Only the request is repaired; the log is not changed. */
+export interface RepairedTranscript {
+  /** The same list object as last time if messages were only added. */
   readonly messages: readonly Message[]
-  /** What was mended and not told before. */
+  /** The repairs that were not reported before. */
   readonly repairs: readonly Repair[]
-  /** For each message, the index of the one it was made of; -1 where it was made up or put together from several. */
+  /** For each message, the index of the message it was made of; -1 if a rule added it or it was made of several. */
   readonly sources: readonly number[]
 }
 
-/** Validates and repairs conversations before they are sent. Fitting the same list again costs what was added to it. */
+/** Checks and repairs conversations before they are sent. For a list that has grown, only the new messages are processed. */
 export class TranscriptRules {
-  readonly #kit: Kit
-  readonly #kept = new WeakMap<Message, FittedMessage>()
+  readonly #context: ListRepairContext
+  readonly #repaired = new WeakMap<Message, RepairedMessage>()
   readonly #variants = new WeakMap<Message, { key: string; message: Message }>()
   readonly #orders = new WeakMap<Message, readonly number[]>()
-  readonly #lists = new WeakMap<readonly Message[], Fitting>()
-  readonly #told = new WeakMap<Message, Set<string>>()
+  readonly #lists = new WeakMap<readonly Message[], ListRepair>()
+  readonly #reported = new WeakMap<Message, Set<string>>()
 
   constructor(rules: WireRules, recipient: Recipient) {
-    this.#kit = {
+    this.#context = {
       rules,
-      one: (message) => this.#one(message, recipient),
-      variant: (message, key, make) => this.#variant(message, key, make),
-      reordered: (message, blocks) => void this.#orders.set(message, blocks),
+      repairMessage: (message) => this.#repairMessage(message, recipient),
+      variantOf: (message, key, make) => this.#variantOf(message, key, make),
+      noteOrder: (message, blocks) => void this.#orders.set(message, blocks),
     }
   }
 
-  /** With `isOpenEnded` the conversation may end with the assistant: the service itself asked for it. */
-  fit(messages: readonly Message[], { isOpenEnded = false } = {}): FittedTranscript {
-    let fitting = this.#lists.get(messages)
-    if (!fitting || fitting.count > messages.length) this.#lists.set(messages, (fitting = new Fitting(this.#kit)))
-    fitting.grow(messages)
-    const { messages: fitted, sources } = fitting.result(isOpenEnded)
-    const repairs = fitting
+  /** With `isOpenEnded` the conversation may end with the assistant, because the service paused its reply. */
+  repair(messages: readonly Message[], { isOpenEnded = false } = {}): RepairedTranscript {
+    let list = this.#lists.get(messages)
+    if (!list || list.count > messages.length) this.#lists.set(messages, (list = new ListRepair(this.#context)))
+    list.grow(messages)
+    const result = list.result(isOpenEnded)
+    const repairs = list
       .takeRepairs()
-      .filter(({ message, rule, block }) => this.#isNews(messages[message], `${rule} ${block}`))
-    return { messages: fitted, repairs, sources }
+      .filter(({ message, rule, block }) => this.#isNew(messages[message], `${rule} ${block}`))
+    return { ...result, repairs }
   }
 
-  /** Which block of `message` became block `block` of what was last made of it. */
+  /** The index in `message` of the block that became block `block` of the repaired message. */
   blockOf(message: Message, block: number): number {
-    const blocks = this.#orders.get(message) ?? this.#kit.one(message).blocks
+    const blocks = this.#orders.get(message) ?? this.#context.repairMessage(message).blocks
     return blocks[block] ?? block
   }
 
-  /** Told once for each message, also where hooks make the list anew for every request. */
-  #isNews(message: Message | undefined, what: string): boolean {
+  /** Each repair of a message is reported once, also if hooks copy the list for every request. */
+  #isNew(message: Message | undefined, what: string): boolean {
     if (!message) return true
-    const told = this.#told.get(message) ?? new Set()
-    this.#told.set(message, told)
-    return !told.has(what) && Boolean(told.add(what))
+    const reported = this.#reported.get(message) ?? new Set()
+    this.#reported.set(message, reported)
+    return !reported.has(what) && Boolean(reported.add(what))
   }
 
-  #one(message: Message, recipient: Recipient): FittedMessage {
-    let fitted = this.#kept.get(message)
-    if (!fitted) this.#kept.set(message, (fitted = fitMessage(message, this.#kit.rules, recipient)))
-    return fitted
+  #repairMessage(message: Message, recipient: Recipient): RepairedMessage {
+    let repaired = this.#repaired.get(message)
+    if (!repaired) this.#repaired.set(message, (repaired = repairMessage(message, this.#context.rules, recipient)))
+    return repaired
   }
 
-  #variant(message: Message, key: string, make: () => readonly SessionContentBlock[]): Message {
+  #variantOf(message: Message, key: string, make: () => readonly SessionContentBlock[]): Message {
     const kept = this.#variants.get(message)
     if (kept?.key === key) return kept.message
     const changed = { ...message, content: make() }

@@ -2,7 +2,7 @@ import type { OAuthEndpoints } from '../../auth/oauth.ts'
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
-import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, endpointsRule, record, serviceRules, text, texts } from '../service-options.ts'
 import type { Fields } from '../wire.ts'
 import { traitsOf } from '../wires/anthropic-models.ts'
@@ -25,7 +25,7 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
   // Some write the version of the path into the address; it is part of the path.
   const baseURL = (options.baseURL ?? home).replace(/\/v1\/*$/, '')
   const version = options.version ?? (new URL(baseURL).origin === home ? '2026-10-21' : '2023-06-01')
-  const place = { ...placeFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
+  const place = { ...lookupFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
   return createProvider(
     {
       name: 'anthropic',

@@ -1,6 +1,6 @@
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
-import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, serviceRules } from '../service-options.ts'
 
 /** Open models at the speed of Cerebras' own machines. */
@@ -20,7 +20,7 @@ export function cerebras(options: ServiceOptions = {}): Provider {
       defaultModel: options.defaultModel ?? 'gpt-oss-120b',
       isSilentOnOverflow: true,
       capabilities: { vision: false, imageInToolResult: false },
-      credentials: credentialSource(options, placeFor('cerebras', ['CEREBRAS_API_KEY'], options)),
+      credentials: credentialSource(options, lookupFor('cerebras', ['CEREBRAS_API_KEY'], options)),
       headers: (credential) => (credential ? { authorization: `Bearer ${credential.secret}` } : {}),
     },
     options,

@@ -1,6 +1,6 @@
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
-import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, serviceRules } from '../service-options.ts'
 
 /** Gemini, from Google's own API. */
@@ -18,7 +18,7 @@ export function google(options: ServiceOptions = {}): Provider {
         // The models of before take a shape or tools, not both.
         structuredOutput: (model) => !/gemini-([12]\b|pro)|gemma|tunedModels|robotics-er-1/i.test(model),
       },
-      credentials: credentialSource(options, placeFor('google', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], options)),
+      credentials: credentialSource(options, lookupFor('google', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], options)),
       headers: (credential) => {
         if (!credential) return {}
         const { kind, secret } = credential

@@ -2,7 +2,7 @@ import { didYouMean } from '../../core/nearest.ts'
 import type { Provider, ProviderCapabilities } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import { checkOptions, isFunction, type OptionRule, type OptionRules } from '../options.ts'
-import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, flag, record, serviceRules, text, texts } from '../service-options.ts'
 import type { ChatQuirks } from '../wires/openai-chat.ts'
 import { type CompatHost, compatHosts } from './compat-hosts.ts'
@@ -35,7 +35,7 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
     ...given.quirks,
     ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
   }
-  const place = placeFor(name, given.envKeys ?? host.env, given)
+  const place = lookupFor(name, given.envKeys ?? host.env, given)
   const header = authHeader.name.toLowerCase()
   const before = authHeader.scheme ? `${authHeader.scheme} ` : ''
   return createProvider(

@@ -2,7 +2,7 @@ import type { OAuthEndpoints } from '../../auth/oauth.ts'
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
-import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, endpointsRule, serviceRules, text } from '../service-options.ts'
 
 export interface OpenAIOptions extends ServiceOptions {
@@ -16,7 +16,7 @@ export interface OpenAIOptions extends ServiceOptions {
 export function openai(options: OpenAIOptions = {}): Provider {
   checkService('openai', options, rules)
   const { organization, project, oauth } = options
-  const place = placeFor('openai', ['OPENAI_API_KEY'], options)
+  const place = lookupFor('openai', ['OPENAI_API_KEY'], options)
   return createProvider(
     {
       name: 'openai',

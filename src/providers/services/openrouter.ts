@@ -1,7 +1,7 @@
 import type { Provider } from '../../core/provider.ts'
 import { credentialSource } from '../credential.ts'
 import type { OptionRules } from '../options.ts'
-import { createProvider, placeFor, type ServiceOptions } from '../service.ts'
+import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, serviceRules, text } from '../service-options.ts'
 
 export interface OpenRouterOptions extends ServiceOptions {
@@ -29,7 +29,7 @@ export function openrouter(options: OpenRouterOptions = {}): Provider {
       baseURL: options.baseURL ?? 'https://openrouter.ai/api/v1',
       defaultModel: options.defaultModel ?? 'anthropic/claude-sonnet-5',
       capabilities: { vision: true, imageInToolResult: false },
-      credentials: credentialSource(options, placeFor('openrouter', ['OPENROUTER_API_KEY'], options)),
+      credentials: credentialSource(options, lookupFor('openrouter', ['OPENROUTER_API_KEY'], options)),
       headers: (credential) => ({
         ...(credential && { authorization: `Bearer ${credential.secret}` }),
         ...(appUrl !== undefined && { 'http-referer': appUrl }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ModelRequest } from '../../core/provider.ts'
 import { resolveThinking, type ThinkingLevel } from '../../core/thinking.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
-import { BodyBook } from '../body.ts'
+import { BodyBuilder } from '../body.ts'
 import { RawJson } from '../wire.ts'
 import { anthropicMessages } from './anthropic-messages.ts'
 import { traitsOf } from './anthropic-models.ts'
@@ -381,6 +381,6 @@ const request = (more: Partial<ModelRequest>): ModelRequest => ({
 /** The bytes that would be sent, read again. */
 function bodyOf(more: Partial<ModelRequest>, marks: readonly number[] = []): Record<string, unknown> {
   const asked = request(more)
-  const parts = new BodyBook(wire).build(wire.fields(asked), [], asked.messages, marks)
+  const parts = new BodyBuilder(wire).build(wire.fields(asked), [], asked.messages, marks)
   return JSON.parse(Buffer.concat(parts).toString())
 }

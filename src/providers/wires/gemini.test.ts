@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelEvent, ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { Message, SessionTurn } from '../../core/turn.ts'
-import { BodyBook } from '../body.ts'
+import { BodyBuilder } from '../body.ts'
 import { TranscriptRules } from '../rules/transcript-rules.ts'
 import { RawJson, StreamError } from '../wire.ts'
 import { gemini } from './gemini.ts'
@@ -567,8 +567,8 @@ function request(more: Partial<ModelRequest>): ModelRequest {
 function body(more: Partial<ModelRequest>): { contents: unknown[] } {
   const asked = request(more)
   const recipient = { provider: 'google', model: asked.model, wire: wire.name, toWire: (name: string) => name }
-  const { messages } = new TranscriptRules(wire.rules, recipient).fit(asked.messages)
-  const parts = new BodyBook(wire).build(wire.fields(asked), wire.lead?.(asked) ?? [], messages, [])
+  const { messages } = new TranscriptRules(wire.rules, recipient).repair(asked.messages)
+  const parts = new BodyBuilder(wire).build(wire.fields(asked), wire.lead?.(asked) ?? [], messages, [])
   return JSON.parse(parts.map((part) => new TextDecoder().decode(part)).join(''))
 }
 

@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import type { ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { Message } from '../../core/turn.ts'
-import { BodyBook } from '../body.ts'
+import { BodyBuilder } from '../body.ts'
 import { TranscriptRules } from '../rules/transcript-rules.ts'
 import { ReplyReader } from '../sse.ts'
 import type { Wire } from '../wire.ts'
@@ -355,7 +355,7 @@ const callsOf = ({ content }: ModelReply): unknown[][] =>
 function bodyOf(wire: Wire, more: Partial<ModelRequest>): Record<string, unknown> {
   const asked = request(more)
   const recipient = { provider: 'p', model: asked.model, wire: wire.name, toWire: (name: string) => name }
-  const { messages } = new TranscriptRules(wire.rules, recipient).fit(asked.messages)
-  const parts = new BodyBook(wire).build(wire.fields(asked), wire.lead?.(asked) ?? [], messages, [])
+  const { messages } = new TranscriptRules(wire.rules, recipient).repair(asked.messages)
+  const parts = new BodyBuilder(wire).build(wire.fields(asked), wire.lead?.(asked) ?? [], messages, [])
   return JSON.parse(Buffer.concat(parts).toString())
 }

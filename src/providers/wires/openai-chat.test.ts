@@ -5,7 +5,7 @@ import type {
 import { describe, expect, test } from 'vitest'
 import type { ModelEvent, ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, ToolResultBlock } from '../../core/turn.ts'
-import { BodyBook } from '../body.ts'
+import { BodyBuilder } from '../body.ts'
 import { TranscriptRules } from '../rules/transcript-rules.ts'
 import { RawJson, type StreamError } from '../wire.ts'
 import { type ChatQuirks, chatIdRules, openaiChat } from './openai-chat.ts'
@@ -260,7 +260,7 @@ describe('a message', () => {
   test('carries the names of tools with its results where a host wants them', () => {
     const wire = openaiChat({ toolNameOnResults: true })
     const rules = new TranscriptRules(wire.rules, recipient)
-    const { messages } = rules.fit([user('Hi'), assistant(call('c1')), message('user', result('c1', 'A'))])
+    const { messages } = rules.repair([user('Hi'), assistant(call('c1')), message('user', result('c1', 'A'))])
     expect(messages.flatMap(wire.items)[2]!.json).toEqual({
       role: 'tool',
       tool_call_id: 'c1',
@@ -272,7 +272,7 @@ describe('a message', () => {
   test('has ids of calls as Mistral takes them', () => {
     const wire = openaiChat({ idRule: chatIdRules.mistral })
     const rules = new TranscriptRules(wire.rules, recipient)
-    const { messages } = rules.fit([
+    const { messages } = rules.repair([
       user('Hi'),
       assistant(call('call_0123456789')),
       message('user', result('call_0123456789', 'A')),
@@ -848,7 +848,7 @@ const requestOf = (more: Partial<ModelRequest>): ModelRequest => ({
 function bodyOf(quirks: ChatQuirks, more: Partial<ModelRequest> = {}, marks: number[] = []): Record<string, unknown> {
   const wire = openaiChat(quirks)
   const request = requestOf(more)
-  const parts = new BodyBook(wire).build(wire.fields(request), wire.lead!(request), request.messages, marks)
+  const parts = new BodyBuilder(wire).build(wire.fields(request), wire.lead!(request), request.messages, marks)
   return JSON.parse(Buffer.concat(parts).toString())
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ModelEvent, ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
-import { BodyBook } from '../body.ts'
+import { BodyBuilder } from '../body.ts'
 import { TranscriptRules } from '../rules/transcript-rules.ts'
 import { StreamError } from '../wire.ts'
 import { openaiResponses, type ResponsesQuirks } from './openai-responses.ts'
@@ -810,8 +810,8 @@ const call = (id: string): SessionContentBlock => ({ type: 'tool_call', id, name
 function bodyOf(request: ModelRequest, quirks?: ResponsesQuirks): Record<string, unknown> {
   const wire = openaiResponses(quirks)
   const recipient = { provider: 'openai', model: request.model, wire: wire.name, toWire: (name: string) => name }
-  const { messages } = new TranscriptRules(wire.rules, recipient).fit(request.messages)
-  const parts = new BodyBook(wire).build(wire.fields(request), wire.lead?.(request) ?? [], messages, [])
+  const { messages } = new TranscriptRules(wire.rules, recipient).repair(request.messages)
+  const parts = new BodyBuilder(wire).build(wire.fields(request), wire.lead?.(request) ?? [], messages, [])
   return JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>
 }
 

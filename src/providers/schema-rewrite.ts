@@ -1,28 +1,38 @@
 import { wellFormed } from '../core/plain-json.ts'
-import { both, flat, isNode, namesIn, nodeOf, type Rewriting, type SchemaNode, typesOf } from './lower-schema-root.ts'
-import type { SchemaCount, SchemaRules } from './lower-schema-rules.ts'
+import {
+  flatten,
+  intersect,
+  isNode,
+  namesIn,
+  nodeOf,
+  type RewriteBudget,
+  type SchemaNode,
+  typesOf,
+} from './schema-nodes.ts'
+import type { SchemaCount, SchemaRules } from './schema-rules.ts'
 
-/** One schema on its way to a service. */
-export interface Pass extends Rewriting {
+/** The state of lowering one schema. */
+export interface LoweringPass extends RewriteBudget {
   readonly rules: SchemaRules
   readonly changes: (readonly [path: string, rule: string])[]
   readonly counts: Record<SchemaCount, number>
-  /** How many schemas may still be put in the place of references. */
+  /** How many schemas may still be copied in place of references. */
   copies: number
+  /** The service cannot be given this shape. */
   isLost: boolean
 }
 
-const mostChanges = 200
+const maxChanges = 200
 
-export function tell(pass: Pass, path: string, rule: string): void {
-  if (pass.changes.length < mostChanges) pass.changes.push([path, rule])
+export function recordChange(pass: LoweringPass, path: string, rule: string): void {
+  if (pass.changes.length < maxChanges) pass.changes.push([path, rule])
 }
 
 export const addText = (text: unknown, more: string): string =>
   wellFormed(typeof text === 'string' && text !== '' ? `${text}\n${more}` : more)
 
-/** The same in keywords of today, and where a service reads only some, in those. */
-export function modern(node: SchemaNode, pass: Pass): SchemaNode {
+/** Replaces old keywords by those of JSON Schema 2020-12, and keywords that the service does not read by ones it does. */
+export function rewriteKeywords(node: SchemaNode, pass: LoweringPass): SchemaNode {
   const { keywords } = pass.rules
   let made = node
   if (Array.isArray(made.items)) {
@@ -30,13 +40,13 @@ export function modern(node: SchemaNode, pass: Pass): SchemaNode {
     made = { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
   }
   if (!keywords) return made
-  if (Array.isArray(made.allOf) && made.$ref === undefined) made = intersected(made, pass)
+  if (Array.isArray(made.allOf) && made.$ref === undefined) made = withoutAllOf(made, pass)
   if (made.$ref !== undefined) return made
   if (made.oneOf !== undefined && !keywords.has('oneOf')) {
     const { oneOf, ...rest } = made
     made = { anyOf: oneOf, ...rest }
   }
-  if (isNode(made.properties)) for (const union of ['anyOf', 'oneOf']) made = distributed(made, union, pass)
+  if (isNode(made.properties)) for (const union of ['anyOf', 'oneOf']) made = distributeUnion(made, union, pass)
   if (made.prefixItems !== undefined && !keywords.has('prefixItems')) {
     const { prefixItems, items: _, ...rest } = made
     made = { ...rest, items: { anyOf: prefixItems } }
@@ -45,24 +55,24 @@ export function modern(node: SchemaNode, pass: Pass): SchemaNode {
     const { const: literal, ...rest } = made
     made = { ...rest, enum: [literal] }
   }
-  return typed(made)
+  return withType(made)
 }
 
-/** A reference that stands alone in an `allOf` is one with annotations beside it. */
-function intersected(node: SchemaNode, on: Rewriting): SchemaNode {
+/** An `allOf` with one reference becomes that reference, with the annotations beside it. */
+function withoutAllOf(node: SchemaNode, on: RewriteBudget): SchemaNode {
   const { allOf, ...rest } = node
   const [only, ...others] = allOf as unknown[]
   if (others.length === 0 && isNode(only) && typeof only.$ref === 'string' && Object.keys(only).length === 1)
     return { ...only, ...rest }
-  return flat(node, on)
+  return flatten(node, on)
 }
 
-/** An object that is one of several more: each of them gets what all have in common, or else closing one shuts out the others. */
-function distributed(node: SchemaNode, union: string, pass: Pass): SchemaNode {
+/** Copies the common properties of an object into each branch of its union; otherwise a closed branch would forbid them. */
+function distributeUnion(node: SchemaNode, union: string, pass: LoweringPass): SchemaNode {
   const { [union]: branches, ...common } = node
   if (!Array.isArray(branches)) return node
-  const kinds = branches.map((branch) => flat(branch, pass))
-  // Most often a union only says which properties go together.
+  const kinds = branches.map((branch) => flatten(branch, pass))
+  // Mostly such a union only says which properties go together.
   if (!kinds.some(({ properties }) => isNode(properties))) return common
   pass.copies -= Object.keys(nodeOf(common.properties)).length * kinds.length
   if (pass.copies < 0) {
@@ -73,12 +83,12 @@ function distributed(node: SchemaNode, union: string, pass: Pass): SchemaNode {
   return {
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
-    [union]: kinds.map((kind) => both(kind, rest)),
+    [union]: kinds.map((kind) => intersect(kind, rest)),
   }
 }
 
-/** Services that read little want each schema to say its type. */
-function typed(node: SchemaNode): SchemaNode {
+/** Adds the type that the schema implies: services that read few keywords need it. */
+function withType(node: SchemaNode): SchemaNode {
   const declared = typesOf(node.type)
   const types = declared.length > 0 ? declared : impliedTypes(node)
   const isNullable = node.nullable === true && types.length > 0 && !types.includes('null')
@@ -94,34 +104,39 @@ function impliedTypes(node: SchemaNode): string[] {
   return typesOf(literals.map((literal) => (literal === null ? 'null' : typeof literal)))
 }
 
-/** Adds what a service wants to be said, in place. */
-export function finish(made: Record<string, unknown>, given: SchemaNode, pass: Pass, path: string): void {
+/** Adds, in place, what the service requires of a schema. */
+export function addRequirements(
+  made: Record<string, unknown>,
+  given: SchemaNode,
+  pass: LoweringPass,
+  path: string,
+): void {
   const { rules } = pass
   if (rules.needsItems && made.items === undefined && typesOf(made.type).includes('array')) {
     made.items = {}
-    tell(pass, path, 'items')
+    recordChange(pass, path, 'items')
   }
-  if (path === '' && rules.propertyName) describeOddlyNamed(made, rules.propertyName, pass)
+  if (path === '' && rules.propertyName) describeOddNames(made, rules.propertyName, pass)
   if (!rules.keywords) return
-  if (Array.isArray(made.enum)) readableLiterals(made, made.enum, pass, path)
+  if (Array.isArray(made.enum)) rewriteEnum(made, made.enum, pass, path)
   if (Array.isArray(made.required)) {
     const known = made.required.filter((name) => Object.hasOwn(nodeOf(made.properties), name))
     if (known.length < made.required.length) {
       made.required = known
-      tell(pass, path, 'required')
+      recordChange(pass, path, 'required')
     }
   }
-  if (rules.isClosed) close(made, given, pass, path)
+  if (rules.isClosed) closeObject(made, given, pass, path)
 }
 
-/** What cannot be listed is described: the schema of a tool's input is only advice, so the model may still use the name. */
-function describeOddlyNamed(made: Record<string, unknown>, pattern: RegExp, pass: Pass): void {
+/** Properties with names that the service refuses move into the description, so the model can still use them. */
+function describeOddNames(made: Record<string, unknown>, pattern: RegExp, pass: LoweringPass): void {
   const properties = nodeOf(made.properties)
   const odd = Object.keys(properties).filter((name) => !pattern.test(name))
   if (odd.length === 0) return
   const required = namesIn(made.required)
-  for (const name of odd) tell(pass, '/properties', `property name ${JSON.stringify(name.slice(0, 100))}`)
-  const described = odd.slice(0, mostDescribed).map((name) => {
+  for (const name of odd) recordChange(pass, '/properties', `property name ${JSON.stringify(name.slice(0, 100))}`)
+  const described = odd.slice(0, maxDescribed).map((name) => {
     const schema = JSON.stringify(properties[name]).slice(0, 300)
     return `${JSON.stringify(name.slice(0, 200))}${required.includes(name) ? ' (required)' : ''}: ${schema}`
   })
@@ -131,14 +146,19 @@ function describeOddlyNamed(made: Record<string, unknown>, pattern: RegExp, pass
   made.description = addText(made.description, `Further properties: ${described.join('; ')}`)
 }
 
-const mostDescribed = 20
+const maxDescribed = 20
 
-/** An `enum` that a service cannot read is told in words; only `null` can be moved elsewhere. */
-function readableLiterals(made: Record<string, unknown>, literals: readonly unknown[], pass: Pass, path: string): void {
+/** Describes an `enum` that the service cannot read in words; a `null` in it becomes a union. */
+function rewriteEnum(
+  made: Record<string, unknown>,
+  literals: readonly unknown[],
+  pass: LoweringPass,
+  path: string,
+): void {
   const { isLiteral } = pass.rules
   pass.counts.literals += literals.length
   if (!isLiteral || literals.every(isLiteral)) return
-  tell(pass, path, 'enum')
+  recordChange(pass, path, 'enum')
   delete made.enum
   const rest = literals.filter((literal) => literal !== null)
   if (rest.length > 0 && rest.every(isLiteral) && made.anyOf === undefined) {
@@ -152,8 +172,8 @@ function readableLiterals(made: Record<string, unknown>, literals: readonly unkn
     made.description = addText(made.description, `(one of: ${JSON.stringify(literals).slice(0, 1000)})`)
 }
 
-/** Every object is listed to its last property; what is open, or says nothing at all, is lost. */
-function close(made: Record<string, unknown>, given: SchemaNode, pass: Pass, path: string): void {
+/** Closes every object. A schema that is open, or says nothing, cannot be expressed. */
+function closeObject(made: Record<string, unknown>, given: SchemaNode, pass: LoweringPass, path: string): void {
   const { counts, rules } = pass
   const types = typesOf(made.type)
   const saysNothing = types.length === 0 && !('const' in made) && made.enum === undefined && made.anyOf === undefined
@@ -163,7 +183,7 @@ function close(made: Record<string, unknown>, given: SchemaNode, pass: Pass, pat
   const names = Object.keys(properties)
   const isOpen = made.additionalProperties === undefined ? names.length === 0 : made.additionalProperties !== false
   if (isOpen || given.patternProperties !== undefined) pass.onLoosened()
-  if (made.additionalProperties !== false) tell(pass, path, 'additionalProperties')
+  if (made.additionalProperties !== false) recordChange(pass, path, 'additionalProperties')
   made.properties ??= properties
   made.additionalProperties = false
   const required = new Set(namesIn(made.required))
@@ -175,7 +195,7 @@ function close(made: Record<string, unknown>, given: SchemaNode, pass: Pass, pat
     if (anyOf !== undefined || Array.isArray(type)) counts.unions++
   }
   if (!rules.isAllRequired || required.size === names.length) return
-  tell(pass, path, 'required')
+  recordChange(pass, path, 'required')
   made.required = names
   made.properties = Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, required.has(name) ? schema : nullable(nodeOf(schema))]),

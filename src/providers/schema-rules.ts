@@ -1,28 +1,28 @@
-/** Whose reading of JSON Schema is meant: for a tool's input, or for the shape of an answer. */
+/** Whose subset of JSON Schema is meant: for the input of tools, or for structured output. */
 export type SchemaDialect = ToolDialect | OutputDialect
 export type ToolDialect = 'anthropic' | 'openai' | 'gemini'
 export type OutputDialect = 'openai-strict' | 'anthropic-output'
 
-/** What a service reads of a schema. */
+/** What a service accepts in a schema. */
 export interface SchemaRules {
-  /** All that is read; without it, all of JSON Schema 2020-12. */
+  /** The supported keywords; absent: all of JSON Schema 2020-12. */
   readonly keywords?: ReadonlySet<string>
   readonly formats?: ReadonlySet<string>
-  /** What may stand beside a `$ref`; without it references are not understood at all. */
+  /** The keywords that are allowed beside a `$ref`; absent: references are not supported. */
   readonly besideRef?: (keyword: string) => boolean
-  /** `minItems` beyond this is refused. */
-  readonly mostMinItems?: number
-  /** Every list says what is in it. */
+  /** A larger `minItems` is refused. */
+  readonly maxMinItems?: number
+  /** Every array needs `items`. */
   readonly needsItems?: true
-  /** What a property at the root may be called. */
+  /** The allowed names of properties at the root. */
   readonly propertyName?: RegExp
-  /** Which literals an `enum` may hold. */
+  /** The allowed values of an `enum`. */
   readonly isLiteral?: (value: unknown) => boolean
-  /** Objects take what they list and nothing else, so what is open cannot be said. */
+  /** Every object needs `additionalProperties: false`, so an open object cannot be expressed. */
   readonly isClosed?: true
-  /** Nothing is optional; what was, may be null. */
+  /** Every property is required; optional ones become nullable. */
   readonly isAllRequired?: true
-  readonly most?: Readonly<Partial<Record<SchemaCount, number>>>
+  readonly limits?: Readonly<Partial<Record<SchemaCount, number>>>
 }
 
 export type SchemaCount = 'properties' | 'literals' | 'levels' | 'optional' | 'unions'
@@ -41,10 +41,10 @@ const common = [
 const numeric = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
 const formats = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']
 
-/** From the services' documentation and from what they refuse. */
+/** Taken from the documentation of the services, and from requests that they refuse. */
 export const schemaRules: Readonly<Record<SchemaDialect, SchemaRules>> = {
   anthropic: { besideRef: () => true, propertyName: /^[a-zA-Z0-9_.-]{1,64}$/ },
-  // Fireworks, which speaks this dialect too, refuses a default beside a reference.
+  // Fireworks uses this dialect too, and refuses a default beside a reference.
   openai: { besideRef: (keyword) => keyword !== 'default', needsItems: true },
   gemini: {
     keywords: new Set([...common, 'format', 'prefixItems', 'minItems', 'maxItems', 'minimum', 'maximum']),
@@ -69,15 +69,15 @@ export const schemaRules: Readonly<Record<SchemaDialect, SchemaRules>> = {
     besideRef: () => false,
     isClosed: true,
     isAllRequired: true,
-    most: { properties: 5000, literals: 1000, levels: 10 },
+    limits: { properties: 5000, literals: 1000, levels: 10 },
   },
   'anthropic-output': {
     keywords: new Set([...common, 'const', 'format', 'minItems']),
     formats: new Set([...formats, 'uri']),
     isLiteral: isPrimitive,
-    mostMinItems: 1,
+    maxMinItems: 1,
     isClosed: true,
-    most: { optional: 24, unions: 16 },
+    limits: { optional: 24, unions: 16 },
   },
 }
 
@@ -85,7 +85,7 @@ function isPrimitive(value: unknown): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/** What a keyword's value must be; anything else makes services refuse the whole request. Unknown keywords may hold anything. */
+/** The kind of a keyword's value; with another value services refuse the whole request. Unknown keywords may hold anything. */
 export const keywordKinds: Readonly<Record<string, KeywordKind>> = {
   ...kind('text', ['title', 'description', 'format', 'pattern', 'contentEncoding', 'contentMediaType']),
   ...kind('number', numeric),
@@ -112,8 +112,8 @@ function kind(of: KeywordKind, keywords: readonly string[]): Record<string, Keyw
   return Object.fromEntries(keywords.map((keyword) => [keyword, of]))
 }
 
-/** Limits that are told to the model in words where a service cannot enforce them. */
-export const worthTelling: ReadonlySet<string> = new Set([
+/** Constraints that are written into the description if the service does not read them. */
+export const describedConstraints: ReadonlySet<string> = new Set([
   ...numeric,
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'uniqueItems'],
   ...['pattern', 'format', 'default'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
-import { OldThinking } from './old-thinking.ts'
+import { RejectedThinking } from './rejected-thinking.ts'
 
 const text = (words: string): SessionContentBlock => ({ type: 'text', text: words })
 const thought: SessionContentBlock = { type: 'thinking', text: 'Hm.', signature: 's' }
@@ -27,22 +27,22 @@ const conversation = [
 ]
 
 test('thinking that nobody rejected stays, in the very same list', () => {
-  expect(new OldThinking().shown(conversation)).toBe(conversation)
+  expect(new RejectedThinking().withoutRejected(conversation)).toBe(conversation)
 })
 
 test('FP-34 rejected thinking is left out of turns that are over, with all that is bound to a model', () => {
-  const old = new OldThinking()
+  const old = new RejectedThinking()
   old.reject(conversation)
-  const shown = old.shown(conversation)
+  const shown = old.withoutRejected(conversation)
   expect(shown[1]!.content).toEqual([{ ...bound, providerData: { w: { kept: 2 }, x: {} } }])
   expect(shown[3]!.content).toEqual([text('So.')])
   expect(shown[5]).toBe(asked) // it belongs to calls that go on
-  expect(old.shown(conversation)[1]).toBe(shown[1])
-  expect(old.shown([user(text('Somebody else'))])).toHaveLength(1)
+  expect(old.withoutRejected(conversation)[1]).toBe(shown[1])
+  expect(old.withoutRejected([user(text('Somebody else'))])).toHaveLength(1)
 })
 
 test('FP-34 a conversation is known again although its messages were made anew, and no other is taken for it', () => {
-  const old = new OldThinking()
+  const old = new RejectedThinking()
   const turn = { ...asked, id: 't1' } as Message
   expect(old.reject([user(text('Hi')), turn, user(text('And?'))])).toBe(true)
   expect(old.isRejected([user(text('Edited')), { ...turn }, user(text('And?'))])).toBe(true)
@@ -51,7 +51,7 @@ test('FP-34 a conversation is known again although its messages were made anew, 
 })
 
 test('FP-34 where there is nothing to leave out, or no more, nothing is rejected', () => {
-  const old = new OldThinking()
+  const old = new RejectedThinking()
   const plain = [user(text('Hi')), said(text('So.')), user(text('And?'))]
   expect([old.reject(plain), old.isRejected(plain)]).toEqual([false, false])
   expect([old.reject(conversation), old.reject(conversation)]).toEqual([true, false])

@@ -2,24 +2,24 @@ import { setOwn } from '../core/turn.ts'
 
 export type SchemaNode = Readonly<Record<string, unknown>>
 
-/** A schema that is being rewritten. It may come from a stranger, so there is only so much to spend on it. */
-export interface Rewriting {
+/** The state of rewriting one schema. It may come from an untrusted server, so the work on it is limited. */
+export interface RewriteBudget {
   readonly root: SchemaNode
-  /** The references that are being put in place. */
+  /** The references that are currently being replaced. */
   readonly inside: string[]
-  /** How many schemas may still be looked at. */
+  /** How many schemas may still be visited. */
   nodes: number
-  /** Hears that the outcome allows more than the original. */
+  /** Called when the result allows more than the original. */
   onLoosened(): void
 }
 
-const mostHops = 20
+const maxHops = 20
 
-/** The root as an object without alternatives, which is all that a call's arguments can be; `undefined` when it is none. */
-export function objectOf(value: unknown, on: Rewriting, hops = 0): SchemaNode | undefined {
+/** The root as one object without alternatives, as the arguments of a call must be; `undefined` if it is no object. */
+export function asPlainObject(value: unknown, on: RewriteBudget, hops = 0): SchemaNode | undefined {
   if (isNode(value) && value.type === 'object' && isNode(value.properties) && !notAtRoot.some((key) => key in value))
     return value
-  const { anyOf, oneOf, enum: literals, const: literal, not: _, ...node } = flat(value, on, hops)
+  const { anyOf, oneOf, enum: literals, const: literal, not: _, ...node } = flatten(value, on, hops)
   const types = typesOf(node.type)
   const isObject = types.length === 0 ? value !== false : types.includes('object')
   const only = literal !== undefined ? [literal] : literals
@@ -27,33 +27,33 @@ export function objectOf(value: unknown, on: Rewriting, hops = 0): SchemaNode | 
   let made: SchemaNode = node
   for (const union of [anyOf, oneOf]) {
     if (!Array.isArray(union)) continue
-    const branches = union.map((branch) => objectOf(branch, on, hops + 1)).filter(isNode)
+    const branches = union.map((branch) => asPlainObject(branch, on, hops + 1)).filter(isNode)
     if (branches.length === 0 && types.length === 0) return undefined
     if (branches.length === 0) continue
     if (branches.filter(({ properties }) => Object.keys(nodeOf(properties)).length > 0).length > 1) on.onLoosened()
-    made = both(made, oneOfThese(branches))
+    made = intersect(made, unionOfObjects(branches))
   }
   return { ...made, type: 'object', properties: nodeOf(made.properties) }
 }
 
 const notAtRoot = ['$ref', 'allOf', 'anyOf', 'oneOf', 'enum', 'const', 'not']
 
-/** The same schema with its reference and its `allOf` resolved, at its top only. */
-export function flat(value: unknown, on: Rewriting, hops = 0): SchemaNode {
-  if (!isNode(value) || hops > mostHops || --on.nodes < 0) return {}
+/** The schema with its own `$ref` and `allOf` resolved; nested schemas are unchanged. */
+export function flatten(value: unknown, on: RewriteBudget, hops = 0): SchemaNode {
+  if (!isNode(value) || hops > maxHops || --on.nodes < 0) return {}
   if (value.$ref !== undefined) {
     const { $ref, ...beside } = value
     const target = resolve(on.root, $ref)
     if (target === undefined) on.onLoosened()
     else on.inside.push(String($ref))
-    return flat({ ...nodeOf(target), ...beside }, on, hops + 1)
+    return flatten({ ...nodeOf(target), ...beside }, on, hops + 1)
   }
   if (!Array.isArray(value.allOf)) return value
   const { allOf, ...rest } = value
-  return allOf.map((part) => flat(part, on, hops + 1)).reduce(both, rest)
+  return allOf.map((part) => flatten(part, on, hops + 1)).reduce(intersect, rest)
 }
 
-/** What a local reference points to. */
+/** The target of a local reference. */
 export function resolve(root: SchemaNode, ref: unknown): unknown {
   if (typeof ref !== 'string' || !/^#(\/|$)/.test(ref)) return undefined
   let value: unknown = root
@@ -73,8 +73,8 @@ function unescaped(part: string): string {
   }
 }
 
-/** What fits both, near enough: where they differ on a keyword the first counts. */
-export function both(a: SchemaNode, b: SchemaNode): SchemaNode {
+/** An approximate intersection: where both have a keyword, the first one wins. */
+export function intersect(a: SchemaNode, b: SchemaNode): SchemaNode {
   const properties = { ...nodeOf(a.properties) }
   for (const [key, schema] of Object.entries(nodeOf(b.properties))) {
     const first = Object.hasOwn(properties, key) ? properties[key] : schema
@@ -91,8 +91,8 @@ export function both(a: SchemaNode, b: SchemaNode): SchemaNode {
   }
 }
 
-/** One object for several: what any of them has, and required only what all of them require. */
-function oneOfThese(branches: readonly SchemaNode[]): SchemaNode {
+/** One object for several: the properties of all, of which those are required that all require. */
+function unionOfObjects(branches: readonly SchemaNode[]): SchemaNode {
   const known = new Map<string, unknown[]>()
   for (const { properties } of branches)
     for (const [key, schema] of Object.entries(nodeOf(properties))) {
@@ -102,13 +102,13 @@ function oneOfThese(branches: readonly SchemaNode[]): SchemaNode {
     }
   const [first, ...others] = branches.map(({ required }) => new Set(namesIn(required)))
   const required = [...(first ?? [])].filter((key) => others.every((names) => names.has(key)))
-  const properties = Object.fromEntries([...known].map(([key, schemas]) => [key, anyOfThese(schemas)]))
+  const properties = Object.fromEntries([...known].map(([key, schemas]) => [key, unionOfSchemas(schemas)]))
   return { properties, ...(required.length > 0 && { required }) }
 }
 
-function anyOfThese(schemas: readonly unknown[]): unknown {
+function unionOfSchemas(schemas: readonly unknown[]): unknown {
   if (schemas.length === 1) return schemas[0]
-  // The property that tells the kinds apart reads best as one list.
+  // A discriminator reads best as one list of values.
   const literals = schemas.map((schema) => (isNode(schema) && 'const' in schema ? [schema.const] : nodeOf(schema).enum))
   if (!literals.every(Array.isArray)) return { anyOf: schemas }
   const types = new Set(schemas.flatMap((schema) => typesOf(nodeOf(schema).type)))
@@ -117,7 +117,7 @@ function anyOfThese(schemas: readonly unknown[]): unknown {
 
 const isAlike = (a: unknown, b: unknown): boolean => a === b || (isNode(a) && isNode(b) && isSame(a, b))
 
-/** The types that exist, however they were written. */
+/** The valid type names, in lower case. */
 export function typesOf(type: unknown): string[] {
   const names = [type].flat().flatMap((name) => (typeof name === 'string' ? [name.toLowerCase()] : []))
   return [...new Set(names)].filter((name) => knownTypes.has(name))
@@ -133,7 +133,7 @@ export const nodeOf = (value: unknown): SchemaNode => (isNode(value) ? value : {
 export const namesIn = (value: unknown): string[] =>
   Array.isArray(value) ? [...new Set(value.filter((name) => typeof name === 'string'))] : []
 
-/** Whether two objects hold the very same values. */
+/** Whether two objects hold identical values. */
 export function isSame(a: SchemaNode, b: SchemaNode): boolean {
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key])
