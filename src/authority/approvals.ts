@@ -1,9 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Decision } from '../core/authority.ts'
+import type { Decision, Effect } from '../core/authority.ts'
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Run } from '../core/run.ts'
 import { originOf, type ToolDef } from '../core/tool.ts'
+import { effectsOf, prepareCall } from '../core/tool-gate.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import {
   type Answer,
@@ -17,13 +18,12 @@ import {
 } from './ask-person.ts'
 import type { AuthorityParts } from './authority.ts'
 import { boundFiles, digestsOf, digestWithFiles } from './bound-files.ts'
-import { identityOf } from './grants/grant.ts'
+import { identityOf } from './grants/grants.ts'
 import { type ApprovePayload, approvePayload, batchPayload } from './interaction/consent.ts'
-import { permissionRequired } from './interaction/headless.ts'
+import { permissionRequired } from './interaction/interaction-kinds.ts'
+import { asReadOnlyCall, type Previewed, previewCall, refusalByHooks } from './interaction/preview.ts'
 import type { JudgedCall } from './judged-call.ts'
-import { openSiblings } from './open-siblings.ts'
 import type { Workspace } from './prepare-call.ts'
-import { asReadOnlyCall, type Previewed, previewCall, refusalByHooks } from './preview-call.ts'
 
 type Gate = HookContexts['tool:gate']
 
@@ -50,7 +50,7 @@ interface PreviewedCall extends CallToApprove {
 }
 
 /** Those who can be asked about the calls of one run. */
-export interface Approvals {
+interface Approvals {
   /** What a person said, before or now. `ask` again means that the run has to wait for one: the call is halted. */
   ask(asked: CallToApprove & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>
 }
@@ -211,4 +211,26 @@ const interactorLeft: Decision = {
   by: 'mode-gate',
   why: 'whoever was asked about it has left; ask for it again when somebody is there',
   code: 'NoInteractorAttached',
+}
+
+/** A call of the same turn that has not been asked about. */
+interface OpenSibling {
+  readonly tool: ToolDef
+  readonly callId: string
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+  readonly effects: readonly Effect[]
+}
+
+/** The calls that come after one in its turn and could run: with known tools, with arguments that pass. */
+function openSiblings(run: Run, { callId, turnId }: HookContexts['tool:gate']): OpenSibling[] {
+  const { openCalls, approvals } = run.log.transcript
+  const at = openCalls.findIndex(({ id }) => id === callId)
+  if (at < 0) return []
+  return openCalls.slice(at + 1).flatMap((call) => {
+    const { tool, checked, callInfo } = prepareCall(run, turnId, call)
+    if (!tool || !checked.valid || approvals.has(call.id)) return []
+    const { name, input } = callInfo
+    return [{ tool, callId: call.id, name, input, effects: effectsOf(tool, input) }]
+  })
 }

@@ -3,7 +3,7 @@ import type { HookContexts } from '../core/hook-map.ts'
 import type { EntryOf, WantedSignature } from '../core/log.ts'
 import type { Run } from '../core/run.ts'
 import type { AnswerKey } from './grants/answer-key.ts'
-import type { ApprovalScope } from './grants/grant.ts'
+import type { ApprovalScope } from './grants/grants.ts'
 import type { InteractionOutcome, Interactions } from './interaction/interactions.ts'
 
 type Gate = HookContexts['tool:gate']

@@ -4,8 +4,7 @@ import { digestOfJson } from '../platform/canonical-json.ts'
 import { digestOfFile } from '../platform/digest.ts'
 import { withFile } from '../platform/files-of.ts'
 import type { JudgedCall } from './judged-call.ts'
-import type { Workspace } from './prepare-call.ts'
-import { touchesOf } from './tool-says.ts'
+import { touchesOf, type Workspace } from './prepare-call.ts'
 
 /** The files whose content decides what an approved command does: a script, or what names the script. */
 export function boundFiles({ shell }: JudgedCall): string[] {

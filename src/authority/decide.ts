@@ -1,10 +1,7 @@
 import type { DecidedBy, Decision } from '../core/authority.ts'
-import { floorOf, granted } from './floor.ts'
-import type { JudgedCall } from './judged-call.ts'
-import { beyondPlan, needsNoPermission, readOnlyKind } from './mode-gate.ts'
-import type { Protect } from './rules/protected-paths.ts'
-import type { Rule } from './rules/rule-entry.ts'
-import type { CompiledRules } from './rules/rules.ts'
+import { type EffectFact, factsOf, type JudgedCall, type ShellFacts } from './judged-call.ts'
+import { type Protect, protection } from './rules/protected-paths.ts'
+import type { CompiledRules, Rule } from './rules/rules.ts'
 import type { SecurityMode } from './rules/settings.ts'
 
 /** What a decision depends on beside the call. */
@@ -162,4 +159,117 @@ const named = (verdict: Decision['verdict'], by: DecidedBy, rule: string, why: s
 function byRules(verdict: Decision['verdict'], by: DecidedBy, words: string, rules: readonly Rule[]): Decision {
   const named = rules.map(({ text, layer, why }) => `"${text}" (${layer})${why === undefined ? '' : `: ${why}`}`)
   return { verdict, by, rule: rules.map(({ text }) => text).join(', '), why: `${words} ${named.join(', ')}` }
+}
+
+/** What of a call goes beyond looking, in words; undefined where `plan` lets it pass. */
+function beyondPlan({ effects, shell }: JudgedCall): string | undefined {
+  if (shell) {
+    if (!shell.isWhole) return 'this line could not be read whole'
+    if (shell.obstacles.length > 0) return `this line may do more than it says: ${shell.obstacles[0]}`
+    const changing = shell.commands.find(({ isReadOnly, command }) => !isReadOnly || command.isNested)
+    if (changing)
+      return `${changing.command.words[0] ?? 'a redirection'} may do more${changing.why ? `: ${changing.why}` : ''}`
+  }
+  const beyond = effects.find((fact) => isBeyond(fact) && !(shell && fact.effect === 'exec'))
+  if (!beyond) return undefined
+  const about = beyond.target === undefined ? '' : ` (${beyond.target})`
+  return `this call ${words[beyond.effect] ?? `uses ${beyond.effect}`}${about}`
+}
+
+const isBeyond = ({ effect }: EffectFact): boolean => changing.includes(effect) || effect.startsWith('mcp:')
+
+const changing: readonly string[] = ['fs.write', 'exec', 'schedule.write', 'unknown']
+
+const words: Readonly<Record<string, string>> = {
+  'fs.write': 'writes',
+  exec: 'runs something',
+  'schedule.write': 'changes when an agent is woken',
+  unknown: 'does not say what it does',
+}
+
+/** Whether nothing of it is worth a question: no effect, or asking a person, or a line like `cd src && pwd`. */
+function needsNoPermission(call: JudgedCall): boolean {
+  if (!call.shell) return call.effects.every(({ effect }) => effect === 'ask')
+  return isPlainLine(call.shell) && call.shell.commands.every(({ table }) => table === 'neutral') && onlyReads(call)
+}
+
+/** `tool`: all it does is read inside the workspace; `line`: a shell line of which that is true. */
+function readOnlyKind(call: JudgedCall): 'tool' | 'line' | undefined {
+  if (!call.shell) return call.effects.every(isWorkspaceRead) ? 'tool' : undefined
+  const isLooking = isPlainLine(call.shell) && call.shell.commands.every(({ isReadOnly }) => isReadOnly)
+  return isLooking && onlyReads(call) ? 'line' : undefined
+}
+
+function isPlainLine({ isWhole, obstacles, commands }: ShellFacts): boolean {
+  const isKnown = isWhole && obstacles.length === 0 && commands.length > 0
+  return isKnown && commands.every(({ command }) => !command.isNested)
+}
+
+const onlyReads = (call: JudgedCall): boolean =>
+  factsOf(call).every((fact) => fact.effect === 'exec' || isWorkspaceRead(fact))
+
+const isWorkspaceRead = ({ effect, isOutside }: EffectFact): boolean => effect === 'fs.read' && isOutside !== true
+
+/** What is not allowed silently, whoever allowed it, and what whoever is asked has to know: a decision in place of `found`. */
+function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
+  const hurt = whyProtected(call, context)
+  if (hurt !== undefined) return floorDecision(hurt, context)
+  const changed = whyChanged(call)
+  const isQuiet = found.verdict === 'allow' && found.by !== 'grant'
+  const doubt = changed === undefined && isQuiet ? whyUncertain(call, context) : undefined
+  const why = changed ?? doubt
+  if (why === undefined) return undefined
+  // Whoever approved this very call saw as much of it as there is to see. It lifts what is asked here, and nothing else.
+  const before = isIdentifiable(call) ? granted(context) : undefined
+  if (before) return found.verdict === 'allow' ? before : undefined
+  return { ...floorDecision(why, context), ...(changed !== undefined && { rule: changedDefinition }) }
+}
+
+/** The `rule` of a decision that was made only because a tool is not what was accepted. */
+export const changedDefinition = 'changed definition'
+
+function floorDecision(why: string, { floor }: DecisionContext): Decision {
+  return floor === 'deny'
+    ? { verdict: 'deny', by: 'floor', why: `${why}; a person would have to approve it`, code: 'ApprovalDenied' }
+    : { verdict: 'ask', by: 'floor', why: `${why}; this is asked about in every mode` }
+}
+
+function whyChanged({ origin }: JudgedCall): string | undefined {
+  if (origin.isChanged !== true) return undefined
+  if (origin.layer !== 'mcp') return 'the tool is not what it was when it was accepted'
+  return 'the server changed what this tool says about itself since it was accepted'
+}
+
+/** Without a digest nobody can tell whether an approval was given for what the tool was or for what it became. */
+const isIdentifiable = ({ origin }: JudgedCall): boolean => origin.isChanged !== true || origin.digest !== undefined
+
+/** What somebody approved before, if that still holds. */
+function granted({ grant }: DecisionContext): Decision | undefined {
+  const found = grant?.()
+  return found && { verdict: 'allow', by: 'grant', why: `${found.grantedBy} approved it before (${found.scope})` }
+}
+
+function whyProtected(call: JudgedCall, { protect = protection }: DecisionContext): string | undefined {
+  if (call.shell?.catastrophe !== undefined) return call.shell.catastrophe
+  for (const fact of factsOf(call)) {
+    const found = protectedFact(fact, protect)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function protectedFact({ effect, target, isDeep }: EffectFact, protect: Protect): string | undefined {
+  if (target === undefined || (effect !== 'fs.read' && effect !== 'fs.write')) return undefined
+  const found = protect(target, isDeep)
+  if (!found) return undefined
+  if (effect === 'fs.write') return `it writes ${target}, which is protected: ${found.write}`
+  return found.read === undefined ? undefined : `it reads ${target}, which is protected: ${found.read}`
+}
+
+function whyUncertain(call: JudgedCall, { rules }: DecisionContext): string | undefined {
+  const doubt = rules.possibleMatch(call)
+  if (!doubt) return undefined
+  const unknown =
+    call.shell && !call.shell.isWhole ? 'the line could not be read whole' : 'it does not say what it is about'
+  return `${unknown}, so nobody can tell whether "${doubt.text}" (${doubt.layer}) holds`
 }

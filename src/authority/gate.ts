@@ -6,7 +6,7 @@ import type { ToolDef } from '../core/tool.ts'
 import { createApprovals } from './approvals.ts'
 import type { Authority, AuthorityParts, CallScope } from './authority.ts'
 import { digestsOf, digestWithFiles } from './bound-files.ts'
-import { isSameGrant } from './grants/grant.ts'
+import { isSameGrant } from './grants/grants.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { linksOf, prepareCall, type Workspace } from './prepare-call.ts'
 

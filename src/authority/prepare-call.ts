@@ -4,18 +4,18 @@ import { posix } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { approvalKeyOf } from '../core/approval-key.ts'
-import type { Effect, ToolOrigin } from '../core/authority.ts'
-import type { FileTouch } from '../core/tool.ts'
-import { originOf, type ToolDef } from '../core/tool.ts'
+import type { CommandLine, Effect, ToolOrigin } from '../core/authority.ts'
+import { show } from '../core/behavior.ts'
+import { isThenable } from '../core/cancellation.ts'
+import { CodedError, messageOf } from '../core/errors.ts'
+import { type FileAccess, type FileTouch, originOf, type ToolDef } from '../core/tool.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import type { FileLocation } from '../platform/files-of.ts'
 import type { EffectFact, JudgedCall, ShellFacts } from './judged-call.ts'
-import { isShellGlob } from './rules/shell-glob.ts'
+import { isShellGlob } from './rules/wildcard.ts'
 import type { ShellReading } from './shell/reading.ts'
 import { shellFacts } from './shell/shell-facts.ts'
 import { shellKey } from './shell/shell-key.ts'
-import { commandLineOf, hostsOf, touchesOf } from './tool-says.ts'
-import { type WorkspacePath, workspacePath } from './workspace-path.ts'
 
 /** Where calls have their effects. */
 export interface Workspace {
@@ -185,4 +185,72 @@ async function realOf(path: string): Promise<string> {
     if (link === undefined) throw error
     return posix.resolve(posix.dirname(path), link)
   }
+}
+
+type Input = Readonly<Record<string, unknown>>
+
+/** The shell line a call would run. Like its neighbours it throws a `CodedError` where a tool says nonsense. */
+function commandLineOf(tool: ToolDef, input: Input): CommandLine | undefined {
+  return declaredBy(tool, 'commandLine', input, isCommandLine) as CommandLine | undefined
+}
+
+/** The files a call is about. */
+export function touchesOf(tool: ToolDef, input: Input): readonly FileTouch[] {
+  return (declaredBy(tool, 'touches', input, areTouches) ?? []) as readonly FileTouch[]
+}
+
+/** The hosts a call talks to. */
+function hostsOf(tool: ToolDef, input: Input): readonly string[] {
+  return (declaredBy(tool, 'reaches', input, areHosts) ?? []) as readonly string[]
+}
+
+function declaredBy(
+  tool: ToolDef,
+  field: 'commandLine' | 'touches' | 'reaches',
+  input: Input,
+  isRight: (value: unknown) => boolean,
+): unknown {
+  const failed = (why: string): CodedError =>
+    new CodedError(
+      'ToolTerminal/ToolFactsInvalid',
+      `${field} of ${tool.spec.name} failed, so nobody can tell what its call does: ${why}`,
+    )
+  let value: unknown
+  try {
+    value = tool[field]?.(input)
+  } catch (error) {
+    throw failed(messageOf(error))
+  }
+  if (isThenable(value)) value.then(undefined, () => {}) // it comes too late to count, and must not hurt
+  if (value !== undefined && !isRight(value)) throw failed(`it gave ${show(value)}`)
+  return value
+}
+
+function isCommandLine(value: unknown): boolean {
+  const { command, cwd = '' } = (value ?? {}) as Partial<CommandLine>
+  return isText(command) && isText(cwd)
+}
+
+const areTouches = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => isText(one?.path) && accesses.includes(one.access))
+
+const accesses: readonly unknown[] = ['read', 'edit', 'write', 'search'] satisfies FileAccess[]
+
+const areHosts = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** A path as rules see it: relative to the workspace (`.` for itself), or absolute where it lies outside. */
+interface WorkspacePath {
+  readonly target: string
+  readonly isOutside?: true
+}
+
+/** Compares by segments, so that `/w/project-evil` is not inside `/w/project`. Looks at names only; links are not followed. */
+export function workspacePath(root: string, path: string): WorkspacePath {
+  const absolute = posix.resolve(root, path)
+  const relative = posix.relative(root, absolute)
+  if (relative === '') return { target: '.' }
+  const isOutside = relative === '..' || relative.startsWith('../')
+  return isOutside ? { target: absolute, isOutside } : { target: relative }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readAnswer } from '../authority/interaction/interaction-answers.ts'
+import { readAnswer } from '../authority/interaction/interaction-kinds.ts'
 import type { PendingCall } from '../core/store.ts'
 import {
   answerApproval,

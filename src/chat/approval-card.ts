@@ -1,4 +1,4 @@
-import type { ApprovalScope } from '../authority/grants/grant.ts'
+import type { ApprovalScope } from '../authority/grants/grants.ts'
 import type { InteractionResponse } from '../core/interaction.ts'
 import { isRecord } from '../core/is-record.ts'
 import type { PendingAnswer, PendingCall } from '../core/store.ts'

@@ -16,6 +16,5 @@ export {
 export type { Layer } from './discover.ts'
 export type { ToolHost } from './host.ts'
 export { type LayeredTools, type LayeredToolsOptions, layeredTools, type ReloadOutcome } from './layered-tools.ts'
-export type { ProjectAccess, ToolCandidate } from './tool-collector.ts'
-export type { ToolDiagnostic, ToolListing, ToolState } from './tool-item.ts'
+export type { ProjectAccess, ToolCandidate, ToolDiagnostic, ToolListing, ToolState } from './tool-collector.ts'
 export { validateContract } from './validate-contract.ts'

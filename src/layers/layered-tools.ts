@@ -1,13 +1,10 @@
-import type { AuditSink } from '../core/authority.ts'
+import type { AuditSink, ToolOrigin } from '../core/authority.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import type { Interact } from '../core/interaction.ts'
-import type { Extension } from '../core/run.ts'
+import type { Extension, Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { bindTools } from './bind-tools.ts'
 import type { ToolContract } from './contract.ts'
-import { BetweenTurns } from './quiet-moments.ts'
-import type { ProjectAccess, ToolCandidate } from './tool-collector.ts'
-import type { ToolDiagnostic, ToolListing } from './tool-item.ts'
+import type { ProjectAccess, ToolCandidate, ToolDiagnostic, ToolListing } from './tool-collector.ts'
 import { ToolSet } from './tool-set.ts'
 
 export interface LayeredToolsOptions {
@@ -114,4 +111,69 @@ export function layeredTools(options: LayeredToolsOptions = {}): LayeredTools {
       await tools?.end()
     },
   }
+}
+
+/** Holds work back while any run, or any run of a child, is in the middle of a turn. */
+export class BetweenTurns {
+  readonly #inTurn = new Set<Run>()
+  #held: (() => Promise<unknown>)[] = []
+  #working: Promise<unknown> = Promise.resolve()
+
+  turnStarted(run: Run): void {
+    this.#inTurn.add(run)
+  }
+
+  /** Does what was held if this was the last one in a turn. */
+  async turnEnded(run: Run): Promise<void> {
+    this.#inTurn.delete(run)
+    if (this.#inTurn.size > 0) return
+    const held = this.#held
+    this.#held = []
+    for (const work of held) await this.#inOrder(work).catch(() => {}) // whoever asked is not there any more
+  }
+
+  /** Does it now, or says that it will be done when all turns are over. */
+  async run<T>(work: () => Promise<T>): Promise<T | 'deferred-between-turns'> {
+    if (this.#inTurn.size === 0) return this.#inOrder(work)
+    this.#held.push(work)
+    return 'deferred-between-turns'
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const doing = this.#working.then(work)
+    this.#working = doing.catch(() => {})
+    return doing
+  }
+}
+
+/** Puts the tools of all layers into the toolbox of a run; `refresh` does so again where something has changed. */
+export function bindTools(tools: ToolSet, run: Run): { refresh(): void } {
+  const bound = new Map<string, unknown>()
+
+  function refresh(): void {
+    const active = tools.active()
+    for (const name of [...tools.disabledNames(), ...bound.keys()]) {
+      if (active.has(name)) continue
+      run.tools.remove(name)
+      bound.delete(name)
+    }
+    for (const [name, { key, shadows, bind }] of active) {
+      // What stays the same keeps its place: models are shown a list whose beginning they may have cached.
+      if (bound.get(name) === key) continue
+      const below = bound.has(name) ? [] : [run.tools.get(name)].flatMap((tool) => (tool ? [layerOf(tool)] : []))
+      run.tools.replace(shadowing(bind(run), [...shadows, ...below]))
+      bound.set(name, key)
+    }
+  }
+
+  refresh()
+  return { refresh }
+}
+
+const layerOf = ({ origin }: ToolDef): ToolOrigin['layer'] => origin?.layer ?? 'host'
+
+/** Whoever is asked about it hears whose name it took. */
+function shadowing(tool: ToolDef, shadows: ToolOrigin['layer'][]): ToolDef {
+  const { origin } = tool
+  return origin && shadows.length > 0 ? { ...tool, origin: { ...origin, replaces: [...new Set(shadows)] } } : tool
 }

@@ -1,15 +1,16 @@
 import { CallTimer, TimeLimitError } from '../core/call-timer.ts'
-import { Cancellation } from '../core/cancellation.ts'
+import { Cancellation, waitCancelled } from '../core/cancellation.ts'
 import type { Clock } from '../core/clock.ts'
-import { CodedError } from '../core/errors.ts'
+import { CodedError, type ErrorClass, messageOf } from '../core/errors.ts'
+import { isRecord } from '../core/is-record.ts'
 import type { Run } from '../core/run.ts'
-import { defaultTimeoutMs, type ToolResult } from '../core/tool.ts'
+import { defaultTimeoutMs, type ToolDef, type ToolResult } from '../core/tool.ts'
 import { type CallContext, Suspended } from '../core/tool-context.ts'
 import { copyJson } from '../core/turn.ts'
+import type { SchemaCheck } from '../platform/schema-check.ts'
 import type { ToolLifecycle } from './contract.ts'
 import { createHost, type HostedTool, type HostServices, type ToolActivity } from './host.ts'
 import { problemOf } from './problem-of.ts'
-import { failureOf, resultOf } from './tool-answer.ts'
 
 /** How long a phase of a tool's life may take; the time people need to answer does not count. */
 const phaseLimitMs = 10_000
@@ -122,4 +123,85 @@ export class LiveTool {
 
 function noTrust(name: string): CodedError {
   return new CodedError('Cancellation/TrustRevoked', `${name} was stopped: its project is not trusted any more`)
+}
+
+/** What a tool in a file answered, as a result. Its failure is thrown; its value is not checked, only shown. */
+function resultOf(answer: unknown, name: string): ToolResult {
+  if (!isRecord(answer) || typeof answer.ok !== 'boolean')
+    throw new CodedError(
+      'ToolTerminal/OutputMalformed',
+      `${name} must answer { ok: true, value } or { ok: false, error }`,
+    )
+  const { ok, value, error, errors } = answer
+  if (!ok) throw coded(error) ?? new CodedError('ToolTerminal/ExecutionFailed', `${name} failed without saying why`)
+  const isPartial = Array.isArray(errors) && errors.length > 0
+  return shown(isPartial ? { value, errors } : value, name)
+}
+
+/** An error whose message says class, code and what happened, and nothing else that the tool threw. */
+function failureOf(error: unknown): unknown {
+  // These belong to the pipeline: a call that waits for somebody, and one that nobody waits for.
+  if (error instanceof CodedError || error instanceof Suspended || error === waitCancelled) return error
+  return coded(error) ?? new CodedError('ToolTerminal/ExecutionFailed', messageOf(error))
+}
+
+function coded(error: unknown): CodedError | undefined {
+  if (!isRecord(error)) return undefined
+  const { class: errorClass, code, message } = error
+  if (typeof code !== 'string' || !/^\w{1,64}$/.test(code) || !classes.has(errorClass as ErrorClass)) return undefined
+  return new CodedError(
+    `${errorClass as ErrorClass}/${code}`,
+    typeof message === 'string' ? message : 'it does not say why',
+  )
+}
+
+const classes: ReadonlySet<ErrorClass> = new Set([
+  'Validation',
+  'ProviderTransient',
+  'ProviderCapability',
+  'ToolTransient',
+  'ToolTerminal',
+  'Session',
+  'Cancellation',
+  'ExtensionHost',
+])
+
+/** A value that happens to look like one of our result objects is still only a value. */
+function shown(value: unknown, name: string): ToolResult {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as ToolResult
+  try {
+    return { output: JSON.stringify(value) }
+  } catch (error) {
+    throw new CodedError('ToolTerminal/OutputMalformed', `what ${name} gave cannot be shown: ${messageOf(error)}`)
+  }
+}
+
+/** A tool in a file, as a run sees it. */
+export function boundTool(live: LiveTool, inputCheck: SchemaCheck, run: Run): ToolDef {
+  const { contract, origin } = live.hosted
+  const { name, description, inputSchema, outputSchema, gated, deriveApprovalKey } = contract
+  const { effects, isConcurrencySafe, replay } = contract
+  return {
+    // There is no other place where a model would hear of it.
+    spec: {
+      name,
+      description: outputSchema
+        ? `${description}\n\nIts output, by JSON Schema: ${JSON.stringify(outputSchema)}`
+        : description,
+      inputSchema,
+    },
+    origin,
+    gated,
+    deriveApprovalKey,
+    timeoutMs: 0, // each call has its own limit, see LiveTool
+    ...(outputSchema && { outputSchema }),
+    ...(effects && { effects }),
+    ...(isConcurrencySafe !== undefined && { isConcurrencySafe }),
+    ...(replay && { replay }),
+    check(input) {
+      const problem = inputCheck(input)
+      return problem === undefined ? undefined : { valid: false, error: `ToolTerminal/InputInvalid: ${problem}` }
+    },
+    execute: (input, context) => live.call(input, context as CallContext, run),
+  }
 }

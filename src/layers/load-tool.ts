@@ -4,13 +4,11 @@ import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/is-record.ts'
 import { type SchemaCheck, schemaCheck } from '../platform/schema-check.ts'
 import { contractOfAiSdkTool, isAiSdkTool } from './ai-sdk-tool.ts'
-import type { ToolConfig } from './contract.ts'
+import { contractVersion, type ToolConfig } from './contract.ts'
 import type { FoundTool } from './discover.ts'
-import type { HostedTool } from './host.ts'
+import { type HostedTool, slotOf } from './host.ts'
 import { importFile } from './import-file.ts'
-import { slotOf } from './state-slot.ts'
 import { validateContract } from './validate-contract.ts'
-import { versionProblem } from './version-problem.ts'
 
 /** A tool that may be brought to life. */
 export interface LoadedTool extends HostedTool {
@@ -93,4 +91,24 @@ function toolIn(module: Record<string, unknown>): unknown {
   if (tools.length === 1) return tools[0]
   const names = Object.keys(module).map(show).join(', ')
   throw new Error(`it must export a tool as its default; it exports ${names || 'nothing'}`)
+}
+
+export interface Versions {
+  readonly contractVersion: string
+  readonly requiredCoreVersion: string
+}
+
+/** Why a tool of these versions does not fit this library, or undefined if it does. */
+export async function versionProblem(tool: Versions, coreVersion: string): Promise<string | undefined> {
+  const { default: semver } = await import('semver')
+  const { contractVersion: wanted, requiredCoreVersion: range } = tool
+  if (!semver.valid(wanted)) return `its contractVersion "${wanted}" is no version such as "${contractVersion}"`
+  // What a later version of the contract promises, this one may not keep.
+  if (semver.major(wanted) !== semver.major(contractVersion) || semver.gt(wanted, contractVersion))
+    return `it was written for version ${wanted} of the tool contract; this is ${contractVersion}`
+  if (semver.validRange(range) === null)
+    return `its requiredCoreVersion "${range}" is no range such as "^${coreVersion}"`
+  if (!semver.satisfies(coreVersion, range, { includePrerelease: true }))
+    return `it needs version ${range} of the library; this is ${coreVersion}`
+  return undefined
 }

@@ -2,14 +2,19 @@ import type { ToolOrigin } from '../core/authority.ts'
 import { CodedError } from '../core/errors.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { boundTool } from './bound-tool.ts'
 import type { Found } from './discover.ts'
 import type { HostServices } from './host.ts'
 import type { LayeredToolsOptions } from './layered-tools.ts'
-import { LiveTool } from './live-tool.ts'
+import { boundTool, LiveTool } from './live-tool.ts'
 import { problemOf } from './problem-of.ts'
-import { ToolCollector } from './tool-collector.ts'
-import { byName, listingOf, type ToolDiagnostic, type ToolItem, type ToolListing } from './tool-item.ts'
+import {
+  byName,
+  listingOf,
+  ToolCollector,
+  type ToolDiagnostic,
+  type ToolItem,
+  type ToolListing,
+} from './tool-collector.ts'
 
 /** A tool that is bound to a name. `key` is another one after each reload. */
 interface ActiveTool {

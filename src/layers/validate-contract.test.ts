@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { contractVersion, coreVersion, defineToolFile, type ToolContract } from './contract.ts'
+import { versionProblem } from './load-tool.ts'
 import { validateContract } from './validate-contract.ts'
-import { versionProblem } from './version-problem.ts'
 
 const configSchema = {
   type: 'object',

@@ -5,12 +5,17 @@ import type { Log } from '../core/log.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { Extension, Run } from '../core/run.ts'
 import { readActivation } from './activation.ts'
-import { type ActiveSkill, ActiveSkills, bindSkills } from './active-skills.ts'
+import {
+  type ActiveSkill,
+  ActiveSkills,
+  activeSkillsIn,
+  bindSkills,
+  findSkill,
+  type RunSkills,
+} from './active-skills.ts'
 import { allowedTools } from './allowed-tools.ts'
-import { type Catalog, createCatalog } from './catalog-once.ts'
+import { type Catalog, createCatalog } from './catalog.ts'
 import { applyOverrides, haveOverrides } from './overrides.ts'
-import { activeSkillsIn } from './resume.ts'
-import { findSkill, type RunSkills } from './run-skills.ts'
 import type { SkillsConfig } from './skill.ts'
 import { createSkillsRead } from './tools/skills-read.ts'
 import { createSkillsRunScript } from './tools/skills-run-script.ts'

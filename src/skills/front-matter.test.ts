@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseYaml, readFrontMatter, splitFrontMatter } from './front-matter.ts'
+import { parseYaml, plainFields, readFrontMatter, splitFrontMatter } from './front-matter.ts'
 import { parseSkill } from './parse-skill.ts'
-import { plainFields } from './plain-fields.ts'
 
 const fields = async (yaml: string) => Object.fromEntries((await readFrontMatter(yaml)).fields ?? [])
 

@@ -1,9 +1,7 @@
 export { buildCatalog } from './catalog.ts'
 export { type FindOptions, type FoundSkills, findSkills, type MayOpen, type SkillRoot } from './find-skills.ts'
 export { type ParsedSkill, parseSkill, type SkillFacts } from './parse-skill.ts'
-export { readInstructions } from './read-instructions.ts'
 export { type ResolvedSkills, resolveSkills } from './resolve-skills.ts'
-export { listResources } from './resources.ts'
 export {
   defineSkill,
   type Skill,
@@ -12,4 +10,5 @@ export {
   type SkillSource,
   type SkillsConfig,
 } from './skill.ts'
+export { listResources, readInstructions } from './skill-files.ts'
 export { validateSkill } from './validate-skill.ts'

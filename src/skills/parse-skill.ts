@@ -2,7 +2,6 @@ import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { readFrontMatter, splitFrontMatter } from './front-matter.ts'
 import type { Skill, SkillProblem } from './skill.ts'
 import { nameFaults, normalName, whyDangerous } from './skill-name.ts'
-import { wordsOf } from './word-list.ts'
 
 /** What a SKILL.md says of its skill; who found it knows where it lies. */
 export type SkillFacts = Omit<Skill, 'source' | 'folder' | 'path' | 'entry' | 'instructions'>
@@ -155,3 +154,31 @@ function plain(value: unknown, left: { parts: number }): unknown {
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, one]) => [String(key), plain(one, left)]))
   return value
 }
+
+/** The words of a value that is a list, or a text with blanks or commas between them. What is in parentheses stays together. */
+function wordsOf(value: unknown, separators: 'blanks and commas' | 'commas' = 'blanks and commas'): string[] {
+  if (Array.isArray(value)) return value.filter((item) => typeof item === 'string').flatMap((item) => item.trim() || [])
+  if (typeof value !== 'string') return []
+  const isBetween = separators === 'commas' ? /[,\n]/ : /[\s,]/
+  const words: string[] = []
+  let word = ''
+  let depth = 0
+  for (const sign of separators === 'commas' ? value : value.replace(blankBefore, '')) {
+    if (depth === 0 && isBetween.test(sign)) {
+      words.push(word)
+      word = ''
+      continue
+    }
+    if (opening.has(sign)) depth++
+    if (closing.has(sign)) depth = Math.max(0, depth - 1)
+    word += sign
+  }
+  return [...words, word].flatMap((one) => one.trim() || [])
+}
+
+// In `Bash (git:*)` the blank parts nothing: of two words the first would allow every command.
+const blankBefore = /(?<=[^\s,])[ \t]+(?=\()/g
+
+// Globs have commas in braces: src/**/*.{ts,tsx}
+const opening = new Set('({')
+const closing = new Set(')}')

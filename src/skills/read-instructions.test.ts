@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { put, putSkill } from '../../test/skills/skills-kit.ts'
 import { temporary } from '../../test/temporary.ts'
 import { findSkills } from './find-skills.ts'
-import { readInstructions } from './read-instructions.ts'
 import type { Skill } from './skill.ts'
+import { readInstructions } from './skill-files.ts'
 
 async function found(body: string): Promise<Skill & { path: string }> {
   const root = await temporary('instructions-')

@@ -6,9 +6,9 @@ import { isWithin } from '../platform/source-files.ts'
 import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { findSkills, type SkillRoot } from './find-skills.ts'
 import { overrideProblems } from './overrides.ts'
+import { wherePathsMatch } from './path-globs.ts'
 import type { Skill, SkillDefinition, SkillProblem, SkillsConfig } from './skill.ts'
 import { nameFaults, nameKey, normalName, whyDangerous } from './skill-name.ts'
-import { wherePathsMatch } from './where-paths-match.ts'
 
 /** The skills there are, by name, and what was not as it should be. */
 export interface ResolvedSkills {

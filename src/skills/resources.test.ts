@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { put, putSkill } from '../../test/skills/skills-kit.ts'
 import { temporary } from '../../test/temporary.ts'
-import { listResources } from './resources.ts'
+import { listResources } from './skill-files.ts'
 
 test('the files of a skill are named, without hidden ones, links, and its own text', async () => {
   const root = await temporary('resources-')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Log } from '../core/log.ts'
 import type { SessionContentBlock } from '../core/turn.ts'
-import { activeSkillsIn } from './resume.ts'
+import { activeSkillsIn } from './active-skills.ts'
 import type { Skill } from './skill.ts'
 
 const skills: Skill[] = ['a', 'b', 'quiet'].map((name) => ({ name, description: name, source: 'user' }))

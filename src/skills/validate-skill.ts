@@ -5,7 +5,7 @@ import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { fieldsOf, splitFrontMatter } from './front-matter.ts'
 import { mostCompatibility, mostDescription, ownFields, standardFields } from './parse-skill.ts'
 import type { SkillProblem } from './skill.ts'
-import { readWhole } from './skill-file.ts'
+import { readWhole } from './skill-files.ts'
 import { nameFaults, normalName, whyDangerous } from './skill-name.ts'
 
 /** What the standard has against a skill, strictly; an empty list where it is as it should be. */

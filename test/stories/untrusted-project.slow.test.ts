@@ -11,7 +11,7 @@ import {
   projectDigest,
   trustByDigest,
 } from '../../src/authority/index.ts'
-import { instructionsSection } from '../../src/authority/trust/instructions-section.ts'
+import { instructionsSection } from '../../src/authority/trust/instructions.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { layeredTools } from '../../src/layers/index.ts'
 import type { McpServerConfig } from '../../src/mcp/config.ts'

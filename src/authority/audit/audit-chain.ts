@@ -1,19 +1,22 @@
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { messageOf } from '../../core/errors.ts'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import { codeOf, messageOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 
 /** Where a chain stands: the number of its newest record, and the hash the next one has to name. */
-export interface ChainEnd {
+interface ChainEnd {
   readonly seq: number
   readonly hash: string
 }
 
 /** Before the first record. */
-export const chainStart: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
+const chainStart: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
 
 /** The next line of a chain, without its newline. Its hash is that of the line as it would be without it. */
-export function chained(
+function chained(
   end: ChainEnd,
   at: number,
   fields: Readonly<Record<string, unknown>>,
@@ -37,7 +40,7 @@ const escapedInJson = (character: string): string =>
   ).join('')
 
 /** Where the chain stands after this line; a text says what is wrong with it. */
-export function readLink(line: string): (ChainEnd & { readonly prev: string }) | string {
+function readLink(line: string): (ChainEnd & { readonly prev: string }) | string {
   const [ending, hash = ''] = /,"hash":"([0-9a-f]{64})"\}$/.exec(line.slice(-76)) ?? []
   if (ending === undefined) return 'it is no whole record'
   if (digestOf(`${line.slice(0, -ending.length)}}`) !== hash) return 'it was changed: its hash is not that of its text'
@@ -103,4 +106,129 @@ async function* linesOf(file: FileHandle): AsyncGenerator<string> {
     yield* lines
   }
   if (rest !== '') yield rest
+}
+
+/** Where a chain stood when it was last written, and the file that had it. */
+export interface KnownEnd extends ChainEnd {
+  readonly inode: number
+  readonly device: number
+  readonly size: number
+}
+
+interface Link {
+  readonly at: number
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+interface AppendOptions {
+  readonly known: KnownEnd | undefined
+  readonly links: readonly Link[]
+  readonly clock: Clock
+  /** Whether to wait for the disk. */
+  readonly isSynced: boolean
+}
+
+/** Adds lines to the chain in a file, in one write. What it finds wrong at the end of the file it says in a line before them. */
+export async function appendToChain(path: string, { known, links, clock, isSynced }: AppendOptions): Promise<KnownEnd> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const file = await openOwn(path)
+  try {
+    const info = await file.stat()
+    const isSame = known?.inode === info.ino && known.device === info.dev && known.size === info.size
+    const stand = isSame ? { end: known, size: info.size, notes: [] } : await standOf(path, file, { info, known })
+    let end: ChainEnd = stand.end
+    let text = ''
+    for (const { at, fields } of [...stand.notes.map((note) => ({ at: clock.now(), fields: note })), ...links]) {
+      const { line, ...next } = chained(end, at, fields)
+      text += `${line}\n`
+      end = next
+    }
+    await file.appendFile(text)
+    if (isSynced) await file.datasync()
+    if (isSynced && info.size === 0) await syncFolder(dirname(path))
+    return {
+      seq: end.seq,
+      hash: end.hash,
+      inode: info.ino,
+      device: info.dev,
+      size: stand.size + Buffer.byteLength(text),
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Opened at its end, and neither through a link nor to something that is no file; nobody else may read it. */
+async function openOwn(path: string): Promise<FileHandle> {
+  const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+  const file = await open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600).catch((error) => {
+    if (codeOf(error) === 'ELOOP') throw new Error('it is a link, which an audit does not follow', { cause: error })
+    throw error
+  })
+  try {
+    const info = await file.stat()
+    if (!info.isFile()) throw new Error('it is no regular file')
+    if ((info.mode & 0o077) !== 0) await file.chmod(0o600)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+interface Stand {
+  readonly end: ChainEnd
+  readonly size: number
+  /** What has to be said before anything else. */
+  readonly notes: readonly Link['fields'][]
+}
+
+async function standOf(
+  path: string,
+  file: FileHandle,
+  { info, known }: { info: Stats; known: KnownEnd | undefined },
+): Promise<Stand> {
+  const { line, torn } = await lastLine(file, info.size)
+  const end = line === undefined ? chainStart : readLink(line)
+  if (typeof end === 'string')
+    throw new Error(`its last line is damaged: ${end}; keep the file for whoever looks into it, and begin a new one`)
+  const notes: Link['fields'][] = []
+  if (known && end.seq < known.seq) notes.push(integrity('AuditCut', { lastSeq: known.seq, lastHash: known.hash }))
+  // Named after the record that will tell of it: if we die in between, the next one finds it and tells.
+  const aside = `${path}.torn-${end.seq + 1}`
+  if (torn.length > 0) {
+    await writeFileAtomic(aside, torn.toString('utf8'))
+    await file.truncate(info.size - torn.length)
+  }
+  const kept = await readTextIfThere(aside)
+  if (kept !== undefined)
+    notes.push(integrity('AuditTornLine', { keptIn: basename(aside), characters: kept.length, digest: digestOf(kept) }))
+  return { end, size: info.size - torn.length, notes }
+}
+
+const integrity = (event: string, details: Readonly<Record<string, unknown>>): Link['fields'] => ({
+  class: 'Integrity',
+  event,
+  details,
+})
+
+/** The last whole line, and what a crash left behind it. */
+async function lastLine(file: FileHandle, size: number): Promise<{ line: string | undefined; torn: Buffer }> {
+  for (let span = 64 * 1024; ; span *= 4) {
+    const start = Math.max(size - span, 0)
+    const bytes = Buffer.alloc(size - start)
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, start)
+    if (bytesRead < bytes.length) throw new Error('it became shorter while it was read')
+    const end = bytes.lastIndexOf('\n')
+    const before = end <= 0 ? -1 : bytes.lastIndexOf('\n', end - 1)
+    if (start > 0 && before < 0) continue
+    return { line: end < 0 ? undefined : bytes.toString('utf8', before + 1, end), torn: bytes.subarray(end + 1) }
+  }
+}
+
+/** A new file is on the disk only when its folder is; where a system cannot wait for that, nobody can. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => {})
+  await handle?.close()
 }

@@ -17,9 +17,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { PrivateFileError } from '../private-file.ts'
-import type { Grant } from './grant.ts'
 import { createGrantFile } from './grant-file.ts'
-import { createGrants, type GrantStore } from './grants.ts'
+import { createGrants, type Grant, type GrantStore } from './grants.ts'
 
 const grant: Grant = {
   ...{ tool: 'shell', key: 'npm test', origin: { layer: 'bundled' }, scope: 'session', sessionId: 's-1' },

@@ -1,8 +1,7 @@
 import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { PrivateFileError, readPrivateFile, stampOf } from '../private-file.ts'
-import { type Grant, grantFlaw } from './grant.ts'
-import type { GrantStore } from './grants.ts'
+import { type Grant, type GrantStore, grantFlaw } from './grants.ts'
 
 /**
  * Grants in one JSON file that only its owner may read or write, shared by all processes of this user. It belongs into

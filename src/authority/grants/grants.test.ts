@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { ToolOrigin } from '../../core/authority.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import { type Grant, isSameGrant } from './grant.ts'
-import { createGrants, type GrantIdentity, type GrantStore, type Grants } from './grants.ts'
+import { createGrants, type Grant, type GrantIdentity, type GrantStore, type Grants, isSameGrant } from './grants.ts'
 
 const bundled: ToolOrigin = { layer: 'bundled' }
 const call: GrantIdentity = { tool: 'shell', key: 'npm test', origin: bundled, sessionIds: ['s-1'], project: '/desk' }

@@ -4,7 +4,7 @@ import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged
 import type { ReadRedirect } from '../shell/reading.ts'
 
 /** Makes a text fit to be shown on one line, or on its own lines. */
-export type Show = (text: string, lines?: 'kept' | 'shown') => string
+type Show = (text: string, lines?: 'kept' | 'shown') => string
 
 /** Every argument whole, on a line of its own or, with a margin that no text can leave, on as many as it has. */
 export function argumentLines(

@@ -2,12 +2,11 @@ import type { Decision, ToolOrigin } from '../../core/authority.ts'
 import type { ToolPreview } from '../../core/tool.ts'
 import type { Redactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { changedDefinition } from '../floor.ts'
-import type { ApprovalScope } from '../grants/grant.ts'
+import { changedDefinition } from '../decide.ts'
+import type { ApprovalScope } from '../grants/grants.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { argumentLines, changeLines, commandLines, effectsLine, ending, originText } from './consent-lines.ts'
-import { maskSecrets } from './mask-secrets.ts'
-import { changeHeading } from './shown-preview.ts'
+import { changeHeading, maskSecrets } from './preview.ts'
 
 interface ConsentOptions {
   /** Why somebody is asked. */
@@ -29,7 +28,7 @@ interface ConsentOptions {
  * What a person is shown who is asked about a call. Drawn from the call alone: no word in it is the model's but as an
  * argument, and nothing of the call is left out. Every line is one line, and does nothing to a terminal.
  */
-export interface Consent {
+interface Consent {
   readonly title: string
   readonly lines: readonly string[]
   /** Title and lines. */

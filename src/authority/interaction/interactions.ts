@@ -2,11 +2,19 @@ import type { Clock } from '../../core/clock.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Interact, InteractionKind, InteractionRequest, InteractionResponse } from '../../core/interaction.ts'
 import { copyJson } from '../../core/turn.ts'
-import { Countdown } from './countdown.ts'
-import { type Headless, type PermissionRequired, permissionRequired, yoloAnswer } from './headless.ts'
-import { type InteractionAnswer, readAnswer } from './interaction-answers.ts'
-import { checkInteraction, type TimeLimit, timeLimitOf } from './interaction-payloads.ts'
 import {
+  checkInteraction,
+  type Headless,
+  type InteractionAnswer,
+  type PermissionRequired,
+  permissionRequired,
+  readAnswer,
+  type TimeLimit,
+  timeLimitOf,
+  yoloAnswer,
+} from './interaction-kinds.ts'
+import {
+  Countdown,
   type Interactor,
   InteractorQueue,
   notOpen,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMatchBudget, searchCost } from './effort.ts'
+import { createMatchBudget, searchCost } from './wildcard.ts'
 
 test('once it is spent nothing more is to be had', () => {
   const effort = createMatchBudget(10)

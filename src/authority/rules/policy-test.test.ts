@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { command, line } from '../../../test/authority/call-kit.ts'
 import type { ShellFacts } from '../judged-call.ts'
-import { describeFailure, testPolicy } from './policy-test.ts'
+import { describeFailure, testPolicy } from './load-settings.ts'
 
 const facts = (text: string): ShellFacts => line(text.split(' && ').map((one) => command(one))).shell!
 

@@ -1,8 +1,8 @@
 import { bothForms, canonicalPath, type PathBase } from './canonical-path.ts'
-import { isShellGlob, mayBeName } from './shell-glob.ts'
+import { isShellGlob, mayBeName } from './wildcard.ts'
 
 /** Why a path may not be touched without a person, in words: at all, or at least not written. */
-export interface Protection {
+interface Protection {
   readonly write: string
   readonly read?: string
 }

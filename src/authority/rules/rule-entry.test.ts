@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { CodedError } from '../../core/errors.ts'
-import { parseRule } from './rule-entry.ts'
+import { parseRule } from './rules.ts'
 import type { RuleEntry } from './settings.ts'
 
 const position = { layer: 'global', list: 'deny', index: 3 } as const

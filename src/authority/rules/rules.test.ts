@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { effectCall, fileCall, judged } from '../../../test/authority/call-kit.ts'
 import type { JudgedCall } from '../judged-call.ts'
-import type { RuleList } from './rule-entry.ts'
-import { tightened } from './rules.ts'
+import { type RuleList, tightened } from './rules.ts'
 import { resolveSettings } from './settings.ts'
 
 const rulesOf = (list: RuleList, ...entries: string[]) =>

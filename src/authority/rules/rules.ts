@@ -1,8 +1,9 @@
+import { CodedError } from '../../core/errors.ts'
+import { didYouMean } from '../../core/nearest.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { allowMatcher } from './allow-rules.ts'
 import type { PathBase } from './canonical-path.ts'
-import { type Match, parseRule, type Rule, type RuleList } from './rule-entry.ts'
-import type { AuthoritySettings, ToolRule } from './settings.ts'
+import type { AuthoritySettings, RuleEntry, ToolRule } from './settings.ts'
 import { strictMatcher } from './strict-rules.ts'
 
 /** Rules by the list they stand in, of all layers together. */
@@ -57,4 +58,100 @@ export function tightened(rules: CompiledRules, added: Pick<AuthoritySettings, '
     matchAsk: (call, root) => rules.matchAsk(call, root) ?? more.matchAsk(call, root),
     possibleMatch: (call) => rules.possibleMatch(call) ?? more.possibleMatch(call),
   }
+}
+
+/** Who wrote a rule, weakest first. */
+export const ruleLayers = ['bundled', 'global', 'project', 'launch'] as const
+export type RuleLayer = (typeof ruleLayers)[number]
+
+/** The lists a rule can stand in. */
+export const ruleLists = ['deny', 'ask', 'allow', 'allowlist'] as const
+export type RuleList = (typeof ruleLists)[number]
+
+/** An entry, taken apart. */
+export interface Rule {
+  readonly layer: RuleLayer
+  /** As it was written. */
+  readonly text: string
+  /** `mcp` stands for all effects of servers; its pattern is over the rest, `server.tool`. */
+  readonly about: 'tool' | 'effect'
+  readonly name: string
+  /** Absent: whatever the key or the target. */
+  readonly pattern?: string
+  readonly why?: string
+  readonly match?: readonly string[]
+  readonly notMatch?: readonly string[]
+}
+
+/** Looks for rules that decide about a call; `root` is the workspace, for patterns with absolute paths. */
+export type Match = (call: JudgedCall, root?: string) => readonly Rule[] | undefined
+
+/** Where an entry stands, for messages. */
+interface RulePosition {
+  readonly layer: RuleLayer
+  readonly list: RuleList
+  readonly index: number
+}
+
+/** Takes an entry apart, or throws `Validation/InvalidRule`: a rule that can never match would only look like protection. */
+export function parseRule(entry: RuleEntry, position: RulePosition): Rule {
+  const { rule: text, ...rest } = fieldsOf(entry, position)
+  if (text.trim() === '') throw invalid(position, entry, 'is empty; write a tool, "tool:pattern" or an effect')
+  if (controls.test(text)) throw invalid(position, entry, 'has control characters; take them out')
+  const colon = text.indexOf(':')
+  const name = colon < 0 ? text : text.slice(0, colon)
+  const pattern = colon < 0 ? undefined : text.slice(colon + 1)
+  if (pattern === '')
+    throw invalid(position, entry, `has nothing after the colon; leave the colon out for all of "${name}"`)
+  if (pattern !== undefined && pattern.length * 3 > longestPattern && encoder.encode(pattern).length > longestPattern)
+    throw invalid(position, entry, `has a pattern of more than ${longestPattern} bytes; use * for a part of it`)
+  const about = aboutOf(name, pattern, (problem) => invalid(position, entry, problem))
+  return Object.freeze({ layer: position.layer, text, about, name, ...(pattern !== undefined && { pattern }), ...rest })
+}
+
+const longestPattern = 1024
+const encoder = new TextEncoder()
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u001f\u007f]/
+const entryFields = ['rule', 'why', 'match', 'notMatch']
+
+function fieldsOf(entry: unknown, position: RulePosition): Exclude<RuleEntry, string> {
+  if (typeof entry === 'string') return { rule: entry }
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    throw invalid(position, entry, 'is neither a text nor an object with "rule"')
+  const fields = entry as Record<string, unknown>
+  for (const field of Object.keys(fields)) {
+    if (!entryFields.includes(field))
+      throw invalid(position, entry, `has an unknown field "${field}"${didYouMean(field, entryFields)}`)
+  }
+  const { rule, why, match, notMatch } = fields
+  if (typeof rule !== 'string') throw invalid(position, entry, 'has no text in "rule"')
+  if (why !== undefined && typeof why !== 'string') throw invalid(position, entry, 'has a "why" that is no text')
+  for (const examples of [match, notMatch]) {
+    if (examples !== undefined && !isTexts(examples))
+      throw invalid(position, entry, 'has examples that are no texts; "match" and "notMatch" are lists of texts')
+  }
+  return fields as Exclude<RuleEntry, string>
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
+
+const effects = ['fs.read', 'fs.write', 'exec', 'net', 'spawn', 'schedule.write', 'ask', 'unknown', 'mcp']
+
+function aboutOf(name: string, pattern: string | undefined, refuse: (problem: string) => CodedError): Rule['about'] {
+  if (name === 'mcp' && pattern === undefined) throw refuse('names no server; write "mcp:*" for all of them')
+  if (name === 'mcp' && !/[.*]/.test(pattern ?? ''))
+    throw refuse(`names no tool of the server; write "mcp:${pattern}.*" for all of them`)
+  if (effects.includes(name)) return 'effect'
+  if (/^fs(\.|$)/i.test(name)) throw refuse(`names no effect${didYouMean(name, effects)}`)
+  if (name.includes('*')) throw refuse('has a * in the name of a tool; stars stand only after the colon')
+  if (/\s/.test(name)) throw refuse(`has a blank in the name of a tool; for a command write "shell:${name}"`)
+  if (name === '') throw refuse('names no tool before the colon')
+  return 'tool'
+}
+
+function invalid({ layer, list, index }: RulePosition, entry: unknown, problem: string): CodedError {
+  const shown = JSON.stringify(entry)?.slice(0, 200)
+  return new CodedError('Validation/InvalidRule', `the ${layer} settings' ${list}[${index}], ${shown}, ${problem}`)
 }

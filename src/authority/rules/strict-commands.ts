@@ -2,10 +2,16 @@ import type { CommandFacts, ShellFacts } from '../judged-call.ts'
 import { looseWords } from '../shell/loose-words.ts'
 import { runsText } from '../shell/unwrap.ts'
 import { shellChangers } from '../shell/wrappers.ts'
-import { createMatchBudget, type MatchBudget, searchCost } from './effort.ts'
-import type { Rule } from './rule-entry.ts'
-import { mayBeName } from './shell-glob.ts'
-import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
+import type { Rule } from './rules.ts'
+import {
+  createMatchBudget,
+  type MatchBudget,
+  matchesWildcard,
+  mayBeName,
+  searchCost,
+  type Wildcard,
+  wildcard,
+} from './wildcard.ts'
 
 /**
  * Patterns that forbid or ask, over the commands of a line. On a superset: every command wherever it stands, its program

@@ -1,10 +1,18 @@
 import { type CommandFacts, type EffectFact, factsOf, type JudgedCall, type ShellFacts } from '../judged-call.ts'
 import { bothForms, canonicalPath, fold, type PathBase } from './canonical-path.ts'
-import { createMatchBudget, type MatchBudget, searchCost } from './effort.ts'
-import type { Match, Rule } from './rule-entry.ts'
-import { isShellGlob, mayBePath, mayOverlap } from './shell-glob.ts'
+import type { Match, Rule } from './rules.ts'
 import { strictCommandRules } from './strict-commands.ts'
-import { matchesWildcard, type Wildcard, wildcard } from './wildcard.ts'
+import {
+  createMatchBudget,
+  isShellGlob,
+  type MatchBudget,
+  matchesWildcard,
+  mayBePath,
+  mayOverlap,
+  searchCost,
+  type Wildcard,
+  wildcard,
+} from './wildcard.ts'
 
 interface StrictMatcher {
   readonly match: Match

@@ -37,3 +37,52 @@ export function overlaps(one: Wildcard, other: Wildcard): boolean {
   const isStart = start.startsWith(otherStart) || otherStart.startsWith(start)
   return isStart && (end.endsWith(otherEnd) || otherEnd.endsWith(end))
 }
+
+/** Whether a shell would put other names in the place of this one. */
+export const isShellGlob = (text: string): boolean => /[*?[]/.test(text)
+
+/** Whether a name of a file may be meant by a glob. A star at the front never means a dot. */
+export function mayBeName(glob: string, name: string): boolean {
+  const first = glob[0]!
+  if (name.startsWith('.') && first !== '.') return false
+  return matchesWildcard(widened(glob), name)
+}
+
+/** The same for a whole path: a star does not cross a slash. */
+export function mayBePath(glob: string, path: string): boolean {
+  const [globs, names] = [glob.split('/'), path.split('/')]
+  return (
+    globs.length === names.length && globs.every((part, i) => part === names[i] || mayBeName(part || '/', names[i]!))
+  )
+}
+
+/** Whether a glob may mean something that a pattern covers. */
+export function mayOverlap(glob: string): (pattern: Wildcard) => boolean {
+  const wide = widened(glob)
+  return (pattern) => overlaps(wide, pattern)
+}
+
+/** Everything that is not literal becomes a star. */
+function widened(glob: string): Wildcard {
+  return wildcard(glob.replace(/\[[^\]/]*\]|[?[]/g, '*'))
+}
+
+/** What one decision may still spend on comparing, so that no line and no number of rules can hold up the event loop. */
+export interface MatchBudget {
+  /** Takes some; false once there is none left. One is about what a short comparison costs. */
+  spend(amount: number): boolean
+}
+
+/** Some tens of milliseconds. Whoever runs out of it must not allow, and has to take what forbids for a hit. */
+export function createMatchBudget(left = 300_000): MatchBudget {
+  let rest = left
+  return {
+    spend(amount) {
+      rest -= amount
+      return rest >= 0
+    },
+  }
+}
+
+/** What it costs to look for something short in a text. */
+export const searchCost = (text: string): number => 1 + text.length / 400

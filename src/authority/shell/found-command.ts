@@ -6,7 +6,7 @@ import { unwrap } from './unwrap.ts'
 import { mostWrappers, shellChangers } from './wrappers.ts'
 
 /** A simple command as it was written, before anything is taken off. */
-export interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env' | 'redirects'> {
+interface FoundCommand extends Pick<ReadCommand, 'words' | 'globs' | 'env' | 'redirects'> {
   /** Which of the words may become something else: patterns, and all that is expanded. */
   readonly unsure: readonly number[]
 }
@@ -54,7 +54,7 @@ export function tellCommand(found: FoundCommand, around: Around, via = around.po
 }
 
 /** Where a command stands, and who is told. */
-export interface Around {
+interface Around {
   readonly position: Position
   readonly findings: Findings
   readonly readLine: (text: string, via: readonly string[]) => void

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import type { EffectFact } from '../judged-call.ts'
-import { workspacePath } from '../workspace-path.ts'
+import { workspacePath } from '../prepare-call.ts'
 
 /** Where a shell line would run, and whether what lies there may make programs do things. */
 export interface ShellLocation {

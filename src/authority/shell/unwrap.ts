@@ -1,7 +1,7 @@
 import { opaqueWrappers, shells, type Wrapper, wrappers } from './wrappers.ts'
 
 /** What a command that runs another one runs. */
-export interface Wrapped {
+interface Wrapped {
   /** The inner command may stand in the place of the whole. */
   readonly isTransparent: boolean
   /** The words of each inner command, from and to. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { grantFor, type Tokens } from './stage-grants.ts'
 import type { Stage, StageProposal } from './stages.ts'
+import { grantFor, type Tokens } from './state-machine.ts'
 
 const proposal: StageProposal = {
   stageExecutionId: 'e1',

@@ -1,13 +1,11 @@
 import type { AuditSink } from '../../core/authority.ts'
 import { createIds } from '../../core/clock.ts'
-import { CodedError } from '../../core/errors.ts'
+import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Extension } from '../../core/run.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
 import type { StageVerdict } from '../decide.ts'
-import { grantFor } from './stage-grants.ts'
-import { runStages, type StageRun } from './stage-run.ts'
-import type { StageState } from './stage-state.ts'
-import { defineStages, type Stages } from './stages.ts'
+import { runStages, type StageRun, type StageState } from './stage-run.ts'
+import { defineStages, type Stage, type StageProposal, type Stages } from './stages.ts'
 
 export interface StateMachineOptions {
   readonly newId?: () => string
@@ -26,7 +24,7 @@ export interface StateMachine {
 }
 
 /** A call that a stage is asked about. */
-export interface StageCall {
+interface StageCall {
   readonly tool: string
   /** The id of the call. */
   readonly proposalId: string
@@ -99,3 +97,40 @@ const busy = ({ run, state }: StageRun): CodedError =>
     'Validation/StateMachineAttached',
     `the state machine is in the stage "${state.stage}" of run ${run.id}; wait for its end, or create another one`,
   )
+
+/** Remembers which approvals were used up. */
+export interface Tokens {
+  has(token: string): boolean
+  /** Takes effect at once; resolves when it is written down. */
+  consume(token: string): Promise<void>
+}
+
+/** What a stage says about a call beyond its own tools. An approval serves this one call and no other. */
+export async function grantFor(stage: Stage, proposal: StageProposal, tokens: Tokens): Promise<StageVerdict> {
+  const token = digestOfJson(proposal)
+  if (tokens.has(token)) return consumed(proposal)
+  const grant = await ask(stage, proposal)
+  if (grant !== 'approve') return grant
+  if (tokens.has(token)) return consumed(proposal) // somebody used it while the stage was thinking
+  await tokens.consume(token)
+  return { verdict: 'token' }
+}
+
+async function ask(stage: Stage, proposal: StageProposal): Promise<StageVerdict | 'approve'> {
+  const { allowedTools = [], completionTool } = stage
+  const known = [...allowedTools, completionTool].join(', ')
+  const why = `"${proposal.tool}" is not for the stage "${stage.id}", which has ${known}`
+  if (!stage.grantStageTool) return deny('StageToolDenied', why)
+  try {
+    const grant = await stage.grantStageTool(proposal)
+    if (grant === 'approve') return grant
+    return grant === 'defer' ? { verdict: 'defer' } : deny('StageToolDenied', why)
+  } catch (error) {
+    return deny('StageGrantFailed', `the stage "${stage.id}" could not decide: ${messageOf(error)}`)
+  }
+}
+
+const consumed = ({ proposalId, tool }: StageProposal): StageVerdict =>
+  deny('GrantTokenAlreadyConsumed', `the permission for call ${proposalId} of "${tool}" was used already`)
+
+const deny = (code: string, why: string): StageVerdict => ({ verdict: 'deny', code, why })

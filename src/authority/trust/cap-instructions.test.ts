@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { capInstructions, mostInstructions } from './cap-instructions.ts'
-import type { Instructions } from './instructions.ts'
+import { capInstructions, type Instructions, mostInstructions } from './instructions.ts'
 
 const file = (name: string, text: string, more: Partial<Instructions> = {}): Instructions => ({
   ...{ id: name, path: `/r/${name}`, name, text, stripped: 0 },

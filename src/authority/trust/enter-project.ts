@@ -1,12 +1,11 @@
 import type { AuditSink } from '../../core/authority.ts'
-import { messageOf } from '../../core/errors.ts'
+import { CodedError, messageOf } from '../../core/errors.ts'
 import type { Interact } from '../../core/interaction.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { askAboutItems, askAboutProject } from './ask-trust.ts'
-import { type GateResult, type PendingItem, passGate, recordOf } from './item-gate.ts'
+import { askAboutItems, askAboutProject, type GateResult, type PendingItem, passGate, recordOf } from './item-gate.ts'
 import { createEntry, type ProjectEntry } from './project-entry.ts'
 import { identifyProject, isSameProject, type ProjectIdentity } from './project-identity.ts'
-import { listItems, type ProjectItem } from './project-items.ts'
+import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
 import { isProject, type ProjectSearchOptions, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
@@ -173,4 +172,26 @@ async function note(
 ): Promise<void> {
   const group = event.startsWith('ProjectItems') ? 'Integrity' : 'TrustDecision'
   await audit?.write({ class: group, event, details: { path, ...more } })
+}
+
+/** Trusts a project, its MCP servers too, if what it brings has exactly the digest that `projectDigest` gave for it. For programs: nobody is asked. */
+export async function trustByDigest(
+  list: TrustList,
+  root: string,
+  digest: string,
+  audit?: AuditSink,
+  lookFor: ProjectSearchOptions = {},
+): Promise<TrustEntry> {
+  const { canonicalPath } = await identifyProject(root)
+  const items = await listItems(canonicalPath, lookFor)
+  const now = digestOfItems(items)
+  if (now !== digest)
+    throw new CodedError(
+      'Validation/ProjectDigestMismatch',
+      `${fullyVisible(canonicalPath)} has the digest ${now}, not ${fullyVisible(digest)}: look at what changed, and grant the new digest if it is fine`,
+    )
+  const sound = items.filter(({ problem }) => problem === undefined)
+  const details = { path: canonicalPath, digest }
+  await audit?.write({ class: 'TrustDecision', event: 'ProjectTrustedByDigest', details })
+  return list.trust(canonicalPath, { items: recordOf(sound), note: `by digest ${digest}` })
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { instructionFiles, repositoryOf } from './instruction-files.ts'
+import { instructionFiles, repositoryOf } from './instructions.ts'
 
 /** A folder with these files; names that end with `/` are folders. */
 async function tree(...names: string[]): Promise<string> {

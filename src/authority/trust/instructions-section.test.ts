@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Instructions } from './instructions.ts'
-import { instructionsSection } from './instructions-section.ts'
+import { type Instructions, instructionsSection } from './instructions.ts'
 
 const file = (name: string, text: string, more: Partial<Instructions> = {}): Instructions => ({
   ...{ id: `../${name}`, path: `/somewhere/${name}`, name, text, stripped: 0 },

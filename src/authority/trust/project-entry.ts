@@ -1,12 +1,16 @@
 import { dirname, join, relative, resolve } from 'node:path'
 import { isWithin, readingBudget } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { capInstructions, mostInstructions } from './cap-instructions.ts'
-import { type Instructions, readInstructions, readOwnInstructions } from './instructions.ts'
-import { itemFiles } from './item-files.ts'
+import {
+  capInstructions,
+  type Instructions,
+  mostInstructions,
+  readInstructions,
+  readOwnInstructions,
+} from './instructions.ts'
 import type { PendingItem } from './item-gate.ts'
 import type { ProjectIdentity } from './project-identity.ts'
-import { boundaryOf, listItems, type ProjectItem } from './project-items.ts'
+import { boundaryOf, itemFiles, listItems, type ProjectItem } from './project-items.ts'
 import type { TrustList } from './trust-list.ts'
 
 /** What of a project may be used, for as long as it is open. */

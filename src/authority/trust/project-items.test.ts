@@ -6,9 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { digestOf } from '../../platform/digest.ts'
 import { readingBudget } from '../../platform/source-files.ts'
 import { readInstructions } from './instructions.ts'
-import { itemFiles } from './item-files.ts'
-import { mcpItem } from './mcp-items.ts'
-import { listItems, projectDigest } from './project-items.ts'
+import { itemFiles, listItems, mcpItem, projectDigest } from './project-items.ts'
 import { describeNames, isProject, projectNames } from './project-names.ts'
 
 async function project(files: Readonly<Record<string, string>>) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { instructionFiles } from './instruction-files.ts'
+import { instructionFiles } from './instructions.ts'
 
 /** What an item is for. */
 export type ItemKind = 'tool' | 'skill' | 'agent' | 'settings' | 'mcp' | 'instructions'

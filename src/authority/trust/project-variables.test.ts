@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { refusedVariables, variablesIn } from './project-variables.ts'
+import { refusedVariables, variablesIn } from './project-items.ts'
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: references are what this is about
 test('TR-20 a project may have harmless variables, and all others are named', () => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Authority, createAuthority } from '../../authority/authority.ts'
-import { instructionsSection } from '../../authority/trust/instructions-section.ts'
+import { instructionsSection } from '../../authority/trust/instructions.ts'
 import type { ProjectEntry } from '../../authority/trust/project-entry.ts'
 import type { Behavior } from '../../core/behavior.ts'
 import { CodedError, messageOf } from '../../core/errors.ts'

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { type FakeIo, fakeIo, runLibero } from '../../../test/cli/fake-io.ts'
 import { put, putSkill } from '../../../test/skills/skills-kit.ts'
+import { trustByDigest } from '../../authority/trust/enter-project.ts'
 import { projectDigest } from '../../authority/trust/project-items.ts'
-import { trustByDigest } from '../../authority/trust/trust-by-digest.ts'
 import { createTrustList } from '../../authority/trust/trust-list.ts'
 
 let io: FakeIo

@@ -46,7 +46,7 @@ export const command = defineCommand({
     const claudeSkills = (await userConfig(io.home))?.config.claudeSkills === true
     const items = await listItems(root, { claudeSkills })
     if (values.digest !== undefined) {
-      const { trustByDigest } = await import('../../authority/trust/trust-by-digest.ts')
+      const { trustByDigest } = await import('../../authority/trust/enter-project.ts')
       await trustByDigest(list, root, values.digest, undefined, { claudeSkills })
       io.out(`${shown} is trusted as it is now`)
       for (const line of problems(items)) io.out(line)

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { securityModes } from '../../authority/rules/check-settings.ts'
-import type { RuleLayer } from '../../authority/rules/rule-entry.ts'
-import type { AuthoritySettings, RuleEntry } from '../../authority/rules/settings.ts'
+import type { RuleLayer } from '../../authority/rules/rules.ts'
+import { type AuthoritySettings, type RuleEntry, securityModes } from '../../authority/rules/settings.ts'
 import { CodedError } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'
@@ -64,7 +63,7 @@ async function checkRules(rules: Rules, layer: RuleLayer, path: string): Promise
     resolveSettings({ [layer]: { ...rules, mode: 'allowlist' } })
     const lists = [rules.allow, rules.ask, rules.deny].flatMap((list) => list ?? [])
     if (lists.every((rule) => typeof rule === 'string')) return
-    const { describeFailure, testPolicy } = await import('../../authority/rules/policy-test.ts')
+    const { describeFailure, testPolicy } = await import('../../authority/rules/load-settings.ts')
     const failures = await testPolicy(rules, undefined, layer)
     if (failures.length > 0) throw new UsageError(failures.map(describeFailure).join('; '))
   } catch (error) {

@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { ProjectItem } from '../../authority/trust/project-items.ts'
-import { refusedVariables } from '../../authority/trust/project-variables.ts'
+import { refusedVariables } from '../../authority/trust/project-items.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import { isDisabled, MissingVariableError, readMcpEntry } from '../../mcp/read-entry.ts'
 import type { Workspace } from '../assembly/workspace.ts'

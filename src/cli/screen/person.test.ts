@@ -5,7 +5,7 @@ import {
   type RecordingTerminal,
   recordingTerminal,
 } from '../../../test/cli/person-kit.ts'
-import type { ApprovalScope } from '../../authority/grants/grant.ts'
+import type { ApprovalScope } from '../../authority/grants/grants.ts'
 import { approvePayload, batchPayload } from '../../authority/interaction/consent.ts'
 import { createInteractions, type InteractionOutcome } from '../../authority/interaction/interactions.ts'
 import type { JudgedCall } from '../../authority/judged-call.ts'

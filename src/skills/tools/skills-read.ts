@@ -6,12 +6,12 @@ import { boundedKey } from '../../platform/bounded-key.ts'
 import { imageInfo } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
+import { activeSkill, findSkill, type RunSkills } from '../active-skills.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
-import { activeSkill, findSkill, type RunSkills } from '../run-skills.ts'
 
 const description = `Reads a file that comes with an active skill, such as references/forms.md. Images are shown.`
 
-export interface SkillsReadInput {
+interface SkillsReadInput {
   readonly name: string
   readonly path: string
   /** The first line that is wanted, counted from 1. */

@@ -4,14 +4,14 @@ import { shellQuote, shellWord } from '../../core/execution.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { visibleText } from '../../platform/visible-text.ts'
+import { requireTrust } from '../activation.ts'
+import { activeSkill, findSkill, type RunSkills } from '../active-skills.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
-import { activeSkill, findSkill, type RunSkills } from '../run-skills.ts'
 import type { Skill } from '../skill.ts'
-import { requireTrust } from '../skill-trust.ts'
 
 const description = `Runs a script that comes with an active skill, such as scripts/check.py, in the working directory. Gives back its output and exit code.`
 
-export interface SkillsRunScriptInput {
+interface SkillsRunScriptInput {
   readonly name: string
   readonly script: string
   readonly args?: readonly string[]

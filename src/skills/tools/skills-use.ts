@@ -1,13 +1,13 @@
 import { didYouMean } from '../../core/nearest.ts'
 import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { commandsOf, readActivation } from '../activation.ts'
-import { findSkill, type RunSkills } from '../run-skills.ts'
+import { findSkill, type RunSkills } from '../active-skills.ts'
 import type { Skill } from '../skill.ts'
 
 const description = `Activates a skill and gives back its instructions, the folder it lies in, and the files it comes with.
 Call it as soon as a task fits the description of an available skill, before you begin. It stays active until the run ends.`
 
-export interface SkillsUseInput {
+interface SkillsUseInput {
   readonly name: string
   readonly arguments?: string
 }

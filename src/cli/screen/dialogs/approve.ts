@@ -1,4 +1,4 @@
-import type { ApprovalScope } from '../../../authority/grants/grant.ts'
+import type { ApprovalScope } from '../../../authority/grants/grants.ts'
 import type { InteractionResponse } from '../../../core/interaction.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { readLine } from '../read-line.ts'

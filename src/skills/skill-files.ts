@@ -1,11 +1,15 @@
 import { close, constants, fstat, open, read } from 'node:fs'
+import { opendir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CodedError, codeOf } from '../core/errors.ts'
-import { fullyVisible } from '../platform/visible-text.ts'
-import { mostFrontMatter } from './front-matter.ts'
+import { compareTexts } from '../platform/compare-texts.ts'
+import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
+import { mostFrontMatter, splitFrontMatter } from './front-matter.ts'
+import type { Skill } from './skill.ts'
 
 /** As large as a SKILL.md may be. */
-export const mostBytes = 1024 * 1024
+const mostBytes = 1024 * 1024
 
 /** The beginning of a SKILL.md, with all of its front matter unless that is too long. Links are not followed. */
 export async function readHead(path: string): Promise<string> {
@@ -59,3 +63,52 @@ function refusal(path: string, why: string, cause?: unknown): CodedError {
     cause,
   })
 }
+
+/** What a skill tells a model to do, without its front matter, as its file says it now. */
+export async function readInstructions({ name, path, instructions }: Skill): Promise<string> {
+  if (instructions !== undefined) return withoutHidden(instructions).text.trim()
+  if (path === undefined)
+    throw new CodedError(
+      'Validation/SkillUnreadable',
+      `The skill ${name} has neither a file nor instructions; give it one`,
+    )
+  const parts = splitFrontMatter(await readWhole(path))
+  if ('failure' in parts)
+    throw new CodedError('Validation/SkillUnreadable', `The skill ${name} changed since it was found: ${parts.failure}`)
+  return withoutHidden(parts.body).text
+}
+
+/** As many files of a skill as are named. */
+const mostResources = 200
+
+/**
+ * The files that come with a skill, by their paths in its folder with `/`: names only, none is opened. Without its
+ * SKILL.md, files that begin with a dot, links, and names that hide something. At most 200.
+ */
+export async function listResources(folder: string): Promise<readonly string[]> {
+  const found: string[] = []
+  let seen = 0
+  const look = async (inside: string, depth: number): Promise<void> => {
+    const entries = await opendir(join(folder, inside)).catch(() => undefined)
+    if (!entries) return
+    const names: { name: string; isFolder: boolean }[] = []
+    for await (const entry of entries) {
+      if (++seen > mostEntries) break
+      const isFolder = entry.isDirectory()
+      if (!isFolder && !entry.isFile()) continue
+      if (!entry.name.startsWith('.') && fullyVisible(entry.name) === entry.name)
+        names.push({ name: entry.name, isFolder })
+    }
+    for (const { name, isFolder } of names.sort((a, b) => compareTexts(a.name, b.name))) {
+      const path = inside === '' ? name : `${inside}/${name}`
+      if (found.length === mostResources) return
+      if (isFolder && depth < mostDepth && name !== 'node_modules') await look(path, depth + 1)
+      else if (!isFolder && !/^skill\.md$/i.test(path)) found.push(path)
+    }
+  }
+  await look('', 0)
+  return found.sort(compareTexts)
+}
+
+const mostEntries = 5000
+const mostDepth = 6

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkInteraction } from './interaction-payloads.ts'
+import { checkInteraction } from './interaction-kinds.ts'
 
 /** One whole question of each kind. */
 const whole: Record<string, Record<string, unknown>> = {

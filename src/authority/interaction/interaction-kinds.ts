@@ -1,0 +1,176 @@
+import { show } from '../../core/behavior.ts'
+import { CodedError } from '../../core/errors.ts'
+import type {
+  InteractionKind,
+  InteractionPayloads,
+  InteractionRequest,
+  InteractionResponse,
+} from '../../core/interaction.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { copyJson } from '../../core/turn.ts'
+
+/** A question that was found to be one: its kind is known, and its payload has what that kind needs. */
+export interface CheckedInteraction extends InteractionRequest {
+  readonly kind: InteractionKind
+}
+
+/** Throws unless the kind is known and the payload is what it needs. What comes back shares nothing with the request. */
+export function checkInteraction(request: InteractionRequest): CheckedInteraction {
+  const { kind, payload } = request ?? {}
+  if (!isKind(kind))
+    throw new CodedError(
+      'Validation/InteractionKindUnknown',
+      `${show(kind)} is no kind of question; use one of ${Object.keys(fields).join(', ')}`,
+    )
+  if (typeof payload !== 'object' || payload === null) throw mismatch(kind, 'payload', 'an object', payload)
+  if (payload.kind !== kind) throw mismatch(kind, 'payload.kind', show(kind), payload.kind)
+  for (const [field, wanted] of Object.entries<Wanted>(fields[kind]))
+    if (!checks[wanted](payload[field])) throw mismatch(kind, `payload.${field}`, wanted, payload[field])
+  return { kind, payload: copyJson(payload) }
+}
+
+/** How long a question of this kind may stand before somebody: for so many ms, or until a moment that nobody can put off. */
+export function timeLimitOf({ kind, payload }: CheckedInteraction): TimeLimit {
+  if (kind === 'Auth.DeviceCode') return { until: payload.expiresAt as number }
+  return { ms: kind === 'Confirm' ? 60_000 : 120_000 }
+}
+
+export type TimeLimit = { readonly ms: number } | { readonly until: number }
+
+type Wanted = keyof typeof checks
+
+const checks = {
+  'a text': (value: unknown) => typeof value === 'string',
+  'a list': (value: unknown) => Array.isArray(value),
+  'a time in ms since the epoch': (value: unknown) => Number.isFinite(value),
+}
+
+const fields: { readonly [Kind in InteractionKind]: { readonly [Field in keyof InteractionPayloads[Kind]]: Wanted } } =
+  {
+    Ask: { prompt: 'a text' },
+    Approve: { toolId: 'a text', approvalKey: 'a text', description: 'a text' },
+    Select: { prompt: 'a text', options: 'a list' },
+    Confirm: { prompt: 'a text' },
+    'Auth.DeviceCode': { url: 'a text', code: 'a text', expiresAt: 'a time in ms since the epoch' },
+    'Auth.Password': { prompt: 'a text' },
+    grantStageTool: { toolId: 'a text', stageExecutionId: 'a text', argsDigest: 'a text' },
+    trustProject: { path: 'a text', summary: 'a text' },
+  }
+
+function isKind(kind: unknown): kind is InteractionKind {
+  return typeof kind === 'string' && Object.hasOwn(fields, kind)
+}
+
+function mismatch(kind: InteractionKind, field: string, wanted: string, got: unknown): CodedError {
+  const needs = ['kind', ...Object.keys(fields[kind])].join(', ')
+  return new CodedError(
+    'Validation/InteractionPayloadMismatch',
+    `${field} of a question of kind ${kind} must be ${wanted}, got ${show(got)}; its payload needs ${needs}`,
+  )
+}
+
+/** A response, or what stands for one: `false` for a no where yes or no was asked, all else for accepted with that value. */
+export type InteractionAnswer = InteractionResponse | boolean | string | readonly unknown[]
+
+/**
+ * The response that an answer stands for. Throws for what cannot be one: nothing that is not clearly a yes becomes one.
+ * A word such as `session` for an approval becomes `{ scope: 'session' }`.
+ */
+export function readAnswer(kind: InteractionKind, answer: unknown): InteractionResponse {
+  const response = responseOf(yesOrNo.has(kind) && isDetailed(answer) ? { status: 'accepted', value: answer } : answer)
+  if (!response) throw wrongAnswer(kind, 'a response, true, false, a text or a list')
+  if (response.status !== 'accepted' || !yesOrNo.has(kind)) return response
+  const { value } = response
+  if (value === false) return { status: 'rejected', reason: 'declined' }
+  if (value === true) return response
+  if (kind === 'Confirm') throw wrongAnswer(kind, 'true or false')
+  if (isScope(value)) return { status: 'accepted', value: { scope: value } }
+  if (isDetailed(value)) return response
+  throw wrongAnswer(
+    kind,
+    `true, false, one of ${scopes.join(', ')}, or an object with ${Object.keys(details).join(', ')}`,
+  )
+}
+
+const yesOrNo = new Set<InteractionKind>(['Approve', 'Confirm', 'grantStageTool'])
+const scopes = ['once', 'session', 'project', 'always']
+
+/** A typed `n` is a text too, so only known words say yes. */
+function isScope(value: unknown): boolean {
+  return typeof value === 'string' && scopes.includes(value)
+}
+
+const details: Record<string, (value: unknown) => boolean> = {
+  scope: isScope,
+  expiresAt: Number.isFinite,
+  note: (value) => typeof value === 'string',
+  calls: (value) => isRecord(value) && Object.values(value).every((one) => one === 'allow' || one === 'deny'),
+}
+
+/** Only what is known, and at least something of it: `{ approved: false }` is no yes. */
+function isDetailed(value: unknown): boolean {
+  if (!isRecord(value) || Object.keys(value).length === 0) return false
+  return Object.entries(value).every(([field, detail]) => Object.hasOwn(details, field) && details[field]!(detail))
+}
+
+/** The fields by hand: an answer may come from another machine and carry anything. */
+function responseOf(answer: unknown): InteractionResponse | undefined {
+  if (typeof answer === 'boolean' || typeof answer === 'string' || Array.isArray(answer))
+    return { status: 'accepted', value: answer }
+  if (typeof answer !== 'object' || answer === null || !('status' in answer)) return undefined
+  if (answer.status === 'timeout') return { status: 'timeout' }
+  if (answer.status === 'accepted' && 'value' in answer) return { status: 'accepted', value: answer.value }
+  if (answer.status !== 'rejected') return undefined
+  const reason = 'reason' in answer && typeof answer.reason === 'string' ? answer.reason : ''
+  return { status: 'rejected', reason }
+}
+
+/** Without the answer itself, which may be a password. */
+function wrongAnswer(kind: InteractionKind, wanted: string): CodedError {
+  return new CodedError(
+    'Validation/InteractionAnswerInvalid',
+    `an answer to a question of kind ${kind} must be ${wanted}`,
+  )
+}
+
+/** What happens to a question when nobody is there: `halt` leaves it unanswered, `yolo` says yes to nearly everything. */
+export type Headless = 'halt' | 'yolo'
+
+/** The answer that `yolo` gives when nobody is there. None to whether a project is trusted: only a person can say that. */
+export function yoloAnswer(
+  kind: InteractionKind,
+  payload: InteractionRequest['payload'],
+): InteractionResponse | undefined {
+  switch (kind) {
+    case 'Approve':
+    case 'Confirm':
+    case 'grantStageTool':
+      return { status: 'accepted', value: true }
+    case 'Select':
+      return { status: 'accepted', value: (payload.options as readonly unknown[])[0] ?? null }
+    case 'Ask':
+      return { status: 'accepted', value: '' }
+    case 'Auth.DeviceCode':
+    case 'Auth.Password':
+      return { status: 'accepted', value: null }
+    case 'trustProject':
+      return undefined
+  }
+}
+
+/** What a program is told that runs where nobody can be asked. */
+export interface PermissionRequired {
+  readonly kind: 'permission-required'
+  readonly requestKind: InteractionKind
+  readonly correlationId: string
+  readonly hint: string
+}
+
+/** The same for every kind of question: what is missing, and what to do about it. */
+export function permissionRequired(requestKind: InteractionKind, correlationId: string): PermissionRequired {
+  const hint =
+    requestKind === 'trustProject'
+      ? 'nobody is there to say whether this project is trusted; trust it beforehand, or run where somebody can be asked'
+      : `nobody is there to answer a question of kind ${requestKind}; attach an interactor, answer it from another process, or allow it by a rule`
+  return { kind: 'permission-required', requestKind, correlationId, hint }
+}
