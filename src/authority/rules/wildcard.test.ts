@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { matchesWildcard, overlaps, wildcard } from './wildcard.ts'
+import { createMatchBudget, matchesWildcard, overlaps, searchCost, wildcard } from './wildcard.ts'
 
 const matches = (pattern: string, text: string): boolean => matchesWildcard(wildcard(pattern), text)
 
@@ -53,4 +53,13 @@ test('patterns that some text matches together overlap', () => {
 
 test('a hostile pattern ends at once', () => {
   expect(matches(`${'*a'.repeat(500)}*b`, 'a'.repeat(100_000))).toBe(false)
+})
+
+test('once it is spent nothing more is to be had', () => {
+  const effort = createMatchBudget(10)
+  expect([effort.spend(6), effort.spend(4), effort.spend(1), effort.spend(0)]).toEqual([true, true, false, false])
+})
+
+test('a long text costs more to search', () => {
+  expect(searchCost('a'.repeat(8000))).toBeGreaterThan(searchCost('a'))
 })

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { digestOf } from '../../platform/digest.ts'
 import { readingBudget } from '../../platform/source-files.ts'
 import { readInstructions } from './instructions.ts'
-import { itemFiles, listItems, mcpItem, projectDigest } from './project-items.ts'
+import { itemFiles, listItems, mcpItem, projectDigest, refusedVariables, variablesIn } from './project-items.ts'
 import { describeNames, isProject, projectNames } from './project-names.ts'
 
 async function project(files: Readonly<Record<string, string>>) {
@@ -317,3 +317,18 @@ describe('MCP servers', () => {
     expect(items.at(-1)?.problem).toContain('150 servers')
   })
 })
+
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: references are what this is about
+test('TR-20 a project may have harmless variables, and all others are named', () => {
+  expect(refusedVariables('${HOME}/x ${LC_ALL:-C} ${LANG} $SECRET')).toEqual([])
+  expect(refusedVariables('${HOME} ${A} ${B:-x} ${A} ${USER:-${C}}')).toEqual(['A', 'B', 'C'])
+  expect(variablesIn('${HOME} ${A}')).toEqual(['HOME', 'A'])
+})
+
+test.each(['${}', '${ HOME}', '${SECRET', '${env:SECRET}', '${!SECRET}', '${SECRET:0:3}'])(
+  '%s is no reference',
+  (text) => {
+    expect(variablesIn(text)).toEqual([])
+  },
+)
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: see above

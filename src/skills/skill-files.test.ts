@@ -5,7 +5,7 @@ import { put, putSkill } from '../../test/skills/skills-kit.ts'
 import { temporary } from '../../test/temporary.ts'
 import { findSkills } from './find-skills.ts'
 import type { Skill } from './skill.ts'
-import { readInstructions } from './skill-files.ts'
+import { listResources, readInstructions } from './skill-files.ts'
 
 async function found(body: string): Promise<Skill & { path: string }> {
   const root = await temporary('instructions-')
@@ -36,4 +36,32 @@ test('a file that became a link, too large, or another text is refused, and it i
   await expect(readInstructions(skill)).rejects.toThrow(/ENOENT/)
   await symlink('/etc/hostname', skill.path)
   await expect(readInstructions(skill)).rejects.toThrow(/cannot be opened/)
+})
+
+test('the files of a skill are named, without hidden ones, links, and its own text', async () => {
+  const root = await temporary('resources-')
+  await putSkill(root, 'a')
+  const folder = join(root, 'a')
+  for (const file of ['scripts/run.sh', 'references/api.md', 'references/deep/x.md', 'assets/b.png', 'LICENSE.txt'])
+    await put(join(folder, file), 'x')
+  for (const file of ['.env', '.git/config', 'scripts/.secret', 'node_modules/x/index.js', 'bad\u001b[2J.md'])
+    await put(join(folder, file), 'x')
+  await symlink('/etc', join(folder, 'etc'))
+  await symlink('/etc/passwd', join(folder, 'assets/passwd'))
+  expect(await listResources(folder)).toEqual([
+    'LICENSE.txt',
+    'assets/b.png',
+    'references/api.md',
+    'references/deep/x.md',
+    'scripts/run.sh',
+  ])
+})
+
+test('of many files two hundred are named, and a folder that is gone has none', async () => {
+  const folder = await temporary('resources-')
+  for (let i = 0; i < 250; i++) await put(join(folder, `assets/${String(i).padStart(3, '0')}`), '')
+  const files = await listResources(folder)
+  expect(files).toHaveLength(200)
+  expect(files.at(-1)).toBe('assets/199')
+  expect(await listResources(join(folder, 'gone'))).toEqual([])
 })
