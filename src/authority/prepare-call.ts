@@ -16,6 +16,7 @@ import { isShellGlob } from './rules/wildcard.ts'
 import type { ShellReading } from './shell/reading.ts'
 import { shellFacts } from './shell/shell-facts.ts'
 import { shellKey } from './shell/shell-key.ts'
+import { type WorkspacePath, workspacePath } from './shell/shell-location.ts'
 
 /** Where calls have their effects. */
 export interface Workspace {
@@ -239,18 +240,3 @@ const accesses: readonly unknown[] = ['read', 'edit', 'write', 'search'] satisfi
 const areHosts = (value: unknown): boolean => Array.isArray(value) && value.every(isText)
 
 const isText = (value: unknown): value is string => typeof value === 'string'
-
-/** A path as rules see it: relative to the workspace (`.` for itself), or absolute where it lies outside. */
-interface WorkspacePath {
-  readonly target: string
-  readonly isOutside?: true
-}
-
-/** Compares by segments, so that `/w/project-evil` is not inside `/w/project`. Looks at names only; links are not followed. */
-export function workspacePath(root: string, path: string): WorkspacePath {
-  const absolute = posix.resolve(root, path)
-  const relative = posix.relative(root, absolute)
-  if (relative === '') return { target: '.' }
-  const isOutside = relative === '..' || relative.startsWith('../')
-  return isOutside ? { target: absolute, isOutside } : { target: relative }
-}
