@@ -7,7 +7,7 @@ import { issuesOf, type ReadSchema, readSchema } from '../core/schema.ts'
 import type { JsonSchema } from '../core/tool.ts'
 import { validateToolArgs } from '../core/tool-input.ts'
 import { toolResultToText } from '../core/tool-output.ts'
-import { copyJson, type Message, type SessionContentBlock, textOf } from '../core/turn.ts'
+import { type Message, type SessionContentBlock, textOf } from '../core/turn.ts'
 
 const toolName = '__output__'
 
@@ -191,13 +191,10 @@ async function check(
     const result = await validate(unwrap(mended.input))
     return result.issues ? { valid: false, error: issuesOf(result.issues) } : { valid: true, output: result.value }
   }
-  const { Validator } = await import('@cfworker/json-schema') // writes into the schema it is given
-  const { valid, errors } = usable(() =>
-    new Validator(copyJson(inputSchema) as object, '2020-12', false).validate(mended.input),
-  )
-  if (valid) return { valid, output: unwrap(mended.input) }
-  const [worst] = errors.toReversed()
-  return { valid: false, error: worst ? `${worst.instanceLocation} ${worst.error}` : 'it does not match the schema' }
+  const { createSchemaValidator, worstViolation } = await import('../platform/json-schema.ts')
+  const violations = usable(() => createSchemaValidator(inputSchema)(mended.input))
+  if (!violations) return { valid: true, output: unwrap(mended.input) }
+  return { valid: false, error: worstViolation(violations) }
 }
 
 /** A schema that cannot be checked is the caller's mistake, not the model's. */

@@ -2,15 +2,13 @@ import type { Client } from '@modelcontextprotocol/client'
 import type { Clock } from '../core/clock.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { visibleText } from '../platform/visible-text.ts'
-import type { OpenCall } from './answers.ts'
 import { createCallDeadline } from './call-deadline.ts'
 import { defaultCallTimeout, defaultLongestCall, type McpServerConfig } from './config.ts'
+import { redactFailure, toErrorText } from './error-text.ts'
 import { isAnswer, isSessionGone, isUnreadable } from './failures.ts'
-import { asHeaderRefused } from './oauth/header-refused.ts'
-import { asLoginRequired } from './oauth/login-required.ts'
-import { redactFailure } from './redact-failure.ts'
-import { toErrorText } from './results/to-error-text.ts'
+import { asHeaderRefused, asLoginRequired } from './oauth/login-required.ts'
 import { toToolResult } from './results/to-tool-result.ts'
+import type { OpenCall } from './server-requests.ts'
 import { waitUnless } from './wait-unless.ts'
 
 export interface CallOptions {
@@ -126,7 +124,7 @@ async function send(
   const stop = (): void => over.abort(signal.reason)
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { once: true })
-  const open: OpenCall = { interact: ctx.interact, signal, patience }
+  const open: OpenCall = { interact: ctx.interact, signal, deadline: patience }
   answers.calls.add(open)
   try {
     return await client.callTool(

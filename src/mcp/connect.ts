@@ -1,15 +1,17 @@
+import type { Client } from '@modelcontextprotocol/client'
 import { systemClock } from '../core/clock.ts'
 import { type HookContexts, hookNames } from '../core/hook-map.ts'
 import { Hooks } from '../core/hooks.ts'
 import type { ExtensionHost } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
-import { checkMcpServers, type McpServerConfig } from './config.ts'
-import type { McpConnections, McpHost } from './connections.ts'
+import { checkMcpServers, defaultCallTimeout, type McpServerConfig } from './config.ts'
+import type { McpConnections, McpHost, McpServer } from './connections.ts'
+import { secretsOf } from './error-text.ts'
+import { withoutSecrets } from './failures.ts'
 import { createMemoryMcpMemory, type McpMemory } from './memory.ts'
-import { hasAuthorizationHeader } from './oauth/authorization-header.ts'
+import { hasAuthorizationHeader } from './oauth/login-required.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
-import { ServerLink } from './server-link.ts'
-import { serverView } from './server-view.ts'
+import { ServerConnection } from './server-connection.ts'
 
 export interface ConnectMcpOptions {
   /** Who signs in. Asked for servers with `auth: 'oauth'`, and for those that turn out to want it. */
@@ -40,7 +42,7 @@ export async function connectMcpServers(
   let tools: Readonly<Record<string, ToolDef>> | undefined
   const links = configs.map(
     (config) =>
-      new ServerLink(config, {
+      new ServerConnection(config, {
         ...whole,
         memory,
         fetch,
@@ -68,7 +70,7 @@ export async function connectMcpServers(
 }
 
 /** All tools by name. Where two servers come to the same name, the one that was named first has it. */
-function merged(links: readonly ServerLink[], lazyAbove: number, onDouble: OnDouble): Record<string, ToolDef> {
+function merged(links: readonly ServerConnection[], lazyAbove: number, onDouble: OnDouble): Record<string, ToolDef> {
   const all = new Map<string, ToolDef>()
   for (const link of links)
     for (const tool of link.tools.list) {
@@ -104,12 +106,12 @@ function maySignIn(config: McpServerConfig, isWanted: boolean): boolean {
   return config.auth === 'oauth' || (isWanted && !hasAuthorizationHeader(config))
 }
 
-function closeOn(signal: AbortSignal | undefined, link: ServerLink): void {
+function closeOn(signal: AbortSignal | undefined, link: ServerConnection): void {
   if (signal?.aborted) void link.close()
   else signal?.addEventListener('abort', () => void link.close(), { once: true })
 }
 
-async function bootstrap(link: ServerLink, { hooks, clock }: ExtensionHost): Promise<void> {
+async function bootstrap(link: ServerConnection, { hooks, clock }: ExtensionHost): Promise<void> {
   const { name, transport } = link.config
   const about = { name, transport }
   await hooks.tell('mcp:bootstrap:start', about)
@@ -127,3 +129,74 @@ async function bootstrap(link: ServerLink, { hooks, clock }: ExtensionHost): Pro
 }
 
 const silent = (): Hooks<HookContexts> => new Hooks(hookNames, () => {})
+
+/** What a host program gets of a link: to look at, and to ask for prompts and resources. */
+export function serverView(link: ServerConnection): McpServer {
+  const { config } = link
+  const timeout = config.callTimeout ?? defaultCallTimeout
+  async function ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+    try {
+      return await question(await link.client())
+    } catch (error) {
+      throw withoutSecrets(error, config.name, secretsOf(config))
+    }
+  }
+  const has = (one: Client, what: 'prompts' | 'resources'): boolean => one.getServerCapabilities()?.[what] !== undefined
+  return {
+    name: config.name,
+    transport: config.transport,
+    get state() {
+      return link.state
+    },
+    get problem() {
+      return link.problem
+    },
+    get protocolVersion() {
+      return link.opened?.client.getNegotiatedProtocolVersion()
+    },
+    get instructions() {
+      return link.opened?.client.getInstructions()
+    },
+    get stderr() {
+      return link.stderr
+    },
+    get toolNames() {
+      return link.tools.list.map(({ spec }) => spec.name)
+    },
+    get notes() {
+      return link.tools.notes
+    },
+    async connect() {
+      link.forgive()
+      await link.client()
+    },
+    listPrompts: () =>
+      ask(async (one) =>
+        has(one, 'prompts') ? (await one.listPrompts(undefined, { timeout })).prompts.map(plain) : [],
+      ),
+    getPrompt: (name, args = {}) =>
+      ask(async (one) => {
+        const { description, messages } = await one.getPrompt({ name, arguments: { ...args } }, { timeout })
+        return { description, messages }
+      }),
+    listResources: () =>
+      ask(async (one) =>
+        has(one, 'resources') ? (await one.listResources(undefined, { timeout })).resources.map(plain) : [],
+      ),
+    listResourceTemplates: () =>
+      ask(async (one) =>
+        has(one, 'resources')
+          ? (await one.listResourceTemplates(undefined, { timeout })).resourceTemplates.map(plain)
+          : [],
+      ),
+    readResource: (uri) => ask(async (one) => (await one.readResource({ uri }, { timeout })).contents.map(plain)),
+  }
+}
+
+/** Without what is of no use to a program: hints and icons, which are the server's own word. */
+function plain<T extends { _meta?: unknown; annotations?: unknown; icons?: unknown }>(
+  one: T,
+): Omit<T, '_meta' | 'annotations' | 'icons'> {
+  const { _meta: _, annotations: __, icons: ___, ...rest } = one
+  return rest
+}

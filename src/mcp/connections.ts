@@ -1,6 +1,11 @@
+import type { HookContexts } from '../core/hook-map.ts'
+import type { Hooks } from '../core/hooks.ts'
 import type { ExtensionHost } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { McpServerConfig } from './config.ts'
+import type { ConnectMcpOptions } from './connect.ts'
+import type { McpLoginOptions } from './oauth/browser-login.ts'
+import type { McpLogin } from './oauth/login-mcp-server.ts'
 
 /** What a connector gives: the tools of all servers, and a way to let go of them. */
 export interface McpConnections {
@@ -87,4 +92,19 @@ export interface McpResourceContent {
   readonly mimeType?: string | undefined
   readonly text?: string | undefined
   readonly blob?: string | undefined
+}
+
+/** `connectMcpServers` of `libero/mcp`, loaded when it is called. */
+export async function connectMcpServers(
+  configs: readonly McpServerConfig[],
+  host?: Partial<ExtensionHost>,
+  hooks?: Hooks<HookContexts>,
+  options?: ConnectMcpOptions,
+): Promise<McpConnections> {
+  return (await import('./connect.ts')).connectMcpServers(configs, host, hooks, options)
+}
+
+/** `loginMcpServer` of `libero/mcp`, loaded when it is called. */
+export async function loginMcpServer(config: McpServerConfig, options: McpLoginOptions): Promise<McpLogin> {
+  return (await import('./oauth/login-mcp-server.ts')).loginMcpServer(config, options)
 }

@@ -1,12 +1,15 @@
-import type { HookContexts } from '../core/hook-map.ts'
+import { printable } from '../core/errors.ts'
+import type { HookContexts, McpToolHookContext } from '../core/hook-map.ts'
 import type { HookScope } from '../core/hooks.ts'
+import { shownName } from '../core/provider.ts'
 import type { Extension, Run } from '../core/run.ts'
-import type { ToolDef } from '../core/tool.ts'
+import { defaultTimeoutMs, type ToolDef } from '../core/tool.ts'
+import type { CallContext } from '../core/tool-context.ts'
+import { readToolResult, toolOutputByteLength } from '../core/tool-output.ts'
 import { readTool } from '../core/toolbox.ts'
-import { createAcceptance } from './acceptance.ts'
+import { copyJson, deepFreeze } from '../core/turn.ts'
 import type { McpServerConfig } from './config.ts'
 import type { McpConnections, McpConnector, McpServer } from './connections.ts'
-import { withMcpHooks } from './tool-hooks.ts'
 
 /** The tools of MCP servers, connected once per agent, on first need. */
 export interface McpExtension extends Extension {
@@ -70,7 +73,7 @@ async function connectWaiting({ servers = [] }: McpConnections): Promise<void> {
 /** What a run has of its servers. */
 function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly McpServerConfig[]) {
   const ours = new Map<string, ToolDef>()
-  const accept = createAcceptance(hooks)
+  const accept = createChangedToolGuard(hooks)
   let shown: McpConnections['tools'] | undefined
 
   function add(tool: ToolDef, key: string): void {
@@ -107,4 +110,83 @@ function originOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): 
   const { name: server = '', disclosure } = config ?? {}
   const known = mcp ?? { server, tool: spec.name.slice(`mcp_${server}_`.length) }
   return { ...(disclosure && { disclosure }), ...known }
+}
+
+/**
+ * A tool whose definition changed runs only after a person looked at the call, which is what an authority makes sure of. Where there
+ * is no authority nobody did, and it does not run.
+ */
+export function createChangedToolGuard(hooks: HookScope<HookContexts>): (tool: ToolDef) => ToolDef {
+  const seenByPerson = new Set<string>()
+  let isListening = false
+
+  function listen(): void {
+    if (isListening) return
+    isListening = true
+    hooks.hook('tool:decision', ({ callId, decision: { verdict, by } }) => {
+      if (verdict === 'allow' && (by === 'person' || by === 'grant')) seenByPerson.add(callId)
+    })
+  }
+
+  return (tool) => {
+    if (!tool.origin?.isChanged) return tool
+    listen()
+    return {
+      ...tool,
+      execute: (input, ctx) => (seenByPerson.delete(ctx.callId) ? tool.execute(input, ctx) : refusal(tool)),
+    }
+  }
+}
+
+function refusal({ spec, mcp }: ToolDef): { output: string; isError: true } {
+  return {
+    output: `Blocked: the MCP server "${mcp?.server}" changed what ${spec.name} says about itself since it was accepted, and nobody has looked at it since; ask the user to accept it`,
+    isError: true,
+  }
+}
+
+/** The four `mcp:tool:*` moments around a remote call; to the pipeline outside they are part of EXECUTE. */
+export function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, run: Run): ToolDef {
+  const { hooks } = run
+  const { timeoutMs = defaultTimeoutMs } = tool
+  const at = { server: mcp.server, tool: mcp.tool }
+  return {
+    ...tool,
+    mcp,
+    effects: tool.effects ?? [`mcp:${at.server}.${at.tool}`],
+    timeoutMs: 0, // people at the gate take their time; the limit holds for the remote call alone
+    async execute(input, ctx) {
+      const { name } = tool.spec
+      const displayName = shownName(run.provider, name)
+      const shown = deepFreeze(copyJson(input)) // what was judged is what is sent
+      const about: McpToolHookContext = {
+        turnId: ctx.turnId,
+        callId: ctx.callId,
+        name,
+        displayName,
+        input: shown,
+        ...at,
+      }
+      const gate: HookContexts['mcp:tool:gate'] = { ...about, block: false, reason: '' }
+      await hooks.ask('mcp:tool:gate', gate)
+      ctx.signal.throwIfAborted()
+      if (gate.block)
+        return { output: `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, isError: true }
+      if (gate.result === undefined) await hooks.tell('mcp:tool:before', about)
+      ctx.signal.throwIfAborted()
+      const remote = async () => gate.result ?? (await tool.execute(input, ctx))
+      const done = readToolResult(await (ctx as CallContext).within(timeoutMs, remote()))
+      const outputBytes = toolOutputByteLength(done.output)
+      const result = { ...about, result: done.output, isError: done.isError, outputBytes }
+      await hooks.ask('mcp:tool:transform', result)
+      const { output, isError } = readToolResult({ output: result.result, isError: result.isError })
+      await hooks.tell('mcp:tool:after', {
+        ...about,
+        result: output,
+        isError,
+        outputBytes: toolOutputByteLength(output),
+      })
+      return { ...done, output, isError }
+    },
+  }
 }

@@ -1,8 +1,7 @@
 import { AgentError, messageOf } from '../core/errors.ts'
+import { toErrorText } from './error-text.ts'
 import { statusOf } from './http/http-transport.ts'
-import { McpHeaderRefusedError } from './oauth/header-refused.ts'
-import { asLoginRequired } from './oauth/login-required.ts'
-import { toErrorText } from './results/to-error-text.ts'
+import { asLoginRequired, McpHeaderRefusedError } from './oauth/login-required.ts'
 
 /** An error as programs and people may see it: what a server repeated of our secrets is not in it, nor in what caused it. */
 export function withoutSecrets(error: unknown, server: string, secrets: readonly string[]): Error {

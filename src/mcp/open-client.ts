@@ -2,10 +2,9 @@ import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/cli
 import { AgentError, messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
-import { createSdkValidator } from './definitions/sdk-validator.ts'
+import { createSdkValidator } from './definitions/schema-check.ts'
 import { createHttpTransport, createSseTransport, isWrongTransport } from './http/http-transport.ts'
 import { loadSdk } from './load-sdk.ts'
-import { noticeLostAnswers } from './lost-answers.ts'
 import type { RememberedEra } from './memory.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { createStdioTransport, type StdioTransport } from './stdio/stdio-transport.ts'
@@ -103,7 +102,7 @@ async function attempt(
     if (prior?.kind === 'modern') await listenFor(client, { signal, timeout: bootstrapTimeout })
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()])
-    throw withEnding(error, stdio)
+    throw withExitReason(error, stdio)
   } finally {
     signal.removeEventListener('abort', stop)
   }
@@ -141,7 +140,7 @@ function eraOf(client: Client, at: number): RememberedEra {
 }
 
 /** Why a program did not become a server says its end better than the silence that followed. */
-export function withEnding(error: unknown, stdio: StdioTransport | undefined): unknown {
+export function withExitReason(error: unknown, stdio: StdioTransport | undefined): unknown {
   if (stdio?.ending === undefined) return error
   const last = stdio.stderr.trim().split('\n').at(-1) ?? ''
   const words = last === '' ? '' : `, and wrote last: ${last.slice(0, 300)}`
@@ -149,7 +148,7 @@ export function withEnding(error: unknown, stdio: StdioTransport | undefined): u
 }
 
 /** Ends a connection. Nothing of it is left when it resolves; it never fails. */
-export async function letGoOf({ client, transport, stdio }: OpenedClient): Promise<void> {
+export async function closeClient({ client, transport, stdio }: OpenedClient): Promise<void> {
   // Old HTTP servers keep a session until they are told otherwise; one that does not listen is not waited for.
   if (!stdio && 'terminateSession' in transport) {
     const { terminateSession } = transport as { terminateSession(): Promise<void> }
@@ -160,3 +159,30 @@ export async function letGoOf({ client, transport, stdio }: OpenedClient): Promi
 
 const goodbyeMs = 1000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())
+
+/** A stream that ends before the answer it was opened for: the library says so to nobody, and whoever asked would wait in vain. */
+export function noticeLostAnswers(transport: Transport): void {
+  const send = transport.send.bind(transport)
+  const waiting = new Set<string | number>()
+  // Set before it is connected, it is called before whatever the library sets.
+  transport.onmessage = (message) => {
+    if (!('method' in message) && message.id !== undefined) waiting.delete(message.id)
+  }
+  transport.send = async (message, options) => {
+    if (!('method' in message && 'id' in message) || options?.onRequestStreamEnd) return send(message, options)
+    const { id } = message
+    const { promise: lost, reject } = Promise.withResolvers<never>()
+    waiting.add(id)
+    const onRequestStreamEnd = (): void => {
+      if (waiting.delete(id)) reject(new Error('the connection was closed before the answer came'))
+    }
+    try {
+      await send(message, { ...options, onRequestStreamEnd })
+    } catch (error) {
+      waiting.delete(id)
+      throw error
+    }
+    // Nobody waits for more than a failure of this.
+    return lost
+  }
+}

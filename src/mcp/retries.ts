@@ -57,3 +57,43 @@ const mostRetries = 5
 const soundAfterMs = 30_000
 /** Then a call may try it once more. */
 const leftAloneMs = 60_000
+
+/** Something that is done a while after it is wanted: once, however often that is said, and not again before it is done. */
+export interface DelayedTask {
+  request(): void
+  /** For good. */
+  stop(): void
+}
+
+/** `work` must not fail. */
+export function createDelayedTask(clock: Clock, pauseMs: number, work: () => Promise<void>): DelayedTask {
+  let cancel: (() => void) | undefined
+  let isWorking = false
+  let isWanted = false
+  let isStopped = false
+
+  function want(): void {
+    isWanted = true
+    if (cancel || isWorking || isStopped) return
+    cancel = clock.timer(pauseMs, () => {
+      cancel = undefined
+      void run()
+    })
+  }
+
+  async function run(): Promise<void> {
+    isWorking = true
+    isWanted = false
+    await work()
+    isWorking = false
+    if (isWanted) want()
+  }
+
+  return {
+    request: want,
+    stop() {
+      isStopped = true
+      cancel?.()
+    },
+  }
+}

@@ -1,9 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client'
-import type { ToolDef } from '../core/tool.ts'
+import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { defaultCallTimeout, type McpServerConfig } from './config.ts'
 import { type McpDefinition, readDefinitions } from './definitions/read-definitions.ts'
-import type { KnownTools } from './known-tools.ts'
-import { type CallTool, mcpTool, type SeenDefinition } from './mcp-tool.ts'
+import { checkInput } from './definitions/schema-check.ts'
+import type { KnownTools } from './memory.ts'
 
 /** What a set of tools has that the one before had not, by names. */
 export interface ToolChanges {
@@ -39,7 +39,7 @@ export class ServerTools {
     const tools = isOffered ? (await client.listTools(undefined, { signal, timeout, cacheMode: 'refresh' })).tools : []
     signal.throwIfAborted()
     const { definitions, notes } = readDefinitions(tools, this.#config)
-    const seen = await this.#options.known.look(definitions)
+    const seen = await this.#options.known.compare(definitions)
     signal.throwIfAborted() // what comes too late must not bring back what was let go of
     this.notes = notes
     this.#set(seen)
@@ -54,7 +54,7 @@ export class ServerTools {
     // Who lets a changed tool be called has accepted what it says now.
     if (seen.isChanged) {
       await this.#options.known.accept(seen.definition)
-      this.#set(await this.#options.known.look(this.#seen.map(({ definition }) => definition)))
+      this.#set(await this.#options.known.compare(this.#seen.map(({ definition }) => definition)))
     }
     return this.#options.call(seen, input, ctx)
   }
@@ -86,4 +86,29 @@ function changesOf(before: readonly SeenDefinition[], now: readonly SeenDefiniti
 function gone({ definition: { name } }: SeenDefinition): { output: string; isError: true } {
   const output = `The server does not offer ${name} any more as it was when you were told of it, so the call was not made; look at the tools you have now`
   return { output, isError: true }
+}
+
+/** A definition, and whether it is the one that was seen first or accepted since. */
+export interface SeenDefinition {
+  readonly definition: McpDefinition
+  readonly isChanged: boolean
+}
+
+export type CallTool = (seen: SeenDefinition, input: Record<string, unknown>, ctx: ToolContext) => Promise<ToolResult>
+
+/** A tool of a server as agents know it. What the server says of its own harmlessness is not part of it. */
+export function mcpTool(seen: SeenDefinition, { name: server, disclosure }: McpServerConfig, call: CallTool): ToolDef {
+  const { name, tool, description, inputSchema, outputSchema, digest } = seen.definition
+  const check = checkInput(seen.definition)
+  return {
+    // Its words are not ours, and the model is told whose they are.
+    spec: { name, description: `(MCP server ${server}) ${description}`, inputSchema },
+    ...(outputSchema && { outputSchema }),
+    effects: [`mcp:${server}.${tool}`],
+    timeoutMs: 0, // the call has limits of its own, which do not run while a person is asked something
+    origin: { layer: 'mcp', path: server, digest, ...(seen.isChanged && { isChanged: true }) },
+    mcp: { server, tool, ...(disclosure && { disclosure }) },
+    check,
+    execute: (input, ctx) => call(seen, input, ctx),
+  }
 }

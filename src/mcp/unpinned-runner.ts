@@ -1,38 +1,79 @@
 import { createRedactor } from '../platform/redact.ts'
 import { visibleName } from '../platform/visible-text.ts'
 import type { McpServerConfig } from './config.ts'
-import { denoModule, image, npmPackage, type PackageKind, pythonPackage } from './package-kinds.ts'
 
-/** A warning about a server that is fetched anew, in whatever version there is at that moment, each time it starts; with how to pin it. */
+/** A warning about a server whose package is fetched at each start without a fixed version; it says how to pin the version. */
 export function unpinnedRunner(config: McpServerConfig): string | undefined {
-  const found = fetchedBy(wordsOf(config))
-  const loose = found?.specs.find((spec) => !isLocal(spec) && !found.kind.isPinned(spec))
-  if (!found || loose === undefined) return undefined
-  return `The MCP server "${config.name}" runs whatever "${short(loose)}" is when it starts (${found.runner} fetches it), so its code can change without a word; ${short(found.kind.advice(loose))}`
+  const fetched = fetchedPackages(wordsOf(config))
+  const unpinned = fetched?.specs.find((spec) => !isLocal(spec) && !fetched.kind.isPinned(spec))
+  if (!fetched || unpinned === undefined) return undefined
+  return `The MCP server "${config.name}" runs whatever "${short(unpinned)}" is when it starts (${fetched.runner} fetches it), so its code can change without a word; ${short(fetched.kind.advice(unpinned))}`
 }
 
-interface Fetched {
-  readonly runner: string
-  readonly kind: PackageKind
-  readonly specs: readonly string[]
+/** How one kind of packages names a version. */
+interface PackageKind {
+  isPinned(spec: string): boolean
+  /** How to pin it. */
+  advice(spec: string): string
 }
 
-/** Where a command fetches a program, from where and which. */
-function fetchedBy(words: readonly string[]): Fetched | undefined {
-  for (const { runner, kind, from, taking, flags } of runners) {
-    const prefix = runner.split(' ')
-    if (!prefix.every((word, n) => words[n] === word)) continue
-    return { runner, kind, specs: specsIn(words.slice(prefix.length), { from, taking, flags }) }
-  }
-  return undefined
+const registry = /^(?:npm|jsr):/
+const address = /^[\w+.-]+:/
+const exactVersion = /^(?![\w+.-]+:).+@v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/
+
+/** From a registry by name and version, or from a repository by its commit. */
+const npmPackage: PackageKind = {
+  isPinned: (spec) => /#(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(spec) || exactVersion.test(spec.replace(registry, '')),
+  advice(spec) {
+    if (address.test(spec.replace(registry, '')))
+      return `name a commit by its full hash, such as "${upTo(spec, '#')}#…"`
+    return pinAdvice(`${spec.replace(/(?<=.)@[^@/]*$/, '')}@1.2.3`)
+  },
+}
+
+/** Local files count as pinned. */
+const denoModule: PackageKind = {
+  ...npmPackage,
+  isPinned: (spec) => !registry.test(spec) || npmPackage.isPinned(spec),
+}
+
+const pythonPackage: PackageKind = {
+  isPinned(spec) {
+    if (spec.includes('://')) return /@[0-9a-f]{40}(?:#|$)/.test(spec)
+    return /===?\s*v?\d[\w.!+-]*$|.@v?\d+\.[\w.!+-]*$/.test(spec)
+  },
+  advice(spec) {
+    if (spec.includes('://')) return `name a commit by its full hash, such as "${upTo(spec, '#')}@…"`
+    return pinAdvice(`${spec.replace(/\s*[=<>!~@].*$/s, '')}==1.2.3`)
+  },
+}
+
+/** A version tag counts as pinned: it can be moved, but moving it is noticed. */
+const image: PackageKind = {
+  isPinned(spec) {
+    const [, tag, digest] = /^[^@]*?(?::([^:/@]+))?(?:@(sha256:[0-9a-f]{64}))?$/.exec(spec) ?? []
+    return digest !== undefined || (tag !== undefined && tag !== 'latest')
+  },
+  advice(spec) {
+    const name = spec.replace(/@.*$/s, '').replace(/:[^:/]*$/, '')
+    return `name its digest, such as "${name}@sha256:…" (docker images --digests shows it), or at least a version`
+  },
+}
+
+function pinAdvice(example: string): string {
+  return `name one version, such as "${example}", or install it with a lock file, which pins its hash too, and give its path as command`
+}
+
+function upTo(text: string, sign: string): string {
+  return text.split(sign, 1)[0] ?? text
 }
 
 interface Options {
-  /** Options that name what is fetched, instead of the first word. */
+  /** Options that name the package, instead of the first word. */
   readonly from?: readonly string[] | undefined
   /** Options whose value is the next word. */
   readonly taking?: readonly string[] | undefined
-  /** Or those that have no value, where most have one. */
+  /** Options without a value, for programs where most options have one. */
   readonly flags?: readonly string[] | undefined
 }
 
@@ -78,6 +119,16 @@ const runners: readonly Runner[] = [
   ...['docker run', 'docker container run', 'podman run', 'nerdctl run'].map((runner) => ({ runner, ...imageOptions })),
 ]
 
+/** The packages that a command fetches and runs; undefined when it fetches nothing. */
+function fetchedPackages(words: readonly string[]): { runner: string; kind: PackageKind; specs: string[] } | undefined {
+  for (const { runner, kind, ...options } of runners) {
+    const prefix = runner.split(' ')
+    if (!prefix.every((word, n) => words[n] === word)) continue
+    return { runner, kind, specs: specsIn(words.slice(prefix.length), options) }
+  }
+  return undefined
+}
+
 function specsIn(words: readonly string[], { from = [], taking = [], flags }: Options): string[] {
   const named: string[] = []
   for (let n = 0; n < words.length; n++) {
@@ -91,7 +142,7 @@ function specsIn(words: readonly string[], { from = [], taking = [], flags }: Op
   return named
 }
 
-/** The command as words, its first one without folder and ending, and without what only passes it on. */
+/** The command as words: the program without folder and extension, and without `cmd /c`, `sh -c` or `env` before it. */
 function wordsOf({ command = '', args = [] }: McpServerConfig): string[] {
   const name = programName(command)
   if (name === 'cmd' && /^\/c$/i.test(args[0] ?? '')) return [programName(args[1] ?? ''), ...args.slice(2)]
@@ -102,7 +153,7 @@ function wordsOf({ command = '', args = [] }: McpServerConfig): string[] {
   return at < 0 ? [] : [programName(args[at] ?? ''), ...args.slice(at + 1)]
 }
 
-/** Roughly: what stands last in the line of a shell is what stays. */
+/** An approximation: the last command of a shell line is taken for the server. */
 function wordsOfLine(line: string): string[] {
   const last = line.split(/&&|;/).at(-1) ?? ''
   const [program = '', ...rest] = last
@@ -123,7 +174,7 @@ function isLocal(spec: string): boolean {
 
 const longest = 200
 
-/** An address may hold a password. */
+/** Redacted, because an address may hold a password. */
 function short(text: string): string {
   const shown = createRedactor().text(text)
   return visibleName(shown.length > longest ? `${shown.slice(0, longest)}…` : shown)

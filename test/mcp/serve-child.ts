@@ -1,9 +1,9 @@
 import { createAgent } from '../../src/create-agent.ts'
-import { createMcpFace } from '../../src/mcp/serve/face.ts'
+import { createMcpAgentServer } from '../../src/mcp/serve/agent-server.ts'
 import { call, scripted, tool } from '../../src/testing/scripted.ts'
 
 // A server as an embedder would write it, with a model that plays a script and a tool that does not end by itself.
-const face = createMcpFace({
+const server = createMcpAgentServer({
   name: 'child',
   version: '1.0.0',
   agent: ({ interactors }) =>
@@ -20,6 +20,6 @@ const face = createMcpFace({
       authority: { mode: 'ask', allow: ['wait'], interactors },
     }),
 })
-await face.serveStdio()
-await face.close()
+await server.serveStdio()
+await server.close()
 process.stderr.write('closed\n')

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createAgent } from '../../src/create-agent.ts'
 import { createMcpToken } from '../../src/mcp/serve/http-guard.ts'
-import type { MakeAgent } from '../../src/mcp/serve/seat.ts'
+import type { MakeAgent } from '../../src/mcp/serve/served-agents.ts'
 import { scripted, tool } from '../../src/testing/scripted.ts'
 import { connectHttp, type Served, serveHttp } from './serve-kit.ts'
 
@@ -126,16 +126,16 @@ test('SV-13 each start has another token of 256 bits; a short one is refused', a
   expect(new Set(tokens).size).toBe(2)
   expect(tokens.map((token) => Buffer.from(token, 'base64url').length)).toEqual([32, 32])
   await expect(serveHttp({ agent }, { token: 'secret' })).rejects.toThrow('at least 32 characters')
-  const { face } = await serveHttp({ agent })
-  const unguarded = face.fetch(new Request('http://localhost/mcp'), {} as { token: string })
+  const { agentServer } = await serveHttp({ agent })
+  const unguarded = agentServer.fetch(new Request('http://localhost/mcp'), {} as { token: string })
   await expect(unguarded).rejects.toThrow('at least 32 characters')
 })
 
-test('a face that was closed answers nobody', async () => {
+test('a closed agent server answers no request', async () => {
   const served = await serveHttp({ agent })
   const client = await connectHttp(served, { era: 'auto' })
   await client.listTools()
-  await served.face.close()
+  await served.agentServer.close()
   await expect(client.callTool({ name: 'echo', arguments: {} })).rejects.toThrow()
 })
 

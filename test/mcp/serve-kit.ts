@@ -4,36 +4,36 @@ import { Readable } from 'node:stream'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { onTestFinished } from 'vitest'
-import { createMcpFace, type McpFace } from '../../src/mcp/serve/face.ts'
-import type { McpFaceOptions } from '../../src/mcp/serve/face-options.ts'
+import { createMcpAgentServer, type McpAgentServer } from '../../src/mcp/serve/agent-server.ts'
 import type { McpHttpOptions } from '../../src/mcp/serve/http-guard.ts'
+import type { McpAgentServerOptions } from '../../src/mcp/serve/served-agents.ts'
 
 /** Both generations of the protocol, as the official client is told which to speak. */
 export const eras = ['auto', 'legacy'] as const
 export type Era = (typeof eras)[number]
 
 export interface Served {
-  readonly face: McpFace
+  readonly agentServer: McpAgentServer
   readonly url: URL
   readonly token: string
 }
 
-/** A face on a port of this machine, closed when the test is over. */
+/** An agent server on a port of this machine, closed when the test is over. */
 export async function serveHttp(
-  options: Pick<McpFaceOptions, 'agent'> & Partial<McpFaceOptions>,
+  options: Pick<McpAgentServerOptions, 'agent'> & Partial<McpAgentServerOptions>,
   http?: Partial<McpHttpOptions>,
 ): Promise<Served> {
-  const face = createMcpFace({ name: 'libero', version: '1.0.0', ...options })
-  const listener = face.nodeListener(http)
+  const agentServer = createMcpAgentServer({ name: 'libero', version: '1.0.0', ...options })
+  const listener = agentServer.nodeListener(http)
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(async () => {
-    await face.close()
+    await agentServer.close()
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
   const { port } = server.address() as AddressInfo
-  return { face, url: new URL(`http://127.0.0.1:${port}/mcp`), token: listener.token }
+  return { agentServer, url: new URL(`http://127.0.0.1:${port}/mcp`), token: listener.token }
 }
 
 export interface ClientOptions {

@@ -5,7 +5,7 @@ import type { AuthorityOptions } from '../../src/authority/authority.ts'
 import type { ModelRequest, Provider } from '../../src/core/provider.ts'
 import { createAgent } from '../../src/create-agent.ts'
 import { createProcessContext } from '../../src/execution/process.ts'
-import type { MakeAgent } from '../../src/mcp/serve/seat.ts'
+import type { MakeAgent } from '../../src/mcp/serve/served-agents.ts'
 import { codingTools } from '../../src/presets/coding.ts'
 import type { AgentOptions } from '../../src/presets/preset.ts'
 import { call, scripted, tool } from '../../src/testing/scripted.ts'
@@ -24,7 +24,7 @@ function maker(cwd: string, more: Partial<AgentOptions> = {}, authority: Authori
     })
 }
 
-const wish = { interactors: [] }
+const request = { interactors: [] }
 
 describe.for(eras)('over HTTP, era %s', (era) => {
   test('a client is offered what a model would be, and the agent', async () => {
@@ -34,7 +34,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
       asked.push(request)
       return 'Done.'
     })
-    const agent = await maker(cwd, { provider })(wish)
+    const agent = await maker(cwd, { provider })(request)
     if ('agent' in agent) throw new Error('an agent was expected')
     await agent.run({ prompt: 'Go.' })
     await agent.destroy()
@@ -144,13 +144,13 @@ describe.for(eras)('over HTTP, era %s', (era) => {
   test('a session goes on where it was; one that is not known is an error to read', async () => {
     const cwd = await temporary('mcp-serve-')
     const made: Provider[] = []
-    const agent: MakeAgent = (wish) => {
+    const agent: MakeAgent = (request) => {
       const provider = scripted(
         ({ messages }) => `${messages.length}`,
         ({ messages }) => `${messages.length}`,
       )
       made.push(provider)
-      return maker(cwd, { provider })(wish)
+      return maker(cwd, { provider })(request)
     }
     const served = await serveHttp({ agent, sessions: { most: 1 }, expose: { tools: false } })
     const client = await connectHttp(served, { era })
@@ -170,7 +170,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
     const cwd = await temporary('mcp-serve-')
     const write = [call('1', 'write_file', { path: 'a.txt', content: 'x' })]
     const served = await serveHttp({
-      agent: (wish) => maker(cwd, { provider: scripted(write, 'No.', write, 'Done.') })(wish),
+      agent: (request) => maker(cwd, { provider: scripted(write, 'No.', write, 'Done.') })(request),
     })
     const asking = await connectHttp(served, { era, answers: () => ({ action: 'decline' }) })
     const mute = await connectHttp(served, { era })
@@ -193,7 +193,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
   test('two tasks at once have an agent each; cancelling one stops it alone', async () => {
     const cwd = await temporary('mcp-serve-')
     const states: string[] = []
-    const agent: MakeAgent = (wish) => {
+    const agent: MakeAgent = (request) => {
       const provider = scripted(async ({ messages }, signal) => {
         const text = JSON.stringify(messages)
         if (text.includes('quick')) return 'Quick.'
@@ -206,7 +206,7 @@ describe.for(eras)('over HTTP, era %s', (era) => {
         )
         return 'Never.'
       })
-      return maker(cwd, { provider })(wish)
+      return maker(cwd, { provider })(request)
     }
     const client = await connectHttp(await serveHttp({ agent }), { era })
     const stopping = new AbortController()
@@ -304,9 +304,9 @@ describe('what lasts', () => {
   test('a conversation that the host keeps is opened by its id', async () => {
     const cwd = await temporary('mcp-serve-')
     const opened: (string | undefined)[] = []
-    const agent: MakeAgent = (wish) => {
-      opened.push(wish.sessionId)
-      return maker(cwd, { provider: scripted('Hello.') })(wish)
+    const agent: MakeAgent = (request) => {
+      opened.push(request.sessionId)
+      return maker(cwd, { provider: scripted('Hello.') })(request)
     }
     const served = await serveHttp({ agent, sessions: { knows: (id) => id === 'known' }, expose: { tools: false } })
     const client = await connectHttp(served, { era: 'auto' })
@@ -387,7 +387,7 @@ describe.for(eras)('a question that comes to nothing, era %s', (era) => {
     written.catch(() => {})
     await asked.promise
     expect(statuses).toEqual(['aborted']) // the run that only listed the tools
-    await served.face.close()
+    await served.agentServer.close()
     expect(statuses).toEqual(['aborted', 'aborted'])
     expect(existsSync(join(cwd, 'a.txt'))).toBe(false)
   })

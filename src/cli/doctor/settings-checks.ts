@@ -208,7 +208,7 @@ export const mcpServers: Check = {
     const here = await workspace.catch(() => undefined) // said by the check for settings
     if (!here) return ok('not looked at, as the settings cannot be used')
     const { gatherServers } = await import('../mcp/gather-servers.ts')
-    const { MissingVariableError } = await import('../../mcp/read-entry.ts')
+    const { MissingVariableError } = await import('../../mcp/config.ts')
     const servers = gatherServers({ workspace: here, io }).filter(({ shadowedBy }) => shadowedBy === undefined)
     const wrong = servers.find(({ error }) => error !== undefined && !(error instanceof MissingVariableError))
     if (wrong) {

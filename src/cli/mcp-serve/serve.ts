@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import type { Writable } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
 import { version } from '../../core/version.ts'
-import { createMcpFace, type McpFace } from '../../mcp/serve/face.ts'
-import type { MakeAgent } from '../../mcp/serve/seat.ts'
+import { createMcpAgentServer, type McpAgentServer } from '../../mcp/serve/agent-server.ts'
+import type { MakeAgent } from '../../mcp/serve/served-agents.ts'
 import { visibleText } from '../../platform/visible-text.ts'
 import { CliError } from '../cli-error.ts'
 import type { McpServeValues } from '../commands/mcp-serve.ts'
@@ -14,8 +14,8 @@ import { resolveCwd } from '../run/flag-files.ts'
 import { openAgent } from '../run/open-agent.ts'
 import { untilStopped } from '../until-stopped.ts'
 
-/** The face of the agent that flags and settings ask for. What is wrong with them is thrown here, before a client comes. */
-export async function openAgentServer(values: McpServeValues, io: Io): Promise<McpFace> {
+/** The MCP server for the agent that flags and settings describe. Throws for wrong ones, before a client connects. */
+export async function openAgentServer(values: McpServeValues, io: Io): Promise<McpAgentServer> {
   const cwd = await resolveCwd(values.cwd, io)
   const said = new Set<string>()
   const say = (text: string): void => {
@@ -39,7 +39,7 @@ export async function openAgentServer(values: McpServeValues, io: Io): Promise<M
   }
   const tried = await make({ interactors: [] })
   if ('close' in tried) await tried.close()
-  return createMcpFace({
+  return createMcpAgentServer({
     name: 'libero',
     version,
     agent: make,
@@ -63,9 +63,9 @@ export async function overHttp(values: McpServeValues, io: Io): Promise<number> 
   const token = io.env.LIBERO_MCP_TOKEN
   if (token !== undefined && token.length < 32)
     throw new CliError('LIBERO_MCP_TOKEN is too short to be a secret: give it at least 32 characters, or unset it')
-  const face = await openAgentServer(values, io)
+  const agentServer = await openAgentServer(values, io)
   return untilStopped(io, async (signal) => {
-    const listener = face.nodeListener({ ...(token && { token }), ...(allowedHosts && { allowedHosts }) })
+    const listener = agentServer.nodeListener({ ...(token && { token }), ...(allowedHosts && { allowedHosts }) })
     const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 }, listener)
     server.maxConnections = 256
     try {
@@ -81,7 +81,7 @@ export async function overHttp(values: McpServeValues, io: Io): Promise<number> 
         signal.addEventListener('abort', () => done(), { once: true })
       })
     } finally {
-      await face.close()
+      await agentServer.close()
       server.closeAllConnections()
       server.close()
     }
@@ -108,12 +108,12 @@ function addressOf(server: Server): string {
 
 /** Serves the client at the other end of stdin and stdout, with stdout taken, until it goes. */
 export async function overStdio(values: McpServeValues, io: Io, frames: Writable): Promise<number> {
-  const face = await openAgentServer(values, io)
+  const agentServer = await openAgentServer(values, io)
   return untilStopped(io, async (signal) => {
     try {
-      await face.serveStdio({ input: io.stdin, output: frames, signal })
+      await agentServer.serveStdio({ input: io.stdin, output: frames, signal })
     } finally {
-      await face.close()
+      await agentServer.close()
     }
   })
 }

@@ -41,7 +41,7 @@ const lazyAbove = 32_768
 
 async function ownOptions(home: string): Promise<ConnectMcpOptions> {
   const [{ createFileMcpMemory }, { createFileMcpCredentialStore }, { McpOAuthProvider }] = await Promise.all([
-    import('../../mcp/file-memory.ts'),
+    import('../../mcp/memory.ts'),
     import('../../mcp/oauth/file-credential-store.ts'),
     import('../../mcp/oauth/mcp-oauth-provider.ts'),
   ])

@@ -2,8 +2,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { HookContexts } from '../../core/hook-map.ts'
 import type { Hooks } from '../../core/hooks.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
-import { toErrorText } from '../../mcp/results/to-error-text.ts'
-import { secretsOf } from '../../mcp/secrets-of.ts'
+import { secretsOf, toErrorText } from '../../mcp/error-text.ts'
 import type { ServersView } from './servers-here.ts'
 
 /** How a server stands, as far as a person was told. */

@@ -1,6 +1,6 @@
+import type { McpLoginOptions } from '../../mcp/oauth/browser-login.ts'
 import { createFileMcpCredentialStore } from '../../mcp/oauth/file-credential-store.ts'
 import { loginMcpServer } from '../../mcp/oauth/login-mcp-server.ts'
-import type { McpLoginOptions } from '../../mcp/oauth/login-options.ts'
 import { logoutMcpServer } from '../../mcp/oauth/logout-mcp-server.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'

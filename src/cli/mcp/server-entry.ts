@@ -1,7 +1,6 @@
 import { messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
-import type { McpServerConfig } from '../../mcp/config.ts'
-import { MissingVariableError, readMcpEntry } from '../../mcp/read-entry.ts'
+import { type McpServerConfig, MissingVariableError, readMcpEntry } from '../../mcp/config.ts'
 import { createRedactor } from '../../platform/redact.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { UsageError } from '../cli-error.ts'

@@ -1,5 +1,4 @@
-import type { PatternBudget } from './pattern-problem.ts'
-import type { PatternTree } from './pattern-tree.ts'
+import type { PatternBudget, PatternTree } from './pattern-problem.ts'
 
 /**
  * Whether a loop of the pattern can read the same text in two ways. Each further turn then doubles the ways, and a

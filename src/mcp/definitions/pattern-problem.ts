@@ -1,5 +1,86 @@
 import { ambiguityOf } from './pattern-ambiguity.ts'
-import { parsePattern } from './pattern-tree.ts'
+/** A regular expression as a tree. Assertions match nothing and are not in it; what they look for is a tree of its own. */
+export type PatternTree =
+  | { readonly kind: 'atom'; readonly source: string }
+  | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
+  | { readonly kind: 'repeat'; readonly body: PatternTree; readonly min: number; readonly max: number }
+
+export interface ParsedPattern {
+  /** The pattern itself, then what each of its lookarounds looks for. */
+  readonly trees: readonly PatternTree[]
+  readonly hasBackreference: boolean
+  readonly ignoresCase: boolean
+}
+
+/** Reads a pattern that `new RegExp(pattern, 'u')` accepts; of others it makes something, but nothing useful. */
+export function parsePattern(pattern: string): ParsedPattern {
+  const lookarounds: PatternTree[] = []
+  let hasBackreference = false
+  let ignoresCase = false
+  let at = 0
+
+  const take = (expression: RegExp): RegExpExecArray | null => {
+    expression.lastIndex = at
+    const found = expression.exec(pattern)
+    if (found) at += found[0].length
+    return found
+  }
+
+  function choice(): PatternTree {
+    const parts = [sequence()]
+    while (take(/\|/y)) parts.push(sequence())
+    return parts.length === 1 ? parts[0]! : { kind: 'choice', parts }
+  }
+
+  function sequence(): PatternTree {
+    const parts: PatternTree[] = []
+    while (at < pattern.length && pattern[at] !== '|' && pattern[at] !== ')') {
+      const part = term()
+      const repeated = part && quantified(part)
+      if (repeated) parts.push(repeated)
+    }
+    return { kind: 'sequence', parts }
+  }
+
+  function term(): PatternTree | undefined {
+    if (take(/[\^$]|\\[bB]/y)) return undefined
+    if (take(/\(\?<?[=!]/y)) {
+      lookarounds.push(group())
+      return undefined
+    }
+    const opening = take(/\((?:\?(?:<[^>]*>|([a-z]*)(?:-[a-z]*)?:))?/y)
+    if (opening) {
+      if (opening[1]?.includes('i')) ignoresCase = true
+      return group()
+    }
+    if (take(/\\(?:[1-9]|k<)/y)) hasBackreference = true
+    const [source = ''] = take(oneCharacter) ?? [pattern[at++]]
+    return { kind: 'atom', source }
+  }
+
+  function group(): PatternTree {
+    const inside = choice()
+    at++ // the closing bracket
+    return inside
+  }
+
+  function quantified(body: PatternTree): PatternTree {
+    const found = take(/(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y)
+    if (!found) return body
+    const [, sign, least, comma, most] = found
+    if (sign) return { kind: 'repeat', body, min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Infinity }
+    const min = Number(least)
+    if (!comma) return { kind: 'repeat', body, min, max: min }
+    return { kind: 'repeat', body, min, max: most ? Number(most) : Infinity }
+  }
+
+  const tree = choice()
+  return { trees: [tree, ...lookarounds], hasBackreference, ignoresCase }
+}
+
+/** A class, an escape or a plain character: whatever matches exactly one. */
+const oneCharacter =
+  /\[(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|x..|c.|.)|[^|)]/suy
 
 /** What is left to spend on judging the patterns of one schema. */
 export interface PatternBudget {

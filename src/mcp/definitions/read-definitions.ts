@@ -1,14 +1,12 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
+import { digestOf } from '../../platform/digest.ts'
 import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import type { PatternBudget } from './pattern-problem.ts'
-import { boundsProblem } from './schema-bounds.ts'
-import { schemaProblem } from './schema-problem.ts'
+import { boundsProblem, schemaProblem } from './schema-problem.ts'
 import { shortened } from './shortened.ts'
-import { shownSchema } from './shown-schema.ts'
-import { isToolName, toolName } from './tool-name.ts'
 
 /** A tool as a server describes it, as far as it can be used. Its hints about itself are not in here: nobody may go by them. */
 export interface McpDefinition {
@@ -78,8 +76,8 @@ function readDefinition(tool: unknown, { server, i, budget, note }: Reading): Mc
   if (outputProblem !== undefined)
     note(`The output of the tool "${name}" is not checked: its output schema cannot be used: ${outputProblem}`)
   const rawOutput = outputProblem === undefined && isRecord(tool.outputSchema) ? tool.outputSchema : undefined
-  const input = shownSchema({ type: 'object', ...inputSchema })
-  const output = rawOutput && shownSchema(rawOutput)
+  const input = schemaForModel({ type: 'object', ...inputSchema })
+  const output = rawOutput && schemaForModel(rawOutput)
   if (input.isTainted || output?.isTainted)
     return leaveOut('names or values in its schema have invisible characters, which cannot be taken out of them')
 
@@ -129,4 +127,77 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 function quoted(value: unknown): string {
   if (typeof value !== 'string') return `(${value === null ? 'null' : typeof value})`
   return `"${fullyVisible(value.slice(0, 80))}"${value.length > 80 ? `… (${value.length} characters)` : ''}`
+}
+
+/**
+ * A bounded schema as models get it: a copy without `$schema`, which some services refuse, and without characters that
+ * only machines read. Where those belong to a value or a name they cannot be taken out without changing what is meant;
+ * `isTainted` says that there are some.
+ */
+export function schemaForModel(schema: Readonly<Record<string, unknown>>): ShownSchema {
+  let hidden = 0
+  let isTainted = false
+
+  function shown(value: unknown, word: string): unknown {
+    if (typeof value === 'string') {
+      if (meant.has(word)) {
+        isTainted ||= smuggled.test(value)
+        return value
+      }
+      const clean = withoutHidden(value)
+      hidden += clean.hidden
+      return shortened(clean.text, longestRemark)
+    }
+    if (Array.isArray(value)) return value.map((one) => shown(one, word))
+    if (!isRecord(value)) return value
+    const entries = Object.entries(value).map(([key, inner]) => {
+      isTainted ||= smuggled.test(key)
+      return [key, shown(inner, wordFor(inner, key, word))]
+    })
+    return Object.fromEntries(entries)
+  }
+
+  const { $schema: _, ...rest } = schema
+  return { schema: shown(rest, '') as JsonSchema, hidden, isTainted }
+}
+
+export interface ShownSchema {
+  readonly schema: JsonSchema
+  readonly hidden: number
+  readonly isTainted: boolean
+}
+
+/** What a part stands under. A property may be called as a word is, and is none: `pattern` is one of many a search. */
+function wordFor(part: unknown, key: string, word: string): string {
+  if (word === 'dependencies') return Array.isArray(part) ? 'required' : ''
+  if (named.has(word)) return ''
+  return meant.has(word) ? word : key
+}
+
+/** Words with schemas under names that anybody may choose. */
+const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+
+/** Of each text in it, in bytes. */
+const longestRemark = 4096
+
+/** Words whose texts are compared with what is sent. */
+const meant = new Set(['enum', 'const', 'default', 'pattern', 'required', 'dependentRequired', '$ref', '$anchor'])
+
+/** Tag characters, selectors that carry bytes, and what turns text around. */
+const smuggled = /[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e01ef}]/u
+
+/** Services refuse longer ones. */
+const longestName = 64
+
+/** Whether a server may call a tool so. Folders are a fashion among servers; ways out of them are not. */
+export function isToolName(name: unknown): name is string {
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_./-]{1,64}$/.test(name)) return false
+  return name.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
+}
+
+/** What a tool of a server is called here. The same for the same two names, whatever else the server has. */
+export function toolName(server: string, tool: string): string {
+  const name = `mcp_${server}_${tool.replaceAll(/[./]/g, '_')}`
+  if (name.length <= longestName) return name
+  return `${name.slice(0, longestName - 9)}_${digestOf(`${server}\0${tool}`).slice(0, 8)}`
 }

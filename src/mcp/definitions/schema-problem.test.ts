@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { boundsProblem } from './schema-bounds.ts'
-import { schemaProblem } from './schema-problem.ts'
+import { boundsProblem, schemaProblem } from './schema-problem.ts'
 
 const withDefs = ($defs: object, rest: object) => ({ type: 'object', $defs, ...rest })
 

@@ -1,8 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import { type Checkable, checkableSchema, UnusableSchema } from './checkable-schema.ts'
 import type { PatternBudget } from './pattern-problem.ts'
-import { boundsProblem } from './schema-bounds.ts'
-import { checkEffort } from './schema-effort.ts'
 
 /**
  * Why a schema of a server must not be used, as "it has more than 10000 parts"; undefined when it may be. `budget` is for
@@ -45,4 +43,106 @@ function draftOf({ $schema }: Readonly<Record<string, unknown>>): Draft {
   if (typeof $schema !== 'string') return '2020-12'
   if (/\/draft-0[467]\/schema#?$/.test($schema)) return '7'
   return /\/2019-09\/schema#?$/.test($schema) ? '2019-09' : '2020-12'
+}
+
+const deepestSchema = 64
+const mostSchemaNodes = 10_000
+const mostSchemaCharacters = 256 * 1024
+
+/**
+ * Why a value is more than a schema may be, or not JSON. It looks no further than it may: whatever it is given, it takes
+ * at most as many steps as there may be nodes.
+ */
+export function boundsProblem(value: unknown): string | undefined {
+  let nodes = 0
+  let characters = 0
+  const waiting: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }]
+  for (let top = waiting.pop(); top; top = waiting.pop()) {
+    const { value: inner, depth } = top
+    if (++nodes > mostSchemaNodes) return tooMany
+    if (typeof inner === 'string') characters += inner.length
+    else if (typeof inner === 'object' && inner !== null) {
+      if (depth > deepestSchema) return `it is more than ${deepestSchema} levels deep`
+      if (Array.isArray(inner) && inner.length > mostSchemaNodes) return tooMany
+      for (const key in inner) {
+        if (!Object.hasOwn(inner, key)) continue
+        if (key === '__proto__') return 'it has a part named "__proto__"'
+        if (!Array.isArray(inner)) characters += key.length
+        // What waits counts too: a list of millions must not be copied to find that it is too long.
+        if (nodes + waiting.length > mostSchemaNodes) return tooMany
+        waiting.push({ value: (inner as Record<string, unknown>)[key], depth: depth + 1 })
+      }
+    } else if (!isPlain(inner)) return 'it is not JSON'
+    if (characters > mostSchemaCharacters) return `it has more than ${mostSchemaCharacters} characters`
+  }
+  return undefined
+}
+
+const tooMany = `it has more than ${mostSchemaNodes} parts`
+
+const isPlain = (value: unknown): boolean =>
+  value === null || value === undefined || typeof value === 'boolean' || Number.isFinite(value)
+
+const mostBranches = 10_000
+const longestChain = 200
+
+/**
+ * Throws `UnusableSchema` when one value would have to be looked at too often: through choices of choices, which multiply
+ * by `$ref`, or through a `$ref` that comes back to itself without going into the value.
+ */
+export function checkEffort(root: Checkable): void {
+  if (!isRecord(root)) return
+  const targets = root.$defs as Readonly<Record<string, Checkable>>
+  const known = new Map<object, Effort>()
+  const open = new Set<object>()
+
+  /** `chain` is how far we have come: a long one must end before the stack does. */
+  function effortOf(schema: unknown, chain: number): Effort {
+    if (!isRecord(schema)) return { branches: 1, length: 1 }
+    const before = known.get(schema)
+    if (before) return before
+    if (open.has(schema)) throw new UnusableSchema('it refers to itself without an end')
+    if (chain > longestChain) throw tooLong()
+    open.add(schema)
+    let branches = 1
+    let length = 0
+    for (const part of partsInPlace(schema, targets)) {
+      const effort = effortOf(part, chain + 1)
+      branches += effort.branches
+      length = Math.max(length, effort.length)
+    }
+    open.delete(schema)
+    if (branches > mostBranches)
+      throw new UnusableSchema(`it offers more than ${mostBranches} combinations for one value`)
+    if (length >= longestChain) throw tooLong()
+    const effort = { branches, length: length + 1 }
+    known.set(schema, effort)
+    return effort
+  }
+
+  const waiting: unknown[] = [root]
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (typeof value !== 'object' || value === null) continue
+    if (isRecord(value)) effortOf(value, 0)
+    waiting.push(...Object.values(value))
+  }
+}
+
+interface Effort {
+  /** Schemas that one value is held against. */
+  readonly branches: number
+  readonly length: number
+}
+
+const tooLong = (): UnusableSchema =>
+  new UnusableSchema(`it has a chain of more than ${longestChain} references or choices`)
+
+/** The schemas that look at the same value as this one. */
+function partsInPlace(schema: Record<string, unknown>, targets: Readonly<Record<string, Checkable>>): unknown[] {
+  const { $ref, not, if: condition, then, else: otherwise, allOf, anyOf, oneOf } = schema
+  const parts: unknown[] = [not, condition, then, otherwise]
+  if (typeof $ref === 'string') parts.push(targets[$ref.slice('#/$defs/'.length)])
+  for (const list of [allOf, anyOf, oneOf]) if (Array.isArray(list)) parts.push(...list)
+  if (isRecord(schema.dependentSchemas)) parts.push(...Object.values(schema.dependentSchemas))
+  return parts.filter((part) => part !== undefined)
 }

@@ -6,7 +6,7 @@ import type {
 } from '@modelcontextprotocol/client'
 import type { McpServerConfig } from '../config.ts'
 import { loadSdk } from '../load-sdk.ts'
-import { challengeOf } from '../oauth/challenge.ts'
+import { challengeOf } from '../oauth/login-required.ts'
 import { type McpAuthProvider, McpOAuthProvider } from '../oauth/mcp-oauth-provider.ts'
 import { StoredLogin, storedLogin } from '../oauth/stored-login.ts'
 import { createMcpFetch, type McpFetchOptions } from './mcp-fetch.ts'

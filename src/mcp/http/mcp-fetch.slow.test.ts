@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createHttpTransport, createSseTransport, isWrongTransport } from './http-transport.ts'
 import { createMcpFetch, type McpFetchOptions } from './mcp-fetch.ts'
-import { McpHttpError } from './mcp-http-error.ts'
+import { McpHttpError } from './transport-fetch.ts'
 
 test('headers of the configuration go to the server’s own origin, and to no other', async () => {
   const seen: IncomingMessage['headers'][] = []

@@ -2,11 +2,8 @@ import { codeOf, messageOf } from '../../core/errors.ts'
 import { defaultTransport, redirects } from '../../platform/http.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
-import { withCappedBody } from './capped-body.ts'
-import { McpHttpError } from './mcp-http-error.ts'
 import { type OtherOriginsOptions, otherOrigins } from './other-origins.ts'
-import { transportFetch } from './transport-fetch.ts'
-import { noteUsedToken } from './used-token.ts'
+import { McpHttpError, transportFetch } from './transport-fetch.ts'
 
 export interface McpFetchOptions extends OtherOriginsOptions {
   /** Default: Node's own HTTP. One that is given looks names up itself: only what an address shows is checked then. */
@@ -93,3 +90,69 @@ function checkRedirect(response: Response, url: URL): Response {
     `${url.host} redirects to ${where}, which is not followed; if that is the server that is meant, use its address`,
   )
 }
+
+/** Which token an answer was an answer to: of several requests on the way, some may still have had the old one. */
+const tokens = new WeakMap<Response, string>()
+
+const bearer = /^Bearer (.+)$/i
+
+/** Notes it for as long as the answer is there. */
+export function noteUsedToken(response: Response, authorization: string | null): void {
+  const token = bearer.exec(authorization ?? '')?.[1]
+  if (token !== undefined) tokens.set(response, token)
+}
+
+export function usedToken(response: Response): string | undefined {
+  return tokens.get(response)
+}
+
+/** The same answer, which breaks off when it gets bigger than anybody needs: as a whole, or in one event of a stream. */
+export function withCappedBody(response: Response, host: string, mostBytes = mostBodyBytes): Response {
+  if (!response.body) return response
+  const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
+  const count = isStream ? eventBytes() : bodyBytes()
+  const what = isStream ? 'an event' : 'an answer'
+  const capped = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        if (count(chunk) > mostBytes)
+          throw new McpHttpError('too_big', `${host} sent ${what} of more than ${mostBytes} bytes, which is not read`)
+        controller.enqueue(chunk)
+      },
+    }),
+  )
+  const { status, statusText, headers } = response
+  return new Response(capped, { status, statusText, headers })
+}
+
+const mostBodyBytes = 16 * 1024 * 1024
+
+function bodyBytes(): (chunk: Uint8Array) => number {
+  let bytes = 0
+  return (chunk) => (bytes += chunk.length)
+}
+
+/** The longest that an event was in a chunk, with what came of it before. An empty line ends it. */
+function eventBytes(): (chunk: Uint8Array) => number {
+  let bytes = 0
+  let isEmptyLine = true
+  let last = 0
+  return (chunk) => {
+    let most = 0
+    for (const byte of chunk) {
+      bytes++
+      const isBreak = byte === lf || byte === cr
+      const isSecondHalf = byte === lf && last === cr
+      if (isBreak && !isSecondHalf && isEmptyLine) {
+        most = Math.max(most, bytes)
+        bytes = 0
+      }
+      if (!isSecondHalf) isEmptyLine = isBreak
+      last = byte
+    }
+    return Math.max(most, bytes)
+  }
+}
+
+const lf = 10
+const cr = 13

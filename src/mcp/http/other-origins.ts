@@ -5,7 +5,7 @@ import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts
 import type { Transport } from '../../platform/http.ts'
 import { nodeTransport } from '../../platform/http-node.ts'
 import { isPrivateHost, webAddress } from '../../platform/public-web.ts'
-import { McpHttpError } from './mcp-http-error.ts'
+import { McpHttpError } from './transport-fetch.ts'
 
 export interface OtherOriginsOptions {
   /** Hosts that may be private though the server is not, such as `auth.corp.example`. */

@@ -1,5 +1,4 @@
 import type { HttpRequest, Transport } from '../../platform/http.ts'
-import { McpHttpError } from './mcp-http-error.ts'
 
 /** A transport of ours as a `fetch` that follows no redirect. */
 export function transportFetch(transport: Transport): typeof globalThis.fetch {
@@ -58,4 +57,18 @@ function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
     // Nothing is read before it is asked for.
     { highWaterMark: 0 },
   )
+}
+
+/**
+ * A request that was not sent, or an answer that was not taken. It is a `TypeError`, as what `fetch` throws: the SDK goes
+ * on without metadata after any other error, as if a server had none.
+ */
+export class McpHttpError extends TypeError {
+  /** Such as `redirected`, `private`, `too_big`, `timeout`, or the system's own, `ECONNREFUSED`. */
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'McpHttpError'
+    this.code = code
+  }
 }

@@ -2,8 +2,11 @@ import type { AuthorizationServerMetadata, OAuthProtectedResourceMetadata } from
 import { OAuthError } from '../../auth/token-endpoint.ts'
 import type { McpServerConfig } from '../config.ts'
 import { loadSdk } from '../load-sdk.ts'
-import { type Challenge, challengeOf } from './challenge.ts'
-import { discoveryFetch } from './discovery-fetch.ts'
+import type { McpLoginOptions } from './browser-login.ts'
+import type { McpClientInformation, McpCredential } from './credential.ts'
+import { type Challenge, challengeOf, scopesOf } from './login-required.ts'
+import { discoveryFetch } from './oauth-fetch.ts'
+import { clientMetadata } from './stored-login.ts'
 
 /** Where a person logs in for a server, checked. */
 export interface FoundLogin {
@@ -63,3 +66,50 @@ async function discover(server: string, challenge: Challenge, fetch: typeof glob
 
 /** It is only asked for an opinion of its own. */
 const noProvider = {} as Parameters<Awaited<ReturnType<typeof loadSdk>>['selectResourceURL']>[1]
+
+/** One that was registered by hand, else a document about us, else one that the server makes for us. */
+export async function clientFor(
+  { authorizationServer, metadata }: FoundLogin,
+  redirectUrl: string,
+  scopes: readonly string[],
+  { client, clientMetadataUrl }: McpLoginOptions,
+  fetchFn: typeof globalThis.fetch,
+): Promise<McpClientInformation> {
+  if (client) return { client_id: client.id, ...(client.secret !== undefined && { client_secret: client.secret }) }
+  const sdk = await loadSdk()
+  if (clientMetadataUrl !== undefined && metadata.client_id_metadata_document_supported === true) {
+    sdk.validateClientMetadataUrl(clientMetadataUrl)
+    return { client_id: clientMetadataUrl }
+  }
+  const registered = await sdk.registerClient(authorizationServer, {
+    metadata,
+    clientMetadata: clientMetadata(redirectUrl),
+    ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+    fetchFn,
+  })
+  const { client_id, client_secret, token_endpoint_auth_method } = registered
+  return {
+    client_id,
+    ...(client_secret !== undefined && { client_secret }),
+    ...(token_endpoint_auth_method !== undefined && { token_endpoint_auth_method }),
+  }
+}
+
+/**
+ * What a login asks for: what the server wants now; when calls were refused, also what there was and what they needed.
+ * Only a server that wants nothing in particular is asked for all it has.
+ */
+export function scopesToAsk(
+  { challengedScopes, resourceMetadata, metadata }: FoundLogin,
+  before: readonly McpCredential[],
+  { scopes: asked = [] }: Pick<McpLoginOptions, 'scopes'>,
+): readonly string[] {
+  const needed = [...asked, ...before.flatMap(({ neededScopes = [] }) => neededScopes)]
+  const kept = needed.length > 0 ? before.flatMap(({ tokens }) => tokens.scopes ?? []) : []
+  const wanted = [...kept, ...challengedScopes, ...needed]
+  const all = wanted.length > 0 ? wanted : (resourceMetadata?.scopes_supported ?? [])
+  const scopes = scopesOf(all.join(' '))
+  // Some servers give nothing to renew a login with unless they are asked.
+  const isOffline = scopes.length > 0 && metadata.scopes_supported?.includes('offline_access')
+  return [...new Set([...scopes, ...(isOffline ? ['offline_access'] : [])])]
+}

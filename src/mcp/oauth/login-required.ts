@@ -1,5 +1,5 @@
 import { AgentError } from '../../core/errors.ts'
-import { scopesOf } from './challenge.ts'
+import type { McpServerConfig } from '../config.ts'
 
 /** A server wants a person to log in. Nothing that runs by itself can mend that. */
 export class McpLoginRequiredError extends AgentError {
@@ -52,4 +52,62 @@ function chain(error: unknown): Error[] {
   const found: Error[] = []
   for (let one = error; one instanceof Error && found.length < 5; one = one.cause) found.push(one)
   return found
+}
+
+/** Whether somebody has chosen another way to sign in. */
+export function hasAuthorizationHeader({ headers = {} }: McpServerConfig): boolean {
+  return Object.keys(headers).some((name) => name.trim().toLowerCase() === 'authorization')
+}
+
+/** A server refused the `Authorization` header that its configuration sets. A login would not be used, so none is asked for. */
+export class McpHeaderRefusedError extends AgentError {
+  /** The server, by its name in the configuration. */
+  readonly server: string
+  constructor(server: string) {
+    super(
+      `The MCP server "${server}" refused the Authorization header that its configuration sets; correct headers.Authorization of "${server}" in mcpServers, or take that header out to log in instead`,
+    )
+    this.server = server
+  }
+}
+
+/** An error that asks for a login, in the words for a server whose header is the login. */
+export function asHeaderRefused(error: unknown, config: McpServerConfig): McpHeaderRefusedError | undefined {
+  if (error instanceof McpHeaderRefusedError) return error
+  return hasAuthorizationHeader(config) && isLoginRequired(error) ? new McpHeaderRefusedError(config.name) : undefined
+}
+
+/** What a server says of the token it wants (`WWW-Authenticate`). */
+export interface Challenge {
+  /** Where its protected resource metadata lie. */
+  readonly resourceMetadataUrl?: string
+  readonly scopes: readonly string[]
+  /** Such as `insufficient_scope`. */
+  readonly error?: string
+}
+
+/** Reads what a 401 or a 403 asks for. A server may write anything: what is no scope or no address is left out. */
+export function challengeOf({ headers }: Pick<Response, 'headers'>): Challenge {
+  const header = (headers.get('www-authenticate') ?? '').slice(0, 8000)
+  if (!/(^|,\s*)(bearer|dpop)\b/i.test(header)) return { scopes: [] }
+  const url = URL.parse(field(header, 'resource_metadata') ?? '')
+  const error = field(header, 'error')
+  return {
+    ...(url && { resourceMetadataUrl: url.href }),
+    scopes: scopesOf(field(header, 'scope')),
+    ...(error !== undefined && /^[\w.-]{1,64}$/.test(error) && { error }),
+  }
+}
+
+/** The scopes of a list that servers write with blanks between them: each once, at most 100. */
+export function scopesOf(text: unknown): string[] {
+  if (typeof text !== 'string') return []
+  // The letters of RFC 6749: none of them is invisible or ends a text.
+  const found = text.split(/\s+/).filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(scope))
+  return [...new Set(found)].slice(0, 100)
+}
+
+function field(header: string, name: string): string | undefined {
+  const [, quoted, plain] = new RegExp(`(?:^|[\\s,])${name}=(?:"([^"]*)"|([^\\s,"]+))`, 'i').exec(header) ?? []
+  return quoted ?? plain
 }

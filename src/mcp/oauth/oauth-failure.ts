@@ -1,6 +1,6 @@
 import { errorCode, OAuthError } from '../../auth/token-endpoint.ts'
 import { AgentError } from '../../core/errors.ts'
-import { McpHttpError } from '../http/mcp-http-error.ts'
+import { McpHttpError } from '../http/transport-fetch.ts'
 import type { loadSdk } from '../load-sdk.ts'
 
 type Sdk = Awaited<ReturnType<typeof loadSdk>>

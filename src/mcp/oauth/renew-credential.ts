@@ -1,12 +1,10 @@
 import type { OAuthTokens } from '@modelcontextprotocol/client'
 import { OAuthError } from '../../auth/token-endpoint.ts'
 import { loadSdk } from '../load-sdk.ts'
-import { scopesOf } from './challenge.ts'
 import type { McpCredential, McpTokens } from './credential.ts'
-import { discoveryFetch } from './discovery-fetch.ts'
-import { McpLoginRequiredError } from './login-required.ts'
+import { McpLoginRequiredError, scopesOf } from './login-required.ts'
 import { oauthFailure } from './oauth-failure.ts'
-import { tokenFetch } from './token-fetch.ts'
+import { discoveryFetch, tokenFetch } from './oauth-fetch.ts'
 
 export interface RenewOptions {
   readonly fetch: typeof globalThis.fetch

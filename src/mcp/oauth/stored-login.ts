@@ -7,12 +7,10 @@ import type {
 } from '@modelcontextprotocol/client'
 import { secureUrl } from '../../auth/token-endpoint.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
-import { usedToken } from '../http/used-token.ts'
-import { challengeOf } from './challenge.ts'
-import { clientMetadata } from './client-metadata.ts'
+import { usedToken } from '../http/mcp-fetch.ts'
 import { credentialKey, type McpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
-import { McpLoginRequiredError } from './login-required.ts'
+import { challengeOf, McpLoginRequiredError } from './login-required.ts'
 import type { McpOAuthProvider, McpOAuthProviderOptions } from './mcp-oauth-provider.ts'
 import { isLoginOver } from './oauth-failure.ts'
 import { renewCredential, tokensOf } from './renew-credential.ts'
@@ -268,4 +266,16 @@ export function storedLogin(provider: McpOAuthProvider): StoredLogin {
   let login = logins.get(provider)
   if (!login) logins.set(provider, (login = new StoredLogin(provider.options)))
   return login
+}
+
+/** What we say of ourselves to authorization servers: a program on somebody's machine, which can keep no secret. */
+export function clientMetadata(redirectUrl: string): OAuthClientMetadata {
+  return {
+    client_name: 'Libero',
+    redirect_uris: [redirectUrl],
+    application_type: 'native',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
 }

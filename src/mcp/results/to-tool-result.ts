@@ -2,10 +2,9 @@ import { isRecord } from '../../core/is-record.ts'
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
+import { headOf, tailOf } from '../definitions/shortened.ts'
+import { withoutPrototypeKeys } from '../definitions/untrusted-json.ts'
 import { type FoundBlock, readBlock } from './read-block.ts'
-import { resultLimits } from './result-limits.ts'
-import { shortenTexts } from './shorten-texts.ts'
-import { withoutPoison } from './without-poison.ts'
 
 export interface McpToolResult {
   readonly output: ToolOutput
@@ -54,7 +53,7 @@ function isResult(result: unknown): result is Record<string, unknown> {
 function readStructured(value: unknown): { readonly value: unknown; readonly json: string } | undefined {
   if (value === undefined) return undefined
   const leftOut = { value: undefined, json: '[structured content left out: it is too large or too deep]' }
-  return withoutPoison(value) ?? leftOut
+  return withoutPrototypeKeys(value) ?? leftOut
 }
 
 /** Servers are asked to repeat structured content as text. */
@@ -62,7 +61,7 @@ function isSaid(json: string, blocks: readonly unknown[]): boolean {
   const wanted = canonicalJson(readJson(json))
   return blocks.some((block) => {
     if (!isRecord(block) || block.type !== 'text' || typeof block.text !== 'string') return false
-    const said = withoutPoison(readJson(block.text))
+    const said = withoutPrototypeKeys(readJson(block.text))
     return said !== undefined && canonicalJson(said.value) === wanted
   })
 }
@@ -91,4 +90,30 @@ function outputOf(parts: readonly ToolResultContent[]): ToolOutput {
   if (parts.length === 0) return '(no output)'
   const texts = parts.flatMap((part) => (part.type === 'text' ? part.text : []))
   return texts.length === parts.length ? texts.join('\n') : parts
+}
+
+/** How much of a server's answer reaches a model. */
+export const resultLimits = { textBytes: 256 * 1024, images: 20, blocks: 1000 }
+
+/** The same parts with at most so many bytes of text: the beginning, a mark that says how much is missing, and the end. */
+export function shortenTexts(parts: readonly ToolResultContent[], most: number): ToolResultContent[] {
+  const sizes = parts.map((part) => (part.type === 'text' ? Buffer.byteLength(part.text) : 0))
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  if (total <= most) return [...parts]
+  const tailFrom = total - Math.floor(most / 4)
+  const headTo = most - Math.floor(most / 4)
+  const mark = `[… ${total - most} of ${total} bytes of text left out here …]`
+  let isMarked = false
+  let at = 0
+  return parts.flatMap((part, i): ToolResultContent[] => {
+    if (part.type !== 'text') return [part]
+    const from = at
+    at += sizes[i]!
+    if (at <= headTo || from >= tailFrom) return [part]
+    const head = from < headTo ? headOf(part.text, headTo - from) : ''
+    const tail = at > tailFrom ? tailOf(part.text, at - tailFrom) : ''
+    const shown = [head, isMarked ? '' : mark, tail].filter((text) => text !== '')
+    isMarked = true
+    return shown.length === 0 ? [] : [{ type: 'text', text: shown.join('\n') }]
+  })
 }

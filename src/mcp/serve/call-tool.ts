@@ -1,22 +1,22 @@
 import { messageOf } from '../../core/errors.ts'
+import type { ToolSpec } from '../../core/tool.ts'
 import { readArguments } from '../../core/tool-arguments.ts'
 import { deepFreeze, type ToolCallBlock, type ToolResultBlock } from '../../core/turn.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import type { CallLine } from './held-call.ts'
-import { missingPermission } from './missing-permission.ts'
-import type { Seat } from './seat.ts'
-import { type CallAnswer, refusal, toContent } from './to-content.ts'
+import { type CallAnswer, missingPermission, refusal, toContent } from './call-answer.ts'
+import type { CallChannel } from './pending-call.ts'
+import type { ServedAgent } from './served-agents.ts'
 
 /**
- * One call of one of the agent's tools. It is a run in which the client stands in for the model: its call is the turn
- * that the run finds open, so gates, authority, hooks, limits and the log are those of any other run.
+ * Calls one tool of the agent, in a run where the client stands in for the model: the client's call is the turn that the
+ * run finds open. So gates, authority, hooks, limits and the log work as in any other run.
  */
 export async function callTool(
-  seat: Seat,
+  served: ServedAgent,
   { name, args }: { name: string; args: unknown },
-  { signal, progress }: CallLine,
+  { signal, progress }: CallChannel,
 ): Promise<CallAnswer> {
-  const { agent, run } = seat
+  const { agent, run } = served
   const { log } = agent
   const id = `mcp_${crypto.randomUUID()}`
   const call: ToolCallBlock = { type: 'tool_call', id, name, ...readArguments(args ?? {}, false) }
@@ -25,7 +25,7 @@ export async function callTool(
       ...run,
       prompt: `A client calls ${visibleName(name)} over MCP.`,
       signal,
-      // A client that reads a file again wants to have it again, and nobody pays for a summary of such calls.
+      // A client that reads a file twice wants its content twice; summaries of such calls are of no use.
       behavior: { dedupReads: false, compactStrategy: 'off' },
       hooks: {
         async 'session:start'({ runId }) {
@@ -36,22 +36,42 @@ export async function callTool(
         'turn:next'(next) {
           next.stop = true
         },
-        // Nobody but the client speaks in this run, even where its agent would have to answer in some shape.
+        // The model is never asked, even where the agent has to give structured output.
         'request:prepare': () => agent.abort(),
       },
     })
-    if (status === 'suspended') return refusal(missingPermission(seat, stopReason))
+    if (status === 'suspended') return refusal(missingPermission(served, stopReason))
   } catch (error) {
-    if (signal.aborted || !resultOf(seat, id))
+    if (signal.aborted || !resultOf(served, id))
       return refusal(`${visibleName(name)} was not finished: ${messageOf(error)}`)
   }
-  const result = resultOf(seat, id)
+  const result = resultOf(served, id)
   if (!result) return refusal(`${visibleName(name)} gave no result; look into the server's log`)
   return { content: toContent(result.output), ...(result.isError && { isError: true }) }
 }
 
-function resultOf({ agent }: Seat, id: string): ToolResultBlock | undefined {
+function resultOf({ agent }: ServedAgent, id: string): ToolResultBlock | undefined {
   for (const { content } of agent.log.transcript.turns.slice(-2))
     for (const block of content) if (block.type === 'tool_result' && block.callId === id) return block
   return undefined
+}
+
+/** All tools that a run would offer to a model: own ones, and those of files, skills and servers. Ends before a model is asked. */
+export async function offeredTools({ agent, run }: ServedAgent): Promise<readonly ToolSpec[]> {
+  let offered: readonly ToolSpec[] | undefined
+  try {
+    await agent.run({
+      ...run,
+      prompt: 'A client lists the tools over MCP.',
+      hooks: {
+        'turn:before'({ options }) {
+          offered = options.tools
+          agent.abort()
+        },
+      },
+    })
+  } catch (error) {
+    if (!offered) throw error
+  }
+  return offered ?? []
 }

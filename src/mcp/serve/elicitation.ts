@@ -14,10 +14,10 @@ export interface Form {
 
 type Field = { readonly type: 'string'; readonly title: string; readonly enum?: string[] }
 
-/** What may be asked over MCP. Never a password, which a client must not be asked for, nor whom to trust. */
+/** The kinds of interactions that may go over MCP. Passwords and trust decisions may not. */
 export const askableKinds: readonly InteractionKind[] = ['Approve', 'grantStageTool', 'Confirm', 'Select', 'Ask']
 
-/** The form for a question. Throws where it could not be shown as a whole: nobody approves what he cannot read. */
+/** The form for a question. Throws if the question is too long to be shown completely. */
 export function formOf(kind: InteractionKind, payload: Payload): Form {
   const { description, prompt } = payload
   const said = typeof description === 'string' ? description : String(prompt ?? payload.toolId ?? kind)
@@ -29,7 +29,7 @@ export function formOf(kind: InteractionKind, payload: Payload): Form {
   }
 }
 
-/** What a client's answer to the form means. Whatever is not clearly a yes is a no. */
+/** The meaning of a client's answer to the form. Anything but a clear yes counts as no. */
 export function answerIn(kind: InteractionKind, payload: Payload, result: unknown): InteractionResponse {
   const { action, content } = isRecord(result) ? result : {}
   const answer = isRecord(content) ? content.answer : undefined
@@ -61,7 +61,7 @@ function fieldOf(kind: InteractionKind, payload: Payload): Field {
   }
 }
 
-/** Numbered, so that two options that look the same are two. */
+/** Numbered, to tell options with the same text apart. */
 function labelsOf({ options }: Payload): string[] {
   const list: readonly unknown[] = Array.isArray(options) ? options : []
   return list.map((option, i) => {

@@ -1,19 +1,19 @@
-/** Who may speak to a face over HTTP. */
+/** Which HTTP requests an agent server accepts. */
 export interface McpHttpOptions {
-  /** What every request has to bring as `Authorization: Bearer …`; at least 32 characters. */
+  /** Required of every request as `Authorization: Bearer …`; at least 32 characters. */
   readonly token: string
-  /** Names that the server may be called by in `Host`, with or without a port. Default: those of this machine itself. */
+  /** Allowed values of the `Host` header, with or without a port. Default: the loopback names of this machine. */
   readonly allowedHosts?: readonly string[]
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
 }
 
-/** 256 bits that nobody can guess. */
+/** 256 random bits. */
 export function createMcpToken(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
 }
 
-/** Throws for options that would let in whoever comes. */
+/** Throws for options that would not keep strangers out. */
 export function checkHttpOptions({ token, allowedHosts }: McpHttpOptions): void {
   if (typeof token !== 'string' || token.length < 32)
     throw new TypeError('token must be a text of at least 32 characters; createMcpToken() makes one')
@@ -21,7 +21,7 @@ export function checkHttpOptions({ token, allowedHosts }: McpHttpOptions): void 
     throw new TypeError('allowedHosts must be names such as "tools.example.com", without wildcards')
 }
 
-/** Why a request is turned away; in this order, so that a page on another site learns nothing about the token. */
+/** The response to a request that is refused. Host and origin come first: a page on another site learns nothing about the token. */
 export async function refuse(request: Request, options: McpHttpOptions): Promise<Response | undefined> {
   const host = request.headers.get('host') ?? new URL(request.url).host
   if (!isAllowed(host, options.allowedHosts ?? loopback))
@@ -37,7 +37,7 @@ export async function refuse(request: Request, options: McpHttpOptions): Promise
   return undefined
 }
 
-/** The request with a body that is known to be small and flat enough, or why it is not. */
+/** The request with its body read, or a response that says why the body is refused. */
 export async function admitBody(request: Request, maxBytes = defaultMaxBytes): Promise<Request | Response> {
   if (request.method !== 'POST' || !request.body) return request
   const body = await readBounded(request.body, maxBytes)
@@ -47,7 +47,7 @@ export async function admitBody(request: Request, maxBytes = defaultMaxBytes): P
   return new Request(url, { method, headers, body, signal })
 }
 
-/** Errors as clients of this protocol read them. */
+/** An error response in the form of JSON-RPC. */
 export function problem(status: number, message: string, headers: Record<string, string> = {}): Response {
   return Response.json({ jsonrpc: '2.0', error: { code: -32000, message }, id: null }, { status, headers })
 }
@@ -61,7 +61,7 @@ function isAllowed(host: string, allowed: readonly string[]): boolean {
   return allowed.some((one) => one.toLowerCase() === name.toLowerCase() || one.toLowerCase() === host.toLowerCase())
 }
 
-/** Takes as long wherever they differ: of two digests nothing can be guessed bit by bit. */
+/** Compares digests in constant time. */
 async function isSame(one: string, other: string): Promise<boolean> {
   const [a, b] = await Promise.all([digest(one), digest(other)])
   let difference = 0
@@ -87,7 +87,7 @@ async function readBounded(
   return Buffer.concat(chunks)
 }
 
-/** Looked for before it is parsed, in one pass: brackets inside of strings do not count. */
+/** Checked before parsing, in one pass. Brackets inside strings do not count. */
 function isTooDeep(body: Buffer): boolean {
   let depth = 0
   let isText = false

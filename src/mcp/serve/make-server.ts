@@ -1,24 +1,24 @@
+import type { Readable, Writable } from 'node:stream'
 import type { CallToolResult, Server, ServerContext, Tool } from '@modelcontextprotocol/server'
 import { isRecord } from '../../core/is-record.ts'
+import type { AgentToolService, ListedTool } from './agent-tool-service.ts'
+import type { CallAnswer } from './call-answer.ts'
 import type { Form } from './elicitation.ts'
-import type { FaceWork, ListedTool } from './face-work.ts'
-import type { HeldCall } from './held-call.ts'
 import type { ServerSdk } from './load-server-sdk.ts'
-import type { CallAnswer } from './to-content.ts'
-import type { WaitingCalls } from './waiting-calls.ts'
+import { longestAnswerMs, type PendingCall, type SuspendedCalls } from './pending-call.ts'
 
 export interface ServerParts {
   readonly loaded: ServerSdk
-  readonly work: FaceWork
-  readonly waiting: WaitingCalls
+  readonly service: AgentToolService
+  readonly suspended: SuspendedCalls
   readonly name: string
   readonly version: string
   readonly instructions?: string
 }
 
-/** A server for one connection, or for one request where there are none. */
+/** An SDK server: one for each connection, or for each request in the protocol without connections. */
 export function makeServer(parts: ServerParts, era: 'legacy' | 'modern'): Server {
-  const { loaded, work, waiting, name, version, instructions } = parts
+  const { loaded, service, suspended, name, version, instructions } = parts
   const { sdk, Validator } = loaded
   const server = new sdk.Server(
     { name, version },
@@ -28,47 +28,48 @@ export function makeServer(parts: ServerParts, era: 'legacy' | 'modern'): Server
       ...(instructions !== undefined && { instructions }),
     },
   )
-  // In the new era each request says what its client can do; in the old one the connection did.
+  // In the new era each request states the client's capabilities; in the old one the connection did.
   const canAsk = ({ mcpReq: { envelope } }: ServerContext): boolean => {
     if (era === 'legacy') return canElicit(server.getClientCapabilities())
     return isRecord(envelope) && canElicit(envelope[sdk.CLIENT_CAPABILITIES_META_KEY])
   }
 
   server.setRequestHandler('tools/list', async (_request, ctx) => ({
-    tools: (await work.tools(canAsk(ctx))).map(asListed),
+    tools: (await service.tools(canAsk(ctx))).map(asListed),
   }))
 
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, ctx) => {
     const call = await callFor(name, args, ctx)
     call.follow(ctx.mcpReq.signal, progressTo(ctx))
     for (;;) {
-      const step = await call.step()
-      if ('answer' in step) {
+      const step = await call.nextStep()
+      if ('result' in step) {
         call.unfollow()
-        return asResult(step.answer)
+        return asResult(step.result)
       }
-      const form = formFor(step.form)
+      const { question } = step
+      const form = formFor(question.form)
       if (era === 'legacy') {
-        // The same request waits while its client is asked. Whatever goes wrong with that is no yes.
-        const signal = AbortSignal.any([ctx.mcpReq.signal, step.signal])
-        const asking = ctx.mcpReq.elicitInput({ mode: 'form', ...form }, { signal, timeout: patienceMs })
+        // The same request waits for the answer. A failure to ask counts as a refusal.
+        const signal = AbortSignal.any([ctx.mcpReq.signal, question.signal])
+        const asking = ctx.mcpReq.elicitInput({ mode: 'form', ...form }, { signal, timeout: longestAnswerMs })
         call.answer(await asking.catch(() => undefined))
         continue
       }
-      call.unfollow() // it is over, and its client calls once more
+      call.unfollow() // this request ends, and the client sends it again
       const inputRequests = { answer: sdk.inputRequired.elicit(form) }
-      return sdk.inputRequired({ inputRequests, requestState: waiting.park(call) })
+      return sdk.inputRequired({ inputRequests, requestState: suspended.suspend(call) })
     }
   })
 
-  async function callFor(name: string, args: Record<string, unknown>, ctx: ServerContext): Promise<HeldCall> {
+  async function callFor(name: string, args: Record<string, unknown>, ctx: ServerContext): Promise<PendingCall> {
     const state = ctx.mcpReq.requestState<string>()
     if (state === undefined) {
-      const call = await work.begin({ name, args, canAsk: canAsk(ctx) })
+      const call = await service.begin({ name, args, canAsk: canAsk(ctx) })
       if (!call) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}`)
       return call
     }
-    const call = waiting.take(state, name, args)
+    const call = suspended.resume(state, name, args)
     if (!call)
       throw new sdk.ProtocolError(
         sdk.ProtocolErrorCode.InvalidParams,
@@ -81,21 +82,18 @@ export function makeServer(parts: ServerParts, era: 'legacy' | 'modern'): Server
   return server
 }
 
-/** An authority waits less for an approval. */
-const patienceMs = 600_000
-
-/** A copy, as the package wants to own it. */
+/** A copy, because the SDK may change it. */
 function formFor({ message, requestedSchema: { properties, ...schema } }: Form) {
   return { message, requestedSchema: { ...schema, properties: { ...properties } } }
 }
 
-/** By a form; a client that only opens pages cannot be asked for an approval. */
+/** Whether a client can show forms. One that only opens pages cannot show an approval. */
 function canElicit(capabilities: unknown): boolean {
   const { elicitation } = isRecord(capabilities) ? capabilities : {}
   return isRecord(elicitation) && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-/** Some schemas leave out what every tool's arguments are. */
+/** Some schemas leave out `type`, which MCP requires. */
 function asListed({ name, description, inputSchema, outputSchema }: ListedTool): Tool {
   return {
     name,
@@ -111,7 +109,7 @@ function progressTo({ mcpReq: { _meta, notify } }: ServerContext): ((text: strin
   let progress = 0
   return (message) => {
     const params = { progressToken, progress: ++progress, message }
-    notify({ method: 'notifications/progress', params }).catch(() => {}) // the client is gone, which the call hears of itself
+    notify({ method: 'notifications/progress', params }).catch(() => {}) // the client is gone; its request is cancelled too
   }
 }
 
@@ -122,3 +120,43 @@ function asResult({ content, structuredContent, isError }: CallAnswer): CallTool
     ...(isError && { isError }),
   }
 }
+
+/** Node's streams, typed as `object` so that users need no types of Node. */
+export interface McpStdioOptions {
+  /** A `Readable`. Default: stdin of this process. */
+  readonly input?: object
+  /** A `Writable`. Default: stdout of this process. Nothing else may be written there. */
+  readonly output?: object
+  /** Ends serving, as if the client had closed its end. */
+  readonly signal?: AbortSignal
+}
+
+/** Serves one client over two pipes, until it closes its end. */
+export async function serveStdio(
+  parts: ServerParts,
+  { input, output, signal }: McpStdioOptions,
+  report: (error: Error) => void,
+): Promise<void> {
+  const { stdio } = parts.loaded
+  const transport = new stdio.StdioServerTransport(input as Readable | undefined, output as Writable | undefined, {
+    maxBufferSize: mostBytes,
+  })
+  const ended = Promise.withResolvers<void>()
+  const handle = stdio.serveStdio(({ era }) => makeServer(parts, era), { transport, onerror: report })
+  const { onclose } = transport
+  transport.onclose = () => {
+    onclose?.()
+    ended.resolve()
+  }
+  const stop = (): void => void handle.close().finally(ended.resolve)
+  signal?.addEventListener('abort', stop, { once: true })
+  if (signal?.aborted) stop()
+  try {
+    await ended.promise
+  } finally {
+    signal?.removeEventListener('abort', stop)
+  }
+}
+
+/** The largest message. */
+const mostBytes = 16 * 1024 * 1024

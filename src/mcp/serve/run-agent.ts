@@ -2,12 +2,11 @@ import type { AgentHookMap } from '../../core/run.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { AgentStats } from '../../core/usage.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
-import type { CallLine } from './held-call.ts'
-import { missingPermission } from './missing-permission.ts'
-import type { Seat } from './seat.ts'
-import { type CallAnswer, refusal } from './to-content.ts'
+import { type CallAnswer, missingPermission, refusal } from './call-answer.ts'
+import type { CallChannel } from './pending-call.ts'
+import type { ServedAgent } from './served-agents.ts'
 
-/** The agent itself, as a tool. */
+/** The agent as a tool. */
 export const runAgentTool = {
   name: 'run_agent',
   description:
@@ -32,8 +31,8 @@ export const runAgentTool = {
   },
 } as const satisfies ToolSpec & { outputSchema: object }
 
-/** Reads the arguments; a text says what is wrong with them. */
-export function taskIn(args: Readonly<Record<string, unknown>>): { prompt: string; session?: string } | string {
+/** Reads the arguments; returns a text if they are wrong. */
+export function readTask(args: Readonly<Record<string, unknown>>): { prompt: string; session?: string } | string {
   const { prompt, session, ...others } = args
   const [unknown] = Object.keys(others)
   if (typeof prompt !== 'string' || prompt.trim() === '') return 'prompt must be a text that says what to do'
@@ -42,16 +41,16 @@ export function taskIn(args: Readonly<Record<string, unknown>>): { prompt: strin
   return { prompt, ...(session !== undefined && session !== '' && { session }) }
 }
 
-/** Has the agent work on a task, and tells how it goes. */
+/** Runs the agent with a prompt, and reports its progress. */
 export async function runAgent(
   { prompt, session }: { prompt: string; session: string },
-  seat: Seat,
-  { signal, progress }: CallLine,
+  served: ServedAgent,
+  { signal, progress }: CallChannel,
 ): Promise<CallAnswer> {
-  const stats = await seat.agent.run({ ...seat.run, prompt, signal, hooks: tellingOf(progress) })
+  const stats = await served.agent.run({ ...served.run, prompt, signal, hooks: progressHooks(progress) })
   const hint = `To go on with this conversation: session "${session}".`
   if (stats.status === 'suspended') {
-    const missing = [stats.text, missingPermission(seat, stats.stopReason), hint]
+    const missing = [stats.text, missingPermission(served, stats.stopReason), hint]
     return refusal(missing.filter((text) => text !== '').join('\n\n'))
   }
   const { text, output } = stats
@@ -69,14 +68,14 @@ function cutShort({ stopReason }: AgentStats): string[] {
   return stopReason === 'max_turns' ? ['(It stopped here: it may not take more turns.)'] : []
 }
 
-/** Tools as they begin, and what is being said, a few times a second at most. */
-function tellingOf(progress: (text: string) => void): AgentHookMap {
-  let toldAt = 0
+/** Reports each tool that starts, and the streamed text a few times a second. */
+function progressHooks(progress: (text: string) => void): AgentHookMap {
+  let reportedAt = 0
   return {
     'stream:text'({ text }) {
       const now = Date.now()
-      if (now - toldAt < pauseMs) return
-      toldAt = now
+      if (now - reportedAt < pauseMs) return
+      reportedAt = now
       progress(visibleText(text.slice(-mostShown)))
     },
     'tool:before': ({ displayName }) => progress(`uses ${visibleName(displayName)}`),
