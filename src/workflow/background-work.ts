@@ -1,11 +1,9 @@
 import type { Clock } from '../core/clock.ts'
 import type { AgentInstanceLatestStatus } from '../plugins/message.ts'
 import type { LiveAgent } from './agent/live-agent.ts'
-import { settle } from './agent/settle.ts'
 import type { OpenAgents } from './open-agents.ts'
 import { whyNeverWoken } from './schedules/agent-schedules.ts'
-import type { Wake } from './schedules/owner-shift.ts'
-import { isOtherWake } from './schedules/wake-key.ts'
+import { isOtherWake, type Wake } from './schedules/schedule-owner.ts'
 
 export interface BackgroundWorkOptions {
   readonly agents: OpenAgents
@@ -13,17 +11,17 @@ export interface BackgroundWorkOptions {
   readonly onError: (error: Error) => void
 }
 
-/** How often an agent is looked at that another process was busy with at the start. */
-const lookAgainMs = 10_000
+/** How often an agent is checked that was busy in another process at the start. */
+const checkBusyMs = 10_000
 
-/** When somebody looks again whose words wait for another process: that may be ending, or dead and soon known to be so. */
-const lookAgainAfterMs = [250, 500, 1000, 2000, 4000, 8000, 16_000]
+/** When a message is checked again that was left to another process: that may be ending, or be dead. */
+const recheckAfterMs = [250, 500, 1000, 2000, 4000, 8000, 16_000]
 
-/** Agents that work without anybody waiting for them: those a schedule wakes, and those a process left that is gone. */
+/** Work that no caller waits for: agents that a schedule wakes, and those that an ended process left. */
 export class BackgroundWork {
   readonly #options: BackgroundWorkOptions
-  readonly #later = new Map<string, () => void>()
-  readonly #again = new Map<string, () => void>()
+  readonly #busyTimers = new Map<string, () => void>()
+  readonly #recheckTimers = new Map<string, () => void>()
 
   constructor(options: BackgroundWorkOptions) {
     this.#options = options
@@ -35,88 +33,88 @@ export class BackgroundWork {
     const known = await agents.find(agentId)
     const why = whyNeverWoken(agentId, known)
     if (why !== undefined) {
-      // Those of a closed agent go with it.
-      if (!known?.closed) onError(new Error(`schedule "${scheduleId}" wakes nobody, and is removed: ${why}`))
+      // The schedules of a closed agent are removed without a report.
+      if (!known?.closed) onError(new Error(`schedule "${scheduleId}" wakes no agent, and is removed: ${why}`))
       return 'closed'
     }
     const agent = await agents.openForWork(agentId)
-    if (isRepeating && (await agent.hasUnheard((key) => isOtherWake(key, call)))) return 'skipped'
+    if (isRepeating && (await agent.hasUndelivered((key) => isOtherWake(key, call)))) return 'skipped'
     await agent.session.send({ clientKey, mode: 'prompt', content: [{ type: 'text', text: message }] })
-    void this.#goOn(agent)
+    void this.#resume(agent)
     return undefined
   }
 
-  /** Goes on with what a process left that is gone. */
-  async pickUpAll(): Promise<void> {
+  /** Continues the work that ended processes left. */
+  async resumeAll(): Promise<void> {
     const { agents } = this.#options
-    for (const { id } of await agents.list()) if (!agents.isShut) await this.#pickUp(id)
+    for (const { id } of await agents.list()) if (!agents.isClosed) await this.#resumeIfFree(id)
   }
 
-  /** Where another process is at work we look again: it may be about to go, too. */
-  async #pickUp(agentId: string): Promise<void> {
+  /** If another process is running the agent, it is checked again later: that process may end. */
+  async #resumeIfFree(agentId: string): Promise<void> {
     const { agents, onError } = this.#options
-    this.#callOff(agentId)
+    this.#cancelBusyTimer(agentId)
     try {
       const agent = await agents.open(agentId)
-      if (agent.over !== undefined) return
-      if (!(await agent.lookAround())) this.#lookLater(agentId)
-      else if (agent.over === undefined && agent.hasWork) void this.#goOn(agent)
+      if (agent.log.endReason !== undefined) return
+      if (!(await agent.importInbox())) this.#checkBusyLater(agentId)
+      else if (agent.log.endReason === undefined && agent.hasWork) void this.#resume(agent)
     } catch (error) {
-      if (agents.isShut) return
+      if (agents.isClosed) return
       onError(new Error(`agent ${agentId} could not be looked at; the others go on`, { cause: error }))
     }
   }
 
-  #lookLater(agentId: string): void {
+  #checkBusyLater(agentId: string): void {
     const { agents, clock } = this.#options
-    if (agents.isShut) return
-    this.#callOff(agentId)
-    this.#later.set(
+    if (agents.isClosed) return
+    this.#cancelBusyTimer(agentId)
+    this.#busyTimers.set(
       agentId,
-      clock.timer(lookAgainMs, () => void this.#pickUp(agentId)),
+      clock.timer(checkBusyMs, () => void this.#resumeIfFree(agentId)),
     )
   }
 
-  #callOff(agentId: string): void {
-    this.#later.get(agentId)?.()
-    this.#later.delete(agentId)
+  #cancelBusyTimer(agentId: string): void {
+    this.#busyTimers.get(agentId)?.()
+    this.#busyTimers.delete(agentId)
   }
 
-  async #goOn(agent: LiveAgent): Promise<void> {
+  async #resume(agent: LiveAgent): Promise<void> {
     try {
-      this.lookAgain(agent, await settle(agent, await agent.advance()))
+      this.checkLater(agent, await agent.resume())
     } catch (error) {
       this.#options.onError(new Error(`agent ${agent.id} could not go on`, { cause: error }))
     }
   }
 
-  /** What was left to another process is not left for good: that may have been about to end. */
-  lookAgain(agent: LiveAgent, { state }: AgentInstanceLatestStatus, tries = 0): void {
+  /** Checks later on a message that was left to another process: that may have been about to end. */
+  checkLater(agent: LiveAgent, { state }: AgentInstanceLatestStatus, tries = 0): void {
     const { agents, clock } = this.#options
-    const ms = lookAgainAfterMs[tries]
-    if (state !== 'submitted' || ms === undefined || agents.isShut || agent.over !== undefined) return
-    this.#again.get(agent.id)?.()
-    this.#again.set(
+    const ms = recheckAfterMs[tries]
+    if (state !== 'submitted' || ms === undefined || agents.isClosed || agent.log.endReason !== undefined) return
+    this.#recheckTimers.get(agent.id)?.()
+    this.#recheckTimers.set(
       agent.id,
-      clock.timer(ms, () => void this.#goOnIfLeft(agent, tries + 1)),
+      clock.timer(ms, () => void this.#recheck(agent, tries + 1)),
     )
   }
 
-  async #goOnIfLeft(agent: LiveAgent, tries: number): Promise<void> {
+  async #recheck(agent: LiveAgent, tries: number): Promise<void> {
     const { agents, onError } = this.#options
-    this.#again.delete(agent.id)
+    this.#recheckTimers.delete(agent.id)
     try {
-      if (agents.isShut || agent.isRunning || !(await agent.hasMore())) return
-      if (!(await agent.lookAround())) this.lookAgain(agent, { state: 'submitted', modified: 0 }, tries)
-      else if (agent.over === undefined && agent.hasWork) await this.#goOn(agent)
+      if (agents.isClosed || agent.running || !(await agent.hasMore())) return
+      if (!(await agent.importInbox())) this.checkLater(agent, { state: 'submitted', modified: 0 }, tries)
+      else if (agent.log.endReason === undefined && agent.hasWork) await this.#resume(agent)
     } catch (error) {
-      if (agents.isShut) return
+      if (agents.isClosed) return
       onError(new Error(`agent ${agent.id} could not be looked at again`, { cause: error }))
     }
   }
 
-  /** Looks at nobody again. */
+  /** Cancels all timers. */
   stop(): void {
-    for (const callOff of [...this.#later.values(), ...this.#again.values()]) callOff()
+    for (const cancelTimer of [...this.#busyTimers.values(), ...this.#recheckTimers.values()]) cancelTimer()
   }
 }

@@ -1,11 +1,13 @@
+import type { ToolRule } from '../authority/rules/settings.ts'
 import { show } from '../core/behavior.ts'
 import { isRecord } from '../core/is-record.ts'
+import type { Provider } from '../core/provider.ts'
 import { isThinkingLevel } from '../core/thinking.ts'
 import { checkOptions, clockRule, isFunction, type OptionRule, type OptionRules } from '../providers/options.ts'
-import { checkSettingNames } from './settings.ts'
-import type { NewAgent, WorkflowOptions } from './workflow-contract.ts'
+import { withRetry } from '../providers/retry.ts'
+import type { NewAgent, WorkflowOptions, WorkflowSettings } from './workflow-contract.ts'
 
-/** Throws on options of a workflow that do not exist or cannot be meant. Definitions are read one by one, later. */
+/** Throws on unknown or invalid options of a workflow. Definitions are checked one by one, later. */
 export function checkWorkflowOptions(options: WorkflowOptions): void {
   checkOptions('createWorkflow', options, workflowRules)
   const { provider, definitions, handlers = {}, settings = {}, snapshots = {} } = options
@@ -22,12 +24,33 @@ export function checkWorkflowOptions(options: WorkflowOptions): void {
   checkOptions('createWorkflow option "snapshots"', snapshots, { folder: aText })
 }
 
-/** The same for what a new agent is made with. */
+/** Throws on unknown or invalid options of a new agent. */
 export function checkNewAgent(given: NewAgent): void {
   checkOptions('workflow.createAgent', given, newAgentRules)
 }
 
-/** What is said about them depends on more than their kind. */
+/** Throws on invalid settings. */
+export async function checkSettings(settings: WorkflowSettings): Promise<void> {
+  checkSettingNames(settings)
+  const { approval, retry } = settings
+  if (approval !== undefined) await checkRules(approval)
+  if (retry !== undefined) withRetry(noProvider, retry) // it checks its options
+}
+
+/** Checks the names only: the rules are checked by the authority, which is loaded later. */
+function checkSettingNames(settings: WorkflowSettings): void {
+  checkOptions('settings of a workflow', settings, { approval: anObject, retry: anObject })
+}
+
+/** Throws on rules that the authority does not understand. */
+export async function checkRules(tools: Readonly<Record<string, ToolRule>>): Promise<void> {
+  const { resolveSettings } = await import('../authority/rules/settings.ts')
+  resolveSettings({ launch: { tools } })
+}
+
+const noProvider: Provider = { meta: { name: '', defaultModel: '' }, async *stream() {} }
+
+/** Has a check of its own, with its own error text. */
 const checkedElsewhere: OptionRule = [() => true, '']
 
 const aFunction: OptionRule = [isFunction, 'a function']

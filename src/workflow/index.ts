@@ -13,8 +13,8 @@ export type { ScheduleBook } from '../plugins/schedule.ts'
 export type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 export type { Embed } from '../plugins/wiki/vector-search.ts'
 export type { SkillsConfig } from '../skills/skill.ts'
-export type { EventListener } from './agent/event-followers.ts'
-export type { Waiting } from './agent/waiting-calls.ts'
+export { basicPromptConcatHandler, defaultHandlerId } from './agent/handler-run.ts'
+export type { PendingApproval } from './agent/pending-calls.ts'
 export { builtInDefinitions } from './definitions/built-in-definitions.ts'
 export { checkDefinition } from './definitions/check-definition.ts'
 export type {
@@ -24,16 +24,17 @@ export type {
   Heartbeat,
   InstanceConfig,
 } from './definitions/definition.ts'
-export {
-  type AgentHandler,
-  basicPromptConcatHandler,
-  defaultHandlerId,
-  type HandlerContext,
-} from './handlers/handler.ts'
-export { RollbackError, type RollbackProblem } from './rollback/rollback-error.ts'
-export type { Wake } from './schedules/owner-shift.ts'
+export type { EventListener, UpdateListener, WorkflowUpdate } from './listeners.ts'
+export { RollbackError, type RollbackProblem } from './rollback/message-files.ts'
 export { createScheduleBook, type ScheduleBookOptions } from './schedules/schedule-book.ts'
+export type { Wake } from './schedules/schedule-owner.ts'
 export { createScheduler, type Scheduler, type SchedulerOptions } from './schedules/scheduler.ts'
-export type { WorkflowSettings } from './settings.ts'
-export type { UpdateListener, WorkflowUpdate } from './updates.ts'
-export { createWorkflow, type NewAgent, type Workflow, type WorkflowOptions } from './workflow.ts'
+export { createWorkflow } from './workflow.ts'
+export type {
+  AgentHandler,
+  HandlerContext,
+  NewAgent,
+  Workflow,
+  WorkflowOptions,
+  WorkflowSettings,
+} from './workflow-contract.ts'

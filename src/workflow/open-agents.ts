@@ -4,59 +4,56 @@ import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { createSession, loadSession } from '../sessions/session.ts'
-import { LiveAgent } from './agent/live-agent.ts'
-import type { LiveOptions } from './agent/live-parts.ts'
-import type { AgentInstance } from './definitions/definition.ts'
-import type { Directory } from './directory.ts'
-import { resultDurationOf } from './engine/config-of.ts'
-import { closedWords, instanceEntry, noteOf, unknownWords } from './instance-note.ts'
+import { appendOverRuns, cancelAgent } from './agent/cancel-agent.ts'
+import { LiveAgent, type LiveAgentOptions } from './agent/live-agent.ts'
+import { closedMessage, instanceEntry, noteOf, unknownAgentMessage } from './agent-instance.ts'
+import { type AgentInstance, resultDurationOf } from './definitions/definition.ts'
+import { type Directory, readSubAgent } from './directory.ts'
 import { removeSchedulesOf } from './schedules/schedule-book.ts'
-import { readSubAgent } from './sub-agent-state.ts'
 
-export interface OpenAgentsOptions extends Pick<LiveOptions, 'makings' | 'handlers' | 'updates' | 'files'> {
+export interface OpenAgentsOptions extends Pick<LiveAgentOptions, 'dependencies' | 'handlers' | 'updates' | 'files'> {
   readonly directory: Directory
   readonly schedules: ScheduleBook
 }
 
-type ReadAgent = Pick<MessageProjection, 'messages' | 'status'>
+type AgentMessages = Pick<MessageProjection, 'messages' | 'status'>
 
-/** The agents that this process has to do with: each loaded once, when it is first asked for, and kept. */
+/** The agents that this process uses: each is loaded once, on first use, and kept. */
 export class OpenAgents {
   readonly #options: OpenAgentsOptions
   readonly #live = new Map<string, Promise<LiveAgent>>()
   readonly #closings = new Map<string, Promise<void>>()
-  /** Where those are that end with the process. */
-  readonly #volatiles = createMemoryStore()
-  #isShut = false
+  /** Holds the volatile agents. */
+  readonly #memory = createMemoryStore()
+  #isClosed = false
 
   constructor(options: OpenAgentsOptions) {
     this.#options = options
   }
 
-  /** The workflow is closed: nobody is let in any more. */
-  get isShut(): boolean {
-    return this.#isShut
+  get isClosed(): boolean {
+    return this.#isClosed
   }
 
-  refuseWhenShut(): void {
-    if (this.#isShut) throw new Error(shutWords)
+  checkOpen(): void {
+    if (this.#isClosed) throw new Error(workflowClosed)
   }
 
-  /** Writes a new one down. */
+  /** Stores a new agent. */
   async add(instance: AgentInstance): Promise<void> {
-    const { makings, updates } = this.#options
-    const { clock, newId } = makings
+    const { dependencies, updates } = this.#options
+    const { clock, newId } = dependencies
     const { id } = instance
     const session = await createSession({ store: this.#storeOf(instance), id, clock, newId, owner: 'workflow' })
     const agent = this.#liveAgent(instance, session)
-    await agent.note(instanceEntry(noteOf(instance)))
+    await agent.writer.append(instanceEntry(noteOf(instance)))
     this.#live.set(id, Promise.resolve(agent))
     updates.emit({ type: 'agent', agentId: id, agent: instance })
   }
 
-  /** The agent in this process; throws where there is none, or where it cannot be spoken to. */
+  /** The agent in this process. Rejects for one that does not exist, and for a sub-agent. */
   open(agentId: string): Promise<LiveAgent> {
-    this.refuseWhenShut()
+    this.checkOpen()
     const known = this.#live.get(agentId)
     if (known) return known
     const loading = this.#load(agentId)
@@ -65,33 +62,27 @@ export class OpenAgents {
     return loading
   }
 
-  /** What an agent said and how it stands; of a sub-agent too, which can only be read. */
-  async read(agentId: string): Promise<ReadAgent> {
-    const ofSubAgent = await this.#readSubAgent(agentId)
-    if (ofSubAgent) return ofSubAgent
+  /** As `open`, with the latest log; rejects for a closed agent. */
+  async openForWork(agentId: string): Promise<LiveAgent> {
+    const agent = await this.#openLatest(agentId)
+    if (agent.instance.closed) throw new Error(closedMessage(agentId))
+    return agent
+  }
+
+  /** As `open`, with the latest log; rejects if another process has deleted the agent. */
+  async #openLatest(agentId: string): Promise<LiveAgent> {
     const agent = await this.open(agentId)
     await agent.refresh()
-    return { messages: agent.views.messages.messages, status: agent.status }
-  }
-
-  async #readSubAgent(agentId: string): Promise<ReadAgent | undefined> {
-    const { directory, makings } = this.#options
-    const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
-    if (!instance?.isSubAgent) return undefined
-    return (await readSubAgent(directory, agentId, resultDurationOf(makings, instance))).messages
-  }
-
-  /** Of the last request in this process; a sub-agent's are not kept. */
-  async tokens(agentId: string): Promise<TokenBreakdown | undefined> {
-    const agent = (await this.find(agentId))?.isSubAgent ? undefined : await this.open(agentId)
-    return agent?.tokens.latest
+    if (!agent.log.isDeleted) return agent
+    this.#forget(agentId)
+    throw new Error(unknownAgentMessage(agentId))
   }
 
   async #load(agentId: string): Promise<LiveAgent> {
-    const { directory, makings } = this.#options
-    const { store, clock, newId } = makings
+    const { directory, dependencies } = this.#options
+    const { store, clock, newId } = dependencies
     const instance = await directory.get(agentId)
-    if (!instance) throw new Error(unknownWords(agentId))
+    if (!instance) throw new Error(unknownAgentMessage(agentId))
     if (instance.isSubAgent)
       throw new Error(`"${agentId}" is a sub-agent of "${instance.parentAgentId}"; speak to that one`)
     const session = await loadSession(store, agentId, { clock, newId, owner: 'workflow' })
@@ -101,28 +92,12 @@ export class OpenAgents {
   }
 
   #liveAgent(instance: AgentInstance, session: Session): LiveAgent {
-    const { makings, updates, handlers, files } = this.#options
-    return new LiveAgent({ instance, session, store: this.#storeOf(instance), makings, updates, handlers, files })
+    const { dependencies, updates, handlers, files } = this.#options
+    return new LiveAgent({ instance, session, store: this.#storeOf(instance), dependencies, updates, handlers, files })
   }
 
   #storeOf({ volatile }: AgentInstance): SessionStore {
-    return volatile ? this.#volatiles : this.#options.makings.store
-  }
-
-  /** The same for who wants it to do something: one that is closed does nothing. */
-  async openForWork(agentId: string): Promise<LiveAgent> {
-    const agent = await this.#openAsItIs(agentId)
-    if (agent.instance.closed) throw new Error(closedWords(agentId))
-    return agent
-  }
-
-  /** With what other processes made of it meanwhile; throws where one has deleted it. */
-  async #openAsItIs(agentId: string): Promise<LiveAgent> {
-    const agent = await this.open(agentId)
-    await agent.refresh()
-    if (!agent.isGone) return agent
-    this.#forget(agentId)
-    throw new Error(unknownWords(agentId))
+    return volatile ? this.#memory : this.#options.dependencies.store
   }
 
   #forget(agentId: string): void {
@@ -130,35 +105,52 @@ export class OpenAgents {
     this.#options.directory.forget(agentId)
   }
 
-  /** What is known of an agent, loaded or not, sub-agents and closed ones too. */
+  /** The messages and the status of an agent or a sub-agent. */
+  async read(agentId: string): Promise<AgentMessages> {
+    const { directory, dependencies } = this.#options
+    const instance = this.#live.has(agentId) ? undefined : await directory.get(agentId)
+    if (instance?.isSubAgent)
+      return (await readSubAgent(directory, agentId, resultDurationOf(dependencies, instance))).messages
+    const agent = await this.open(agentId)
+    await agent.refresh()
+    return { messages: agent.log.views.messages.messages, status: agent.status }
+  }
+
+  /** Of the last request in this process; unknown for sub-agents. */
+  async tokens(agentId: string): Promise<TokenBreakdown | undefined> {
+    const agent = (await this.find(agentId))?.isSubAgent ? undefined : await this.open(agentId)
+    return agent?.runs.tokens
+  }
+
+  /** Any agent: loaded or not, a sub-agent, or a closed one. */
   async find(agentId: string): Promise<AgentInstance | undefined> {
     const agent = await this.#live.get(agentId)?.catch(() => undefined)
     await agent?.refresh()
-    if (agent?.isGone) this.#forget(agentId)
-    const found = agent && !agent.isGone ? agent.instance : await this.#options.directory.get(agentId)
+    if (agent?.log.isDeleted) this.#forget(agentId)
+    const found = agent && !agent.log.isDeleted ? agent.instance : await this.#options.directory.get(agentId)
     const { isSubAgent, parentAgentId } = found ?? {}
     if (!found || !isSubAgent || parentAgentId === undefined) return found
     return { ...found, closed: (await this.#options.directory.get(parentAgentId))?.closed ?? found.closed }
   }
 
   async list({ subAgents = false, closed = false } = {}): Promise<readonly AgentInstance[]> {
-    const kept = await this.#options.directory.list()
-    const passing = (await this.loaded()).map(({ instance }) => instance).filter((one) => one.volatile)
-    const closedIds = new Set(kept.filter((one) => one.closed).map(({ id }) => id))
-    const endsWith = ({ isSubAgent, parentAgentId = '' }: AgentInstance): boolean =>
+    const stored = await this.#options.directory.list()
+    const volatile = (await this.loaded()).map(({ instance }) => instance).filter((one) => one.volatile)
+    const closedIds = new Set(stored.filter((one) => one.closed).map(({ id }) => id))
+    const isClosedWithParent = ({ isSubAgent, parentAgentId = '' }: AgentInstance): boolean =>
       isSubAgent && closedIds.has(parentAgentId)
-    return [...kept, ...passing]
-      .map((one) => (endsWith(one) ? { ...one, closed: true } : one))
+    return [...stored, ...volatile]
+      .map((one) => (isClosedWithParent(one) ? { ...one, closed: true } : one))
       .filter((one) => (subAgents || !one.isSubAgent) && (closed || !one.closed))
   }
 
-  /** Those that are loaded or about to be. */
+  /** The agents that are loaded or being loaded. */
   async loaded(): Promise<readonly LiveAgent[]> {
     const all = await Promise.allSettled(this.#live.values())
     return all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   }
 
-  /** Once, however many ask for it at the same time. */
+  /** Closes an agent. Calls at the same time share one promise. */
   close(agentId: string): Promise<void> {
     const known = this.#closings.get(agentId)
     if (known) return known
@@ -169,15 +161,15 @@ export class OpenAgents {
 
   async #closeNow(agentId: string): Promise<void> {
     const { schedules } = this.#options
-    const agent = await this.#openAsItIs(agentId)
+    const agent = await this.#openLatest(agentId)
     if (agent.instance.closed) return
-    agent.over = closedWords(agentId) // from here on nobody is listened to: what was said before is written down
+    agent.log.endReason = closedMessage(agentId) // it accepts no messages from here on
     try {
-      await agent.cancel()
-      await agent.rest()
-      await agent.noteOverRuns(() => instanceEntry(noteOf({ ...agent.instance, closed: true })))
+      await cancelAgent(agent)
+      await agent.engine.release()
+      await appendOverRuns(agent, () => instanceEntry(noteOf({ ...agent.instance, closed: true })))
     } catch (error) {
-      agent.over = undefined
+      agent.log.endReason = undefined
       throw error
     }
     await removeSchedulesOf(schedules, agentId)
@@ -190,20 +182,20 @@ export class OpenAgents {
     await this.#storeOf(instance).delete(agentId)
   }
 
-  /** Lets nobody in any more. */
-  shut(): void {
-    this.#isShut = true
+  /** From now on no agent is opened. */
+  refuseNew(): void {
+    this.#isClosed = true
   }
 
-  /** Stops all of them without a word: they go on where they stand with the next process. */
-  async leaveAll(): Promise<void> {
-    const leaving = [...this.#live.values()].map(async (loading) =>
-      (await loading.catch(() => undefined))?.leave(shutWords),
+  /** Stops all agents without cancelling them: the next process continues their work. */
+  async shutDownAll(): Promise<void> {
+    const ending = [...this.#live.values()].map(async (loading) =>
+      (await loading.catch(() => undefined))?.shutDown(workflowClosed),
     )
-    for (const left of await Promise.allSettled(leaving))
-      if (left.status === 'rejected')
-        this.#options.makings.onError(new Error('an agent could not be left in good order', { cause: left.reason }))
+    for (const ended of await Promise.allSettled(ending))
+      if (ended.status === 'rejected')
+        this.#options.dependencies.onError(new Error('an agent could not be shut down', { cause: ended.reason }))
   }
 }
 
-const shutWords = 'this workflow is closed; create another one'
+const workflowClosed = 'this workflow is closed; create another one'

@@ -1,34 +1,36 @@
 import type { AuthorityOptions } from '../authority/authority.ts'
+import type { ToolRule } from '../authority/rules/settings.ts'
 import type { MessageOptions } from '../core/agent.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ExecutionContext } from '../core/execution.ts'
+import type { LogEntry } from '../core/log.ts'
 import type { Provider } from '../core/provider.ts'
 import type { SessionStore } from '../core/store.ts'
 import type { ThinkingLevel } from '../core/thinking.ts'
+import type { PromptPart } from '../core/turn.ts'
 import type { McpConnector } from '../mcp/connections.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from '../plugins/message.ts'
-import type { PluginDefinition } from '../plugins/plugin.ts'
+import type { PluginDefinition, PluginServices } from '../plugins/plugin.ts'
+import type { AgentFrameworkContext } from '../plugins/plugin-hooks.ts'
 import type { PromptState } from '../plugins/prompts/prompt.ts'
 import type { ScheduleBook } from '../plugins/schedule.ts'
 import type { TokenBreakdown } from '../plugins/tokens/token-breakdown.ts'
 import type { KnowledgeStore } from '../plugins/wiki/knowledge-store.ts'
 import type { Embed } from '../plugins/wiki/vector-search.ts'
+import type { RetryOptions } from '../providers/retry.ts'
 import type { SkillsConfig } from '../skills/skill.ts'
-import type { EventListener } from './agent/event-followers.ts'
-import type { Waiting } from './agent/waiting-calls.ts'
+import type { PendingApproval } from './agent/pending-calls.ts'
 import type { AgentDefinition, AgentInstance, InstanceConfig } from './definitions/definition.ts'
-import type { AgentHandler } from './handlers/handler.ts'
+import type { EventListener, UpdateListener } from './listeners.ts'
 import type { RollbackPlan, RollbackResult } from './rollback/file-snapshots.ts'
-import type { WorkflowSettings } from './settings.ts'
-import type { UpdateListener } from './updates.ts'
 
 export interface WorkflowOptions {
-  /** The model of all agents, or of each by its definition. */
+  /** The provider of all agents, or a function that chooses one by the definition. */
   readonly provider: Provider | ((definition: AgentDefinition) => Provider)
   readonly definitions: readonly AgentDefinition[]
-  /** Where agents and schedules are kept. Default: in memory, and gone with the process. */
+  /** Keeps agents and schedules. Default: in memory, until the process ends. */
   readonly store?: SessionStore
-  /** Beside the built-in ones; one with the id of a built-in takes its place. */
+  /** In addition to the built-in ones; a plugin with the id of a built-in one replaces it. */
   readonly plugins?: readonly PluginDefinition[]
   readonly handlers?: Readonly<Record<string, AgentHandler>>
   /** The wikis that agents work in. */
@@ -36,7 +38,7 @@ export interface WorkflowOptions {
   /** Turns texts into vectors, for `wiki-search` by meaning. */
   readonly embed?: Embed
   readonly execution?: ExecutionContext
-  /** Who may do what, beside the rules of definitions and settings. Default mode: `yolo`. */
+  /** In addition to the rules of definitions and settings. Default mode: `yolo`. */
   readonly authority?: AuthorityOptions
   readonly settings?: WorkflowSettings
   /** Skills that all agents have. */
@@ -47,13 +49,13 @@ export interface WorkflowOptions {
   readonly thinking?: ThinkingLevel
   /** Tools of plugins that no agent gets, by name. */
   readonly withoutTools?: readonly string[]
-  /** Keeps what files were before each message, for `rollback`: those of a folder, by default where tools run. */
+  /** Keeps the files before each message, for `rollback`: those of a folder, by default where tools run. */
   readonly snapshots?: { readonly folder?: string }
   /** How long the calls of one answer may work together. Default 120,000; 0 means no limit. */
   readonly batchTimeoutMs?: number
   readonly clock?: Clock
   readonly newId?: () => string
-  /** Plugins, listeners and schedules that failed. Default: the console. */
+  /** Called with errors of plugins, listeners and schedules. Default: the console. */
   readonly onError?: (error: Error) => void
 }
 
@@ -62,38 +64,38 @@ export interface NewAgent {
   readonly id?: string
   readonly name?: string
   readonly handlerId?: string
-  /** Changes the definition's. */
+  /** Changes that of the definition. */
   readonly config?: InstanceConfig
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
 }
 
-/** Agents made of plugins: made, spoken to, woken, cancelled, closed. All that they are is in the store. */
+/** Agents made of plugins. All their state is in the store. */
 export interface Workflow {
   createAgent(definitionId: string, options?: NewAgent): Promise<AgentInstance>
-  /** Resolves when the agent has come to an end: done, waiting for a person, cancelled or failed. */
+  /** Resolves when the agent is done, waits for a person, was cancelled or failed. */
   sendMsgToAgent(
     agentId: string,
     content: string | UserContent,
     options?: MessageOptions,
   ): Promise<AgentInstanceLatestStatus>
   getAgent(agentId: string): Promise<AgentInstance | undefined>
-  /** Open ones that people made; sub-agents and closed ones only if asked for. */
+  /** The open agents; with sub-agents and closed ones only if asked for. */
   listAgents(options?: { readonly subAgents?: boolean; readonly closed?: boolean }): Promise<readonly AgentInstance[]>
   getStatus(agentId: string): Promise<AgentInstanceLatestStatus>
   getMessages(agentId: string): Promise<readonly AgentInstanceMessage[]>
   /**
-   * How its plugins would put the next prompt together, step by step, with what somebody is about to say: for screens
-   * that show prompts. No model is asked, and nothing is written.
+   * The steps in which its plugins would build the next prompt, with a message that has not been sent: for screens that
+   * show prompts. Calls no model and writes nothing.
    */
   concatPrompt(agentId: string, content?: string | UserContent): AsyncIterable<PromptState>
-  /** What the tokens of its last request went to; `undefined` before the first one in this process. */
+  /** What the tokens of its last request were used for; `undefined` before the first one in this process. */
   getTokens(agentId: string): Promise<TokenBreakdown | undefined>
-  /** Permissions and questions that wait for a person, of one agent or of all. */
-  pending(agentId?: string): Promise<readonly (Waiting & { readonly agentId: string })[]>
+  /** The calls that wait for a person, of one agent or of all. */
+  pending(agentId?: string): Promise<readonly (PendingApproval & { readonly agentId: string })[]>
   /**
-   * By the `approvalId` of what `pending` lists; a `callId` will do where only one call that waits has it. Resolves when
-   * the agent has come to its next end.
+   * Takes the `approvalId` of a call that `pending` lists, or its `callId` if no other pending call has the same.
+   * Resolves as `sendMsgToAgent` does.
    */
   resolveApproval(
     agentId: string,
@@ -103,39 +105,78 @@ export interface Workflow {
   ): Promise<AgentInstanceLatestStatus>
   answerQuestion(agentId: string, questionId: string, answer: string): Promise<AgentInstanceLatestStatus>
   /**
-   * Takes a message of a person back, with all that came after it, and resolves with what it was: to be changed and sent
-   * again. Files stay as they are; `rollback` puts those back.
+   * Removes a message of a person and all later ones, and resolves with its content, to be changed and sent again. Files
+   * stay as they are; `rollback` restores those.
    */
   rewind(agentId: string, messageId: string): Promise<UserContent>
   /**
-   * Puts files back to what they were before a message, where `snapshots` are kept. What somebody changed since is kept
-   * and reported; with `force` it goes back too.
+   * Restores the files from before a message; needs the option `snapshots`. Files that others changed since are kept and
+   * reported; with `force` they are restored too.
    */
   rollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
-  /** Takes the last `rollback` to before this message back, with all that it overwrote. */
+  /** Undoes the last `rollback` to before this message, with all that it overwrote. */
   undoRollback(agentId: string, messageId: string, options?: { force?: boolean }): Promise<RollbackResult>
   /** What `rollback` would do. */
   planRollback(agentId: string, messageId: string): Promise<RollbackPlan>
-  /** Stops what it does, here or in another process, and denies what it waits for. What was said until then stays. */
+  /** Stops its work, here or in another process, and denies its pending calls. Its messages stay. */
   cancelAgent(agentId: string): Promise<void>
-  /** The same for good: it is not woken and cannot be spoken to any more. What it said stays. */
+  /** Cancels it for good: no schedule wakes it, and it accepts no messages. Its messages stay. */
   closeAgent(agentId: string): Promise<void>
   deleteAgent(agentId: string): Promise<void>
   /**
-   * Tells the events of an agent from now on, as `followEvents` does: the entries of its log, whichever process writes
-   * them, what is streamed in this process, and those of its sub-agents here. Resolves with how to stop.
+   * Calls a listener with the events of an agent, as `followEvents` does: the entries of its log, from any process, what
+   * is streamed in this process, and the events of its sub-agents here. Resolves with a function that stops it.
    */
   follow(agentId: string, listener: EventListener): Promise<() => void>
-  /** Messages and states, of one agent or of all. */
+  /** Calls a listener with messages and states, of one agent or of all. */
   subscribe(agentId: string | undefined, listener: UpdateListener): () => void
   readonly schedules: ScheduleBook
   readonly definitions: readonly AgentDefinition[]
   readonly settings: WorkflowSettings
-  /** Holds from the next call and the next request on, in runs under way too. */
+  /** Applies from the next call and the next request on, in runs under way too. */
   updateSettings(settings: WorkflowSettings): Promise<void>
   registerToolDefinition(plugin: PluginDefinition): void
-  /** Goes on with what was interrupted, and wakes agents by their schedules for as long as no other process does. */
+  /** Continues interrupted work, and wakes agents by their schedules while no other process does. */
   start(): Promise<void>
-  /** Stops all agents and lets go of everything. They go on where they stand with the next start. */
+  /** Stops all agents and releases all resources. The next start continues their work. */
   close(): Promise<void>
+}
+
+/** The argument of a handler. */
+export interface HandlerContext extends AgentFrameworkContext {
+  /** The message; absent if the agent continues by itself: after a restart, an answer, or a schedule. */
+  readonly prompt?: readonly PromptPart[]
+  /** Runs the engine until it is done. Without a prompt it continues from the log. */
+  execute(options?: { readonly prompt?: string | readonly PromptPart[] }): AsyncIterable<AgentInstanceLatestStatus>
+}
+
+/** Processes a message. Yields the state of the agent as it changes; the last one counts. */
+export type AgentHandler = (context: HandlerContext) => AsyncIterable<AgentInstanceLatestStatus>
+
+/** Settings for all agents. They apply from the next call on, in runs under way too. */
+export interface WorkflowSettings {
+  /** Rules of the authority, by the name of the tool, in addition to those of definitions. */
+  readonly approval?: Readonly<Record<string, ToolRule>>
+  /** How failed requests are sent again. Default: the provider decides. */
+  readonly retry?: RetryOptions
+}
+
+/** What all agents of a workflow share. */
+export interface WorkflowDependencies {
+  readonly providerOf: (definition: AgentDefinition) => Provider
+  readonly plugins: ReadonlyMap<string, PluginDefinition>
+  readonly definition: (id: string) => AgentDefinition
+  readonly definitionIds: () => readonly string[]
+  readonly settings: () => WorkflowSettings
+  readonly services: (agentId: string) => Omit<PluginServices, 'childOf' | 'definitionIds'>
+  readonly authority: AuthorityOptions
+  /** Options that are passed on to every agent. */
+  readonly options: Pick<WorkflowOptions, 'skills' | 'mcpConnector' | 'thinking' | 'withoutTools'>
+  readonly execution: ExecutionContext | undefined
+  readonly batchTimeoutMs: number | undefined
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly onError: (error: Error) => void
+  readonly store: SessionStore
+  readonly entries: (id: string, after: number) => Promise<readonly LogEntry[]>
 }

@@ -13,36 +13,31 @@ import type { PromptState } from '../plugins/prompts/prompt.ts'
 import { attachedPages } from '../plugins/wiki/tools/attached-pages.ts'
 import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
-import { settle } from './agent/settle.ts'
+import { cancelAgent } from './agent/cancel-agent.ts'
+import { checkAgent } from './agent/engine.ts'
+import { checkHandlers, handlerOf } from './agent/handler-run.ts'
+import { newInstance, takenIdMessage } from './agent-instance.ts'
 import { BackgroundWork } from './background-work.ts'
-import { checkNewAgent, checkWorkflowOptions } from './check-options.ts'
+import { checkNewAgent, checkSettings, checkWorkflowOptions } from './check-options.ts'
 import { readDefinitions } from './definitions/check-definition.ts'
 import type { AgentDefinition, AgentInstance } from './definitions/definition.ts'
 import { Directory } from './directory.ts'
-import { checkParts } from './engine/make-engine.ts'
-import type { WorkflowDependencies } from './engine/workflow-dependencies.ts'
-import { checkHandlers, handlerOf } from './handlers/handler.ts'
-import { takenWords } from './instance-note.ts'
-import { newInstance } from './new-instance.ts'
+import { Updates } from './listeners.ts'
 import { OpenAgents } from './open-agents.ts'
-import { reportSafely } from './report-safely.ts'
 import { FileHistory } from './rollback/file-history.ts'
-import { agentSchedules } from './schedules/agent-schedules.ts'
-import { followDefinitions, giveHeartbeat } from './schedules/heartbeats.ts'
+import { addHeartbeat, agentSchedules, syncHeartbeats } from './schedules/agent-schedules.ts'
 import { createScheduleBook } from './schedules/schedule-book.ts'
 import { createScheduler, type Scheduler } from './schedules/scheduler.ts'
-import { checkSettings } from './settings.ts'
-import { Updates } from './updates.ts'
-import type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
+import type { NewAgent, Workflow, WorkflowDependencies, WorkflowOptions } from './workflow-contract.ts'
 
 export type { NewAgent, Workflow, WorkflowOptions } from './workflow-contract.ts'
 
-/** Puts a workflow together. Nothing is read or started before it is needed. */
+/** Creates a workflow. Reads and starts nothing before it is needed. */
 export function createWorkflow(options: WorkflowOptions): Workflow {
   checkWorkflowOptions(options)
   const { store = createMemoryStore(), clock = systemClock, newId = createIds(), knowledge, embed } = options
   const { execution, snapshots, handlers = {} } = options
-  const onError = reportSafely(options.onError)
+  const onError = safeReporter(options.onError)
   const definitions = readDefinitions(options.definitions)
   checkHandlers(definitions.values(), handlers)
   const plugins = new Map(builtInPlugins.map((plugin) => [plugin.toolId, plugin]))
@@ -54,7 +49,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   const schedules = createScheduleBook({ store, clock, newId })
   const vectors = createVectorIndexes()
   const files = snapshots && new FileHistory({ execution: execution ?? createProcessContext(), clock, ...snapshots })
-  const makings: WorkflowDependencies = {
+  const dependencies: WorkflowDependencies = {
     providerOf: (definition) =>
       typeof options.provider === 'function' ? options.provider(definition) : options.provider,
     plugins,
@@ -79,40 +74,40 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     store,
     entries: (id, after) => directory.entries(id, after),
   }
-  const agents = new OpenAgents({ makings, directory, schedules, updates, handlers, files })
+  const agents = new OpenAgents({ dependencies, directory, schedules, updates, handlers, files })
   const background = new BackgroundWork({ agents, clock, onError })
   let scheduler: Scheduler | undefined
   let closing: Promise<void> | undefined
 
   function definitionOf(id: string): AgentDefinition {
     const definition = definitions.get(id)
-    if (!definition) throw new Error(lostDefinitionWords(id, [...definitions.keys()]))
+    if (!definition) throw new Error(unknownDefinition(id, [...definitions.keys()]))
     return definition
   }
 
   async function create(definitionId: string, given: NewAgent = {}): Promise<AgentInstance> {
-    agents.refuseWhenShut()
+    agents.checkOpen()
     checkNewAgent(given)
     const definition = definitionOf(definitionId)
-    const instance = newInstance(definitionId, given, makings)
-    handlerOf(instance, definition, handlers) // throws where there is none
-    if (given.id !== undefined && (await agents.find(given.id))) throw new Error(takenWords(given.id))
-    await checkParts(makings, instance)
+    const instance = newInstance(definitionId, given, dependencies)
+    handlerOf(instance, definition, handlers) // throws if it is not registered
+    if (given.id !== undefined && (await agents.find(given.id))) throw new Error(takenIdMessage(given.id))
+    await checkAgent(dependencies, instance)
     await agents.add(instance)
-    await giveHeartbeat(schedules, instance, definition.heartbeat)
+    await addHeartbeat(schedules, instance, definition.heartbeat)
     return instance
   }
 
   async function send(
     agentId: string,
     given: string | UserContent,
-    { clientKey = newId(), meta: about }: MessageOptions = {},
+    { clientKey = newId(), meta }: MessageOptions = {},
   ): Promise<AgentInstanceLatestStatus> {
     const content = readContent('sendMsgToAgent', given)
-    const meta = readMeta(about, 'the meta of sendMsgToAgent')
+    const labels = { clientKey, meta: readMeta(meta, 'the meta of sendMsgToAgent') }
     const agent = await agents.openForWork(agentId)
-    const status = await settle(agent, await agent.say(await withPages(content), { clientKey, meta }))
-    background.lookAgain(agent, status)
+    const status = await agent.send(await withPages(content), labels)
+    background.checkLater(agent, status)
     return status
   }
 
@@ -136,10 +131,10 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   }
 
   async function shutDown(): Promise<void> {
-    agents.shut()
+    agents.refuseNew()
     background.stop()
     await scheduler?.stop()
-    await agents.leaveAll()
+    await agents.shutDownAll()
     await files?.close()
     await knowledge?.close?.()
   }
@@ -157,30 +152,28 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
       const ids = agentId === undefined ? (await agents.list()).map(({ id }) => id) : [agentId]
       const all = await Promise.all(
         ids.map(async (id) => {
-          const { waiting } = await agents.open(id)
-          return (await waiting.list()).map((call) => ({ ...call, agentId: id }))
+          const { pending } = await agents.open(id)
+          return (await pending.list()).map((call) => ({ ...call, agentId: id }))
         }),
       )
       return all.flat()
     },
     async resolveApproval(agentId, approvalId, decision, { by = 'user', note } = {}) {
       const agent = await agents.openForWork(agentId)
-      return settle(agent, await agent.decide(approvalId, { decision, by, ...(note !== undefined && { note }) }))
+      return agent.decide(approvalId, { decision, by, ...(note !== undefined && { note }) })
     },
-    async answerQuestion(agentId, questionId, answer) {
-      const agent = await agents.openForWork(agentId)
-      return settle(agent, await agent.answer(questionId, answer))
-    },
-    rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).back.rewind(messageId),
+    answerQuestion: async (agentId, questionId, answer) =>
+      (await agents.openForWork(agentId)).answer(questionId, answer),
+    rewind: async (agentId, messageId) => (await agents.openForWork(agentId)).rollback.rewind(messageId),
     rollback: async (agentId, messageId, { force = false } = {}) =>
-      (await agents.open(agentId)).back.rollback(messageId, { force }),
+      (await agents.open(agentId)).rollback.rollback(messageId, { force }),
     undoRollback: async (agentId, messageId, { force = false } = {}) =>
-      (await agents.open(agentId)).back.undoRollback(messageId, { force }),
-    planRollback: async (agentId, messageId) => (await agents.open(agentId)).back.planRollback(messageId),
-    cancelAgent: async (agentId) => (await agents.open(agentId)).cancel(),
+      (await agents.open(agentId)).rollback.undoRollback(messageId, { force }),
+    planRollback: async (agentId, messageId) => (await agents.open(agentId)).rollback.planRollback(messageId),
+    cancelAgent: async (agentId) => cancelAgent(await agents.open(agentId)),
     closeAgent: (agentId) => agents.close(agentId),
     deleteAgent: (agentId) => agents.delete(agentId),
-    follow: async (agentId, listener) => (await agents.open(agentId)).follow(listener),
+    follow: async (agentId, listener) => (await agents.open(agentId)).events.follow(listener),
     subscribe: (agentId, listener) => updates.subscribe(agentId, listener),
     schedules: agentSchedules(schedules, (agentId) => agents.find(agentId)),
     get definitions() {
@@ -192,20 +185,20 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
     async updateSettings(changed) {
       await checkSettings(changed)
       settings = { ...settings, ...changed }
-      for (const agent of await agents.loaded()) await agent.retune()
+      for (const agent of await agents.loaded()) await agent.engine.updateRules()
     },
     registerToolDefinition: (plugin) => void plugins.set(plugin.toolId, definePlugin(plugin)),
     async start() {
-      agents.refuseWhenShut()
-      await background.pickUpAll()
-      if (agents.isShut) return
-      await followDefinitions(await agents.list(), { schedules, definitions, onError })
-      if (agents.isShut) return
+      agents.checkOpen()
+      await background.resumeAll()
+      if (agents.isClosed) return
+      await syncHeartbeats(await agents.list(), { schedules, definitions, onError })
+      if (agents.isClosed) return
       const failed = (error: unknown, { scheduleId }: { readonly scheduleId?: string } = {}): void => {
         const which = scheduleId === undefined ? 'a schedule' : `schedule "${scheduleId}"`
         onError(new Error(`${which} failed`, { cause: error }))
       }
-      const onTakeOver = (): void => void background.pickUpAll().catch((error) => failed(error))
+      const onTakeOver = (): void => void background.resumeAll().catch((error) => failed(error))
       scheduler ??= createScheduler({ store, wake: background.wake, clock, onError: failed, onTakeOver })
       await scheduler.start()
     },
@@ -216,7 +209,22 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
   }
 }
 
-function lostDefinitionWords(id: string, known: readonly string[]): string {
+function unknownDefinition(id: string, known: readonly string[]): string {
   const meant = didYouMean(id, known)
   return `there is no definition "${id}"${meant === '' ? '; pass it' : `${meant} Else pass it`} to createWorkflow({ definitions })`
 }
+
+/** Calls the error handler, or writes to the console if there is none. The error handler may itself throw. */
+function safeReporter(report: ((error: Error) => void) | undefined): (error: Error) => void {
+  if (!report) return toConsole
+  return (error) => {
+    try {
+      report(error)
+    } catch (own) {
+      toConsole(error)
+      toConsole(new Error('onError itself failed', { cause: own }))
+    }
+  }
+}
+
+const toConsole = (error: Error): void => console.error('libero:', error.message, error.cause ?? '')

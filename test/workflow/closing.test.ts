@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
+import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { short, world } from './kit.ts'
 
 test('a workflow that is closed in the middle cancels nobody: the sender gets submitted, and the next start goes on', async () => {

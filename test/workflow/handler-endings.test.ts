@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
-import type { WorkflowUpdate } from '../../src/workflow/updates.ts'
+import type { WorkflowUpdate } from '../../src/workflow/listeners.ts'
+import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, short, withTool, world } from './kit.ts'
 
 const throwing: AgentHandler = async function* () {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { definePlugin } from '../../src/plugins/plugin.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
+import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, listening, short, withTool, world } from './kit.ts'
 
 describe('which handler', () => {
@@ -21,15 +21,15 @@ describe('which handler', () => {
     expect((await workflow.sendMsgToAgent(id, 'Hi')).message?.content).toBe(answer)
   })
 
-  test('D001 a handler that nobody registered is named when the workflow or the agent is made', async () => {
-    const lost = 'wants the handler "ofDefinitoin", which nobody registered with createWorkflow({ handlers })'
+  test('D001 a handler that is not registered is named when the workflow or the agent is made', async () => {
+    const lost = 'wants the handler "ofDefinitoin", which is not registered with createWorkflow({ handlers })'
     const definitions = [{ ...definition(), handlerId: 'ofDefinitoin' }]
     expect(() => world([], { definitions, handlers })).toThrow(
       `definition "helper" ${lost}, did you mean "ofDefinition"?`,
     )
     const { workflow } = world([], { handlers })
     await expect(workflow.createAgent('helper', { handlerId: 'lost' })).rejects.toThrow(
-      'wants the handler "lost", which nobody registered with createWorkflow({ handlers })',
+      'wants the handler "lost", which is not registered with createWorkflow({ handlers })',
     )
     expect(await workflow.listAgents()).toEqual([])
   })
@@ -38,7 +38,7 @@ describe('which handler', () => {
     const first = world([], { handlers })
     const { id } = await first.workflow.createAgent('helper', { handlerId: 'ofInstance' })
     const { workflow } = first.again({ handlers: {} })
-    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('handler "ofInstance", which nobody registered')
+    await expect(workflow.sendMsgToAgent(id, 'Hi')).rejects.toThrow('handler "ofInstance", which is not registered')
   })
 
   test.each([

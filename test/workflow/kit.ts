@@ -8,7 +8,7 @@ import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { memoryExecution } from '../../src/testing/memory-execution.ts'
 import { type ScriptedProvider, type Step, scripted } from '../../src/testing/scripted.ts'
 import type { AgentDefinition } from '../../src/workflow/definitions/definition.ts'
-import type { WorkflowUpdate } from '../../src/workflow/updates.ts'
+import type { WorkflowUpdate } from '../../src/workflow/listeners.ts'
 import { createWorkflow, type Workflow, type WorkflowOptions } from '../../src/workflow/workflow.ts'
 
 export interface World {

@@ -68,7 +68,7 @@ test('an id that is taken is said to be, by an open agent and by a closed one', 
   const { workflow } = world([])
   await workflow.createAgent('helper', { id: 'agent-1' })
   const again = () => workflow.createAgent('helper', { id: 'agent-1' })
-  await expect(again()).rejects.toThrow('there is an agent "agent-1" already, open or closed; speak to that one, or')
+  await expect(again()).rejects.toThrow('there is an agent "agent-1" already, open or closed; send to that one, or')
   await workflow.closeAgent('agent-1')
   await expect(again()).rejects.toThrow('there is an agent "agent-1" already')
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
+import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, short, withTool, world } from './kit.ts'
 
 const ask = (id = 'q1') =>

@@ -2,7 +2,7 @@ import { afterEach } from 'vitest'
 import type { Clock } from '../../src/core/clock.ts'
 import type { SessionStore } from '../../src/core/store.ts'
 import type { FakeClock } from '../../src/testing/fake-clock.ts'
-import type { Wake, WakeCall } from '../../src/workflow/schedules/owner-shift.ts'
+import type { Wake, WakeCall } from '../../src/workflow/schedules/schedule-owner.ts'
 import { createScheduler, type Scheduler, type SchedulerOptions } from '../../src/workflow/schedules/scheduler.ts'
 
 /** A Monday at noon. */

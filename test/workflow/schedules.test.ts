@@ -23,7 +23,7 @@ test('D045 a volatile agent is never woken: it has no alarm clock to set, and wh
   expect(provider.requests).toHaveLength(2)
   expect(await workflow.schedules.list()).toEqual([])
   expect(errors.map(({ message }) => message)).toEqual([
-    `schedule "up" wakes nobody, and is removed: agent "${id}" is volatile, and such agents are never woken`,
+    `schedule "up" wakes no agent, and is removed: agent "${id}" is volatile, and such agents are never woken`,
   ])
 })
 
@@ -34,7 +34,7 @@ test('a schedule for an agent that is not there goes when it is due, and that is
   await createScheduleBook({ store, clock }).add({ id: 'ghost', agentId: 'agent-x', message: 'Up!', when: everyMinute })
   await clock.advance(61_000)
   await vi.waitFor(() => expect(errors).toHaveLength(1))
-  expect(errors[0]!.message).toContain('schedule "ghost" wakes nobody, and is removed: there is no agent "agent-x"')
+  expect(errors[0]!.message).toContain('schedule "ghost" wakes no agent, and is removed: there is no agent "agent-x"')
   expect(await workflow.schedules.list()).toEqual([])
 })
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { AgentInstanceMessage } from '../../src/plugins/message.ts'
 import { call } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
-import type { WorkflowUpdate } from '../../src/workflow/updates.ts'
+import type { WorkflowUpdate } from '../../src/workflow/listeners.ts'
+import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, failingStore, withTool, world } from './kit.ts'
 
 test('D050 D008 a store that fails in a call shows what was said once, and the result all the same', async () => {

@@ -5,7 +5,7 @@ import type { SessionStore } from '../../src/core/store.ts'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { call, texts } from '../../src/testing/scripted.ts'
-import type { AgentHandler } from '../../src/workflow/handlers/handler.ts'
+import type { AgentHandler } from '../../src/workflow/workflow-contract.ts'
 import { definition, short, type World, withTool, world } from './kit.ts'
 import { atWork, endless } from './two-processes-kit.ts'
 

@@ -1,6 +1,6 @@
 import type { AgentState } from '../../plugins/message.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
-import type { Waiting } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 import type { OpenedWorkflow } from './open-workflow.ts'
@@ -14,7 +14,7 @@ export interface AgentSummary {
   readonly created: number
   readonly modified: number
   readonly parent?: string
-  readonly waiting: readonly Waiting[]
+  readonly waiting: readonly PendingApproval[]
   /** When a schedule wakes it next. */
   readonly nextWake?: number
 }

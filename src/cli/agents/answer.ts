@@ -1,7 +1,7 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
-import { callsNamed } from '../../workflow/agent/calls-named.ts'
-import type { Waiting } from '../../workflow/index.ts'
+import { callsNamed } from '../../workflow/agent/pending-calls.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
@@ -66,7 +66,7 @@ async function showWaiting(asked: string, { json }: { readonly json?: boolean },
 /** What an agent waits for. */
 interface Asked {
   readonly agentId: string
-  readonly waiting: readonly Waiting[]
+  readonly waiting: readonly PendingApproval[]
 }
 
 /** One word is the answer, or with a decision the call that is meant; of two, the first is the call. */
@@ -74,7 +74,7 @@ function meant(
   asked: Asked,
   words: readonly string[],
   { allow, deny }: Answering['values'],
-): { readonly call: Waiting; readonly text: string | undefined } {
+): { readonly call: PendingApproval; readonly text: string | undefined } {
   const { waiting } = asked
   const [named, ...more] = callsNamed(words[0] ?? '', waiting)
   if (named && more.length > 0)
@@ -104,19 +104,19 @@ function notWaiting(word: string, asked: Asked, hint: string): UsageError {
   return new UsageError(`no call "${fullyVisible(word.slice(0, 100))}" waits; there is ${there}${hint}`)
 }
 
-function wrongKind({ isQuestion, name }: Waiting): UsageError {
+function wrongKind({ isQuestion, name }: PendingApproval): UsageError {
   return isQuestion
     ? new UsageError('the agent put a question; answer it in words, as in: libero agents answer <agent> "yes"')
     : new UsageError(`${fullyVisible(name)} waits for a permission; say --allow or --deny`)
 }
 
-const namesOf = (calls: readonly Waiting[], { agentId, waiting }: Asked): string =>
+const namesOf = (calls: readonly PendingApproval[], { agentId, waiting }: Asked): string =>
   calls.map((call) => `${fullyVisible(nameOfCall(call, agentId, waiting))} (${fullyVisible(call.name)})`).join(', ')
 
 function give(
   workflow: Workflow,
   agentId: string,
-  { approvalId }: Waiting,
+  { approvalId }: PendingApproval,
   { text, allow, note }: { readonly text: string | undefined; readonly allow?: boolean; readonly note?: string },
 ): Promise<AgentInstanceLatestStatus> {
   if (text !== undefined) return workflow.answerQuestion(agentId, approvalId, text)

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import type { Interactor, Prompt } from '../../authority/interaction/interactor-queue.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { scripted } from '../../testing/index.ts'
-import type { Waiting } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import { createWorkflow, type Workflow } from '../../workflow/workflow.ts'
 import { askPerson, untilAnsweredElsewhere } from './ask-person.ts'
 
-const question: Waiting = {
+const question: PendingApproval = {
   ...{ sessionId: 'agent-a', callId: 'call_0', approvalId: 'agent-a/call_0', name: 'ask-question' },
   ...{ input: { question: 'Which tea?' }, reason: 'question', digest: 'd', isQuestion: true },
 }
-const permission: Waiting = {
+const permission: PendingApproval = {
   ...question,
   ...{ name: 'zx-script', input: {}, reason: 'permission-required', isQuestion: false },
   request: { payload: { consent: { lines: ['tool: zx-script', 'runs in: /desk/app', 'runs in: an argument'] } } },

@@ -2,7 +2,7 @@ import type { Interactor } from '../../authority/interaction/interactor-queue.ts
 import type { Interact } from '../../core/interaction.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import type { Waiting } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { interactWith } from '../assembly/workspace.ts'
 import { CliError } from '../cli-error.ts'
@@ -12,7 +12,7 @@ import { folderLines, questionIn, reasonText, requireAskedFolder } from './waiti
 /** What somebody said to what waits; for a workflow, which goes on with it. */
 export interface Reply {
   /** The call that may be made now. */
-  readonly allowed?: Waiting
+  readonly allowed?: PendingApproval
   give(workflow: Workflow, agentId: string): ReturnType<Workflow['answerQuestion']>
 }
 
@@ -28,7 +28,7 @@ interface AskOptions {
  */
 export async function askPerson(
   person: Interactor,
-  call: Waiting,
+  call: PendingApproval,
   { signal, cwd }: AskOptions,
 ): Promise<Reply | undefined> {
   const ask = await interactWith(person)
@@ -50,7 +50,7 @@ export async function askPerson(
 }
 
 /** Enter alone is a slip more often than an answer: the question is put again. */
-async function askForWords(ask: Interact, call: Waiting, signal: AbortSignal): Promise<string | undefined> {
+async function askForWords(ask: Interact, call: PendingApproval, signal: AbortSignal): Promise<string | undefined> {
   const payload = payloadOf(call)
   let hint = ''
   for (;;) {
@@ -63,13 +63,13 @@ async function askForWords(ask: Interact, call: Waiting, signal: AbortSignal): P
   }
 }
 
-function kindOf({ isQuestion, input }: Waiting): 'Confirm' | 'Select' | 'Ask' {
+function kindOf({ isQuestion, input }: PendingApproval): 'Confirm' | 'Select' | 'Ask' {
   if (!isQuestion) return 'Confirm'
   const hasOptions = Array.isArray(input.options) && input.options.length > 0
   return hasOptions && input.inputType !== 'text' ? 'Select' : 'Ask'
 }
 
-function payloadOf(call: Waiting): Record<string, unknown> {
+function payloadOf(call: PendingApproval): Record<string, unknown> {
   const { input, callId: questionId } = call
   const kind = kindOf(call)
   if (kind === 'Confirm') {
@@ -97,7 +97,7 @@ const labelOf = (option: unknown): string =>
 interface Question {
   readonly person: Interactor
   readonly agentId: string
-  readonly call: Waiting
+  readonly call: PendingApproval
   readonly cwd: string
   /** Takes the question away. It is aborted when this is over, too. */
   readonly closing: AbortController
@@ -129,7 +129,7 @@ function noReply(error: unknown): undefined {
 
 interface PendingCall {
   readonly agentId: string
-  readonly call: Pick<Waiting, 'approvalId' | 'sessionId'>
+  readonly call: Pick<PendingApproval, 'approvalId' | 'sessionId'>
   readonly signal: AbortSignal
 }
 

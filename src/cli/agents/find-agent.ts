@@ -1,7 +1,7 @@
 import { nearest } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
+import { agentPrefix } from '../../workflow/agent-instance.ts'
 import type { AgentInstance } from '../../workflow/definitions/definition.ts'
-import { agentPrefix } from '../../workflow/directory.ts'
 import type { Workflow } from '../../workflow/workflow.ts'
 import { CliError, UsageError } from '../cli-error.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'

@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { RollbackPlan, RollbackResult } from '../../workflow/rollback/file-snapshots.ts'
-import { RollbackError, type RollbackProblem } from '../../workflow/rollback/rollback-error.ts'
+import { RollbackError, type RollbackProblem } from '../../workflow/rollback/message-files.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { jsonText } from '../text.ts'

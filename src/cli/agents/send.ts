@@ -1,6 +1,6 @@
 import { didYouMean } from '../../core/nearest.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
-import { agentPrefix } from '../../workflow/directory.ts'
+import { agentPrefix } from '../../workflow/agent-instance.ts'
 import { CliError, exitCodes, UsageError } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Waiting } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import { waitingJson, waitingLines } from './waiting-words.ts'
 
-const waits = (sessionId: string, callId: string): Waiting => ({
+const waits = (sessionId: string, callId: string): PendingApproval => ({
   ...{ sessionId, callId, approvalId: `${sessionId}/${callId}`, name: 'shell', input: {} },
   ...{ reason: 'permission-required', digest: 'd', isQuestion: false },
 })
-const command = (call: Waiting, ...others: readonly Waiting[]): string | undefined =>
+const command = (call: PendingApproval, ...others: readonly PendingApproval[]): string | undefined =>
   waitingLines(call, 'agent-a', [call, ...others]).at(-1)
 
 test('a call is answered by its short name, unless that might mean one of a sub-agent', () => {

@@ -1,14 +1,14 @@
 import { realpathSync } from 'node:fs'
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
-import { callsNamed } from '../../workflow/agent/calls-named.ts'
-import type { Waiting } from '../../workflow/index.ts'
+import { callsNamed } from '../../workflow/agent/pending-calls.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import { CliError } from '../cli-error.ts'
 import { cutToWidth } from '../screen/text-width.ts'
 import { toolChangeLines } from '../sessions/tool-change.ts'
 
 /** What waits, on a line of a list. */
-export function waitingTitle(call: Pick<Waiting, 'isQuestion' | 'name' | 'input'>): string {
+export function waitingTitle(call: Pick<PendingApproval, 'isQuestion' | 'name' | 'input'>): string {
   const what = call.isQuestion
     ? `asks: ${questionIn(call.input)}`
     : `wants to: ${call.name} ${JSON.stringify(call.input)}`
@@ -16,7 +16,7 @@ export function waitingTitle(call: Pick<Waiting, 'isQuestion' | 'name' | 'input'
 }
 
 /** What waits for a person, whole, and how to answer it. Drawn from the call itself: what is seen is what is allowed. */
-export function waitingLines(call: Waiting, agentId: string, waiting: readonly Waiting[]): string[] {
+export function waitingLines(call: PendingApproval, agentId: string, waiting: readonly PendingApproval[]): string[] {
   const name = fullyVisible(agentId)
   const answered = fullyVisible(nameOfCall(call, agentId, waiting))
   if (call.isQuestion)
@@ -34,23 +34,23 @@ export function waitingLines(call: Waiting, agentId: string, waiting: readonly W
 }
 
 /** Where it would run, as a prompt says it. */
-export function folderLines(call: Waiting): string[] {
+export function folderLines(call: PendingApproval): string[] {
   const folder = askedFolder(call)
   return folder === undefined ? [] : [`runs in: ${fullyVisible(folder)}`]
 }
 
 /** What a person types: short, unless it might mean another call. Those of sub-agents come and go. */
-export function nameOfCall(call: Waiting, agentId: string, waiting: readonly Waiting[]): string {
+export function nameOfCall(call: PendingApproval, agentId: string, waiting: readonly PendingApproval[]): string {
   const isShort = call.sessionId === agentId && callsNamed(call.callId, waiting).length === 1
   return isShort ? call.callId : call.approvalId
 }
 
 /** A reason that only repeats that it waits is none. */
-export const reasonText = ({ reason }: Pick<Waiting, 'reason'>): string =>
+export const reasonText = ({ reason }: Pick<PendingApproval, 'reason'>): string =>
   reason === 'permission-required' ? '' : ` (${fullyVisible(reason)})`
 
 /** The same for programs. */
-export function waitingJson(call: Waiting): object {
+export function waitingJson(call: PendingApproval): object {
   const { callId, approvalId, name, input, reason, isQuestion, sessionId } = call
   const folder = askedFolder(call)
   return {
@@ -78,7 +78,7 @@ function optionsIn({ options }: Readonly<Record<string, unknown>>): string[] {
 }
 
 /** The folder that a call was shown to run in; `undefined` for a question, and where the folder is not told. */
-export function askedFolder({ request, callId }: Pick<Waiting, 'request' | 'callId'>): string | undefined {
+export function askedFolder({ request, callId }: Pick<PendingApproval, 'request' | 'callId'>): string | undefined {
   const payload = isRecord(request) && isRecord(request.payload) ? request.payload : {}
   const calls = Array.isArray(payload.calls) ? payload.calls.filter(isRecord) : []
   const own = calls.find(({ call }) => isRecord(call) && call.callId === callId) ?? payload
@@ -90,7 +90,7 @@ export function askedFolder({ request, callId }: Pick<Waiting, 'request' | 'call
 const runsIn = 'runs in: '
 
 /** A permission is one for a folder: given in another one it would not count, and the call be asked about again for that one. */
-export function requireAskedFolder(call: Waiting, cwd: string): void {
+export function requireAskedFolder(call: PendingApproval, cwd: string): void {
   const folder = askedFolder(call)
   if (folder === undefined || isSameFolder(folder, cwd)) return
   const [where, here] = [fullyVisible(folder), fullyVisible(cwd)]

@@ -1,6 +1,6 @@
 import { fullyVisible } from '../../platform/visible-text.ts'
 import type { AgentInstanceLatestStatus, AgentState } from '../../plugins/message.ts'
-import type { Waiting } from '../../workflow/index.ts'
+import type { PendingApproval } from '../../workflow/index.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
@@ -22,7 +22,7 @@ export interface AgentTask {
   readonly agentId: string
   work?(): Promise<AgentInstanceLatestStatus>
   /** The call that it may make now. */
-  readonly allowed?: Waiting
+  readonly allowed?: PendingApproval
 }
 
 interface Working {
@@ -95,7 +95,7 @@ interface Outcome {
   /** Another program did the last of it, or does it still: it was told here, or what it waited for answered there. */
   readonly elsewhere: 'told' | 'answered' | undefined
   /** The call that was allowed last. */
-  readonly allowed: Waiting | undefined
+  readonly allowed: PendingApproval | undefined
 }
 
 /** Works, and asks the person at the terminal whatever it waits for, until it waits for nothing. */
@@ -107,7 +107,7 @@ async function converse(
   const { workflow, modelOf } = opened
   const chosen = modelOf((await workflow.getAgent(agentId))?.definitionId)
   if (work && chosen) screen.notice(`${fullyVisible(agentId)}, ${fullyVisible(chosen.name)} (${chosen.why})`)
-  let allowed: Waiting | undefined
+  let allowed: PendingApproval | undefined
   /** What the log said last, whoever wrote it. */
   let told: AgentInstanceLatestStatus | undefined
   const unsubscribe = workflow.subscribe(agentId, (update) => {
@@ -117,7 +117,7 @@ async function converse(
     // While a person is asked, another program may work on it: what it says is said there. More runs may come after one.
     if (!asking.stop && !(event.durable && event.entry.type === 'run_ended')) screen.show(event)
   })
-  const expectCall = (call: Waiting | undefined): void => {
+  const expectCall = (call: PendingApproval | undefined): void => {
     allowed = call
     if (call?.sessionId !== agentId) return
     screen.expect([{ type: 'tool_call', id: call.callId, name: call.name, input: call.input }])
@@ -128,7 +128,7 @@ async function converse(
   let elsewhere: Outcome['elsewhere']
   const working = async (
     does: () => Promise<AgentInstanceLatestStatus>,
-    call: Waiting | undefined,
+    call: PendingApproval | undefined,
   ): Promise<AgentInstanceLatestStatus> => {
     const begun = performance.now()
     told = undefined
@@ -250,7 +250,7 @@ async function printJson({ opened, task, status, io, watching }: Ended): Promise
 }
 
 /** What a process ends with whose agent ended so. */
-export function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waiting: readonly Waiting[]): number {
+export function exitCodeOf({ state, message }: AgentInstanceLatestStatus, waiting: readonly PendingApproval[]): number {
   if (state === 'canceled') return exitCodes.interrupted
   if (state === 'failed') return exitCodes.error
   if (state === 'completed' && message?.role === 'agent') return exitCodes.budget

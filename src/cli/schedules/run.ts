@@ -1,7 +1,7 @@
 import { messageOf } from '../../core/errors.ts'
 import { fullyVisible, visibleName } from '../../platform/visible-text.ts'
 import type { AgentInstanceMessage } from '../../plugins/message.ts'
-import type { WorkflowUpdate } from '../../workflow/updates.ts'
+import type { WorkflowUpdate } from '../../workflow/listeners.ts'
 import { agentStateLabels } from '../agents/agent-state.ts'
 import { messageLines } from '../agents/message-lines.ts'
 import { type OpenedWorkflow, openWorkflow } from '../agents/open-workflow.ts'

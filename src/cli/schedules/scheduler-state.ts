@@ -1,5 +1,5 @@
 import type { SessionStore } from '../../core/store.ts'
-import { schedulesLogId } from '../../workflow/schedules/schedule-change.ts'
+import { schedulesLogId } from '../../workflow/schedules/schedule-ledger.ts'
 import { isBeingWritten } from '../sessions/session-state.ts'
 
 /** Whether some program wakes agents just now. */

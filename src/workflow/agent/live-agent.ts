@@ -1,214 +1,282 @@
-import type { EntryBody } from '../../core/log.ts'
 import type { Meta } from '../../core/meta.ts'
 import { readPrompt } from '../../core/run-options.ts'
-import type { Session } from '../../core/store.ts'
+import type { Session, SessionStore } from '../../core/store.ts'
 import type { PromptPart } from '../../core/turn.ts'
-import type { LogViews } from '../../plugins/log-views.ts'
 import type { AgentInstanceLatestStatus } from '../../plugins/message.ts'
 import type { PromptState } from '../../plugins/prompts/prompt.ts'
 import { loadSession } from '../../sessions/session.ts'
 import type { AgentInstance } from '../definitions/definition.ts'
-import { promptSteps } from '../engine/prompt-steps.ts'
-import type { RequestTokens } from '../engine/request-tokens.ts'
-import type { EventListener } from './event-followers.ts'
-import type { GoingBack } from './going-back.ts'
-import { hasMail } from './has-mail.ts'
-import { hasWork } from './has-work.ts'
-import { type LiveOptions, type LiveParts, liveParts } from './live-parts.ts'
-import type { WaitingCalls } from './waiting-calls.ts'
+import { EventListeners, type Updates } from '../listeners.ts'
+import { AgentRollback } from '../rollback/agent-rollback.ts'
+import type { FileHistory } from '../rollback/file-history.ts'
+import { MessageFiles } from '../rollback/message-files.ts'
+import type { AgentHandler, WorkflowDependencies } from '../workflow-contract.ts'
+import { AgentLog } from './agent-log.ts'
+import { type Engine, LazyEngine, makeEngine } from './engine.ts'
+import { type AgentInput, EngineRuns } from './engine-runs.ts'
+import { handlerOf, runHandler } from './handler-run.ts'
+import { hasStoredMessage, hasWork } from './has-work.ts'
+import { PendingCalls } from './pending-calls.ts'
+import { previewPrompt } from './prompt-preview.ts'
+import { SerialWriter } from './serial-writer.ts'
+import { UndeliveredMessages } from './undelivered-messages.ts'
 
-/** One agent in this process: its session, what that amounts to, and the engine while it is needed. */
+export interface LiveAgentOptions {
+  readonly instance: AgentInstance
+  readonly session: Session
+  /** The store that holds the session. */
+  readonly store: SessionStore
+  readonly dependencies: WorkflowDependencies
+  readonly handlers: Readonly<Record<string, AgentHandler>>
+  readonly updates: Updates
+  /** Absent without the option `snapshots`. */
+  readonly files: FileHistory | undefined
+}
+
+/** One agent in this process: its session, the state that its log describes, and its engine while it is needed. */
 export class LiveAgent {
   readonly id: string
   readonly session: Session
-  readonly waiting: WaitingCalls
-  readonly back: GoingBack
-  readonly #options: LiveOptions
-  readonly #parts: LiveParts
+  readonly store: SessionStore
+  readonly dependencies: WorkflowDependencies
+  readonly log: AgentLog
+  readonly writer: SerialWriter
+  readonly undelivered: UndeliveredMessages
+  readonly runs: EngineRuns
+  readonly engine = new LazyEngine(() => this.#makeEngine())
+  readonly pending: PendingCalls
+  readonly rollback: AgentRollback
+  readonly events: EventListeners
+  /** The work of the handler under way. */
+  running: Promise<AgentInstanceLatestStatus> | undefined
+  readonly #handlers: LiveAgentOptions['handlers']
+  readonly #files: MessageFiles
+  #stop = new AbortController()
+  /** The run was stopped through its log, and not by this process. */
+  #isStoppedByLog = false
+  /** What the handler works on. */
+  #input: AgentInput = {}
 
-  constructor(options: LiveOptions) {
-    const parts = liveParts(options, {
-      refresh: () => this.refresh(),
-      catchUp: () => this.#catchUp(),
-      current: () => this.#current(),
+  constructor({ instance, session, store, dependencies, handlers, updates, files }: LiveAgentOptions) {
+    const { clock, onError } = dependencies
+    this.id = instance.id
+    this.session = session
+    this.store = store
+    this.dependencies = dependencies
+    this.#handlers = handlers
+    this.writer = new SerialWriter(session, clock)
+    this.events = new EventListeners(onError)
+    this.undelivered = new UndeliveredMessages({ session, writer: this.writer, dependencies })
+    this.log = new AgentLog({
+      ...{ instance, dependencies, updates },
+      onEntry: (entry) => {
+        this.undelivered.apply(entry)
+        this.runs.retractUnsaved(entry)
+        this.events.emitEntry(entry)
+      },
+      onMessage: (message) => this.runs.emitMessage(message),
+      onClosed: (reason) => this.#stop.abort(new Error(reason)), // another process closed it during a run of ours
     })
-    this.id = options.instance.id
-    this.session = options.session
-    this.waiting = parts.waiting
-    this.back = parts.back
-    this.#options = options
-    this.#parts = parts
-    options.session.log.subscribe((entry) => parts.log.apply(entry))
-  }
-
-  get views(): LogViews {
-    return this.#parts.log.views
+    const { views } = this.log
+    this.#files = new MessageFiles({ files, recorded: views.messages.files, onError })
+    this.runs = new EngineRuns({
+      ...{ agentId: this.id, session, views, dependencies, writer: this.writer, updates },
+      engine: () => this.engine.load(),
+    })
+    this.pending = new PendingCalls(this)
+    this.rollback = new AgentRollback(this, this.#files)
+    session.log.subscribe((entry) => this.log.apply(entry))
   }
 
   get instance(): AgentInstance {
-    return this.#parts.log.instance
-  }
-
-  /** Why it cannot be spoken to any more. */
-  get over(): string | undefined {
-    return this.#parts.log.over
-  }
-
-  set over(why: string | undefined) {
-    this.#parts.log.over = why
-  }
-
-  /** Another process has deleted it. */
-  get isGone(): boolean {
-    return this.#parts.log.isGone
-  }
-
-  get tokens(): RequestTokens {
-    return this.#parts.work.tokens
-  }
-
-  get isRunning(): boolean {
-    return this.#parts.work.running !== undefined
-  }
-
-  /** Another process is at work on it, as far as we know. */
-  get isElsewhere(): boolean {
-    return this.#parts.work.runs.isElsewhere
-  }
-
-  /** Tells what happens from now on. Returns how to stop. */
-  follow(listener: EventListener): () => void {
-    return this.#parts.followers.follow(listener)
+    return this.log.instance
   }
 
   get status(): AgentInstanceLatestStatus {
-    return this.#parts.work.runs.status
+    return this.runs.status
   }
 
-  /** What is said to the agent. While it works it is heard between two calls; the promise is for the end of all. */
-  async say(
+  /** Sends a message. An agent at work receives it between two calls. Resolves when the agent is idle again. */
+  async send(
     content: readonly PromptPart[],
     { clientKey, meta }: { readonly clientKey: string; readonly meta?: Meta | undefined },
   ): Promise<AgentInstanceLatestStatus> {
-    this.#refuseWhenOver()
+    this.#checkUsable()
     const prompt = readPrompt(content) as readonly PromptPart[]
-    const about = { clientKey, ...(meta && { meta }) }
-    if (!this.#parts.work.running) return this.#parts.work.begin({ prompt, ...about })
-    // Where the run ends meanwhile, it waits in the store, and whoever settles the agent finds it there.
-    await this.session.send({ mode: 'steer', content: prompt, ...about })
-    return (await this.#parts.work.running?.catch(() => undefined)) ?? this.status
+    const labels = { clientKey, ...(meta && { meta }) }
+    if (!this.running) return this.#untilIdle(await this.#begin({ prompt, ...labels }))
+    // If the run ends meanwhile, the message waits in the store, and `#untilIdle` finds it there.
+    await this.session.send({ mode: 'steer', content: prompt, ...labels })
+    return this.#untilIdle((await this.running?.catch(() => undefined)) ?? this.status)
   }
 
-  /** How its next prompt would be put together, if this were said. */
-  async *prompt(said: readonly PromptPart[] | undefined): AsyncGenerator<PromptState> {
-    const { instance, views } = this
-    yield* promptSteps({ makings: this.#options.makings, instance, views, session: await this.#current(), said })
+  /** Continues with the open work, if any. Resolves when the agent is idle. */
+  async resume(): Promise<AgentInstanceLatestStatus> {
+    return this.#untilIdle(await this.#advance())
   }
 
-  /** Goes on with whatever there is to do. */
-  async advance(): Promise<AgentInstanceLatestStatus> {
-    if (this.#parts.work.running) return this.#parts.work.running
-    this.#refuseWhenOver()
-    return this.#parts.work.begin({})
+  /**
+   * Runs again while there is work: messages that arrived while a run was ending, and those that were sent after the
+   * agent was cancelled.
+   */
+  async #untilIdle(status: AgentInstanceLatestStatus): Promise<AgentInstanceLatestStatus> {
+    let latest = status
+    const isFree = (): boolean => this.log.endReason === undefined && !this.running && mayContinue(latest)
+    while (isFree() && (await this.hasMore()) && isFree()) {
+      const wasElsewhere = this.runs.isRunningElsewhere
+      const { turns, pending } = this.session
+      latest = await this.#advance()
+      if (wasElsewhere && this.runs.isRunningElsewhere) break // the other process checks for messages when it is done
+      if (this.session.turns === turns && this.session.pending.length === pending.length) break // a call still waits
+    }
+    return latest
   }
 
-  #refuseWhenOver(): void {
-    if (this.over !== undefined) throw new Error(this.over)
+  async #advance(): Promise<AgentInstanceLatestStatus> {
+    if (this.running) return this.running
+    this.#checkUsable()
+    return this.#begin({})
   }
 
-  /** Adds to the log while nothing runs. */
-  note(...entries: readonly EntryBody[]): Promise<void> {
-    return this.#parts.writer.note(...entries)
+  #checkUsable(): void {
+    if (this.log.endReason !== undefined) throw new Error(this.log.endReason)
   }
 
-  /** Stops what it does, here or in another process. */
-  cancel(): Promise<void> {
-    return this.#parts.cancelling.cancel()
+  /** Starts the handler; none may be running. */
+  #begin(input: AgentInput): Promise<AgentInstanceLatestStatus> {
+    this.#stop = new AbortController()
+    this.#isStoppedByLog = false
+    this.#input = input
+    this.runs.useLoggedStatus()
+    this.running = this.#work(input).finally(() => {
+      this.running = undefined
+    })
+    return this.running
   }
 
-  /** An addition to be made whatever others do. */
-  noteOverRuns(entry: () => EntryBody): Promise<void> {
-    return this.#parts.cancelling.noteOverRuns(entry)
+  async #work(input: AgentInput): Promise<AgentInstanceLatestStatus> {
+    const { runs, writer, undelivered } = this
+    const handler = handlerOf(this.instance, this.dependencies.definition(this.instance.definitionId), this.#handlers)
+    await writer.idle
+    await undelivered.recordCancelled() // those messages are older than the new one
+    if (input.prompt) await this.#files.takeBefore()
+    await runHandler(this, { handler, input, signal: this.#stop.signal })
+    if (!runs.isRunningElsewhere) await this.#files.recordAfter((entry) => writer.append(entry))
+    if (this.#isStoppedByLog) await undelivered.recordCancelled()
+    return runs.status
   }
 
-  /** Allows or denies a call, and goes on. */
+  async #makeEngine(): Promise<Engine> {
+    const engine = await makeEngine(this.dependencies, this.instance, this.session, this.log.views)
+    const { hooks } = engine.agent
+    this.runs.attach(engine)
+    this.events.attach(engine.agent)
+    hooks.hook('session:start', ({ runId }) => {
+      if (this.#wasCancelledBefore(runId)) this.#stop.abort(new Error('the work of this run was cancelled'))
+    })
+    // The handler must not continue if its run was stopped from outside.
+    hooks.hook('agent:abort', () => {
+      this.#isStoppedByLog = !this.#stop.signal.aborted
+      this.#stop.abort(new Error('the agent was cancelled'))
+    })
+    hooks.hook('session:turns', ({ turns }) =>
+      this.#files.recordBefore(turns, (entry) => this.session.log.append(entry)),
+    )
+    return engine
+  }
+
+  /** Whether another process cancelled the work of a run before that run got the lease: then no model is called. */
+  #wasCancelledBefore(runId: string): boolean {
+    const { transcript } = this.session.log
+    const { prompt, clientKey = '' } = this.#input
+    if (this.log.stateBeforeRun !== 'canceled' || transcript.inbox.length > 0) return false
+    return transcript.turns.at(-1)?.runId !== runId && (!prompt || transcript.hasClientKey(clientKey))
+  }
+
+  /** Stops the handler. Resolves when it has ended. */
+  async stop(reason: Error): Promise<void> {
+    this.#stop.abort(reason)
+    await this.running?.catch(() => {})
+  }
+
+  /** Allows or denies a call, and continues. */
   async decide(
     callId: string,
     answer: { decision: 'allow' | 'deny'; by?: string; note?: string },
   ): Promise<AgentInstanceLatestStatus> {
-    await this.waiting.decide(callId, answer)
-    return this.advance()
+    await this.pending.decide(callId, answer)
+    return this.resume()
   }
 
-  /** Answers a question, and goes on: the answer is the result of the call that asked. */
+  /** Answers a question, and continues: the answer is the result of the call that asked. */
   async answer(callId: string, content: string): Promise<AgentInstanceLatestStatus> {
-    await this.waiting.answer(callId, content)
-    return this.advance()
+    await this.pending.answer(callId, content)
+    return this.resume()
   }
 
-  /** Whether a run would do something, as far as the log knows. */
+  /** The steps in which the next prompt would be built, with a message that has not been sent. */
+  async *prompt(message: readonly PromptPart[] | undefined): AsyncGenerator<PromptState> {
+    const { dependencies, instance } = this
+    yield* previewPrompt({ dependencies, instance, views: this.log.views, session: await this.current(), message })
+  }
+
+  /** Whether a run would do something, by the log as it was last read. */
   get hasWork(): boolean {
     return this.#hasWork(this.session)
   }
 
-  /** The same, and whether something came while the last run was ending, which only the store knows. */
+  /** The same with the latest log, and whether a message waits in the store that the log does not have. */
   async hasMore(): Promise<boolean> {
-    await this.#parts.unheard.keepCancelled()
-    const session = await this.#current() // who cancelled it may have taken what came later into the log
-    return this.#hasWork(session) || hasMail(this.#options.store, session)
+    await this.undelivered.recordCancelled()
+    const session = await this.current() // the process that cancelled it may have moved later messages into the log
+    return this.#hasWork(session) || hasStoredMessage(this.store, session)
   }
 
   #hasWork(session: Session): boolean {
-    return hasWork(session, this.views.messages, (message) => this.#parts.unheard.isCancelled(message))
+    return hasWork(session, this.log.views.messages, (message) => this.undelivered.isCancelled(message))
   }
 
-  /** Whether a message waits that no run has heard, here or in another process. */
-  async hasUnheard(isMeant: (clientKey: string) => boolean): Promise<boolean> {
-    const session = await this.#current()
-    const isTaken = session.log.transcript.inbox.some(({ clientKey }) => isMeant(clientKey))
-    return isTaken || hasMail(this.#options.store, session, isMeant)
+  /** Whether a message waits that no run has received, here or in another process. */
+  async hasUndelivered(isMeant: (clientKey: string) => boolean): Promise<boolean> {
+    const session = await this.current()
+    const isInLog = session.log.transcript.inbox.some(({ clientKey }) => isMeant(clientKey))
+    return isInLog || hasStoredMessage(this.store, session, isMeant)
   }
 
-  /** Takes what waits in the store into the log. False where another process is at work. */
-  async lookAround(): Promise<boolean> {
-    return this.#parts.work.running ? true : this.#parts.unheard.takeUpUnlessBusy()
+  /** Moves messages that wait in the store into the log. False if another process holds the lease. */
+  async importInbox(): Promise<boolean> {
+    return this.running ? true : this.undelivered.importInboxUnlessBusy()
   }
 
-  /** What others wrote meanwhile. */
+  /** Reads entries that other processes wrote, unless a run is under way here, which has them all. */
   async refresh(): Promise<void> {
-    if (!this.#parts.work.running) await this.#catchUp()
+    if (!this.running) await this.catchUp()
   }
 
-  async #catchUp(): Promise<void> {
-    const isNew = (await this.#parts.log.catchUp()) > 0
-    if (isNew && this.isElsewhere) this.#parts.work.runs.forget() // the log says now what became of it
+  /** Reads entries that other processes wrote. */
+  async catchUp(): Promise<void> {
+    const isNew = (await this.log.catchUp()) > 0
+    if (isNew && this.runs.isRunningElsewhere) this.runs.useLoggedStatus()
   }
 
-  /** The session with all that others wrote. */
-  async #current(): Promise<Session> {
+  /** The session with all entries that other processes wrote. */
+  async current(): Promise<Session> {
     await this.refresh()
-    if (this.#parts.work.running || this.views.head <= this.session.log.head) return this.session
-    const { store, makings } = this.#options
-    return loadSession(store, this.id, { clock: makings.clock, newId: makings.newId, owner: 'workflow' })
+    if (this.running || this.log.views.head <= this.session.log.head) return this.session
+    const { clock, newId } = this.dependencies
+    return loadSession(this.store, this.id, { clock, newId, owner: 'workflow' })
   }
 
-  /** The rules of the authority as they are now. */
-  retune(): Promise<void> {
-    return this.#parts.work.engine.retune()
-  }
-
-  /** Stops without a word: the process ends, and the work goes on with the next one. */
-  async leave(why: string): Promise<void> {
-    this.over ??= why
-    this.#parts.log.isLeaving = !this.#parts.work.isStopped // what a person cancelled does not go on
-    await this.#parts.work.stop(new Error('the process ends'))
-    await this.#parts.cancelling.keepUnheard()
-    await this.#parts.writer.isDone
-    await this.rest()
-  }
-
-  /** Lets go of the engine and all it holds: servers, threads. It is made anew when it is needed. */
-  rest(): Promise<void> {
-    return this.#parts.work.engine.rest()
+  /** Stops without recording a cancellation: the process ends, and the next one continues the work. */
+  async shutDown(reason: string): Promise<void> {
+    this.log.endReason ??= reason
+    this.log.isShuttingDown = !this.#stop.signal.aborted // what a person cancelled is not continued
+    await this.stop(new Error('the process ends'))
+    if (!this.running) await this.undelivered.recordCancelled()
+    await this.writer.idle
+    await this.engine.release()
   }
 }
+
+const mayContinue = ({ state }: AgentInstanceLatestStatus): boolean =>
+  state === 'completed' || state === 'input-required' || state === 'submitted' || state === 'canceled'

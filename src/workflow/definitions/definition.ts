@@ -2,8 +2,10 @@ import type { Behavior } from '../../core/behavior.ts'
 import type { McpServerConfig } from '../../mcp/config.ts'
 import type { PluginApproval, PluginChange, PluginEntry } from '../../plugins/plugin.ts'
 import type { PromptNode } from '../../plugins/prompts/prompt.ts'
+import { defaultResultDuration } from '../../plugins/tool-marks.ts'
+import type { WorkflowDependencies } from '../workflow-contract.ts'
 
-/** What an agent is: data, so that it can be kept, edited and sent. */
+/** The description of an agent: plain data, so that it can be stored, edited and sent. */
 export interface AgentDefinition {
   readonly id: string
   readonly name?: string
@@ -18,7 +20,7 @@ export interface AgentDefinition {
   readonly approval?: Readonly<Record<string, PluginApproval>>
   readonly mcpServers?: readonly McpServerConfig[]
   readonly behavior?: Behavior
-  /** Wakes the agent again and again. */
+  /** Wakes the agent at an interval. */
   readonly heartbeat?: Heartbeat
 }
 
@@ -33,7 +35,7 @@ export interface AgentConfig {
   readonly toolResultDuration?: number | null
 }
 
-/** What an instance changes of its definition's; of its plugins too. */
+/** Changes to the configuration of a definition, and to its plugins. */
 export interface InstanceConfig extends Omit<AgentConfig, 'plugins'> {
   readonly plugins?: readonly PluginChange[]
 }
@@ -46,7 +48,7 @@ export interface Heartbeat {
   readonly activeHours?: { readonly from: string; readonly to: string; readonly timeZone?: string }
 }
 
-/** One agent at work, or at rest. What it was told and did is its session. */
+/** One agent. Its session has its messages and calls. */
 export interface AgentInstance {
   readonly id: string
   readonly definitionId: string
@@ -56,10 +58,37 @@ export interface AgentInstance {
   readonly isSubAgent: boolean
   readonly parentAgentId?: string
   readonly closed: boolean
-  /** Wins over the definition's. */
+  /** Replaces that of the definition. */
   readonly handlerId?: string
-  /** Changes the definition's; its plugins by their `id`, except those that forbid it. */
+  /** Changes that of the definition; plugins by their `id`, except those that forbid it. */
   readonly config?: InstanceConfig
   /** Ends with the process, and is never woken. */
   readonly volatile?: boolean
+}
+
+/** The configuration of a definition with the changes of an instance. */
+export function configOf({ config = {} }: AgentDefinition, instance: Pick<AgentInstance, 'config'>): AgentConfig {
+  const own = instance.config
+  if (!own) return config
+  const changed = new Map((own.plugins ?? []).map((entry) => [entry.id, entry]))
+  const plugins = (config.plugins ?? []).map((entry): PluginEntry => {
+    const change = changed.get(entry.id)
+    changed.delete(entry.id)
+    return change && !entry.forbidOverrides ? { ...entry, ...change } : entry
+  })
+  // A change to an entry that its definition no longer has is ignored.
+  const added = [...changed.values()].filter((entry): entry is PluginEntry => entry.toolId !== undefined)
+  return { ...config, ...own, plugins: [...plugins, ...added] }
+}
+
+/** With how many model calls a tool result is sent that does not say so itself. */
+export function resultDurationOf(
+  { definition, definitionIds }: Pick<WorkflowDependencies, 'definition' | 'definitionIds'>,
+  instance: AgentInstance,
+): number | null {
+  const { definitionId: id } = instance
+  // The messages of an agent can be read after its definition was removed.
+  const known = definitionIds().includes(id) ? definition(id) : { id }
+  const { toolResultDuration = defaultResultDuration } = configOf(known, instance)
+  return toolResultDuration
 }

@@ -1,13 +1,12 @@
-import { type GitName, nulNames, quoteName, unquoteName } from './git-names.ts'
-import type { GitPlace } from './git-place.ts'
-import { markPath, type Now } from './look-now.ts'
+import { type GitName, type GitRunner, nulNames, quoteName, unquoteName } from './git-runner.ts'
+import { markPath, type PathState } from './path-states.ts'
 import type { NamedPlan } from './plan-rollback.ts'
 
 /** What was found when the plan was made. */
 export interface ApplyOptions {
   /** The trees it goes from and to: a journal of other ones is not ours. */
   readonly trees: string
-  readonly now: ReadonlyMap<GitName, Now>
+  readonly now: ReadonlyMap<GitName, PathState>
   readonly token: string
   /** Left behind by the look that found `now`. */
   readonly mark: string
@@ -17,7 +16,7 @@ export interface ApplyOptions {
  * Does what a plan says. What is to be replaced is taken away first, and git writes only where nothing is: it follows no
  * link, and overwrites nothing that came meanwhile. Links above a path are looked for just before; that can be raced.
  */
-export async function applyRollback(place: GitPlace, plan: NamedPlan, options: ApplyOptions): Promise<void> {
+export async function applyRollback(place: GitRunner, plan: NamedPlan, options: ApplyOptions): Promise<void> {
   const { now, token, trees, mark } = options
   const given = [
     ...plan.remove.map(({ name }) => `remove ./${name}`),

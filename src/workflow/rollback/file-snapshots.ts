@@ -1,17 +1,26 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { applyRollback, readJournal } from './apply-rollback.ts'
-import { foldersAbove, type GitName, hexNames, nulNames, shownName, unquoteName } from './git-names.ts'
-import { createGitPlace, type GitPlaceOptions, NoSnapshots } from './git-place.ts'
-import { type Entry, lookNow, type Now } from './look-now.ts'
+import {
+  createGitRunner,
+  foldersAbove,
+  type GitName,
+  type GitRunnerOptions,
+  hexNames,
+  nulNames,
+  SnapshotsUnavailableError,
+  shownName,
+  unquoteName,
+} from './git-runner.ts'
+import { type Entry, type PathState, readPathStates } from './path-states.ts'
 import { type NamedChange, type NamedPlan, planRollback } from './plan-rollback.ts'
-import { type Remembered, type Snapshot, takeSnapshot } from './take-snapshot.ts'
+import { type Snapshot, takeSnapshot, type UnsavedFiles } from './take-snapshot.ts'
 
-export { NoSnapshots } from './git-place.ts'
+export { SnapshotsUnavailableError } from './git-runner.ts'
 export type { LeftOut, Snapshot } from './take-snapshot.ts'
 
 /** Where the folder is, and how much of it is taken. */
-export interface FileSnapshotsOptions extends GitPlaceOptions {
+export interface FileSnapshotsOptions extends GitRunnerOptions {
   readonly clock?: Clock
   /** Larger files are left out, and said to be. Default 10 MB. */
   readonly maxFileBytes?: number
@@ -83,7 +92,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     maxFiles: wholeNumber('maxFiles', options.maxFiles ?? 50_000),
     keep: wholeNumber('keep', options.keep ?? 200),
   }
-  const place = createGitPlace(options)
+  const place = createGitRunner(options)
   const newToken = (): string => randomBytes(6).toString('hex')
   let last: Promise<unknown> = Promise.resolve()
 
@@ -105,12 +114,14 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     const lines = (await place.run(betweenScript(before, after))).split('\n').filter(Boolean)
     const gone = lines.find((line) => line.startsWith('//gone '))?.slice('//gone '.length)
     if (gone !== undefined)
-      throw new NoSnapshots(
+      throw new SnapshotsUnavailableError(
         `the snapshot ${gone} is not in this repository (any more): it keeps the newest ${limits.keep}; choose a later one`,
       )
     const elsewhere = lines.find((line) => line.startsWith('//elsewhere '))?.slice('//elsewhere '.length)
     if (elsewhere !== undefined)
-      throw new NoSnapshots(`the snapshot ${elsewhere} is of another folder of this repository; go back in that one`)
+      throw new SnapshotsUnavailableError(
+        `the snapshot ${elsewhere} is of another folder of this repository; go back in that one`,
+      )
     const ends = ['//journal', '//meta'].map((mark) => lines.indexOf(mark))
     return {
       changes: lines.slice(0, ends[0]).map(readChange),
@@ -126,7 +137,11 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     const { changes, begun, remembered } = await between(options)
     const back = changes.filter((change) => change.before).map(({ name }) => name)
     const names = new Set([...changes.map(({ name }) => name), ...back.flatMap(foldersAbove)])
-    const now = await lookNow(place, [...names], { ...limits, token: newToken(), ...(mark !== undefined && { mark }) })
+    const now = await readPathStates(place, [...names], {
+      ...limits,
+      token: newToken(),
+      ...(mark !== undefined && { mark }),
+    })
     const inFolders = new Map<GitName, GitName[]>()
     for (const name of back) if (now.get(name) === 'folder') inFolders.set(name, await filesUnder(name))
     const isForced = (name: GitName): boolean => {
@@ -157,7 +172,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     await applyRollback(place, plan, { now, trees: treesOf(options), token: newToken(), mark })
     const all = [...plan.restore, ...plan.remove]
     const names = all.map(({ name }) => name)
-    const then = await lookNow(place, names, { ...limits, token: newToken() })
+    const then = await readPathStates(place, names, { ...limits, token: newToken() })
     const isBack = ({ name, before }: NamedChange): boolean => isAt(then.get(name), before)
     const after = await snap({ keep })
     return {
@@ -173,7 +188,7 @@ export function createFileSnapshots(options: FileSnapshotsOptions): FileSnapshot
     take: ({ signal } = {}) =>
       inTurn(() =>
         snap({ signal }).catch((error) => {
-          if (error instanceof NoSnapshots) return { unavailable: error.message }
+          if (error instanceof SnapshotsUnavailableError) return { unavailable: error.message }
           throw error
         }),
       ),
@@ -195,7 +210,7 @@ interface Between {
   readonly changes: readonly NamedChange[]
   /** What an unfinished rollback was about to replace. */
   readonly begun: ReadonlySet<GitName>
-  readonly remembered: Remembered
+  readonly remembered: UnsavedFiles
 }
 
 const betweenScript = (before: Snapshot, after: Snapshot): string => `
@@ -216,7 +231,7 @@ ours cat-file blob ${before.id}:meta
 
 interface Planned {
   readonly plan: NamedPlan
-  readonly now: ReadonlyMap<GitName, Now>
+  readonly now: ReadonlyMap<GitName, PathState>
 }
 
 function wholeNumber(name: string, value: number): number {
@@ -246,7 +261,7 @@ function readTreeLine(line: string): readonly [GitName, Entry] {
   return [unquoteName(line.slice(tab + 1)), { mode, id }]
 }
 
-function isAt(now: Now | undefined, entry: Entry | undefined): boolean {
+function isAt(now: PathState | undefined, entry: Entry | undefined): boolean {
   if (!entry) return now === 'nothing' || now === 'folder'
   return typeof now === 'object' && now.id === entry.id && now.mode === entry.mode
 }

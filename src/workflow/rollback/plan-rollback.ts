@@ -1,6 +1,6 @@
-import { foldersAbove, type GitName } from './git-names.ts'
-import type { Entry, Now } from './look-now.ts'
-import type { Remembered } from './take-snapshot.ts'
+import { foldersAbove, type GitName } from './git-runner.ts'
+import type { Entry, PathState } from './path-states.ts'
+import type { UnsavedFiles } from './take-snapshot.ts'
 
 /** A path that is not the same in two snapshots. */
 export interface NamedChange {
@@ -26,11 +26,11 @@ export interface NamedPlan {
 export interface PlanFacts {
   readonly changes: readonly NamedChange[]
   /** At the paths of the changes, and of the folders above those that are to come back. */
-  readonly now: ReadonlyMap<GitName, Now>
+  readonly now: ReadonlyMap<GitName, PathState>
   /** All files in the folders that stand where a file is to come back. */
   readonly inFolders: ReadonlyMap<GitName, readonly GitName[]>
   /** Of the snapshot before. */
-  readonly remembered: Remembered
+  readonly remembered: UnsavedFiles
   /** Paths that a rollback which did not come to its end was about to replace. */
   readonly begun: ReadonlySet<GitName>
   /** Whether a path is to go back although it was changed since. */
@@ -69,7 +69,7 @@ function judge(change: NamedChange, facts: PlanFacts): Judged {
   return wasThere(name, facts) ?? 'remove'
 }
 
-function nowOf({ name, after }: NamedChange, facts: PlanFacts): Now {
+function nowOf({ name, after }: NamedChange, facts: PlanFacts): PathState {
   const now = facts.now.get(name) ?? 'something else'
   // What an unfinished rollback took away it was about to bring back.
   if (now === 'nothing' && after && facts.begun.has(name)) return after
@@ -86,12 +86,12 @@ function isBehindNewLink(name: GitName, { changes, now }: PlanFacts): boolean {
 
 const linkMode = '120000'
 
-function isSame(now: Now | undefined, entry: Entry | undefined): boolean {
+function isSame(now: PathState | undefined, entry: Entry | undefined): boolean {
   if (!entry) return now === 'nothing' || now === 'folder'
   return typeof now === 'object' && now.mode === entry.mode && now.id === entry.id
 }
 
-function changedWords(now: Now): string {
+function changedWords(now: PathState): string {
   if (typeof now === 'object') return 'it was changed since'
   return now === 'nothing' ? 'it was removed since' : `it is ${now}`
 }

@@ -1,5 +1,14 @@
-import { foldersAbove, type GitName, hexNames, quoteName, shownName, unquoteName } from './git-names.ts'
-import { type GitPlace, NoSnapshots, TookTooLong } from './git-place.ts'
+import {
+  foldersAbove,
+  type GitName,
+  type GitRunner,
+  GitTimeoutError,
+  hexNames,
+  quoteName,
+  SnapshotsUnavailableError,
+  shownName,
+  unquoteName,
+} from './git-runner.ts'
 
 /** The files of a folder at one moment. Plain data: it can be kept in a log, and used by another process. */
 export interface Snapshot {
@@ -32,7 +41,7 @@ export interface TakeOptions {
 }
 
 /** What a snapshot remembers of files that are not in it: whoever goes back to it must leave them alone. */
-export interface Remembered {
+export interface UnsavedFiles {
   /** Ignored files; folders end with `/`. */
   readonly ignored: readonly GitName[]
   readonly leftOut: readonly GitName[]
@@ -41,25 +50,25 @@ export interface Remembered {
 }
 
 /** Takes a snapshot. Rejects with `NoSnapshots` where that cannot be done. */
-export async function takeSnapshot(place: GitPlace, options: TakeOptions): Promise<Snapshot> {
+export async function takeSnapshot(place: GitRunner, options: TakeOptions): Promise<Snapshot> {
   try {
     return await attempt(place, options, 'go on')
   } catch (error) {
-    if (!(error instanceof NoSnapshots) || error instanceof TookTooLong) throw error
+    if (!(error instanceof SnapshotsUnavailableError) || error instanceof GitTimeoutError) throw error
     // The index may be in the way: an old one, or one that is damaged.
     return attempt(place, options, 'anew')
   }
 }
 
-async function attempt(place: GitPlace, options: TakeOptions, index: 'go on' | 'anew'): Promise<Snapshot> {
+async function attempt(place: GitRunner, options: TakeOptions, index: 'go on' | 'anew'): Promise<Snapshot> {
   const { signal, maxFiles } = options
   const found = readListing(await place.run(listScript(options, index), { signal }))
   const { keep, drop, leftOut } = sortOut(found)
   if (keep.length > maxFiles)
-    throw new NoSnapshots(
+    throw new SnapshotsUnavailableError(
       `the folder has ${keep.length} files that are not ignored, more than maxFiles (${maxFiles}); ignore some, or raise it`,
     )
-  const remembered: Remembered = {
+  const remembered: UnsavedFiles = {
     ignored: found.ignored.slice(0, mostIgnored),
     leftOut: leftOut.map(([name]) => name),
     isCut: found.ignored.length > mostIgnored,

@@ -2,10 +2,9 @@ import { show } from '../../core/behavior.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import type { ActiveHours, Schedule, ScheduleTime } from '../../plugins/schedule.ts'
-import { clockTime } from './active-hours.ts'
+import { clockTime, isTimeZone } from './active-hours.ts'
 import type { NextCron } from './cron.ts'
 import { nextDue, type Progress } from './next-due.ts'
-import { isTimeZone } from './zone-time.ts'
 
 export interface CheckContext {
   readonly now: number

@@ -3,7 +3,7 @@ import type { NewSchedule, ScheduleBook, ScheduleChange } from '../../plugins/sc
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScheduleBook, removeSchedulesOf } from './schedule-book.ts'
-import { schedulesLogId } from './schedule-change.ts'
+import { schedulesLogId } from './schedule-ledger.ts'
 import { createScheduler } from './scheduler.ts'
 
 const begin = Date.parse('2026-01-05T12:00:00Z')

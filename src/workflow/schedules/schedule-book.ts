@@ -6,9 +6,15 @@ import type { NewSchedule, Schedule, ScheduleBook, ScheduleState } from '../../p
 import { checkSchedule } from './check-schedule.ts'
 import { loadCron, type NextCron } from './cron.ts'
 import { nextDue } from './next-due.ts'
-import { itemOf, type ScheduleChangeMessage, schedulesLogId } from './schedule-change.ts'
-import { changedBy, type KeptSchedule, type ScheduleLedger } from './schedule-ledger.ts'
-import { ScheduleReader } from './schedule-reader.ts'
+import {
+  changedBy,
+  itemOf,
+  type ScheduleChangeMessage,
+  type ScheduleLedger,
+  type ScheduleRecord,
+  schedulesLogId,
+} from './schedule-ledger.ts'
+import { ScheduleReader } from './schedule-log.ts'
 
 export interface ScheduleBookOptions {
   readonly store: SessionStore
@@ -28,10 +34,10 @@ export function createScheduleBook({
   async function send(ledger: ScheduleLedger, key: string, change: ScheduleChangeMessage): Promise<void> {
     const item = itemOf(key, change)
     await store.send(schedulesLogId, item)
-    ledger.hear(item)
+    ledger.applyMessage(item)
   }
 
-  function stateOf({ schedule, runs, lastRunAt, since }: KeptSchedule, cron: NextCron | undefined): ScheduleState {
+  function stateOf({ schedule, runs, lastRunAt, since }: ScheduleRecord, cron: NextCron | undefined): ScheduleState {
     const due = dueOrNone({ schedule, runs, since, ...(lastRunAt !== undefined && { lastRunAt }) }, clock.now(), cron)
     return {
       ...schedule,
@@ -46,19 +52,19 @@ export function createScheduleBook({
       const schedule = readNew(given, { id: newId(), createdAt: clock.now() })
       const clientKey = `add:${key ?? newId()}`
       const ledger = await reader.current()
-      const known = ledger.heard.get(clientKey)
+      const known = ledger.seenKeys.get(clientKey)
       const cron = await cronFor([schedule])
       if (known === undefined) {
         checkSchedule(schedule, { now: clock.now(), cron })
         await send(ledger, clientKey, { op: 'add', schedule })
       }
-      const kept = ledger.kept.get(known ?? schedule.id)
+      const kept = ledger.schedules.get(known ?? schedule.id)
       // Said before, and over since.
       return kept ? stateOf(kept, cron) : { ...schedule, id: known ?? schedule.id, runs: 0 }
     },
 
     async list(agentId) {
-      const { kept } = await reader.current()
+      const { schedules: kept } = await reader.current()
       const wanted = [...kept.values()].filter(({ schedule }) => agentId === undefined || schedule.agentId === agentId)
       // A list is worth having without the package that reads cron.
       const cron = await cronFor(wanted.map(({ schedule }) => schedule)).catch(() => undefined)
@@ -69,23 +75,23 @@ export function createScheduleBook({
       const fields = readChange(change)
       const clientKey = `update:${key ?? newId()}`
       const ledger = await reader.current()
-      const found = ledger.kept.get(id)
+      const found = ledger.schedules.get(id)
       if (!found) throw new Error(noSchedule(id, ledger))
       const schedule = changedBy(found.schedule, fields)
       const cron = await cronFor([schedule])
-      if (!ledger.heard.has(clientKey)) {
+      if (!ledger.seenKeys.has(clientKey)) {
         const now = clock.now()
         checkSchedule(schedule, { now, cron, progress: found, changed: new Set(Object.keys(fields)) })
         await send(ledger, clientKey, { op: 'update', id, fields, at: now })
       }
-      return stateOf(ledger.kept.get(id)!, cron)
+      return stateOf(ledger.schedules.get(id)!, cron)
     },
 
     async remove(id, { key } = {}) {
       const clientKey = `remove:${key ?? newId()}`
       const ledger = await reader.current()
-      if (ledger.heard.has(clientKey)) return true
-      if (!ledger.kept.has(id)) return false
+      if (ledger.seenKeys.has(clientKey)) return true
+      if (!ledger.schedules.has(id)) return false
       await send(ledger, clientKey, { op: 'remove', id })
       return true
     },
@@ -130,7 +136,7 @@ async function cronFor(schedules: readonly Schedule[]): Promise<NextCron | undef
   return schedules.some(({ when }) => when?.type === 'cron') ? loadCron() : undefined
 }
 
-function dueOrNone(kept: Omit<KeptSchedule, 'madeBy'>, now: number, cron: NextCron | undefined): number | undefined {
+function dueOrNone(kept: Omit<ScheduleRecord, 'madeBy'>, now: number, cron: NextCron | undefined): number | undefined {
   if (kept.schedule.when.type === 'cron' && !cron) return undefined
   try {
     return nextDue(kept.schedule, kept, now, { cron })
@@ -139,7 +145,7 @@ function dueOrNone(kept: Omit<KeptSchedule, 'madeBy'>, now: number, cron: NextCr
   }
 }
 
-function noSchedule(id: string, { kept }: ScheduleLedger): string {
+function noSchedule(id: string, { schedules: kept }: ScheduleLedger): string {
   const ids = [...kept.keys()]
   return `There is no schedule ${show(id)}${didYouMean(id, ids)}; list() names those there are`
 }

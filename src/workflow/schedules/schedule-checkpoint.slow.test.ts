@@ -3,9 +3,7 @@ import { agents, alert, begin, minute, mortal, run } from '../../../test/workflo
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScheduleBook } from './schedule-book.ts'
-import { schedulesLogId } from './schedule-change.ts'
-import { readCheckpoint } from './schedule-checkpoint.ts'
-import { ScheduleLedger } from './schedule-ledger.ts'
+import { readCheckpoint, ScheduleLedger, schedulesLogId } from './schedule-ledger.ts'
 import { createScheduler } from './scheduler.ts'
 
 const every = { agentId: 'a', message: 'Do it.', when: { type: 'interval' as const, everySeconds: 60 } }
@@ -39,7 +37,7 @@ test('an owner writes a checkpoint now and then, and who starts after it fires e
   expect(log.length).toBeGreaterThan(2600)
   const ledger = new ScheduleLedger()
   for (const entry of log) ledger.apply(entry)
-  const { kept } = ledger
+  const { schedules: kept } = ledger
   const states = await createScheduleBook({ store, clock }).list()
   expect(states.map(({ id, runs, message }) => ({ id, runs, message }))).toEqual(
     [...kept.values()].map(({ schedule: { id, message }, runs }) => ({ id, runs, message })),

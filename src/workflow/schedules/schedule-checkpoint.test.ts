@@ -6,10 +6,16 @@ import type { SessionStore } from '../../core/store.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScheduleBook } from './schedule-book.ts'
-import { itemOf, type ScheduleChangeMessage, schedulesLogId, stateOwner } from './schedule-change.ts'
-import { checkpointEntry, readCheckpoint } from './schedule-checkpoint.ts'
-import { ScheduleLedger } from './schedule-ledger.ts'
-import { ScheduleReader } from './schedule-reader.ts'
+import {
+  checkpointEntry,
+  itemOf,
+  readCheckpoint,
+  type ScheduleChangeMessage,
+  ScheduleLedger,
+  schedulesLogId,
+  stateOwner,
+} from './schedule-ledger.ts'
+import { ScheduleReader } from './schedule-log.ts'
 
 const schedule = (id: string) => ({
   id,
@@ -67,7 +73,7 @@ describe('a long log of schedules', () => {
     const head = foldOf((await written(bodies)).entries)
     const world = await written([
       ...bodies,
-      checkpointEntry({ upTo, kept: [...head.kept.values()] }),
+      checkpointEntry({ upTo, kept: [...head.schedules.values()] }),
       ...runsOf('y', 5),
       changed('remove:1', { op: 'remove', id: 'x' }),
     ])
@@ -78,26 +84,26 @@ describe('a long log of schedules', () => {
 
   test('what got into it between the moment of a checkpoint and its writing counts', async () => {
     const bodies = [added('x'), added('y'), ...runsOf('x', 3000)]
-    const kept = [...foldOf((await written(bodies)).entries).kept.values()]
+    const kept = [...foldOf((await written(bodies)).entries).schedules.values()]
     const between = [changed('remove:1', { op: 'remove', id: 'y' }), added('z'), ran('x', 3001)]
     const world = await written([...bodies, ...between, checkpointEntry({ upTo: bodies.length, kept })])
     const ledger = await new ScheduleReader(world.store).catchUp()
-    expect(ledger.kept).toEqual(foldOf(world.entries).kept)
-    expect([...ledger.kept.keys()]).toEqual(['x', 'z'])
-    expect(ledger.kept.get('x')).toMatchObject({ runs: 3001 })
+    expect(ledger.schedules).toEqual(foldOf(world.entries).schedules)
+    expect([...ledger.schedules.keys()]).toEqual(['x', 'z'])
+    expect(ledger.schedules.get('x')).toMatchObject({ runs: 3001 })
   })
 
   test('a checkpoint that was long in coming is no place to begin before all since is read', async () => {
     const bodies = [added('x'), added('y'), ...runsOf('x', 100)]
-    const kept = [...foldOf((await written(bodies)).entries).kept.values()]
+    const kept = [...foldOf((await written(bodies)).entries).schedules.values()]
     const point = checkpointEntry({ upTo: bodies.length, kept })
     const { store, entries } = await written([...bodies, ...runsOf('y', 3000), point, ran('x', 101)])
-    expect((await new ScheduleReader(store).catchUp()).kept).toEqual(foldOf(entries).kept)
+    expect((await new ScheduleReader(store).catchUp()).schedules).toEqual(foldOf(entries).schedules)
   })
 
   test('one without checkpoints is read whole, and gets one from whoever owns it', async () => {
     const { clock, store, entries } = await written([added('x'), ...runsOf('x', 4000)])
-    expect((await new ScheduleReader(store).catchUp()).kept).toEqual(foldOf(entries).kept)
+    expect((await new ScheduleReader(store).catchUp()).schedules).toEqual(foldOf(entries).schedules)
     await run({ clock, store }, { wake: () => {} }).start()
     await clock.advance(0)
     const points = (await store.read(schedulesLogId)).map(readCheckpoint).filter((one) => one !== undefined)
@@ -112,8 +118,8 @@ describe('a long log of schedules', () => {
   ])('a checkpoint %s is passed over', async (_, value) => {
     const entry: EntryBody = { type: 'state', owner: 'schedules:book', value }
     const { store, entries } = await written([added('x'), ...runsOf('x', 3000), entry])
-    const { kept } = await new ScheduleReader(store).catchUp()
-    expect(kept).toEqual(foldOf(entries).kept)
+    const { schedules: kept } = await new ScheduleReader(store).catchUp()
+    expect(kept).toEqual(foldOf(entries).schedules)
     expect(kept.get('x')).toMatchObject({ runs: 3000 })
   })
 
@@ -141,11 +147,11 @@ describe('a long log of schedules', () => {
           if (op === 'add') put(changed(`add:${id}`, { op, schedule: schedule(id) }))
           else if (op === 'remove') put(changed(`remove:${i}`, { op, id }))
           else if (op === 'ran') put(ran(id, i))
-          else put(checkpointEntry({ upTo, kept: [...ledgers[upTo]!.kept.values()] }))
+          else put(checkpointEntry({ upTo, kept: [...ledgers[upTo]!.schedules.values()] }))
         }
         const { store, entries } = await written(bodies)
         const reader = new ScheduleReader(store)
-        expect([...(await reader.catchUp()).kept]).toEqual([...foldOf(entries).kept])
+        expect([...(await reader.catchUp()).schedules]).toEqual([...foldOf(entries).schedules])
         expect(reader.head).toBe(entries.length)
       }),
       { numRuns: 30 },
@@ -167,7 +173,7 @@ describe('the owner of the schedules', () => {
     const types = async (): Promise<string[]> => (await store.read(schedulesLogId)).map(({ type }) => type)
     await expect.poll(types, { timeout: 10_000 }).toContain('spilled')
     const seen = counted(store)
-    const { kept } = await new ScheduleReader(seen.store).catchUp()
+    const { schedules: kept } = await new ScheduleReader(seen.store).catchUp()
     expect([...kept.keys()]).toEqual(ids)
     expect(kept.get('s1')!.runs).toBeGreaterThanOrEqual(4000)
     expect([...kept.values()].every(({ schedule: { message } }) => message.length === 6000)).toBe(true)

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { agents, begin, hour, iso, minute, mortal, run } from '../../../test/workflow/scheduler-kit.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import type { WakeCall } from './owner-shift.ts'
 import { createScheduleBook } from './schedule-book.ts'
+import type { WakeCall } from './schedule-owner.ts'
 import { createScheduler } from './scheduler.ts'
 
 const day = 24 * hour

@@ -18,8 +18,8 @@ import type { SessionStore } from '../../core/store.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { createSqliteStore } from '../../sessions/sqlite-store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import type { Wake } from './owner-shift.ts'
 import { createScheduleBook } from './schedule-book.ts'
+import type { Wake } from './schedule-owner.ts'
 import { createScheduler, type Scheduler, type SchedulerOptions } from './scheduler.ts'
 
 /** A dead one cannot be stopped, so nobody tries to. */

@@ -4,9 +4,9 @@ import type { SessionStore } from '../../core/store.ts'
 import { alarmIdOf } from '../../plugins/schedule.ts'
 import { createMemoryStore } from '../../sessions/memory-store.ts'
 import { type FakeClock, fakeClock } from '../../testing/fake-clock.ts'
-import type { Wake } from './owner-shift.ts'
 import { createScheduleBook } from './schedule-book.ts'
-import { schedulesLogId } from './schedule-change.ts'
+import { schedulesLogId } from './schedule-ledger.ts'
+import type { Wake } from './schedule-owner.ts'
 import { createScheduler } from './scheduler.ts'
 
 function memoryWorld(): World {

@@ -3,56 +3,55 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import { LeaseLostError, SessionBusyError } from '../../core/errors.ts'
 import type { SessionStore } from '../../core/store.ts'
 import { defaultGraceMs } from './next-due.ts'
-import { type OwnerShift, startShift, type Wake } from './owner-shift.ts'
-import { openScheduleLog, type ScheduleLog } from './schedule-log.ts'
-import { ScheduleReader } from './schedule-reader.ts'
+import { openScheduleLog, type ScheduleLog, ScheduleReader } from './schedule-log.ts'
+import { ScheduleOwner, type Wake } from './schedule-owner.ts'
 
 export interface SchedulerOptions {
   readonly store: SessionStore
   readonly wake: Wake
   readonly clock?: Clock
-  /** Told of what went wrong. A schedule that failed is tried again whatever this does. Default: the console. */
-  readonly onError?: (error: unknown, about: { readonly scheduleId?: string }) => void
-  /** Called when it follows another owner, which may have died over what it had begun. */
+  /** Called with errors. A schedule that failed is tried again in any case. Default: the console. */
+  readonly onError?: (error: unknown, details: { readonly scheduleId?: string }) => void
+  /** Called when it takes over from another owner, which may have died during its work. */
   readonly onTakeOver?: () => void
-  /** How often who does not own the schedules tries to, and who does looks at the clock at least. Default 10,000. */
+  /** How often a scheduler tries to become the owner, and how often at least the owner checks the clock. Default 10,000. */
   readonly pollMs?: number
-  /** How long an owner that went silent stays the owner. Default 30,000. */
+  /** How long an owner that does not renew its lease stays the owner. Default 30,000. */
   readonly leaseMs?: number
-  /** How late a repeating schedule may still be. Default 60,000, which is time enough for another owner to take over. */
+  /** How late a repeating schedule may fire. Default 60,000, enough for another owner to take over. */
   readonly graceMs?: number
 }
 
 export interface Scheduler {
-  /** Resolves when it has tried for the first time; who is not the owner then tries again and again. */
+  /** Resolves after the first attempt to become the owner; further attempts follow until one succeeds. */
   start(): Promise<void>
-  /** Resolves when nothing is being sent any more and others may take over. */
+  /** Resolves when no wake is under way any more and others may take over. */
   stop(): Promise<void>
-  /** Whether it is the one that fires. */
+  /** Whether this scheduler fires the schedules. */
   readonly isOwner: boolean
 }
 
 /**
- * Fires the schedules of a store. Any number may run over one store: one of them owns the schedules and fires, and when
- * it ends or goes silent, another takes over. Each run is sent under a key of its own, so that one that is sent again
- * after a crash is known.
+ * Fires the schedules of a store. Any number may run over one store: one of them owns the schedules and fires; when it
+ * ends or does not renew its lease, another takes over. Each run has its own key, by which a repetition after a crash is
+ * recognised.
  */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   checkOptions(options)
-  const { store, wake, clock = systemClock, onError = complain, onTakeOver } = options
+  const { store, wake, clock = systemClock, onError = logError, onTakeOver } = options
   const { pollMs = 10_000, leaseMs = 30_000, graceMs = defaultGraceMs } = options
   const reader = new ScheduleReader(store)
   let log: ScheduleLog | undefined
-  let shift: OwnerShift | undefined
+  let ownership: ScheduleOwner | undefined
   let isStarted = false
   let trying: Promise<void> | undefined
   let stopWaiting: (() => void) | undefined
 
-  function report(error: unknown, about: { readonly scheduleId?: string } = {}): void {
+  function report(error: unknown, details: { readonly scheduleId?: string } = {}): void {
     try {
-      onError(error, about)
+      onError(error, details)
     } catch (worse) {
-      complain(worse, about)
+      logError(worse, details)
     }
   }
 
@@ -60,13 +59,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     try {
       log = await openScheduleLog({ store, reader, clock, leaseMs })
       if (!isStarted) return await letGo()
-      shift = await startShift({ log, reader, wake, clock, report, pollMs, leaseMs, graceMs, onEnd })
+      const owner = new ScheduleOwner({ log, reader, wake, clock, report, pollMs, leaseMs, graceMs, onEnd })
+      await owner.start()
+      ownership = owner
     } catch (error) {
-      // Somebody else is at it: nothing is wrong.
+      // A busy session means that another scheduler is the owner.
       if (!(error instanceof SessionBusyError)) report(error)
       await letGo()
     }
-    if (isStarted && !shift) tryLater()
+    if (isStarted && !ownership) tryLater()
   }
 
   function tryNow(): Promise<void> {
@@ -83,7 +84,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   async function tryAgain(): Promise<void> {
     await tryNow()
-    if (shift) onTakeOver?.()
+    if (ownership) onTakeOver?.()
   }
 
   async function letGo(): Promise<void> {
@@ -92,9 +93,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await held?.release().catch(report)
   }
 
-  /** The right to fire is gone, or the store no longer takes what is written. */
+  /** The lease is lost, or the store can no longer be written. */
   function onEnd(error: unknown): void {
-    shift = undefined
+    ownership = undefined
     if (!(error instanceof LeaseLostError)) report(error)
     void letGo().then(() => {
       if (isStarted) tryLater()
@@ -103,7 +104,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     get isOwner() {
-      return shift !== undefined
+      return ownership !== undefined
     },
 
     async start() {
@@ -117,15 +118,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       isStarted = false
       stopWaiting?.()
       await trying
-      const ending = shift
-      shift = undefined
+      const ending = ownership
+      ownership = undefined
       await ending?.stop()
       await letGo()
     },
   }
 }
 
-function complain(error: unknown, { scheduleId }: { readonly scheduleId?: string }): void {
+function logError(error: unknown, { scheduleId }: { readonly scheduleId?: string }): void {
   console.error(`libero: ${scheduleId === undefined ? 'the scheduler' : `schedule ${show(scheduleId)}`} failed:`, error)
 }
 

@@ -1,0 +1,224 @@
+import { AgentError, messageOf } from '../../core/errors.ts'
+import type { EntryBody } from '../../core/log.ts'
+import type { SessionTurn } from '../../core/turn.ts'
+import { snapshotEntry } from '../../plugins/snapshot-note.ts'
+import type { KeptFiles, TurnSnapshots } from '../../plugins/turn-snapshots.ts'
+import type { FileHistory } from './file-history.ts'
+import type { RollbackConflict, RollbackPlan, RollbackResult, Snapshot } from './file-snapshots.ts'
+
+export interface MessageFilesOptions {
+  /** Absent without the option `snapshots`. */
+  readonly files: FileHistory | undefined
+  /** The snapshots that the log of the agent names. */
+  readonly recorded: TurnSnapshots
+  readonly onError: (error: Error) => void
+}
+
+/** Appends to the log. */
+type Append = (entry: EntryBody) => Promise<void> | void
+
+/** The files of one agent before and after each message, and their rollback. */
+export class MessageFiles {
+  readonly #options: MessageFilesOptions
+  #before: Snapshot | undefined
+
+  constructor(options: MessageFilesOptions) {
+    this.#options = options
+  }
+
+  /** Takes the snapshot before the work on a message. */
+  async takeBefore(): Promise<void> {
+    this.#before = await this.#options.files?.take()
+  }
+
+  /** Logs that snapshot together with the message. */
+  async recordBefore(turns: readonly SessionTurn[], append: Append): Promise<void> {
+    const before = this.#before
+    const [turn] = turns.filter(({ role }) => role === 'user')
+    if (!before || !turn) return
+    this.#before = undefined
+    await append(snapshotEntry({ messageId: turn.id, folder: '.', before }))
+  }
+
+  /** Takes and logs the snapshot after the work on a message. */
+  async recordAfter(append: Append): Promise<void> {
+    const { files, recorded, onError } = this.#options
+    const messageId = files && recorded.lastMessageId
+    const after = messageId === undefined ? undefined : await files?.take()
+    if (messageId === undefined || !after) return
+    try {
+      await append(snapshotEntry({ messageId, folder: '.', after }))
+    } catch (error) {
+      onError(error instanceof Error ? error : new Error(messageOf(error)))
+    }
+  }
+
+  /** What `rollback` would do. */
+  async plan(messageId: string): Promise<RollbackPlan> {
+    const { files, turns } = await this.#messagesSince(messageId, { force: false })
+    return planMessages(files, turns)
+  }
+
+  /**
+   * Restores the files from before a message: undoes what the agent changed with each later message, the last first.
+   * Changes of others are kept, and reported if the agent had changed the same file.
+   */
+  async rollback(
+    messageId: string,
+    { force, append }: { readonly force: boolean; readonly append: Append },
+  ): Promise<RollbackResult> {
+    const { files, turns, withIt } = await this.#messagesSince(messageId, { force })
+    const results: RollbackResult[] = []
+    for (const turn of turns.toReversed()) results.push(await files.rollback({ ...turn, force }))
+    const result = combine(results)
+    const isPartial = result.conflicts.length + result.failed.length > 0
+    await append(snapshotEntry({ messageId, folder: '.', isRolledBack: true, withIt, isPartial, undo: result.undo }))
+    return result
+  }
+
+  /** Undoes a rollback, with all that it overwrote. */
+  async undo(
+    messageId: string,
+    { force, append }: { readonly force: boolean; readonly append: Append },
+  ): Promise<RollbackResult> {
+    const { recorded } = this.#options
+    const files = this.#history()
+    const undo = recorded.undoOf(messageId)
+    const since = recorded.since(messageId)
+    if (!undo) {
+      checkNotWithOther(messageId, since)
+      throw new RollbackError(
+        'nothing_to_undo',
+        `the files were not put back to before the message "${messageId}"; nothing is to be undone`,
+      )
+    }
+    const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
+    const withIt = since.slice(1).filter(({ wentBack }) => wentBack?.to === messageId)
+    await append(
+      snapshotEntry({ messageId, folder: '.', isRolledBack: false, withIt: withIt.map((one) => one.messageId) }),
+    )
+    return result
+  }
+
+  #history(): FileHistory {
+    const { files } = this.#options
+    if (!files) throw new Error('files are not kept here; pass createWorkflow({ snapshots: {} })')
+    return files
+  }
+
+  async #messagesSince(messageId: string, { force }: { readonly force: boolean }): Promise<RollbackScope> {
+    const { recorded } = this.#options
+    const files = this.#history()
+    const refused = `there is no way back to before the message "${messageId}"`
+    const known = recorded.since(messageId)
+    if (known.length === 0)
+      throw new RollbackError('not_kept', `${refused}: ${files.unavailable ?? 'its files were not kept'}`)
+    const isRolledBack = known.every(({ wentBack }) => wentBack)
+    if (isRolledBack) checkNotWithOther(messageId, known)
+    if (isRolledBack && !force && !known[0]!.wentBack!.isPartial)
+      throw new RollbackError(
+        'already_back',
+        `the files went back to before the message "${messageId}" already; to do it once more, use force`,
+      )
+    const isDone = ({ wentBack }: KeptFiles): boolean => !force && wentBack?.isPartial === false
+    const turns: MessageSnapshots[] = []
+    for (const [i, one] of known.entries()) {
+      const { before, after = known[i + 1]?.before } = one
+      if (isDone(one)) continue
+      const end = after ?? (force ? await files.take() : undefined)
+      if (!before || !end)
+        throw new RollbackError(
+          'cut_off',
+          `${refused}: what the work on the last message changed is not known, because it was cut off; use force`,
+        )
+      turns.push({ before: before as Snapshot, after: end as Snapshot })
+    }
+    const later = known.slice(1).filter(({ wentBack }) => !wentBack || wentBack.to === messageId)
+    return { files, turns, withIt: later.map((one) => one.messageId) }
+  }
+}
+
+interface RollbackScope {
+  readonly files: FileHistory
+  /** Oldest first. */
+  readonly turns: readonly MessageSnapshots[]
+  /** Later messages whose files are restored together with those of the given one. */
+  readonly withIt: readonly string[]
+}
+
+function checkNotWithOther(messageId: string, [own]: readonly KeptFiles[]): void {
+  const to = own?.wentBack?.to ?? messageId
+  if (to === messageId) return
+  throw new RollbackError(
+    'with_another',
+    `the files went back to before the message "${to}" already, and what the message "${messageId}" changed went with it; undoRollback with "${to}" takes that back`,
+  )
+}
+
+/** Combines the results of several rollbacks, in their order. */
+function combine(results: readonly RollbackResult[]): RollbackResult {
+  const kinds = new Map<string, 'restored' | 'deleted'>()
+  for (const { restored, deleted } of results) {
+    for (const path of restored) kinds.set(path, 'restored')
+    for (const path of deleted) kinds.set(path, 'deleted')
+  }
+  const all = (wanted: string): string[] => [...kinds].flatMap(([path, kind]) => (kind === wanted ? [path] : []))
+  const conflicts = new Map(results.flatMap((one) => one.conflicts.map((conflict) => [conflict.path, conflict])))
+  return {
+    restored: all('restored'),
+    deleted: all('deleted'),
+    conflicts: [...conflicts.values()],
+    failed: [...new Set(results.flatMap(({ failed }) => failed))],
+    undo: { before: results[0]!.undo.before, after: results.at(-1)!.undo.after },
+  }
+}
+
+/** The files before and after the work on one message. */
+interface MessageSnapshots {
+  readonly before: Snapshot
+  readonly after: Snapshot
+}
+
+/** What rolling back several messages, given oldest first, would do. */
+async function planMessages(files: FileHistory, turns: readonly MessageSnapshots[]): Promise<RollbackPlan> {
+  const kinds = new Map<string, 'restore' | 'delete' | 'nothing'>()
+  const conflicts = new Map<string, RollbackConflict>()
+  /** Changed by others between two of the messages. */
+  const edited = new Set<string>()
+  for (const [i, turn] of [...turns.entries()].reverse()) {
+    const next = turns[i + 1]
+    if (next) for (const { path } of await files.diff(turn.after, next.before)) edited.add(path)
+    const plan = await files.plan(turn.before, turn.after)
+    const now = new Map(plan.conflicts.map((conflict) => [conflict.path, conflict]))
+    for (const { path, kind } of await files.diff(turn.before, turn.after)) {
+      const back = kind === 'added' ? 'delete' : 'restore'
+      if (kinds.has(path)) {
+        if (edited.has(path)) conflicts.set(path, { path, why: 'somebody changed it between two messages' })
+        else if (!conflicts.has(path)) kinds.set(path, back)
+      } else {
+        const isGone = ![...plan.restore, ...plan.delete].includes(path)
+        if (now.has(path)) conflicts.set(path, now.get(path)!)
+        kinds.set(path, isGone ? 'nothing' : back)
+      }
+      edited.delete(path)
+    }
+  }
+  const all = (wanted: string): string[] => [...kinds].flatMap(([path, kind]) => (kind === wanted ? [path] : []))
+  return { restore: all('restore'), delete: all('delete'), conflicts: [...conflicts.values()] }
+}
+
+/**
+ * Why a rollback was refused. `not_kept`: there is no snapshot from before that message. `already_back`: it was rolled
+ * back before. `with_another`: it was rolled back with an earlier message. `cut_off`: there is no snapshot after the last
+ * work. `nothing_to_undo`: it was never rolled back. With `force`, `already_back` and `cut_off` do not refuse.
+ */
+export type RollbackProblem = 'not_kept' | 'already_back' | 'with_another' | 'cut_off' | 'nothing_to_undo'
+
+/** A rollback, or its undo, was refused. Nothing was changed. */
+export class RollbackError extends AgentError {
+  readonly code: RollbackProblem
+  constructor(code: RollbackProblem, message: string) {
+    super(message)
+    this.code = code
+  }
+}
