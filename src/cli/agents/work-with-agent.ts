@@ -4,8 +4,8 @@ import type { PendingApproval } from '../../workflow/index.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { WorkValues } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import { openTerminalUser, restoringTerminal } from '../run/person-at.ts'
-import { type RunSupervisor, superviseRuns } from '../run/supervise-run.ts'
+
+import { type RunSupervisor, restoringTerminal, superviseRuns } from '../run/supervise-run.ts'
 import type { TerminalUser } from '../run/terminal-user.ts'
 import { timeIn } from '../schedules/schedule-words.ts'
 import { isSchedulerRunning, noSchedulerNotice } from '../schedules/scheduler-state.ts'
@@ -55,8 +55,10 @@ export async function workWithAgent({ values, io, begin }: Working): Promise<num
     },
   )
   try {
-    if (terminal.isInteractive && !values.json)
-      person = await openTerminalUser({ io, cwd: io.cwd, terminal, screen, onInterrupt: watching.interrupt })
+    if (terminal.isInteractive && !values.json) {
+      const { openTerminalUser } = await import('../run/terminal-user.ts')
+      person = openTerminalUser({ io, cwd: io.cwd, terminal, screen, onInterrupt: watching.interrupt })
+    }
     opened = await openWorkflow(io, {
       work: values,
       ...(person && { person: person.interactor }),

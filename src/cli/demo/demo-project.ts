@@ -4,18 +4,18 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../../core/errors.ts'
 import { CliError } from '../cli-error.ts'
 
-/** A project that nobody needs: a small package with a test that fails. */
+/** A temporary project: a small package with a failing test. */
 export interface DemoProject {
-  /** Beside the project, for what is not part of it. */
+  /** The parent folder of the project, for files that are not part of it. */
   readonly folder: string
   readonly root: string
-  /** The files that differ from what they were, with what they held and hold. */
+  /** The changed files with their former and present content. */
   changes(): { readonly path: string; readonly before: string; readonly after: string }[]
-  /** At once, and as often as one likes: it may have to happen while the process ends. */
+  /** Synchronous and repeatable, because it may run while the process ends. */
   remove(): void
 }
 
-/** Makes it in the folder for temporary files. */
+/** Creates the project in the folder for temporary files. */
 export function createDemoProject(parent: string = tmpdir()): DemoProject {
   let folder: string | undefined
   try {
@@ -46,7 +46,7 @@ export function createDemoProject(parent: string = tmpdir()): DemoProject {
   }
 }
 
-export const files: Readonly<Record<string, string>> = {
+const files: Readonly<Record<string, string>> = {
   'package.json': `${JSON.stringify({ name: 'shop', private: true, type: 'module', scripts: { test: 'node --test' } }, null, 2)}\n`,
   'src/cart.js': `export function total(items) {
   return items.reduce((sum, { price, count }) => sum + price * count, 0)

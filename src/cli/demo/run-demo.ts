@@ -1,8 +1,9 @@
 import { delimiter, dirname, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import type { Agent } from '../../core/agent.ts'
+import { oneLine } from '../../core/text.ts'
 import type { AgentStats } from '../../core/usage.ts'
+import { sleep } from '../../core/waiting.ts'
 import { createAgent } from '../../create-agent.ts'
 import { followEvents } from '../../events/events.ts'
 import { createProcessContext } from '../../execution/process.ts'
@@ -25,10 +26,10 @@ const testCommand = 'node --test'
 const prompt = `Find the failing test and fix it, with \`${testCommand}\`.`
 const model = { provider: 'offline', model: 'offline' }
 
-/** A machine that is too busy gets an answer, too. */
+/** The time limit, in case the machine is too busy. */
 const longestMs = 30_000
 
-/** The guided demo, from the project it makes to the project it removes. Resolves with the exit code. */
+/** The guided demo: creates a project, lets an agent fix it, removes it. Resolves with the exit code. */
 export async function runDemo(io: Io): Promise<number> {
   const project = createDemoProject()
   const terminal = createTerminal(io)
@@ -50,11 +51,11 @@ export async function runDemo(io: Io): Promise<number> {
     const session = await createSession({ store })
     agent = createDemoAgent(io, { project, terminal, screen, session })
     followEvents(agent, (event) => screen.show(event))
-    const outcome = await supervisor.resultOf(agent.run({ prompt }))
-    screen.end({ ...model, ...(outcome.stats && { stats: outcome.stats }) })
-    if (outcome.exitCode !== exitCodes.done || outcome.error !== undefined) return failed(outcome)
-    const kept = (await store.read(session.id, 0)).length
-    await conclude(io, { project, terminal, stats: outcome.stats!, kept })
+    const result = await supervisor.resultOf(agent.run({ prompt }))
+    screen.end({ ...model, ...(result.stats && { stats: result.stats }) })
+    if (result.exitCode !== exitCodes.done || result.error !== undefined) return exitCodeOrError(result)
+    const entryCount = (await store.read(session.id, 0)).length
+    await showResult(io, { project, terminal, stats: result.stats!, entryCount })
     return exitCodes.done
   } finally {
     screen.close()
@@ -65,14 +66,14 @@ export async function runDemo(io: Io): Promise<number> {
   }
 }
 
-interface Stage {
+interface DemoAgentOptions {
   readonly project: DemoProject
   readonly terminal: Terminal
   readonly screen: Screen
   readonly session: Awaited<ReturnType<typeof createSession>>
 }
 
-function createDemoAgent(io: Io, { project, terminal, screen, session }: Stage): Agent {
+function createDemoAgent(io: Io, { project, terminal, screen, session }: DemoAgentOptions): Agent {
   const isWatched = terminal.isInteractive
   const path = [dirname(process.execPath), io.env.PATH].filter(Boolean).join(delimiter)
   return createAgent({
@@ -80,7 +81,7 @@ function createDemoAgent(io: Io, { project, terminal, screen, session }: Stage):
     provider: offline({ delayMs: isWatched ? 12 : 0 }),
     session,
     system: `You are in ${project.root}.`,
-    // The node that runs this runs the tests: none other has to be there.
+    // The tests run with the node of this process, so that no other one must be installed.
     execution: createProcessContext({ cwd: project.root, env: { PATH: path } }),
     behavior: { maxTurns: 40, limits: { timeMs: longestMs } },
     authority: {
@@ -101,19 +102,19 @@ function introduce({ line, paint }: Terminal, screen: Screen, { root }: DemoProj
   line(`\n${paint.cyan('you ›')} ${prompt}\n`)
 }
 
-interface Conclusion {
+interface DemoResult {
   readonly project: DemoProject
   readonly terminal: Terminal
   readonly stats: AgentStats
-  /** Entries that the store has of the session. */
-  readonly kept: number
+  /** The number of entries in the session's log. */
+  readonly entryCount: number
 }
 
-async function conclude(io: Io, { project, terminal, stats, kept }: Conclusion): Promise<void> {
+async function showResult(io: Io, { project, terminal, stats, entryCount }: DemoResult): Promise<void> {
   const changes = project.changes()
   if (changes.length === 0)
     throw new CliError(
-      `The demo could not fix its test on this machine (${stats.text.replace(/\s+/g, ' ').slice(0, 200)}); to see what is missing: libero doctor`,
+      `The demo could not fix its test on this machine (${oneLine(stats.text, 200)}); to see what is missing: libero doctor`,
     )
   const { line, paint, columns } = terminal
   line(`\n${paint.bold('What changed')}`)
@@ -121,18 +122,18 @@ async function conclude(io: Io, { project, terminal, stats, kept }: Conclusion):
     line(path)
     line(diffLines(await unifiedDiff(path, before, after), paint, { columns: columns - 1 }).join('\n'))
   }
-  line(paint.dim(`The session had ${kept} entries in SQLite; it is removed with the project.`))
+  line(paint.dim(`The session had ${entryCount} entries in SQLite; it is removed with the project.`))
   line(`\n${paint.bold('Try next')}`)
   const commands = nextCommands(io)
   const width = Math.max(...commands.map((one) => one.line.length))
   for (const next of commands) line(`  ${paint.cyan(next.line.padEnd(width))}  ${paint.dim(next.says)}`)
 }
 
-function failed({ error, exitCode }: RunResult): number {
+function exitCodeOrError({ error, exitCode }: RunResult): number {
   if (error === undefined && exitCode !== exitCodes.budget) return exitCode
   const why = error instanceof Error ? error.message : `it took longer than ${longestMs / 1000} seconds`
   throw new CliError(
-    `The demo did not get to its end: ${why}; try it again, and to see what is missing: libero doctor`,
+    `The demo did not finish: ${why}; try it again, and to see what is missing: libero doctor`,
     exitCodes.error,
     { cause: error },
   )
@@ -141,12 +142,12 @@ function failed({ error, exitCode }: RunResult): number {
 interface DemoPersonOptions {
   readonly terminal: Terminal
   readonly screen: Pick<Screen, 'pause' | 'resume'>
-  /** Milliseconds in which somebody can read the question. */
+  /** How long the question is shown before the answer. */
   readonly readingMs: number
 }
 
-/** Stands in for the person at the terminal: shows the question as it would be shown, and says yes, once. */
-export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOptions): Interactor {
+/** Answers in place of a person: shows the question as a person would see it, and allows the call once. */
+function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOptions): Interactor {
   const { paint } = terminal
   return {
     name: 'the demo',
@@ -155,11 +156,10 @@ export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOpti
       screen.pause()
       try {
         const [call] = askedCalls(payload)
-        const { summary: about } = call!
         terminal.line(askedRows(call!, terminal).join('\n'))
-        await pause(readingMs, undefined, { signal }).catch(() => {}) // nobody has to read what was withdrawn
+        await sleep(readingMs, { signals: [signal] })
         terminal.line(
-          `${paint.green('✓')} allowed once: ${about} ${paint.dim('(answered by the demo; here you would choose)')}`,
+          `${paint.green('✓')} allowed once: ${call!.summary} ${paint.dim('(answered by the demo; here you would choose)')}`,
         )
         return 'once'
       } finally {
@@ -169,13 +169,13 @@ export function createDemoPerson({ terminal, screen, readingMs }: DemoPersonOpti
   }
 }
 
-/** What to try next, in the way this very program was started. */
+/** Commands to try next, with the name by which this program was started. */
 export function nextCommands(io: Pick<Io, 'env'>): { line: string; says: string }[] {
   const libero = programName(io)
   return [
     { line: `${libero} login`, says: 'a real model: your key, or a login' },
     { line: `${libero} "list the files here"`, says: 'a task of your own, in this folder' },
-    { line: `${libero} sessions`, says: 'what was done, and how to go on with it' },
+    { line: `${libero} sessions`, says: 'what was done, and how to continue it' },
     { line: `${libero} doctor`, says: 'what works on this machine' },
   ]
 }

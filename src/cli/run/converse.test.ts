@@ -11,29 +11,29 @@ async function talk(tasks: readonly string[], more: Partial<Conversation> = {}) 
       told.push(task)
       return exitCodes.done
     },
-    say: (text) => void told.push(`! ${text}`),
-    endsWith: () => undefined,
+    showError: (text) => void told.push(`! ${text}`),
+    exitCode: () => undefined,
     ...more,
   })
   return { code, told, left }
 }
 
-test('tasks follow each other until there are no more; an empty one is none', async () => {
+test('tasks run one after another until there are no more; a blank one is skipped', async () => {
   expect(await talk(['one', ' ', 'two'])).toEqual({ code: 0, told: ['one', 'two'], left: [] })
   expect(await talk([])).toEqual({ code: 0, told: [], left: [] })
 })
 
-test('going on comes first, without a task', async () => {
-  expect((await talk(['one'], { isGoingOn: true })).told).toEqual([undefined, 'one'])
+test('the first run continues the session, without a task', async () => {
+  expect((await talk(['one'], { continuesSession: true })).told).toEqual([undefined, 'one'])
 })
 
-test('exit and its likes are no tasks', async () => {
+test('exit, quit and q end the conversation', async () => {
   for (const word of ['exit', '/exit', 'quit', ' /quit ', ':q'])
     expect(await talk(['one', word, 'two'])).toEqual({ code: 0, told: ['one'], left: ['two'] })
   expect((await talk(['exit code of make?'])).told).toEqual(['exit code of make?'])
 })
 
-test('FD-32 what fails is said and the next task is asked for; what ends the process ends it, failed or not', async () => {
+test('FD-32 after an error the next task is asked for; an exit code ends the conversation, failed or not', async () => {
   const told: string[] = []
   let ending: number | undefined
   const run = async (task: string | undefined) => {
@@ -41,7 +41,7 @@ test('FD-32 what fails is said and the next task is asked for; what ends the pro
     if (task === 'crash') ending = exitCodes.error
     if (task === 'bad' || task === 'crash') throw new Error(`${task}: no network`)
   }
-  const more = { run, say: (text: string) => void told.push(text), endsWith: () => ending }
+  const more = { run, showError: (text: string) => void told.push(text), exitCode: () => ending }
   expect(await talk(['bad', 'fine', 'signal', 'never'], more)).toMatchObject({ code: 143, left: ['never'] })
   ending = undefined
   expect(await talk(['crash', 'never'], more)).toMatchObject({ code: 1, left: ['never'] })

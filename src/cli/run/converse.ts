@@ -1,34 +1,39 @@
 import { exitCodes } from '../cli-error.ts'
 
 export interface Conversation {
-  /** The next task; `undefined` where there is none (Ctrl-D). */
+  /** The next task; `undefined` ends the conversation (Ctrl-D). */
   ask(): Promise<string | undefined>
-  /** Without a task: goes on where the session stands. */
+  /** Without a task it continues the session. */
   run(task: string | undefined): Promise<unknown>
-  say(text: string): void
-  /** What it has to end with, now that something happened that no next task mends: a signal, a crash, nobody who reads. */
-  endsWith(): number | undefined
-  /** It begins with what the session left open. */
-  readonly isGoingOn?: boolean
+  showError(text: string): void
+  /** The exit code when the process must end: after a signal, a crash, or when stdout is closed. */
+  exitCode(): number | undefined
+  /** The first run continues a session and has no task. */
+  readonly continuesSession?: boolean
 }
 
-/** One task after another, until the person has no more. What fails is said, and the conversation goes on. */
-export async function converse({ ask, run, say, endsWith, isGoingOn = false }: Conversation): Promise<number> {
-  let task = isGoingOn ? undefined : await ask()
-  if (task === undefined && !isGoingOn) return exitCodes.done
+/** Runs one task after another until the person enters no more. An error is shown and the conversation goes on. */
+export async function converse({
+  ask,
+  run,
+  showError,
+  exitCode,
+  continuesSession = false,
+}: Conversation): Promise<number> {
+  let isContinuing = continuesSession
   for (;;) {
-    if (task !== undefined && isGoodbye.test(task)) return exitCodes.done
+    const task = isContinuing ? undefined : await ask()
+    if (!isContinuing && (task === undefined || isExitWord.test(task))) return exitCodes.done
+    isContinuing = false
     try {
       if (task?.trim() !== '') await run(task)
     } catch (error) {
-      say(error instanceof Error ? error.message : String(error))
+      showError(error instanceof Error ? error.message : String(error))
     }
-    const ending = endsWith()
-    if (ending !== undefined) return ending
-    task = await ask()
-    if (task === undefined) return exitCodes.done
+    const code = exitCode()
+    if (code !== undefined) return code
   }
 }
 
-/** What people type to leave, here as elsewhere. No model has to be asked about it. */
-const isGoodbye = /^\s*[/:]?(?:exit|quit|q)\s*$/
+/** `exit`, `/quit`, `:q`: what people type to leave other programs. */
+const isExitWord = /^\s*[/:]?(?:exit|quit|q)\s*$/

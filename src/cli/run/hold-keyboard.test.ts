@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { handKeyboard } from '../../../test/cli/person-kit.ts'
 import { type HoldOptions, holdKeyboard } from './hold-keyboard.ts'
 
-function desk(more: Partial<HoldOptions> = {}) {
+function setUp(more: Partial<HoldOptions> = {}) {
   const told: string[] = []
   const keyboard = handKeyboard()
   const held = holdKeyboard({
@@ -14,8 +14,8 @@ function desk(more: Partial<HoldOptions> = {}) {
   return { told, keyboard, held }
 }
 
-test('what is typed while nobody asks is kept for who asks next, once', async () => {
-  const { told, keyboard, held } = desk()
+test('text typed between two prompts goes to the next prompt, once', async () => {
+  const { told, keyboard, held } = setUp()
   keyboard.press('hex', 'backspace', 'y', 'enter')
   const seen: (string | boolean)[] = []
   for (let i = 0; i < 2; i++)
@@ -26,9 +26,9 @@ test('what is typed while nobody asks is kept for who asks next, once', async ()
   expect([keyboard.isRead, told]).toEqual([true, []])
 })
 
-test('it knows whether somebody is in the middle of typing', () => {
+test('isTyping is true for two seconds after a key', () => {
   let now = 0
-  const { keyboard, held } = desk({ now: () => now })
+  const { keyboard, held } = setUp({ now: () => now })
   const seen = [held.isTyping()]
   keyboard.press('a')
   for (now of [1900, 2100]) seen.push(held.isTyping())
@@ -36,13 +36,13 @@ test('it knows whether somebody is in the middle of typing', () => {
 })
 
 test('Ctrl-C interrupts', () => {
-  const { told, keyboard } = desk()
+  const { told, keyboard } = setUp()
   keyboard.press('ctrl-c', 'ctrl-c')
   expect(told).toEqual(['interrupt', 'interrupt'])
 })
 
-test('the keyboard is free while the screen is paused, and after it was closed', () => {
-  const { told, keyboard, held } = desk()
+test('the keyboard is released while the screen is paused and after close', () => {
+  const { told, keyboard, held } = setUp()
   held.screen.pause()
   expect(keyboard.isRead).toBe(false)
   held.screen.resume()
@@ -53,9 +53,9 @@ test('the keyboard is free while the screen is paused, and after it was closed',
   expect(keyboard.isRead).toBe(false)
 })
 
-test('Ctrl-Z puts everything away until the process goes on, also if a dialog opens meanwhile', async () => {
+test('Ctrl-Z pauses the screen until the process continues, also if a dialog opens meanwhile', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const { told, keyboard, held } = desk({ suspend: () => promise })
+  const { told, keyboard, held } = setUp({ suspend: () => promise })
   keyboard.press('ctrl-z')
   expect([keyboard.isRead, told]).toEqual([false, ['pause']])
   held.screen.pause()
@@ -67,9 +67,9 @@ test('Ctrl-Z puts everything away until the process goes on, also if a dialog op
   expect([keyboard.isRead, told]).toEqual([true, ['pause', 'pause', 'resume']])
 })
 
-test('in the background the keyboard is left alone', () => {
+test('in the background the keyboard is not read', () => {
   let isForeground = false
-  const { keyboard, held } = desk({ isForeground: () => isForeground })
+  const { keyboard, held } = setUp({ isForeground: () => isForeground })
   expect(keyboard.isRead).toBe(false)
   isForeground = true
   held.screen.pause()

@@ -4,13 +4,12 @@ import type { Keyboard } from '../screen/keyboard.ts'
 import { LineEditor } from '../screen/line-editor.ts'
 import type { Screen } from '../screen/screen.ts'
 
-/** Keys that are typed while nobody asks: a terminal would put them into the middle of what is shown. */
 interface HeldKeyboard {
-  /** The screen as a dialog should have it: while it is paused, the keyboard is free. */
+  /** The screen for dialogs: the keyboard is released while it is paused. */
   readonly screen: Pick<Screen, 'pause' | 'resume'>
-  /** Frees the keyboard for as long as this takes, which gets what was typed so far. */
+  /** Releases the keyboard while `use` runs, and hands it the text typed so far. */
   lend<T>(use: (typed: string) => Promise<T>): Promise<T>
-  /** Whether somebody typed just now: the next key may still be meant for the same. */
+  /** Whether the last key is so recent that the next one may belong to the same text. */
   isTyping(): boolean
   close(): void
 }
@@ -18,17 +17,20 @@ interface HeldKeyboard {
 export interface HoldOptions {
   readonly keyboard: Keyboard
   readonly screen: Pick<Screen, 'pause' | 'resume'>
-  /** Ctrl-C: with the keyboard held it is a key, and no signal. */
+  /** Called on Ctrl-C, which is a key and sends no signal while the keyboard is held. */
   readonly onInterrupt: () => void
-  /** Ctrl-Z: resolves when the process goes on. Without it the key does nothing. */
+  /** Called on Ctrl-Z; resolves when the process continues. Without it the key does nothing. */
   readonly suspend?: () => Promise<void>
-  /** Whoever takes the keyboard in the background is stopped by the system. */
+  /** The system stops a background process that reads the keyboard. */
   readonly isForeground?: () => boolean
-  /** A clock in ms. */
+  /** The current time in ms. */
   readonly now?: () => number
 }
 
-/** Holds the keyboard from now on, but for when somebody else needs it. */
+/**
+ * Reads the keyboard while no dialog is open, so that the terminal does not echo keys into the output. Text that is
+ * typed meanwhile is kept for the next prompt.
+ */
 export function holdKeyboard(options: HoldOptions): HeldKeyboard {
   const { keyboard, screen, onInterrupt, suspend, isForeground, now = () => performance.now() } = options
   let typedAt = Number.NEGATIVE_INFINITY
@@ -42,7 +44,7 @@ export function holdKeyboard(options: HoldOptions): HeldKeyboard {
     release = keyboard.read((key) => {
       typedAt = now()
       if (key.type === 'ctrl' && key.key === 'c') onInterrupt()
-      else if (key.type === 'ctrl' && key.key === 'z') void stop()
+      else if (key.type === 'ctrl' && key.key === 'z') void suspendAll()
       else if (typed.text.length < mostTyped || key.type !== 'text') typed.press(key)
     })
   }
@@ -55,7 +57,7 @@ export function holdKeyboard(options: HoldOptions): HeldKeyboard {
     users--
     hold()
   }
-  async function stop(): Promise<void> {
+  async function suspendAll(): Promise<void> {
     if (!suspend) return
     paused.pause()
     await suspend()
@@ -93,39 +95,39 @@ export function holdKeyboard(options: HoldOptions): HeldKeyboard {
   }
 }
 
-/** Nobody types more ahead than this; a cat on the keyboard does. */
+/** The most characters that are kept of what is typed ahead. */
 const mostTyped = 100_000
-/** Whoever types pauses for less than this between two words. */
+/** Longer than a person pauses between two words. */
 const pauseMs = 2000
 
-/** Whether this process is the one that the terminal belongs to; true where nobody can say. */
+/** Whether this process is in the foreground of its terminal; true if that cannot be found out. */
 export function isForeground(): boolean {
   if (process.platform === 'win32') return true
   try {
-    const [own, terminals] = process.platform === 'linux' ? groupsByFile() : groupsByProgram()
-    return own === terminals
+    const [ownGroup, foregroundGroup] = process.platform === 'linux' ? groupsFromProc() : groupsFromPs()
+    return ownGroup === foregroundGroup
   } catch {
     return true
   }
 }
 
-/** The name of a program, in parentheses, may hold anything; what follows are state, parent, group, session, terminal, its group. */
-function groupsByFile(): (string | undefined)[] {
+/** After the program's name in parentheses: state, parent, group, session, terminal, foreground group. */
+function groupsFromProc(): (string | undefined)[] {
   const stat = readFileSync('/proc/self/stat', 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return [fields[2], fields[5]]
 }
 
-function groupsByProgram(): (string | undefined)[] {
+function groupsFromPs(): (string | undefined)[] {
   const args = ['-o', 'pgid=,tpgid=', '-p', String(process.pid)]
   return execFileSync('ps', args, { encoding: 'utf8', timeout: 1000 }).trim().split(/\s+/)
 }
 
-/** Stops the process, and what the shell started with it, as Ctrl-Z does. Resolves when it goes on, also if it could not be stopped. */
+/** Stops this process group as Ctrl-Z does. Resolves when it continues, also if it could not be stopped. */
 export function suspend(): Promise<void> {
   if (process.platform !== 'win32') process.kill(0, 'SIGTSTP')
   return new Promise((resolve) => setTimeout(resolve, signalMs))
 }
 
-/** Time for a signal to arrive; the rest passes while nothing runs. */
+/** Time for the signal to arrive. The timer does not run while the process is stopped. */
 const signalMs = 100

@@ -6,7 +6,6 @@ import type { LogEntry } from '../../core/log.ts'
 import type { RunOptions } from '../../core/run.ts'
 import type { Session, SessionStore } from '../../core/store.ts'
 import type { ThinkingLevel } from '../../core/thinking.ts'
-import type { ImageBlock } from '../../core/turn.ts'
 import { createAgent, type LiberoAgent } from '../../create-agent.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { agentOptions } from '../assembly/agent-options.ts'
@@ -20,37 +19,37 @@ import { type ChosenModel, chooseModel, type ModelIo, type ModelRequest, NoModel
 import { type OpenedSession, type OpenSessionOptions, openSession } from '../sessions/open-session.ts'
 import { openStore, sessionsPath } from '../sessions/open-store.ts'
 import { recordFolder } from '../sessions/session-folder.ts'
-import { readSchema } from './flag-files.ts'
+import { readImages, readSchema } from './flag-files.ts'
 
-/** An agent as the command line makes it, with everything it stands on. */
+/** An agent with what it depends on: authority, model, session. */
 export interface OpenedAgent {
   readonly agent: Agent
   readonly authority: Authority
   readonly chosen: ChosenModel
   readonly session: Session | undefined
-  /** What the session's log holds after an entry; nothing where none is kept. */
+  /** The entries of the session's log after one of them; empty without a session. */
   entries(after: number): Promise<readonly LogEntry[]>
   readonly thinking: ThinkingLevel | undefined
-  /** For a person, before it starts. */
+  /** To be shown before the first run. */
   readonly notices: readonly string[]
   close(): Promise<void>
 }
 
-export interface OpenOptions extends OpenSessionOptions {
+interface OpenOptions extends OpenSessionOptions {
   /** The command that runs the agent. Default `run`. */
   readonly command?: string
   readonly io: Io
   /** Absolute. */
   readonly cwd: string
-  /** Who can be asked. Without one a run halts where it would ask. */
+  /** Answers prompts. Without one a run ends where a call needs approval. */
   readonly person?: Interactor
-  /** Whether to go on with the offline model where no other is set up. Absent: it is an error. */
+  /** Asks whether to use the offline model when no other is set up. Without it that is an error. */
   readonly mayGoOffline?: () => Promise<boolean>
-  /** Hears what MCP servers do to a run. Default: lines on stderr. */
+  /** Shows the state of MCP servers. Default: lines on stderr. */
   readonly servers?: ServersView
 }
 
-/** Puts an agent together from flags, settings and what there is on this machine. Nothing is started yet. */
+/** Creates an agent from flags, settings and the environment. Starts no run. */
 export async function openAgent(values: RunValues, options: OpenOptions): Promise<OpenedAgent> {
   const { command = 'run', io, cwd, person, mayGoOffline, servers: view = linesView(io.err) } = options
   const assembly = await assemble(values, { command, io, cwd, view, ...(person && { person }) })
@@ -62,8 +61,7 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     extensions: [recordFolder(cwd)],
     ...(values.schema !== undefined && { schema: await readSchema(values.schema, cwd) }),
   })
-  const { authority } = assembled
-  const kept = values['no-session'] ? undefined : await keptSession(values, config, options)
+  const kept = values['no-session'] ? undefined : await openStoredSession(values, config, options)
   const { chosen, notice } = await chooseRunModel(values, { session: kept?.session, config, io, mayGoOffline })
   const agent = createAgent({
     ...assembled.options,
@@ -71,10 +69,10 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
     ...(kept && { session: kept.session }),
   })
   servers?.follow(agent)
-  for (const name of values.skill ?? []) await begin(agent, name)
+  for (const name of values.skill ?? []) await activateSkill(agent, name)
   return {
     agent,
-    authority,
+    authority: assembled.authority,
     chosen,
     session: kept?.session,
     entries: async (after) => (kept ? kept.store.read(kept.session.id, after) : []),
@@ -93,45 +91,42 @@ export async function openAgent(values: RunValues, options: OpenOptions): Promis
   }
 }
 
-async function begin(agent: LiberoAgent, skill: string): Promise<void> {
+async function activateSkill(agent: LiberoAgent, skill: string): Promise<void> {
   await agent.activateSkill(skill).catch((error: unknown) => {
-    const advice = 'what is left out here, and why, is said by: libero skills'
+    const advice = 'for the skills of this folder and those left out: libero skills'
     throw new UsageError(`--skill ${skill}: ${messageOf(error)}; ${advice}`, { cause: error })
   })
 }
 
-async function keptSession(
-  { resume, continue: goesOn, fork }: RunValues,
+async function openStoredSession(
+  { resume, continue: isContinued, fork }: RunValues,
   config: Config,
   { io, cwd, pick }: OpenOptions,
 ): Promise<OpenedSession & { readonly store: SessionStore }> {
   const store = await openStore(sessionsPath(config, io))
-  const wish = { cwd, ...(resume && { resume }), ...(goesOn && { continue: true }), ...(fork && { fork: true }) }
+  const wish = { cwd, ...(resume && { resume }), ...(isContinued && { continue: true }), ...(fork && { fork: true }) }
   const opened = await openSession(store, wish, pick ? { pick } : {})
   return { ...opened, store }
 }
 
-interface ModelForOptions {
+interface ModelOptions {
   readonly session: Session | undefined
   readonly config: Config
   readonly io: ModelIo
-  /** Whether to go on with the offline model where no other is set up. Absent: it is an error. */
-  readonly mayGoOffline?: (() => Promise<boolean>) | undefined
+  readonly mayGoOffline: OpenOptions['mayGoOffline'] | undefined
 }
 
-interface ModelFor {
-  readonly chosen: ChosenModel
-  readonly notice?: string
-}
-
-/** The model that flags name; else, in a session that goes on, the one it was on, if it is still there; else the usual one. */
-export async function chooseRunModel({ provider, model }: RunValues, options: ModelForOptions): Promise<ModelFor> {
+/** The model that flags name; else that of the resumed session, if it is still available; else the default one. */
+async function chooseRunModel(
+  { provider, model }: RunValues,
+  options: ModelOptions,
+): Promise<{ readonly chosen: ChosenModel; readonly notice?: string }> {
   const { session, config, io } = options
   const last = session?.log.transcript.turns.findLast(({ role }) => role === 'assistant')
   const isNamed = provider !== undefined || model !== undefined
   if (isNamed || last?.provider === undefined || last.model === undefined)
     return { chosen: await defaultModel({ provider, model }, options) }
-  // A person who has a key by now wants a real model; else a session that was offline goes on so.
+  // A person who has a key by now wants a real model; without one, an offline session stays offline.
   if (last.provider === 'offline')
     return { chosen: await defaultModel({}, { ...options, mayGoOffline: async () => true }) }
   try {
@@ -139,12 +134,12 @@ export async function chooseRunModel({ provider, model }: RunValues, options: Mo
     return { chosen: { ...chosen, why: 'the model of this session' } }
   } catch (error) {
     if (!(error instanceof CliError)) throw error
-    const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not to be had now: ${error.message}`
+    const notice = `This session was on ${fullyVisible(last.provider)} ${fullyVisible(last.model)}, which is not available now: ${error.message}`
     return { chosen: await defaultModel({}, options), notice }
   }
 }
 
-async function defaultModel(wish: ModelRequest, { config, io, mayGoOffline }: ModelForOptions): Promise<ChosenModel> {
+async function defaultModel(wish: ModelRequest, { config, io, mayGoOffline }: ModelOptions): Promise<ChosenModel> {
   try {
     return await chooseModel(wish, config, io)
   } catch (error) {
@@ -154,14 +149,14 @@ async function defaultModel(wish: ModelRequest, { config, io, mayGoOffline }: Mo
   }
 }
 
-/** What one run takes of the flags. */
+/** The options of one run. */
 export async function runOptions(
   values: RunValues,
   prompt: string | undefined,
   { chosen, thinking }: OpenedAgent,
   cwd: string,
 ): Promise<RunOptions> {
-  const images = await readFlagImages(values, cwd)
+  const images = await readImages(values, cwd)
   return {
     model: chosen.model,
     ...(prompt !== undefined && { prompt }),
@@ -170,12 +165,6 @@ export async function runOptions(
   }
 }
 
-/** Whether a session is gone on with. */
-export const continuesSession = ({ resume, continue: goesOn }: RunValues): boolean =>
-  resume !== undefined || goesOn === true
-
-/** The pictures that the model is to look at. */
-export async function readFlagImages({ context, image: named }: RunValues, cwd: string): Promise<ImageBlock[]> {
-  if (context === 'docker' || named === undefined) return []
-  return (await import('./flag-files.ts')).readImages(named, cwd)
-}
+/** Whether the flags ask for an earlier session. */
+export const continuesSession = ({ resume, continue: isContinued }: RunValues): boolean =>
+  resume !== undefined || isContinued === true

@@ -1,35 +1,52 @@
 import { UsageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 
-/** More than any model reads; what never ends must end somewhere. */
-const mostBytes = 16 * 1024 * 1024
+/**
+ * The task: `--prompt` or the words, followed by piped input. `stdin` says what stdin is for: `task` may be the only
+ * task, so it is read to its end; `more` adds to a task; `taken` is not read here. `-` among the words also reads it
+ * to its end.
+ */
+export async function readTask(
+  given: { readonly prompt?: string | undefined; readonly words: readonly string[] },
+  io: Pick<Io, 'stdin' | 'isStdinEmpty'>,
+  stdin: 'task' | 'more' | 'taken' = 'task',
+): Promise<string | undefined> {
+  const words = given.words.filter((word) => word !== '-')
+  if (given.prompt !== undefined && words.length > 0)
+    throw new UsageError('the task was given twice, with --prompt and as words; give it once')
+  const said = (given.prompt ?? words.join(' ')).trim()
+  const isRequired = given.words.includes('-') || (stdin === 'task' && said === '')
+  const piped = stdin === 'taken' ? undefined : await readStdin(io, isRequired ? undefined : silentPipeMs)
+  return [said, piped?.trim() ?? ''].filter((text) => text !== '').join('\n\n') || undefined
+}
+
+/** How long to wait for the first byte of a pipe that need not hold anything. */
+const silentPipeMs = 1000
 
 /**
- * What was piped in, as text. Where nothing has come after `patienceMs` it is `undefined`: a program may have started
- * us with a pipe that it never writes to. Without a limit it waits until stdin ends.
+ * Piped input as text, `undefined` if it is blank. With `timeoutMs`, a pipe that stays silent for that long counts as
+ * empty: the parent process may never write to it. Without, it waits until stdin ends.
  */
 export async function readStdin(
-  io: Pick<Io, 'stdin' | 'isStdinEmpty'>,
-  patienceMs?: number,
+  { stdin, isStdinEmpty }: Pick<Io, 'stdin' | 'isStdinEmpty'>,
+  timeoutMs?: number,
 ): Promise<string | undefined> {
-  if (io.isStdinEmpty) return undefined
-  const { stdin } = io
-  if (stdin.isTTY || stdin.destroyed) return undefined
+  if (isStdinEmpty || stdin.isTTY || stdin.destroyed) return undefined
   const chunks: Buffer[] = []
   let size = 0
-  const ended = Promise.withResolvers<'ended' | 'nothing'>()
-  const timer = patienceMs === undefined ? undefined : setTimeout(() => ended.resolve('nothing'), patienceMs)
+  const ended = Promise.withResolvers<void>()
+  const timer = timeoutMs === undefined ? undefined : setTimeout(ended.resolve, timeoutMs)
   const onData = (chunk: Buffer | string): void => {
     clearTimeout(timer)
     chunks.push(Buffer.from(chunk))
     size += chunk.length
     if (size <= mostBytes) return
-    stdin.pause() // at once: a source that never waits would not let us
+    stdin.pause() // at once: an endless source that never yields would keep this process busy
     ended.reject(new UsageError('stdin gives more than 16 MiB, which no model reads; put it into a file and name that'))
   }
   stdin.on('data', onData)
-  stdin.once('end', () => ended.resolve('ended'))
-  stdin.once('close', () => ended.resolve('ended'))
+  stdin.once('end', ended.resolve)
+  stdin.once('close', ended.resolve)
   stdin.once('error', ended.reject)
   try {
     await ended.promise
@@ -42,28 +59,5 @@ export async function readStdin(
   return text.trim() === '' ? undefined : text
 }
 
-/** How long a pipe may stay silent that nobody said to wait for. */
-const patienceMs = 1000
-
-/**
- * The task: `--prompt`, the words, and what was piped in. Stdin is waited for where there is no task but what it says
- * (`more`: there is one), and where `-` stands among the words; or it is `taken` by something else.
- */
-export async function readTask(
-  given: { readonly prompt?: string | undefined; readonly words: readonly string[] },
-  io: Pick<Io, 'stdin' | 'isStdinEmpty'>,
-  stdin: 'task' | 'more' | 'taken' = 'task',
-): Promise<string | undefined> {
-  if (given.prompt !== undefined && given.words.some((word) => word !== '-'))
-    throw new UsageError('the task was given twice, with --prompt and as words; give it once')
-  const isAwaited = given.words.includes('-')
-  const said = given.prompt ?? given.words.filter((word) => word !== '-').join(' ')
-  const isNeeded = stdin === 'task' && said.trim() === ''
-  const piped = stdin === 'taken' ? '' : await readStdin(io, isNeeded || isAwaited ? undefined : patienceMs)
-  return (
-    [said, piped ?? '']
-      .map((text) => text.trim())
-      .filter((text) => text !== '')
-      .join('\n\n') || undefined
-  )
-}
+/** More than any model reads. */
+const mostBytes = 16 * 1024 * 1024

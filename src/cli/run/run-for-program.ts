@@ -12,13 +12,12 @@ import { type OpenedAgent, openAgent, runOptions } from './open-agent.ts'
 import { exitCodeOf, outcomeOf } from './run-outcome.ts'
 import { superviseRuns } from './supervise-run.ts'
 
-interface Place {
-  readonly io: Io
-  readonly cwd: string
-}
-
-/** `libero run` with `--json` or `--events`: lines for a program on stdout, and no screen. */
-export async function runForProgram(values: RunValues, task: string | undefined, { io, cwd }: Place): Promise<number> {
+/** `libero run` with `--json` or `--events`: writes lines for a program to stdout and has no screen. */
+export async function runForProgram(
+  values: RunValues,
+  task: string | undefined,
+  { io, cwd }: { readonly io: Io; readonly cwd: string },
+): Promise<number> {
   if (values.json && task === undefined)
     throw new UsageError('there is no task; say it as in: libero --json "list the files here"')
   const { frames, restore: giveBack } = reserveStdout(io)
@@ -28,8 +27,8 @@ export async function runForProgram(values: RunValues, task: string | undefined,
   try {
     opened = await openAgent(values, { io, cwd })
     for (const notice of opened.notices) io.err(notice)
-    const speak = values.json ? asFrames : asLines
-    const exitCode = await supervisor.during(speak(values, task, opened, { io, cwd, frames, signal: stopping.signal }))
+    const serve = values.json ? writeJson : serveLines
+    const exitCode = await supervisor.during(serve(values, task, opened, { io, cwd, frames, signal: stopping.signal }))
     checkWritten(frames)
     if (supervisor.error !== undefined) throw supervisor.error
     return supervisor.exitCode ?? exitCode
@@ -40,36 +39,51 @@ export async function runForProgram(values: RunValues, task: string | undefined,
   }
 }
 
-type Wire = Place & { readonly frames: Writable; readonly signal: AbortSignal }
+interface Wire {
+  readonly io: Io
+  readonly cwd: string
+  readonly frames: Writable
+  readonly signal: AbortSignal
+}
 
-async function asFrames(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
+async function writeJson(
+  values: RunValues,
+  task: string | undefined,
+  opened: OpenedAgent,
+  wire: Wire,
+): Promise<number> {
   const { runJson } = await import('../rpc/one-shot.ts')
   const run = await runOptions(values, task, opened, wire.cwd)
   return runJson({ agent: opened.agent, run: { ...run, signal: wire.signal }, stdout: wire.frames })
 }
 
-async function asLines(values: RunValues, task: string | undefined, opened: OpenedAgent, wire: Wire): Promise<number> {
+async function serveLines(
+  values: RunValues,
+  task: string | undefined,
+  opened: OpenedAgent,
+  wire: Wire,
+): Promise<number> {
   const { serveEvents } = await import('../../rpc/event-server.ts')
   const last = await serveEvents({
     host: hostOf(values, opened, wire.cwd),
     input: wire.io.stdin as AsyncIterable<Uint8Array>,
     output: wire.frames,
     signal: wire.signal,
-    ...(task !== undefined ? { first: task } : isOpen(opened) && { first: true as const }),
+    ...(task !== undefined ? { first: task } : isUnfinished(opened) && { first: true as const }),
     ...(values.after !== undefined && { after: Number(values.after) }),
   })
   if (last?.error !== undefined) wire.io.err(`libero: ${last.error}`)
   return last ? exitCodeOf(last) : exitCodes.done
 }
 
-/** A session that stopped in the middle goes on by itself. */
-function isOpen({ agent: { log } }: OpenedAgent): boolean {
+/** Whether the session ended in the middle of a run: it continues without a task. */
+function isUnfinished({ agent: { log } }: OpenedAgent): boolean {
   return log.transcript.turns.length > 0 && !log.transcript.isAnswered
 }
 
 function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost {
   const { agent, authority, chosen, session } = opened
-  const { image: _, ...withoutPictures } = values
+  const { image: _, ...withoutImages } = values
   let flags: RunValues = values
   let active: AbortController | undefined
   let isReady: () => Promise<void> | undefined = () => undefined
@@ -83,10 +97,10 @@ function hostOf(values: RunValues, opened: OpenedAgent, cwd: string): EventsHost
     replay: async (after) => (await opened.entries(after)).map(durable),
     follow: (listener) => followPaced(agent, () => isReady(), listener),
     async run(message, clientKey) {
-      active = new AbortController() // at once: an abort may come before the agent has begun
+      active = new AbortController() // at once: an abort may arrive before the agent starts
       const { signal } = active
-      const options = await runOptions(message === undefined ? withoutPictures : flags, message, opened, cwd)
-      if (message !== undefined) flags = withoutPictures // they were shown with the first prompt
+      const options = await runOptions(message === undefined ? withoutImages : flags, message, opened, cwd)
+      if (message !== undefined) flags = withoutImages // the model has seen them with the first prompt
       return outcomeOf(agent.run({ ...options, signal, ...(clientKey !== undefined && { clientKey }) }))
     },
     steer: (message, clientKey) => agent.steer(message, clientKey === undefined ? {} : { clientKey }),

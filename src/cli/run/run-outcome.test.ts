@@ -3,7 +3,7 @@ import { fakeIo } from '../../../test/cli/fake-io.ts'
 import { createSession } from '../../sessions/session.ts'
 import { withSession } from './run-outcome.ts'
 
-test('R03 how to go on is said of a session that was written, and not of one that could not be', async () => {
+test('R03 names the session to resume if something was written to it, and none otherwise', async () => {
   const session = await createSession()
   const ending = () => withSession({ model: 'm' }, { session }, fakeIo())
   expect(ending()).toEqual({ model: 'm' })

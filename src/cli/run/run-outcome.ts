@@ -24,7 +24,7 @@ export async function outcomeOf(running: Promise<AgentStats>): Promise<RunOutcom
   }
 }
 
-/** What a process ends with whose last run ended so. */
+/** The exit code of a process whose last run ended this way. */
 export function exitCodeOf({ status, stopReason }: RunOutcome): number {
   if (status === 'aborted') return exitCodes.interrupted
   if (status === 'error') return exitCodes.error
@@ -32,27 +32,27 @@ export function exitCodeOf({ status, stopReason }: RunOutcome): number {
   return stopReason === 'budget' || stopReason === 'max_turns' ? exitCodes.budget : exitCodes.done
 }
 
-interface Concluding {
+interface ConcludeOptions {
   readonly io: Io
   readonly screen: Screen
   readonly terminal: Terminal
   readonly values: RunValues
-  /** There may be another run. */
-  readonly isTalk: boolean
+  /** More runs may follow in this process. */
+  readonly isConversation: boolean
 }
 
-/** Shows how a run ended, and says what that means for the process. What failed is thrown, in words. */
+/** Shows how a run ended and returns the exit code. Throws a `CliError` that explains a failure. */
 export async function concludeRun(
   { stats, error, exitCode }: RunResult,
   opened: OpenedAgent,
-  { io, screen, terminal, values, isTalk }: Concluding,
+  { io, screen, terminal, values, isConversation }: ConcludeOptions,
 ): Promise<number> {
   if (error === undefined && exitCode === exitCodes.done && values.schema !== undefined)
     terminal.answer(`${JSON.stringify(stats?.output ?? null)}\n`)
   const { session, chosen } = opened
   const { name: provider, model } = chosen
   const ending = { provider, model, ...(stats && { stats }) }
-  screen.end(isTalk ? ending : withSession(ending, opened, io))
+  screen.end(isConversation ? ending : withSession(ending, opened, io))
   if (error !== undefined) {
     const { explainFailure } = await import('../explain-failure.ts')
     const explained = explainFailure(error, { env: io.env, provider, model })
@@ -60,26 +60,24 @@ export async function concludeRun(
       cause: error,
     })
   }
-  if (exitCode === exitCodes.permission && session) {
-    for (const line of await pendingCallLines(session)) io.err(line)
-  }
+  if (exitCode === exitCodes.permission && session) for (const line of await pendingCallLines(session)) io.err(line)
   return exitCode
 }
 
-/** How to go on is said once, when it is over, and of a session that could be written. */
+/** Adds the session to resume, unless nothing was written to it. */
 export const withSession = (ending: RunEnding, { session }: Pick<OpenedAgent, 'session'>, io: Io): RunEnding =>
   session?.turns.length ? { ...ending, sessionId: session.id, program: programName(io) } : ending
 
-/** For a person: which calls wait for an answer, and how to give it. */
-export async function pendingCallLines(session: Session): Promise<string[]> {
+/** Names the calls that need approval and the commands that answer them. */
+async function pendingCallLines(session: Session): Promise<string[]> {
   const pending = await session.pendingInTree()
   const id = fullyVisible(session.id)
   return [
     ...pending.flatMap(({ name, input, reason, request }) => [
-      `waits for permission: ${fullyVisible(name)} ${fullyVisible(JSON.stringify(input))} (${fullyVisible(reason)})`,
+      `needs approval: ${fullyVisible(name)} ${fullyVisible(JSON.stringify(input))} (${fullyVisible(reason)})`,
       ...toolChangeLines(request).map((line) => `    ${line}`),
     ]),
-    `Nobody could be asked, so nothing of it was done. To answer: libero sessions answer ${id} allow; then: libero --resume ${id}`,
-    'Or run it in a terminal, or allow it beforehand with --allow.',
+    `There was no one to ask, so nothing of this was run. To answer: libero sessions answer ${id} allow; then: libero --resume ${id}`,
+    'Or run it in a terminal, or allow such calls beforehand with --allow.',
   ]
 }

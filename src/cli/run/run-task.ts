@@ -2,15 +2,15 @@ import { UsageError } from '../cli-error.ts'
 import type { ParsedArgs } from '../command.ts'
 import type { runFlags } from '../commands/run.ts'
 import type { Io } from '../io.ts'
-import { resolveCwd } from './flag-files.ts'
-import { continuesSession, readFlagImages } from './open-agent.ts'
+import { readImages, resolveCwd } from './flag-files.ts'
+import { continuesSession } from './open-agent.ts'
 import { readTask } from './read-task.ts'
 import { runAtTerminal } from './run-at-terminal.ts'
 
 /** `libero run`: from the flags to the exit code. */
 export async function runTask({ values, words }: ParsedArgs<typeof runFlags>, io: Io): Promise<number> {
   const cwd = await resolveCwd(values.cwd, io)
-  await readFlagImages(values, cwd) // one that is not there is said before anything is begun
+  await readImages(values, cwd) // reports a missing image before anything starts
   const stdin = values.events ? 'taken' : continuesSession(values) ? 'more' : 'task'
   const task = await readTask({ words, prompt: values.prompt }, io, stdin)
   if (values.json || values.events)

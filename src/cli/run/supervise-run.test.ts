@@ -4,7 +4,7 @@ import { createAgent } from '../../create-agent.ts'
 import { call, scripted, tool } from '../../testing/index.ts'
 import { superviseRuns } from './supervise-run.ts'
 
-function attended(...script: Parameters<typeof scripted>) {
+function supervised(...script: Parameters<typeof scripted>) {
   const io = fakeIo()
   const said: string[] = []
   const started = Promise.withResolvers<void>()
@@ -23,9 +23,9 @@ function attended(...script: Parameters<typeof scripted>) {
 
 const hang = [call('1', 'hang')]
 
-describe('a run that is watched', () => {
-  test('ends with 0 when it is done', async () => {
-    const { agent, supervisor } = attended('Done.')
+describe('a supervised run', () => {
+  test('ends with 0 when it completes', async () => {
+    const { agent, supervisor } = supervised('Done.')
     expect(await supervisor.resultOf(agent.run({ prompt: 'x' }))).toMatchObject({
       exitCode: 0,
       stats: { text: 'Done.' },
@@ -34,14 +34,14 @@ describe('a run that is watched', () => {
   })
 
   test('ends with 4 when its turns are used up', async () => {
-    const { agent, supervisor } = attended([call('1', 'none')])
+    const { agent, supervisor } = supervised([call('1', 'none')])
     const run = agent.run({ prompt: 'x', behavior: { maxTurns: 1 } })
     expect(await supervisor.resultOf(run)).toMatchObject({ exitCode: 4 })
     supervisor.close()
   })
 
-  test('FD-04 is stopped by a first SIGINT, and quit by a second', async () => {
-    const { io, said, agent, supervisor, started } = attended(hang)
+  test('FD-04 the first SIGINT stops it, a second one ends the process', async () => {
+    const { io, said, agent, supervisor, started } = supervised(hang)
     const over = supervisor.resultOf(agent.run({ prompt: 'x' }))
     await started
     io.signal('SIGINT')
@@ -53,15 +53,15 @@ describe('a run that is watched', () => {
     supervisor.close()
   })
 
-  test('where nothing runs yet a signal ends it at once', () => {
-    const { io, supervisor } = attended('x')
+  test('before the first run a signal ends the process at once', () => {
+    const { io, supervisor } = supervised('x')
     io.signal('SIGTERM')
     expect(io.quits).toEqual([143])
     supervisor.close()
   })
 
   test('the next run of a conversation can be stopped again', async () => {
-    const { io, agent, supervisor, started } = attended(hang, 'fine')
+    const { io, agent, supervisor, started } = supervised(hang, 'fine')
     const over = supervisor.resultOf(agent.run({ prompt: 'x' }))
     await started
     io.signal('SIGINT')
@@ -72,8 +72,8 @@ describe('a run that is watched', () => {
     supervisor.close()
   })
 
-  test('FD-32 an error that nobody caught stops it, and is what it ends with', async () => {
-    const { io, agent, supervisor, started } = attended(hang)
+  test('FD-32 an uncaught error stops it and becomes its result', async () => {
+    const { io, agent, supervisor, started } = supervised(hang)
     const over = supervisor.resultOf(agent.run({ prompt: 'x' }))
     await started
     const crash = new Error('from a timer of an extension')
@@ -83,15 +83,15 @@ describe('a run that is watched', () => {
     supervisor.close()
   })
 
-  test('FD-32 where nothing runs, an error that nobody caught is told and ends it at once', () => {
-    const { io, supervisor } = attended('x')
+  test('FD-32 without a run, an uncaught error is printed and ends the process at once', () => {
+    const { io, supervisor } = supervised('x')
     io.crash(new Error('from a timer\x1b[2J'))
     expect([io.said.err, io.quits]).toEqual(['libero: from a timer␛[2J\n', [1]])
     supervisor.close()
   })
 
-  test('a failure of its own stays its own', async () => {
-    const { agent, supervisor } = attended(new Error('the model is out'))
+  test('its own failure is its result', async () => {
+    const { agent, supervisor } = supervised(new Error('the model is out'))
     const { exitCode, error } = await supervisor.resultOf(agent.run({ prompt: 'x' }))
     expect(exitCode).toBe(1)
     expect((error as Error).message).toContain('the model is out')

@@ -6,50 +6,47 @@ import { outputFailure } from '../failures/output-failure.ts'
 import type { Io, StopSignal } from '../io.ts'
 import { exitCodeOf } from './run-outcome.ts'
 
-/** How long a run that was told to stop may take to do so: with what it takes to quit, five seconds are not over. */
-const graceMs = 4500
-
 export interface RunResult {
   readonly stats?: AgentStats
-  /** What it failed with; absent where it came to an end, or was stopped. */
+  /** The error that the run failed with; absent when it completed or was stopped. */
   readonly error?: unknown
   readonly exitCode: number
 }
 
 export interface RunSupervisor {
-  /** What the process has to end with because of something outside of it; `undefined` if nothing, or Ctrl-C, which ends a run. */
+  /** The exit code that a signal, a crash or a closed stdout requires. `undefined` after Ctrl-C, which ends only the run. */
   readonly exitCode: number | undefined
-  /** What nobody caught, or why the answer could not be written, where that is why. */
+  /** The uncaught error, or the failure to write the answer, that caused `exitCode`. */
   readonly error: unknown
-  /** Stops the run; the second time it quits at once. What Ctrl-C does, wherever it is typed. */
+  /** What Ctrl-C does: stops the run; the second time it ends the process at once. */
   interrupt(): void
-  /** While this is under way, signals stop it in place of ending the process. */
+  /** While `work` is pending, signals stop the run instead of ending the process. */
   during<T>(work: Promise<T>): Promise<T>
-  /** Waits for a run and says what it came to. */
+  /** Waits for a run; never rejects. */
   resultOf(run: Promise<AgentStats>): Promise<RunResult>
   close(): void
 }
 
 /**
- * Watches over the runs of one process: a first SIGINT stops what is under way and keeps what was done, a second one
- * quits; SIGTERM and SIGHUP stop it and end the process; so do a reader that went away and an error nobody caught.
+ * Stops the runs of one process. The first SIGINT stops the current run and keeps its session, a second one ends the
+ * process. SIGTERM, SIGHUP, a closed stdout and an uncaught error stop the run and then end the process.
  */
-export function superviseRuns(io: Io, abort: () => void, say: (text: string) => void): RunSupervisor {
+export function superviseRuns(io: Io, abort: () => void, notify: (text: string) => void): RunSupervisor {
   let ending: { readonly exitCode: number; readonly error?: unknown } | undefined
-  let grace: NodeJS.Timeout | undefined
+  let graceTimer: NodeJS.Timeout | undefined
   let isRunning = false
 
   function stop(exitCode: number, error?: unknown): void {
     if (!isRunning) {
-      leave(exitCode, error)
+      quit(exitCode, error)
       return
     }
     ending ??= { exitCode, ...(error !== undefined && { error }) }
-    grace ??= setTimeout(() => leave(exitCode, error), graceMs).unref()
+    graceTimer ??= setTimeout(() => quit(exitCode, error), graceMs).unref()
     abort()
   }
 
-  function leave(exitCode: number, error: unknown): void {
+  function quit(exitCode: number, error: unknown): void {
     if (error !== undefined) io.err(`libero: ${visibleText(messageOf(error))}`)
     io.quit(exitCode)
   }
@@ -57,7 +54,7 @@ export function superviseRuns(io: Io, abort: () => void, say: (text: string) => 
   function interrupt(): void {
     if (ending) io.quit(exitCodes.interrupted)
     else {
-      if (isRunning) say('Stopping; the session is kept. Ctrl-C again quits at once.')
+      if (isRunning) notify('Stopping; the session is kept. Ctrl-C again quits at once.')
       stop(exitCodes.interrupted)
     }
   }
@@ -67,16 +64,16 @@ export function superviseRuns(io: Io, abort: () => void, say: (text: string) => 
     else stop(stopCodes[signal])
   }
 
-  const onClosed = (failed: unknown): void => {
-    const { exitCode, error } = outputFailure(failed)
-    if (isRunning || !error) stop(exitCode, error) // else it is said when the process ends
+  const onStdoutError = (cause: unknown): void => {
+    const { exitCode, error } = outputFailure(cause)
+    if (isRunning || !error) stop(exitCode, error) // without a run, the error is reported when the process ends
   }
-  const offs = [
+  io.stdout.on('error', onStdoutError)
+  const unsubscribe = [
     io.onSignal(onSignal),
     io.onCrash((error) => stop(exitCodes.error, error)),
-    () => void io.stdout.off('error', onClosed),
+    () => void io.stdout.off('error', onStdoutError),
   ]
-  io.stdout.on('error', onClosed)
 
   async function during<T>(work: Promise<T>): Promise<T> {
     isRunning = true
@@ -97,31 +94,41 @@ export function superviseRuns(io: Io, abort: () => void, say: (text: string) => 
     interrupt,
     during,
     async resultOf(run) {
+      const endingError = () => ending?.error !== undefined && { error: ending.error }
       try {
         const stats = await during(run)
-        return {
-          stats,
-          exitCode: ending?.exitCode ?? exitCodeOf(stats),
-          ...(ending?.error !== undefined && { error: ending.error }),
-        }
+        return { stats, exitCode: ending?.exitCode ?? exitCodeOf(stats), ...endingError() }
       } catch (error) {
-        const stats = error instanceof AgentAbortedError ? error.stats : undefined
-        const isWanted = error instanceof AgentAbortedError && ending !== undefined
+        const aborted = error instanceof AgentAbortedError ? error : undefined
         return {
           exitCode: ending?.exitCode ?? exitCodes.error,
-          ...(stats && { stats }),
-          ...(isWanted ? ending?.error !== undefined && { error: ending.error } : { error }),
+          ...(aborted?.stats && { stats: aborted.stats }),
+          ...(aborted && ending ? endingError() : { error }),
         }
       } finally {
-        // In a conversation the next run can be stopped again.
+        // In a conversation, Ctrl-C must be able to stop the next run too.
         if (ending?.exitCode === exitCodes.interrupted) ending = undefined
-        clearTimeout(grace)
-        grace = undefined
+        clearTimeout(graceTimer)
+        graceTimer = undefined
       }
     },
     close() {
-      clearTimeout(grace)
-      for (const off of offs) off()
+      clearTimeout(graceTimer)
+      for (const off of unsubscribe) off()
     },
   }
+}
+
+/** How long a stopped run may take to end. Leaves time to quit within five seconds of the signal. */
+const graceMs = 4500
+
+/** An `io` that restores the terminal before it writes an error or ends the process. */
+export function restoringTerminal(io: Io, restore: () => void): Io {
+  const afterRestore =
+    <T>(act: (value: T) => void) =>
+    (value: T): void => {
+      restore()
+      act(value)
+    }
+  return Object.create(io, { quit: { value: afterRestore(io.quit) }, err: { value: afterRestore(io.err) } })
 }

@@ -1,45 +1,53 @@
 import type { Interactor } from '../../authority/interaction/interactor-queue.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import { interactWith } from '../assembly/workspace.ts'
+import type { Io } from '../io.ts'
 import { DialogClosed } from '../screen/dialogs/dialog.ts'
 import { timeAgo } from '../screen/format.ts'
-import type { Keyboard } from '../screen/keyboard.ts'
+import { type Keyboard, openKeyboard } from '../screen/keyboard.ts'
 import { createPerson } from '../screen/person.ts'
-import { type ReadLineOptions, readLine } from '../screen/read-line.ts'
+import { readLine } from '../screen/read-line.ts'
 import type { Screen } from '../screen/screen.ts'
 import type { Terminal } from '../screen/terminal.ts'
 import { realFolder } from '../sessions/session-folder.ts'
 import { stateLabels } from '../sessions/session-state.ts'
 import type { SessionSummary } from '../sessions/summary.ts'
-import { holdKeyboard } from './hold-keyboard.ts'
+import { holdKeyboard, isForeground, suspend } from './hold-keyboard.ts'
 
-/** The person at the terminal, with everything they can be asked. */
+/** The person at the terminal: answers prompts, enters tasks, picks sessions. */
 export interface TerminalUser {
   readonly interactor: Interactor
-  /** The next task; `undefined` where there is none. */
+  /** The next task; `undefined` when the person ends the conversation. */
   ask(): Promise<string | undefined>
   pick(sessions: readonly SessionSummary[]): Promise<string | undefined>
   close(): void
 }
 
-export function createTerminalUser(options: {
+interface TerminalUserOptions {
+  readonly io: Io
+  /** The folder in which the agent works. */
+  readonly cwd: string
   readonly terminal: Terminal
-  readonly keyboard: Keyboard
   readonly screen: Screen
   readonly onInterrupt: () => void
-  /** Where the agent works: sessions of other folders are told apart. */
-  readonly cwd: string
-  readonly suspend: () => Promise<void>
-  readonly isForeground: () => boolean
-}): TerminalUser {
-  const { terminal, keyboard, cwd } = options
-  // Where the answer goes elsewhere, a pager for one, somebody else may want the keys.
-  const held = terminal.isStdoutTerminal ? holdKeyboard(options) : undefined
-  const interactor = createPerson({ ...options, ...(held && { screen: held.screen, isTyping: held.isTyping }) })
+}
+
+/** `undefined` when there is no keyboard. */
+export function openTerminalUser({ io, cwd, ...options }: TerminalUserOptions): TerminalUser | undefined {
+  const keyboard = openKeyboard(io)
+  if (!keyboard) return undefined
+  const { terminal } = options
+  // When stdout goes to another program, a pager for instance, that program may need the keyboard.
+  const held = terminal.isStdoutTerminal ? holdKeyboard({ ...options, keyboard, isForeground, suspend }) : undefined
+  const interactor = createPerson({
+    ...options,
+    keyboard,
+    ...(held && { screen: held.screen, isTyping: held.isTyping }),
+  })
   const history: string[] = []
-  const ask = async (initial: string): Promise<string | undefined> => {
+  const ask = async (typedAhead: string): Promise<string | undefined> => {
     terminal.line('')
-    const task = await taskOf({ terminal, keyboard, history, initial })
+    const task = await readTaskLine(terminal, keyboard, history, typedAhead)
     if (task === undefined) return undefined
     if (task !== history.at(-1)) history.push(task)
     terminal.line(`${terminal.paint.cyan('you ›')} ${visibleText(task).replaceAll('\n', '\n      ')}`)
@@ -56,18 +64,18 @@ export function createTerminalUser(options: {
   }
 }
 
-interface Asking extends Pick<ReadLineOptions, 'history' | 'initial'> {
-  readonly terminal: Terminal
-  readonly keyboard: Keyboard
-}
-
-/** Something that was typed. One Ctrl-C is a slip; two in a row are meant. */
-async function taskOf({ terminal, keyboard, ...options }: Asking): Promise<string | undefined> {
-  let initial = options.initial ?? ''
+/** A task that is not blank. The first Ctrl-C only warns, since it may be a slip; the second in a row ends. */
+async function readTaskLine(
+  terminal: Terminal,
+  keyboard: Keyboard,
+  history: readonly string[],
+  typedAhead: string,
+): Promise<string | undefined> {
+  let initial = typedAhead
   let isWarned = false
   for (;;) {
     try {
-      const task = await readLine(terminal, keyboard, { ...options, initial, prompt: 'you › ', isKept: true })
+      const task = await readLine(terminal, keyboard, { history, initial, prompt: 'you › ', isConversation: true })
       if (task === undefined || task.trim() !== '') return task
       isWarned = false
     } catch (error) {
@@ -83,7 +91,7 @@ async function taskOf({ terminal, keyboard, ...options }: Asking): Promise<strin
 async function pickSession(
   person: Interactor,
   sessions: readonly SessionSummary[],
-  here: string,
+  currentFolder: string,
 ): Promise<string | undefined> {
   const ask = await interactWith(person)
   const now = Date.now()
@@ -91,7 +99,7 @@ async function pickSession(
     const facts = [
       ...(updatedAt === undefined ? [] : [timeAgo(updatedAt, now)]),
       stateLabels[state],
-      ...(cwd === undefined || cwd === here ? [] : [`in ${visibleName(cwd)}`]),
+      ...(cwd === undefined || cwd === currentFolder ? [] : [`in ${visibleName(cwd)}`]),
     ]
     return `${id}  ${title} (${facts.join(', ')})`
   })

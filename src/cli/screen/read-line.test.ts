@@ -81,7 +81,7 @@ test('the screen may change its size while it is open', async () => {
 
 test('a line that is kept is cleared by Esc and left by Ctrl-D; arrows bring back earlier ones, and what was not sent', async () => {
   const { terminal, keyboard, clock } = desk()
-  const options = { history: ['one', 'two'], initial: 'dra', isKept: true, clock }
+  const options = { history: ['one', 'two'], initial: 'dra', isConversation: true, clock }
   const line = readLine(terminal, keyboard, options)
   const seen: string[] = []
   for (const key of ['ft', 'up', '!', 'up', 'up', 'down', 'down', 'down', 'escape']) {

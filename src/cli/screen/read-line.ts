@@ -15,7 +15,7 @@ export interface ReadLineOptions extends Partial<Pick<DialogContext, 'signal' | 
   /** What Esc does, in a word or two. Default `no answer`. */
   readonly escapeLabel?: string
   /** Esc clears the line, and Ctrl-D leaves: for a line that is asked for again and again. */
-  readonly isKept?: boolean
+  readonly isConversation?: boolean
   /** Earlier lines, oldest first: the arrows bring them back. */
   readonly history?: readonly string[]
   readonly clock?: Clock
@@ -35,7 +35,7 @@ export async function readLine(
     initial = '',
     isSecret = false,
     escapeLabel = 'no answer',
-    isKept = false,
+    isConversation = false,
     history = [],
     clock = systemClock,
     ...rest
@@ -63,11 +63,11 @@ export async function readLine(
   return await runDialog<string | undefined>(
     {
       draw: () => [`${paint.cyan(prompt)}${editable()}`],
-      hint: () => (isKept ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeLabel}`),
+      hint: () => (isConversation ? 'Enter: send; Esc: clear; Ctrl-D: end' : `Enter: done; Esc: ${escapeLabel}`),
       press(key) {
         if (key.type === 'enter') return { value: line.text.replace(/\n+$/, '') }
         const isEnd = key.type === 'ctrl' && key.key === 'd' && line.text === ''
-        if (isEnd || (key.type === 'escape' && !isKept)) return { value: undefined }
+        if (isEnd || (key.type === 'escape' && !isConversation)) return { value: undefined }
         if (key.type === 'escape') line = new LineEditor()
         else if (key.type === 'up') recall(at - 1)
         else if (key.type === 'down') recall(at + 1)
