@@ -7,7 +7,7 @@ interface DiffShape {
   readonly mostLines?: number
 }
 
-/** A unified diff for people: without its head, coloured, cut at the right and after some lines. */
+/** A unified diff without its file header, coloured and cut to `columns` and `mostLines`. */
 export function diffLines(diff: string, paint: Paint, { columns, mostLines = 40 }: DiffShape): string[] {
   const lines = bodyOf(diff)
   const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines)
@@ -16,14 +16,15 @@ export function diffLines(diff: string, paint: Paint, { columns, mostLines = 40 
   return more > 0 ? [...painted, paint.dim(`… ${more} more lines`)] : painted
 }
 
-/** One line of a diff in its colour; it has to be harmless already. */
-export function diffLine(line: string, paint: Paint): string {
-  if (line.startsWith('+')) return paint.green(line)
-  if (line.startsWith('-')) return paint.red(line)
-  return line.startsWith('@@') ? paint.cyan(line) : paint.dim(line)
+/** One line of a diff in its colour. The line must be free of control characters. */
+export const diffLine = (line: string, paint: Paint): string => paint[diffStyle(line)](line)
+
+export function diffStyle(line: string): 'green' | 'red' | 'cyan' | 'dim' {
+  if (line.startsWith('+')) return 'green'
+  if (line.startsWith('-')) return 'red'
+  return line.startsWith('@@') ? 'cyan' : 'dim'
 }
 
-/** How many lines were added and taken away. */
 export function diffCounts(diff: string): { readonly added: number; readonly removed: number } {
   let [added, removed] = [0, 0]
   for (const line of bodyOf(diff)) {
@@ -33,7 +34,7 @@ export function diffCounts(diff: string): { readonly added: number; readonly rem
   return { added, removed }
 }
 
-/** From the first hunk on: which file it is stands in the line above. */
+/** From the first hunk on; the caller names the file. */
 function bodyOf(diff: string): string[] {
   const lines = diff.replace(/\n$/, '').split('\n')
   const first = lines.findIndex((line) => line.startsWith('@@'))

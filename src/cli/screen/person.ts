@@ -2,10 +2,10 @@ import type { Interactor, Prompt } from '../../authority/interaction/interactor-
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { InteractionKind, InteractionResponse } from '../../core/interaction.ts'
 import { approve } from './dialogs/approve.ts'
-import { confirm } from './dialogs/confirm.ts'
+
 import { DialogClosed, type DialogContext } from './dialogs/dialog.ts'
-import { ask, deviceCode, password } from './dialogs/questions.ts'
-import { select } from './dialogs/select.ts'
+import { ask, confirm, deviceCode, password, select } from './dialogs/questions.ts'
+
 import { trust } from './dialogs/trust.ts'
 import type { Keyboard } from './keyboard.ts'
 import type { Screen } from './screen.ts'
@@ -17,18 +17,18 @@ export interface PersonOptions {
   readonly screen: Pick<Screen, 'pause' | 'resume'>
   /** Ctrl-C while a dialog is open. */
   readonly onInterrupt: () => void
-  /** Whether somebody was typing when a dialog opens: then it takes a pause until keys count. */
+  /** Whether the person is typing as a dialog opens: it then ignores keys for longer. */
   readonly isTyping?: () => boolean
   readonly clock?: Clock
 }
 
-/** The person at the terminal, as somebody an authority can ask: approvals, questions, choices, passwords, trust. */
+/** The person at the terminal as an interactor: answers approvals, questions, choices, passwords, trust. */
 export function createPerson(options: PersonOptions): Interactor {
   const { terminal, keyboard, screen, onInterrupt, isTyping, clock = systemClock } = options
   let before: Promise<unknown> = Promise.resolve()
 
   async function present({ kind, payload, signal, expiresAt }: Prompt): Promise<InteractionResponse> {
-    if (signal.aborted) throw new DialogClosed('over') // while the one before was closing
+    if (signal.aborted) throw new DialogClosed('over') // aborted while the previous dialog closed
     const ignoreKeysMs = isTyping?.() ? typingMs : readingMs
     screen.pause()
     try {
@@ -47,7 +47,7 @@ export function createPerson(options: PersonOptions): Interactor {
   return {
     name: 'user',
     present(prompt) {
-      // One that was withdrawn puts everything back before the next one opens.
+      // A withdrawn dialog restores the screen before the next one opens.
       const shown = before.then(() => present(prompt))
       before = shown.catch(() => {})
       return shown
@@ -55,18 +55,18 @@ export function createPerson(options: PersonOptions): Interactor {
   }
 }
 
-/** Nobody reads and decides faster than this: earlier keys were meant for something else. */
+/** A person cannot read and decide faster than this: an earlier key was meant for something else. */
 const readingMs = 300
-/** Nor does anybody who is in the middle of a sentence. */
+/** The same for a person in the middle of typing. */
 const typingMs = 1000
 
 const closings = {
   interrupted: 'interrupted',
-  over: 'closed: it was answered elsewhere, or is not asked any more',
+  over: 'closed: it was answered elsewhere, or is no longer asked',
   late: 'closed: the time to answer is over, which counts as no',
 }
 
-type Dialog = (payload: Prompt['payload'], place: DialogContext) => Promise<InteractionResponse>
+type Dialog = (payload: Prompt['payload'], context: DialogContext) => Promise<InteractionResponse>
 
 const dialogs: Readonly<Record<InteractionKind, Dialog>> = {
   Approve: approve,

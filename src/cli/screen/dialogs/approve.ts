@@ -1,17 +1,17 @@
 import type { ApprovalScope } from '../../../authority/grants/grants.ts'
 import type { InteractionResponse } from '../../../core/interaction.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
-import { readLine } from '../read-line.ts'
 import { cutToWidth } from '../text-width.ts'
 import { type AskedCall, askedCalls, askedRows } from './asked-calls.ts'
 import { type Choice, choicesView } from './choices.ts'
 import { type DialogContext, runDialog } from './dialog.ts'
+import { readReason } from './questions.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
 /**
- * Asks whether a call may run: it is shown and stays in the scrollback, and only a clear yes is one. All of it is shown,
- * but for the end of a long diff.
+ * Asks whether calls may run. They are printed in full, except for the end of a long diff, and stay in the scrollback.
+ * Anything but an explicit yes refuses them.
  */
 export async function approve(payload: Payload, context: DialogContext): Promise<InteractionResponse> {
   const calls = askedCalls(payload)
@@ -31,18 +31,16 @@ async function decide(
   context: DialogContext,
 ): Promise<InteractionResponse> {
   const verdict = await choose(payload, calls, shownRows, context)
-  const about = calls.map((call) => call.summary).join(', ')
+  const summary = calls.map((call) => call.summary).join(', ')
   if (verdict === 'each') return await decideEach(calls, context)
-  if (verdict === 'no') return refused('', about, context)
-  if (verdict !== 'reason') {
-    const { paint } = context.terminal
-    say(`${paint.green('✓')} allowed ${scopeWords[verdict]}: ${about}`, context)
-    return { status: 'accepted', value: { scope: verdict } }
+  if (verdict === 'no') return refuse('', summary, context)
+  if (verdict === 'reason') {
+    const reason = await readReason(context)
+    if (reason === undefined) return await decide(payload, calls, shownRows, { ...context, ignoreKeysMs: 0 })
+    return refuse(reason.trim(), summary, context)
   }
-  const { terminal, keyboard, ignoreKeysMs: _, ...rest } = context
-  const reason = await readLine(terminal, keyboard, { ...rest, prompt: 'No, because: ', escapeLabel: 'back' })
-  if (reason === undefined) return await decide(payload, calls, shownRows, { ...context, ignoreKeysMs: 0 })
-  return refused(reason.trim(), about, context)
+  printLine(`${context.terminal.paint.green('✓')} allowed ${scopeLabels[verdict]}: ${summary}`, context)
+  return { status: 'accepted', value: { scope: verdict } }
 }
 
 async function choose(
@@ -57,7 +55,7 @@ async function choose(
   const heading = calls.length > 1 ? `Allow these ${calls.length} calls?` : calls[0]!.title
   const title = [
     '',
-    // What is asked is still in sight where it is one thing that fits the screen.
+    // A single call that fits the screen is still in sight: its title is not repeated.
     ...(isLong || calls.length > 1 ? [paint.bold(heading)] : []),
     ...(isLong ? [paint.yellow(`  ${shownRows} lines above: scroll up and read all of it`)] : []),
   ]
@@ -68,16 +66,16 @@ async function choose(
   )
 }
 
-/** Call by call: what is not allowed by its own yes is not allowed. */
+/** Asks about each call: only those with a yes of their own are allowed. */
 async function decideEach(calls: readonly AskedCall[], context: DialogContext): Promise<InteractionResponse> {
   const { terminal } = context
   const { paint } = terminal
   const verdicts: Record<string, 'allow' | 'deny'> = {}
-  for (const [i, { id, summary: about }] of calls.entries()) {
+  for (const [i, { id, summary }] of calls.entries()) {
     const verdict = await runDialog(
       choicesView<'allow' | 'deny'>(
         {
-          title: [paint.bold(cutToWidth(`${i + 1} of ${calls.length}: ${about}`, terminal.columns - 1))],
+          title: [paint.bold(cutToWidth(`${i + 1} of ${calls.length}: ${summary}`, terminal.columns - 1))],
           choices: [
             { key: 'y', label: 'yes, this once', value: 'allow' },
             { key: 'n', label: 'no', value: 'deny' },
@@ -91,38 +89,35 @@ async function decideEach(calls: readonly AskedCall[], context: DialogContext): 
       context,
     )
     verdicts[id] = verdict
-    say(
-      verdict === 'allow' ? `${paint.green('✓')} allowed once: ${about}` : `${paint.red('✗')} not allowed: ${about}`,
-      context,
-    )
+    const mark = verdict === 'allow' ? `${paint.green('✓')} allowed once` : `${paint.red('✗')} not allowed`
+    printLine(`${mark}: ${summary}`, context)
   }
   return { status: 'accepted', value: { calls: verdicts } }
 }
 
-function refused(reason: string, about: string, context: DialogContext): InteractionResponse {
+function refuse(reason: string, summary: string, context: DialogContext): InteractionResponse {
   const because = reason === '' ? '' : ` (${fullyVisible(reason)})`
-  say(`${context.terminal.paint.red('✗')} not allowed${because}: ${about}`, context)
+  printLine(`${context.terminal.paint.red('✗')} not allowed${because}: ${summary}`, context)
   return { status: 'rejected', reason }
 }
 
-/** One line: what it is about stands above, whole. */
-function say(line: string, { terminal }: DialogContext): void {
+/** Cut to one line: the whole call is printed above. */
+function printLine(line: string, { terminal }: DialogContext): void {
   terminal.line(cutToWidth(line, terminal.columns - 1))
 }
 
-/** What somebody may say about a call, or about several. */
-export type Verdict = ApprovalScope | 'no' | 'reason' | 'each'
+/** The answers to a call, or to several at once. */
+type Verdict = ApprovalScope | 'no' | 'reason' | 'each'
 
-/** How long an approval holds, in words. */
-export const scopeWords: Readonly<Record<ApprovalScope, string>> = {
+const scopeLabels: Readonly<Record<ApprovalScope, string>> = {
   once: 'once',
   session: 'for this session',
   project: 'always, in this project',
   always: 'always, everywhere',
 }
 
-/** The choices for calls with these scopes: nothing that is not offered. `a` is the widest of them. */
-export function scopeChoices(offered: unknown, count: number): Choice<Verdict>[] {
+/** The choices for the offered scopes. The key `a` is the widest scope. */
+function scopeChoices(offered: unknown, count: number): Choice<Verdict>[] {
   const has = (scope: ApprovalScope): boolean => Array.isArray(offered) && offered.includes(scope)
   const [all, none] = count > 1 ? [', all of them', ', none of them'] : ['', '']
   const yes = (key: string, scope: ApprovalScope, label: string): Choice<Verdict>[] =>

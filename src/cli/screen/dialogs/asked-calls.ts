@@ -3,25 +3,26 @@ import { isRecord } from '../../../core/is-record.ts'
 import { type FilePreview, readPreview } from '../../../core/tool.ts'
 import { fullyVisible } from '../../../platform/visible-text.ts'
 import { aroundChanges } from '../../../tools/text/diff.ts'
+import { diffStyle } from '../diff-lines.ts'
 import type { Terminal } from '../terminal.ts'
 import { boxed, type LineStyle } from './boxed.ts'
 
-/** One of the calls that are asked about, as it is shown. */
+/** A call that needs approval, as it is shown. */
 export interface AskedCall {
   readonly id: string
   readonly title: string
   readonly lines: readonly string[]
-  /** What it would make of files; stands in for the arguments. */
+  /** The changes to files, shown instead of the arguments. */
   readonly files: readonly FilePreview[]
-  /** What to mind. */
+  /** Warnings. */
   readonly notes: readonly string[]
-  /** Tool and what it is about, on one line. */
+  /** The tool and its main argument, on one line. */
   readonly summary: string
 }
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** The calls of a question, made fit for a terminal again: nobody knows who put it. */
+/** The calls of a question. Their texts are made visible again, because any program may have sent the question. */
 export function askedCalls(payload: Payload): AskedCall[] {
   const { calls } = payload
   const several = Array.isArray(calls) ? calls.filter(isRecord) : []
@@ -29,8 +30,8 @@ export function askedCalls(payload: Payload): AskedCall[] {
   return list.map((one) => askedCall(one as Partial<ApprovePayload>))
 }
 
-/** A call as it stands in the scrollback: its title, what it is, and what it would change. */
-export function askedRows({ title, lines, files, notes }: AskedCall, terminal: AskedPlace): string[] {
+/** A call as it is printed: title, description, changes to files, warnings. */
+export function askedRows({ title, lines, files, notes }: AskedCall, terminal: TerminalSize): string[] {
   const { paint } = terminal
   const styles = consentStyles()
   const box = (rows: readonly string[]): string[] => boxed(rows, terminal, styles)
@@ -38,7 +39,7 @@ export function askedRows({ title, lines, files, notes }: AskedCall, terminal: A
   return ['', paint.bold(paint.yellow(`? ${title}`)), ...box(lines), ...diffs, ...box(notes)]
 }
 
-type AskedPlace = Pick<Terminal, 'columns' | 'rows' | 'paint'>
+type TerminalSize = Pick<Terminal, 'columns' | 'rows' | 'paint'>
 
 function askedCall(payload: Partial<ApprovePayload> & Payload): AskedCall {
   const { call, consent, description, stageExecutionId } = payload
@@ -56,55 +57,52 @@ function askedCall(payload: Partial<ApprovePayload> & Payload): AskedCall {
   }
 }
 
-/** Where diffs tell all that a call does, they are shown in the place of its arguments. */
+/** If diffs show all that a call does, they replace its arguments. */
 function previewed(lines: readonly string[], preview: unknown): Pick<AskedCall, 'lines' | 'files' | 'notes'> {
   const { files = [] } = readPreview(preview) ?? {}
   const at = lines.findIndex((line) => line.startsWith('arguments ('))
-  const isTold = at >= 0 && files.length > 0 && files.every(({ diff }) => diff !== undefined)
-  if (!isTold) return { lines, files: [], notes: [] }
+  const isComplete = at >= 0 && files.length > 0 && files.every(({ diff }) => diff !== undefined)
+  if (!isComplete) return { lines, files: [], notes: [] }
   return { lines: lines.slice(0, at), files, notes: lines.slice(at).filter((line) => line.startsWith('note: ')) }
 }
 
-/** The argument that mostly says what it is about, a command or a path, else the first. */
+/** The main argument: the command, path or address, else the first one. */
 function subjectOf(lines: readonly string[]): string | undefined {
   const at = lines.findIndex((line) => line.startsWith('arguments ('))
   if (at < 0) return undefined
-  const telling = lines.findIndex((line, i) => i > at && /^ {2}(?:command|path|file_path|url)(?:: | \()/.test(line))
-  const place = telling < 0 ? at + 1 : telling
-  const [, value] = /^ {2}[^:]*: (.*)$/.exec(lines[place] ?? '') ?? []
-  return value ?? lines[place + 1]?.replace(/^ {4}[│⋮] /, '').concat(' …')
+  const main = lines.findIndex((line, i) => i > at && /^ {2}(?:command|path|file_path|url)(?:: | \()/.test(line))
+  const row = main < 0 ? at + 1 : main
+  const [, value] = /^ {2}[^:]*: (.*)$/.exec(lines[row] ?? '') ?? []
+  return value ?? lines[row + 1]?.replace(/^ {4}[│⋮] /, '').concat(' …')
 }
 
-/** How the lines of a consent style: commands and what to mind stand out, and what an edit takes away and puts there. */
+/** Styles for the lines of an approval: highlights commands and warnings, and colours the old and new text of an edit. */
 export function consentStyles(): LineStyle {
   let argument: string | undefined
   return (line) => {
     argument = /^ {2}(\w+)(?:: | \(\d+ lines\):$)/.exec(line)?.[1] ?? (line.startsWith('    ') ? argument : undefined)
-    if (argument !== undefined && Object.hasOwn(styles, argument)) return styles[argument]
+    if (argument !== undefined && Object.hasOwn(argumentStyles, argument)) return argumentStyles[argument]
     if (/^(?:note|cannot be inspected|may run): |^ {5}mind: /.test(line)) return 'yellow'
     return /^ {2}\d+\. /.test(line) ? 'bold' : undefined
   }
 }
 
-const styles: Readonly<Record<string, 'bold' | 'red' | 'green'>> = {
+const argumentStyles: Readonly<Record<string, 'bold' | 'red' | 'green'>> = {
   command: 'bold',
   old_string: 'red',
   new_string: 'green',
 }
 
-/** The diff of one file in colour, in so many rows of the screen at most, with a note of what is not shown. */
-export function previewRows(
-  { diff = '', moreLines = 0 }: FilePreview,
-  terminal: Pick<Terminal, 'columns' | 'rows' | 'paint'>,
-): string[] {
+/** The coloured diff of one file, as much of it as fits the screen, with a note of how much is not shown. */
+function previewRows({ diff = '', moreLines = 0 }: FilePreview, terminal: TerminalSize): string[] {
   const lines = diff === '' ? [] : fullyVisible(diff, { lines: 'kept' }).split('\n')
   const most = Math.max(fewestRows, terminal.rows - rowsForTheRest)
-  // Of a line without an end something is to be seen, and of the line that takes its place, too.
+  // A very long line must leave room for the line that replaces it.
   const mostOfLine = Math.floor(most / 3)
   const rows: string[] = []
   let whole = 0
   for (const line of aroundChanges(lines, (mostOfLine - 1) * Math.max(8, terminal.columns - 3))) {
-    const all = boxed([line], terminal, diffLook)
+    const all = boxed([line], terminal, diffStyle)
     const more =
       all.length > mostOfLine ? [...all.slice(0, mostOfLine - 1), ...note('… this line goes on', terminal)] : all
     if (rows.length + more.length > most) break
@@ -117,15 +115,8 @@ export function previewRows(
   return [...rows, ...note(`… ${left} more ${what} not shown`, terminal)]
 }
 
-const note = (text: string, terminal: Pick<Terminal, 'columns' | 'paint'>): string[] =>
-  boxed([text], terminal, () => 'yellow')
+const note = (text: string, terminal: TerminalSize): string[] => boxed([text], terminal, () => 'yellow')
 
 const fewestRows = 12
-/** What stands above and below a diff: the call, and the choices. */
+/** Rows above and below a diff: the call and the choices. */
 const rowsForTheRest = 18
-
-const diffLook: LineStyle = (line) => {
-  if (line.startsWith('+')) return 'green'
-  if (line.startsWith('-')) return 'red'
-  return line.startsWith('@@') ? 'cyan' : 'dim'
-}

@@ -2,8 +2,8 @@ import type { Paint, Terminal } from '../terminal.ts'
 import { graphemesOf, graphemeWidth, textWidth } from '../text-width.ts'
 
 /**
- * Lines behind a margin that no text can leave: where a line is longer than the screen it goes on behind another kind
- * of margin, so that nothing in it passes for a line of its own. Nothing is cut.
+ * Lines behind a margin, to set foreign text apart. A line that is wider than the screen continues behind a different
+ * margin, so that no part of it looks like a line of its own. Nothing is cut.
  */
 export function boxed(
   lines: readonly string[],
@@ -20,10 +20,10 @@ export function boxed(
   })
 }
 
-/** How a line looks, in the order of the lines. */
+/** The style of a line. Called for each line in order. */
 export type LineStyle = (line: string) => keyof Paint | undefined
 
-/** Breaks behind a blank where there is one not too far from the edge; no character is left out. */
+/** Breaks after a blank near the edge if there is one. Keeps every character. */
 function rowsOf(line: string, room: number): string[] {
   const rows: string[] = []
   let row = ''

@@ -2,7 +2,6 @@ import { visibleName } from '../../../platform/visible-text.ts'
 import type { Terminal } from '../terminal.ts'
 import type { DialogView } from './dialog.ts'
 
-/** Something that can be chosen with one key. */
 export interface Choice<T> {
   readonly key: string
   readonly label: string
@@ -10,17 +9,17 @@ export interface Choice<T> {
 }
 
 interface ChoicesOptions<T> {
-  /** Stands above the choices while they are open. */
+  /** Lines above the choices. */
   readonly title: readonly string[]
   readonly choices: readonly Choice<T>[]
-  /** Which one Enter takes if nothing else was done. */
+  /** Selected at first. */
   readonly initial: T
-  /** What Esc stands for. */
+  /** The outcome of Esc. */
   readonly onEscape: T
   readonly escapeLabel: string
 }
 
-/** A few choices: each has its key, arrows and Enter work too. What is pasted, or comes in a run, chooses nothing. */
+/** A few choices, each with its key; arrows and Enter work too. Pasted text, or several letters at once, choose nothing. */
 export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Terminal, 'paint'>): DialogView<T> {
   const { title, choices, initial, onEscape, escapeLabel } = options
   let at = choices.findIndex(({ value }) => value === initial)
@@ -51,13 +50,13 @@ export function choicesView<T>(options: ChoicesOptions<T>, { paint }: Pick<Termi
 }
 
 interface ListOptions {
-  /** One line each, fit for a terminal. */
+  /** One line each, without control characters. */
   readonly items: readonly string[]
   /** Several may be chosen, with the space bar. */
   readonly isMultiple: boolean
 }
 
-/** A list to choose from by arrows, number or first letter; gives the places of what was chosen, undefined on Esc. */
+/** A list to choose from by arrows, number or first letter. The outcome is the indexes of the chosen items, undefined on Esc. */
 export function listView(
   { items, isMultiple }: ListOptions,
   terminal: Pick<Terminal, 'paint' | 'rows'>,
@@ -73,7 +72,7 @@ export function listView(
     else if (isMultiple && character === ' ') toggle(at)
     else at = nextWith(character)
   }
-  /** `12` goes to the first while only its 1 was typed, and to the twelfth if there is one. */
+  /** After `1` the next digit `2` means 12 if there are as many items, else 2. */
   function numberAt(typed: string): string {
     const isThere = (text: string): boolean => Number(text) >= 1 && Number(text) <= items.length
     return [typed, typed.slice(-1)].find(isThere) ?? ''
@@ -91,13 +90,12 @@ export function listView(
     draw() {
       const room = Math.max(1, terminal.rows - 4)
       const from = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, items.length - room))
-      const rows = items.slice(from, from + room).map((item, i) => {
-        const place = from + i
-        const box = isMultiple ? `${marked.has(place) ? '[x]' : '[ ]'} ` : ''
-        const text = `${place === at ? '▸' : ' '} ${box}${place + 1}. ${item}`
-        return place === at ? paint.bold(paint.cyan(text)) : text
+      return items.slice(from, from + room).map((item, i) => {
+        const index = from + i
+        const box = isMultiple ? `${marked.has(index) ? '[x]' : '[ ]'} ` : ''
+        const text = `${index === at ? '▸' : ' '} ${box}${index + 1}. ${item}`
+        return index === at ? paint.bold(paint.cyan(text)) : text
       })
-      return rows
     },
     hint() {
       const more = items.length > terminal.rows - 4 ? `${at + 1} of ${items.length}; ` : ''

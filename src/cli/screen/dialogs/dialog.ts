@@ -3,95 +3,95 @@ import type { Key } from '../key-decoder.ts'
 import type { Keyboard } from '../keyboard.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Where a dialog takes context, and how long it may. */
+/** What a dialog draws on, reads from, and when it closes. */
 export interface DialogContext {
   readonly terminal: Terminal
   readonly keyboard: Keyboard
   readonly clock: Clock
-  /** Aborted when the question is over: the dialog closes. */
+  /** Aborted when the question is withdrawn; closes the dialog. */
   readonly signal?: AbortSignal
-  /** When nobody waits for an answer any more, in ms since the epoch. The last seconds are shown. */
+  /** When the question expires, in ms since the epoch. The last seconds are counted down. */
   readonly expiresAt?: number
   /**
-   * Keys count only from so many ms after it opened: they were meant for something else. Whoever goes on typing is heard
-   * only after a pause. Default 0.
+   * Keys are ignored for this many ms after the dialog opened, since they were meant for something else. While the
+   * person keeps typing they are ignored further, until a pause. Default 0.
    */
   readonly ignoreKeysMs?: number
 }
 
-/** What is seen of a dialog, and what keys do to it. */
+/** The lines of a dialog, and its reaction to keys. */
 export interface DialogView<T> {
   draw(): readonly string[]
-  /** Which keys do what. It stands there as soon as they count. */
+  /** What the keys do. Shown once keys are no longer ignored. */
   hint(): string
-  /** An outcome ends the dialog. */
+  /** A returned value ends the dialog. */
   press(key: Key): { readonly value: T } | undefined
 }
 
-/** The dialog was closed without an answer: by Ctrl-C, or because it is over. */
+/** The dialog was closed without an answer: by Ctrl-C (`interrupted`), or because the question was withdrawn (`over`). */
 export class DialogClosed extends Error {
   readonly why: 'interrupted' | 'over'
   constructor(why: 'interrupted' | 'over') {
-    super(why === 'interrupted' ? 'somebody pressed Ctrl-C; run again to be asked again' : 'the question is over')
+    super(why === 'interrupted' ? 'Ctrl-C was pressed; run again to be asked again' : 'the question is over')
     this.name = 'AbortError'
     this.why = why
   }
 }
 
-/** Shows a dialog until a key ends it. Rejects with `DialogClosed` on Ctrl-C, which counts at any time, and on `signal`. */
+/** Shows a dialog until a key ends it. Rejects with `DialogClosed` on Ctrl-C, which is never ignored, and on `signal`. */
 export async function runDialog<T>(view: DialogView<T>, context: DialogContext): Promise<T> {
   const { terminal, keyboard, clock, signal, expiresAt, ignoreKeysMs = 0 } = context
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  let isDeaf = ignoreKeysMs > 0
-  let deafHint = '…'
+  let ignoresKeys = ignoreKeysMs > 0
+  let ignoringHint = '…'
   let cancelTick = (): void => {}
-  let cancelQuiet = (): void => {}
+  let cancelAccept = (): void => {}
 
-  const lines = (): string[] => [...view.draw(), terminal.paint.dim(`  ${isDeaf ? deafHint : view.hint()}`)]
+  const lines = (): string[] => [...view.draw(), terminal.paint.dim(`  ${ignoresKeys ? ignoringHint : view.hint()}`)]
   const draw = (): void => terminal.live([...lines(), ...countdown(expiresAt, context)])
-  const listen = (): void => {
-    isDeaf = false
+  const acceptKeys = (): void => {
+    ignoresKeys = false
     if (terminal.isInteractive) draw()
     else for (const line of lines()) terminal.line(line)
   }
-  // What was typed before is read first, however late we come to it.
-  const listenAfter = (ms: number): void => {
-    cancelQuiet()
+  // Keys typed before the timer fires are delivered first, even if the process is slow.
+  const acceptKeysAfter = (ms: number): void => {
+    cancelAccept()
     let isDue = true
-    const cancel = clock.timer(ms, () => void setImmediate(() => isDue && listen()))
-    cancelQuiet = () => {
+    const cancel = clock.timer(ms, () => void setImmediate(() => isDue && acceptKeys()))
+    cancelAccept = () => {
       isDue = false
       cancel()
     }
   }
-  /** Somebody is in the middle of a word: one of its letters would be an answer. */
-  const stayDeaf = (): void => {
-    deafHint = '… keys do not count yet: stop typing for a moment'
-    listenAfter(Math.max(ignoreKeysMs, pauseMs))
+  /** The person is in the middle of a word, and one of its letters could be taken for an answer. */
+  const keepIgnoring = (): void => {
+    ignoringHint = '… keys do not count yet: stop typing for a moment'
+    acceptKeysAfter(Math.max(ignoreKeysMs, pauseMs))
     draw()
   }
   const tick = (): void => {
     cancelTick = clock.timer(1000, () => {
-      draw() // the seconds pass, and the screen may have another size
+      draw() // updates the countdown, and follows a resize
       tick()
     })
   }
   const close = (): void => {
     release()
     cancelTick()
-    cancelQuiet()
-    signal?.removeEventListener('abort', onOver)
+    cancelAccept()
+    signal?.removeEventListener('abort', onAbort)
     terminal.live([])
   }
-  const onOver = (): void => {
+  const onAbort = (): void => {
     close()
     reject(new DialogClosed('over'))
   }
   const onKey = (key: Key): void => {
     try {
       if (key.type === 'ctrl' && key.key === 'c') throw new DialogClosed('interrupted')
-      if (isDeaf) {
-        stayDeaf()
+      if (ignoresKeys) {
+        keepIgnoring()
         return
       }
       const outcome = view.press(key)
@@ -108,21 +108,21 @@ export async function runDialog<T>(view: DialogView<T>, context: DialogContext):
 
   if (signal?.aborted) throw new DialogClosed('over')
   const release = keyboard.read(onKey)
-  signal?.addEventListener('abort', onOver)
-  if (isDeaf) listenAfter(ignoreKeysMs)
-  else listen()
+  signal?.addEventListener('abort', onAbort)
+  if (ignoresKeys) acceptKeysAfter(ignoreKeysMs)
+  else acceptKeys()
   draw()
   tick()
   return await promise
 }
 
-const shownMs = 30_000
-/** Longer than between two letters of somebody who types. */
+const countdownMs = 30_000
+/** Longer than a person pauses between two letters. */
 const pauseMs = 1000
 
 function countdown(expiresAt: number | undefined, { clock, terminal }: DialogContext): string[] {
   if (expiresAt === undefined) return []
   const left = expiresAt - clock.now()
-  if (left > shownMs) return []
+  if (left > countdownMs) return []
   return [terminal.paint.yellow(`  ${Math.max(0, Math.ceil(left / 1000))} s left to answer`)]
 }

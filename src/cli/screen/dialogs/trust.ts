@@ -4,13 +4,11 @@ import { boxed } from './boxed.ts'
 import { type Choice, choicesView, listView } from './choices.ts'
 import { type DialogContext, runDialog } from './dialog.ts'
 
+type Payload = Readonly<Record<string, unknown>>
 type Verdict = 'trust' | 'once' | 'some' | 'decline' | 'later'
 
-/** Asks whether a project, or what it brings, is trusted. All of the summary is shown. Esc decides nothing. */
-export async function trust(
-  payload: Readonly<Record<string, unknown>>,
-  context: DialogContext,
-): Promise<InteractionResponse> {
+/** Asks whether a project, or parts of it, are trusted. Shows the whole summary. Esc postpones the decision. */
+export async function trust(payload: Payload, context: DialogContext): Promise<InteractionResponse> {
   const { terminal } = context
   const { paint } = terminal
   const path = fullyVisible(String(payload.path))
@@ -20,10 +18,7 @@ export async function trust(
   return await decide(payload, context)
 }
 
-async function decide(
-  payload: Readonly<Record<string, unknown>>,
-  context: DialogContext,
-): Promise<InteractionResponse> {
+async function decide(payload: Payload, context: DialogContext): Promise<InteractionResponse> {
   const { terminal } = context
   const { paint } = terminal
   const isWhole = payload.about === undefined || payload.about === 'project'
@@ -34,29 +29,29 @@ async function decide(
     ...(items.length > 1 ? [{ key: 'c', label: 'choose what to trust', value: 'some' as const }] : []),
     { key: 'd', label: isWhole ? 'decline, and remember that' : 'do not trust it', value: 'decline' },
   ]
-  const title = ['']
-  const ways = { initial: 'decline', onEscape: 'later', escapeLabel: 'not now' } as const
-  const verdict = await runDialog(choicesView<Verdict>({ title, choices, ...ways }, terminal), context)
+  const verdict = await runDialog(
+    choicesView<Verdict>(
+      { title: [''], choices, initial: 'decline', onEscape: 'later', escapeLabel: 'not now' },
+      terminal,
+    ),
+    context,
+  )
   if (verdict === 'later') {
     terminal.line(`${paint.red('✗')} not trusted for now`)
     return { status: 'rejected', reason: '' }
   }
   if (verdict !== 'some') {
-    terminal.line(saying[verdict](paint))
+    terminal.line(
+      verdict === 'decline' ? `${paint.red('✗')} not trusted` : `${paint.green('✓')} ${trustLabels[verdict]}`,
+    )
     return { status: 'accepted', value: verdict }
   }
   const names = items.map((item) => fullyVisible(item))
-  const chosen = await runDialog(listView({ items: names, isMultiple: true }, terminal), {
-    ...context,
-    ignoreKeysMs: 0,
-  })
-  if (!chosen) return await decide(payload, { ...context, ignoreKeysMs: 0 })
+  const next = { ...context, ignoreKeysMs: 0 }
+  const chosen = await runDialog(listView({ items: names, isMultiple: true }, terminal), next)
+  if (!chosen) return await decide(payload, next)
   terminal.line(`${paint.green('✓')} trusted: ${chosen.map((i) => names[i]).join(', ') || 'nothing of it'}`)
   return { status: 'accepted', value: chosen.map((i) => items[i]) }
 }
 
-const saying: Readonly<Record<'trust' | 'once' | 'decline', (paint: DialogContext['terminal']['paint']) => string>> = {
-  trust: (paint) => `${paint.green('✓')} trusted`,
-  once: (paint) => `${paint.green('✓')} trusted this once`,
-  decline: (paint) => `${paint.red('✗')} not trusted`,
-}
+const trustLabels = { trust: 'trusted', once: 'trusted this once' }
