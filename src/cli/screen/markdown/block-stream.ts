@@ -1,36 +1,36 @@
-/** A piece of an answer that will not change any more. */
+/** A part of an answer that is complete. */
 export type Piece =
   | {
-      /** `plain` is what is too long to be taken apart; it may begin and end in the middle of something. */
+      /** `plain` is too long to be parsed; it may begin and end in the middle of a block. */
       readonly kind: 'markdown' | 'plain'
       readonly text: string
     }
   /** Whole lines of a code block, without its fences. */
   | { readonly kind: 'code'; readonly text: string; readonly lang: string; readonly isFirst: boolean }
 
-/** Cuts streamed markdown into finished blocks. What was looked at is not looked at again until its block is finished. */
+/** Cuts streamed markdown into complete blocks. Each line is examined once. */
 interface BlockStream {
-  /** What is finished now that this came too. */
+  /** Returns the pieces that this delta completes. */
   push(delta: string): Piece[]
-  /** The rest. */
+  /** Returns the rest. */
   finish(): Piece[]
-  /** The last lines of what is not finished yet; of code there are none, for its lines come one by one. */
+  /** The last lines of the incomplete block. Empty for code, whose lines are emitted one by one. */
   tail(most: number): string[]
 }
 
-/** Nothing longer is taken apart: some texts take a parser time that grows with the square of their length. */
+/** A longer block is not parsed: the time for some texts grows with the square of their length. */
 const mostInBlock = 16 * 1024
-/** Code is not taken apart. */
+/** Code is not parsed, so it may be longer. */
 const mostInFence = 128 * 1024
-/** What is too long goes out in portions of this size. */
+/** A block that is too long is emitted in portions of this size. */
 const portion = 1024
 
 /**
- * A block ends before a line that follows a blank one and is not indented, after a heading, and before a code block,
- * which comes line by line. A list whose items are far apart comes in several pieces, which style the same.
+ * A block ends before an unindented line that follows a blank one, after a heading, and before a code block. Code is
+ * emitted line by line. A list with blank lines between its items becomes several pieces, which render the same.
  */
 export function createBlockStream(): BlockStream {
-  /** Whole lines, and the one that has only begun. */
+  /** Complete lines, and the current incomplete one. */
   let lines: string[] = []
   let current = ''
   let size = 0
@@ -38,7 +38,7 @@ export function createBlockStream(): BlockStream {
   let isOverflowing = false
   let hasList = false
   let fence: Fence | undefined
-  /** A code block that is in no item. */
+  /** The current code block, if it is outside of lists. */
   let code: { readonly lang: string; isFirst: boolean } | undefined
   let pieces: Piece[] = []
 
@@ -61,9 +61,9 @@ export function createBlockStream(): BlockStream {
     size = 0
   }
 
-  /** Whole lines if there are some, else words, else all there is. */
+  /** Emits complete lines if there are some, else words, else everything. */
   const overflow = (): void => {
-    const cut = lines.length > 0 ? 0 : current.lastIndexOf(' ') + 1 || wholeCharacters(current)
+    const cut = lines.length > 0 ? 0 : current.lastIndexOf(' ') + 1 || wholeLength(current)
     pieces.push({ kind: 'plain', text: lines.join('') + current.slice(0, cut) })
     current = current.slice(cut)
     lines = []
@@ -91,7 +91,7 @@ export function createBlockStream(): BlockStream {
         return
       }
       if (!hasList || fence.indent < 2 || isBlank(text) || indentOf(text) >= 2) return
-      fence = undefined // what was begun in an item ends with it
+      fence = undefined // a fence opened in a list item ends with the item
     }
     isAfterBlank = isBlank(text)
     if (isAfterBlank) return
@@ -143,7 +143,7 @@ export function createBlockStream(): BlockStream {
 
 interface Fence {
   readonly indent: number
-  /** What stands behind the marks. */
+  /** The text after the marks. */
   readonly lang: string
   closes(line: string): boolean
 }
@@ -165,11 +165,11 @@ const isHeading = /^#{1,6}(?:[ \t]|\r?$)/
 const isBlank = (line: string): boolean => /^[ \t\r]*$/.test(line)
 const indentOf = (line: string): number => line.length - line.trimStart().length
 
-/** Whether it is a line that cannot belong to what stood before the blank one. */
+/** Whether a line after a blank one cannot belong to the block before it. */
 const startsBlock = (line: string): boolean => line !== '' && !' \t\r'.includes(line[0]!)
 
-/** A surrogate pair is not torn. */
-const wholeCharacters = (text: string): number => {
+/** The length without half a surrogate pair at the end. */
+const wholeLength = (text: string): number => {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last < 0xdc00 ? text.length - 1 : text.length
 }

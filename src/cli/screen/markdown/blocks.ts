@@ -4,55 +4,78 @@ import { diffLine } from '../diff-lines.ts'
 import type { Paint } from '../paint.ts'
 import { inlineSpans } from './inline.ts'
 import { wrapSpans } from './spans.ts'
+import { table } from './table.ts'
 
-/** Code, indented and never broken: it is there to be copied. */
-export const code = ({ text, lang }: Tokens.Code, { paint }: BlockContext): string[] => codeLines(text, lang, paint)
+export interface BlockContext {
+  readonly width: number
+  readonly paint: Paint
+}
 
-/** The same for some lines of it. */
+/** Blocks as lines of at most `width` columns; loose ones with a blank line between them. */
+export function renderBlocks(
+  tokens: readonly Token[],
+  { paint, width }: BlockContext,
+  spacing: 'tight' | 'loose' = 'loose',
+): string[] {
+  const context = { paint, width: Math.max(narrowest, width) }
+  return tokens
+    .filter(({ type }) => type !== 'space')
+    .flatMap((token, i) => {
+      const lines = renderBlock(token, context)
+      return i > 0 && spacing === 'loose' ? ['', ...lines] : lines
+    })
+}
+
+/** Text is never wrapped to fewer columns than this. */
+const narrowest = 8
+
+function renderBlock(token: Token, context: BlockContext): string[] {
+  switch (token.type) {
+    case 'heading':
+      return heading(token as Tokens.Heading, context)
+    case 'code':
+      return codeLines((token as Tokens.Code).text, (token as Tokens.Code).lang, context.paint)
+    case 'list':
+      return list(token as Tokens.List, context)
+    case 'blockquote':
+      return quote(token as Tokens.Blockquote, context)
+    case 'table':
+      return table(token as Tokens.Table, context)
+    case 'hr':
+      return [context.paint.dim('─'.repeat(Math.min(context.width, 40)))]
+    case 'paragraph':
+      return paragraph(token.tokens, context)
+    case 'text':
+      return paragraph((token as Tokens.Text).tokens ?? [token], context)
+    case 'def':
+      return plainLines(token.raw).map(context.paint.dim)
+    default:
+      return plainLines(token.raw)
+  }
+}
+
+/** The first two levels stand out from the others. */
+function heading({ depth, tokens }: Tokens.Heading, { paint, width }: BlockContext): string[] {
+  const style = depth <= 2 ? (text: string) => paint.bold(paint.underline(text)) : paint.bold
+  return wrapSpans(inlineSpans(tokens, paint, style), width)
+}
+
+/** Lines of code, indented and never broken, so that they can be copied. */
 export function codeLines(text: string, lang: string | undefined, paint: Paint): string[] {
   const style = lang === 'diff' || lang === 'patch' ? (line: string) => diffLine(line, paint) : paint.cyan
   const shown = visibleText(text).replaceAll('\r', '').replaceAll('\t', '    ')
   return shown.split('\n').map((line) => (line === '' ? '' : `  ${style(line)}`))
 }
 
-/** What a painter of one kind of block has to work with. */
-export interface BlockContext {
-  readonly width: number
-  readonly paint: Paint
-  /** Blocks inside of this one, as lines of at most so many columns. */
-  blocks(tokens: readonly Token[], width: number, spacing?: 'tight' | 'loose'): string[]
-}
-
-/** Narrower than this nothing is wrapped: words in pieces of two letters help nobody. */
-export const narrowest = 8
-
-/** The first two levels stand out from the others. */
-export function heading({ depth, tokens }: Tokens.Heading, { paint, width }: BlockContext): string[] {
-  const style = depth <= 2 ? (text: string) => paint.bold(paint.underline(text)) : paint.bold
-  return wrapSpans(inlineSpans(tokens, paint, style), width)
-}
-
-/** Running text, also that of a list item. */
-export function paragraph(tokens: readonly Token[] | undefined, { paint, width }: BlockContext): string[] {
-  return wrapSpans(inlineSpans(tokens, paint), width)
-}
-
-/** What somebody else said, with a bar beside it; another one than our own questions have. */
-export function quote({ tokens }: Tokens.Blockquote, { blocks, paint, width }: BlockContext): string[] {
-  const bar = paint.dim('▌')
-  return blocks(tokens, Math.max(narrowest, width - 2)).map((line) => (line === '' ? bar : `${bar} ${line}`))
-}
-
-/** Items with their bullets or numbers, tasks with their boxes, and whatever stands in them. */
-export function list({ ordered, start, items, loose }: Tokens.List, context: BlockContext): string[] {
+function list({ ordered, start, items, loose }: Tokens.List, { paint, width }: BlockContext): string[] {
   const first = typeof start === 'number' ? start : 1
-  const wide = ordered ? `${first + items.length - 1}. `.length : 2
+  const markWidth = ordered ? `${first + items.length - 1}. `.length : 2
   return items.flatMap((item, i) => {
-    const mark = ordered ? `${first + i}. `.padStart(wide) : bulletOf(item)
+    const mark = ordered ? `${first + i}. `.padStart(markWidth) : bulletOf(item)
     const tokens = item.tokens.filter(({ type }) => type !== 'checkbox')
-    const lines = context.blocks(tokens, Math.max(narrowest, context.width - wide), loose ? 'loose' : 'tight')
-    const marked = (lines.length > 0 ? lines : ['']).map((line, at) => indented(line, at, mark, wide))
-    return loose && i > 0 ? ['', ...marked] : marked
+    const [head = '', ...more] = renderBlocks(tokens, { paint, width: width - markWidth }, loose ? 'loose' : 'tight')
+    const lines = [mark + head, ...more.map((line) => (line === '' ? '' : ' '.repeat(markWidth) + line))]
+    return loose && i > 0 ? ['', ...lines] : lines
   })
 }
 
@@ -61,7 +84,19 @@ function bulletOf({ task, checked }: Tokens.ListItem): string {
   return checked ? '☑ ' : '☐ '
 }
 
-function indented(line: string, at: number, mark: string, wide: number): string {
-  if (at === 0) return mark + line
-  return line === '' ? '' : ' '.repeat(wide) + line
+/** With a bar at the left, different from that of our own questions. */
+function quote({ tokens }: Tokens.Blockquote, { paint, width }: BlockContext): string[] {
+  const bar = paint.dim('▌')
+  return renderBlocks(tokens, { paint, width: width - 2 }).map((line) => (line === '' ? bar : `${bar} ${line}`))
+}
+
+function paragraph(tokens: readonly Token[] | undefined, { paint, width }: BlockContext): string[] {
+  return wrapSpans(inlineSpans(tokens, paint), width)
+}
+
+/** The text as it was written, without control characters; the terminal wraps it. */
+export function plainLines(text: string): string[] {
+  const lines = visibleText(text).replaceAll('\r', '').split('\n')
+  while (lines.length > 1 && lines.at(-1) === '') lines.pop()
+  return lines
 }

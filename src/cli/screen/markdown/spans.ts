@@ -1,7 +1,7 @@
 import { visibleText } from '../../../platform/visible-text.ts'
 import { graphemesOf, graphemeWidth, textWidth } from '../text-width.ts'
 
-/** A text that looks the same from its beginning to its end. */
+/** A text in one style. */
 export interface Span {
   readonly text: string
   readonly style: Style
@@ -9,12 +9,12 @@ export interface Span {
 
 export type Style = (text: string) => string
 
-/** The only way from foreign text to a span: nothing in it can do anything to a terminal. */
+/** Foreign text as a span, without control characters. The only way to create one from foreign text. */
 export function span(text: string, style: Style): Span {
   return { text: visibleText(text).replaceAll('\r', '').replaceAll('\t', ' '), style }
 }
 
-/** One line of foreign text in as many as it takes; blanks within it count, and what it is indented by stays. */
+/** Wraps one line of foreign text. Keeps its indentation. */
 export function wrapLine(text: string, style: Style, width: number): string[] {
   const whole = span(text, style)
   if (textWidth(whole.text) <= width) return [style(whole.text)]
@@ -23,10 +23,10 @@ export function wrapLine(text: string, style: Style, width: number): string[] {
   return wrapSpans([whole], width - kept.length).map((line) => kept + line)
 }
 
-/** Ends a line. */
+/** Starts a new line. */
 export const lineBreak: Span = { text: '\n', style: (text) => text }
 
-/** Spans as painted lines, broken between words, or within one that is wider than a line. */
+/** Spans as painted lines, wrapped between words, or within a word that is wider than a line. */
 export function wrapSpans(spans: readonly Span[], width: number): string[] {
   const lines: Span[][] = [[]]
   let used = 0
@@ -62,7 +62,7 @@ export function wrapSpans(spans: readonly Span[], width: number): string[] {
 
 const isWord = (one: readonly Span[] | Span): one is readonly Span[] => Array.isArray(one)
 
-/** Words, each of one or several spans without a blank between them; blanks; and ends of lines. */
+/** Words (each of one or several spans without a blank between them), blanks, and line breaks. */
 function* wordsOf(spans: readonly Span[]): Generator<readonly Span[] | Span> {
   let word: Span[] = []
   for (const one of spans) {
@@ -86,7 +86,7 @@ function* wordsOf(spans: readonly Span[]): Generator<readonly Span[] | Span> {
   if (word.length > 0) yield word
 }
 
-/** A word that no line can hold, in parts that fit; the first of them into what is left of this line. */
+/** Splits a word that is wider than a line. The first part fits the rest of the current line. */
 function partsOf(text: string, width: number, used: number): string[] {
   const parts: string[] = []
   let [part, left] = ['', width - used]

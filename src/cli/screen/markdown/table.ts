@@ -4,14 +4,14 @@ import type { BlockContext } from './blocks.ts'
 import { inlineSpans } from './inline.ts'
 import { type Span, wrapSpans } from './spans.ts'
 
-/** A table fitted to the width; where its columns would become too narrow to read, a list of its rows. */
+/** A table fitted to the width, or a list of its rows if the columns would be too narrow to read. */
 export function table({ header, rows, align }: Tokens.Table, context: BlockContext): string[] {
   const { paint, width } = context
   const head = header.map(({ tokens }) => inlineSpans(tokens, paint, paint.bold))
   const body = rows.map((row) => row.map(({ tokens }) => inlineSpans(tokens, paint)))
-  const wanted = head.map((cell, i) => Math.max(1, widest(cell), ...body.map((row) => widest(row[i] ?? []))))
+  const wanted = head.map((cell, i) => Math.max(1, cellWidth(cell), ...body.map((row) => cellWidth(row[i] ?? []))))
   const room = width - gap.length * (wanted.length - 1)
-  const widths = fitted(wanted, room)
+  const widths = fitWidths(wanted, room)
   if (!widths) return asList(head, body, context)
   const line = (cells: readonly (readonly Span[])[]): string[] => rowLines(cells, widths, align)
   const rule = paint.dim(widths.map((wide) => '─'.repeat(wide)).join('──'))
@@ -19,13 +19,13 @@ export function table({ header, rows, align }: Tokens.Table, context: BlockConte
 }
 
 const gap = '  '
-/** A column narrower than this, unless it wants no more, cannot be read. */
+/** No column is narrowed below this. */
 const narrowestColumn = 6
 
-const widest = (cell: readonly Span[]): number => cell.reduce((sum, { text }) => sum + textWidth(text), 0)
+const cellWidth = (cell: readonly Span[]): number => cell.reduce((sum, { text }) => sum + textWidth(text), 0)
 
-/** Takes from the widest columns until all fit. */
-function fitted(wanted: readonly number[], room: number): number[] | undefined {
+/** Narrows the widest columns until all fit; `undefined` if they cannot. */
+function fitWidths(wanted: readonly number[], room: number): number[] | undefined {
   const least = wanted.reduce((sum, wide) => sum + Math.min(wide, narrowestColumn), 0)
   if (least > room) return undefined
   const sum = (limit: number): number => wanted.reduce((all, wide) => all + Math.min(wide, limit), 0)
