@@ -52,7 +52,7 @@ export function handKeyboard(): HandKeyboard {
       return listener !== undefined
     },
     read(given) {
-      if (listener) throw new Error('the keyboard is being read by somebody else')
+      if (listener) throw new Error('the keyboard already has a reader')
       listener = given
       return () => {
         if (listener === given) listener = undefined

@@ -130,17 +130,17 @@ test('a retry takes back what was not finished, and says so', async () => {
 
 test('while a dialog is open nothing moves, and afterwards all is there', async () => {
   const pty = play('paused')
-  await pty.see('shell rm x  waits for permission')
+  await pty.see('shell rm x  waits for approval')
   pty.type('x')
   await pty.until((screen) => screen === '')
   const before = pty.raw.length
   await new Promise((go) => setTimeout(go, 400))
   expect(pty.raw).toHaveLength(before)
   pty.type('x')
-  await pty.see('Said meanwhile.', 'waits for permission', 'secretly on')
+  await pty.see('Said meanwhile.', 'waits for approval', 'secretly on')
   pty.type('x')
   const { screen } = await left(pty)
-  expect(screen).toMatch(/^Said meanwhile\.\n\n\? shell rm x {2}waits for permission\n/)
+  expect(screen).toMatch(/^Said meanwhile\.\n\n\? shell rm x {2}waits for approval\n/)
 })
 
 test('a screen that changes its size while lines are live is clean again with the next frame', async () => {

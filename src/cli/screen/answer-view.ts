@@ -5,23 +5,23 @@ import { createMarkdownRenderer } from './markdown/render-markdown.ts'
 import { wrapLine } from './markdown/spans.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What the model says, on its way to stdout: as it is into a pipe, turn by turn; rendered block by block for a person. */
+/** Writes the model's answer to stdout: unchanged and turn by turn into a pipe, rendered block by block on a terminal. */
 interface AnswerView {
   push(delta: string): void
-  /** Nothing more of this block will come, though perhaps more of the answer. */
+  /** Prints the current block; more of the answer may follow. */
   flush(): void
-  /** The answer, or what there was of it, is over. */
+  /** Prints the rest of the answer. */
   finish(): void
-  /** What is not finished yet, in at most so many lines. */
+  /** The unfinished block, in at most `most` lines. */
   live(most: number): string[]
-  /** Whether anything of it is on the screen or in the pipe for good. */
+  /** Whether a part of the answer is already printed. */
   readonly isPrinted: boolean
-  /** Forgets what was not printed; what was cannot be taken back. */
+  /** Drops the part that is not printed yet. */
   drop(): void
 }
 
-/** `block` writes whole lines, set apart from what stood before; `more` goes on with them. */
-export interface AnswerOutput {
+/** `block` writes whole lines after a blank line; `more` continues them. */
+interface AnswerOutput {
   block(text: string): void
   more(text: string): void
 }
@@ -31,8 +31,8 @@ export function createAnswerView(terminal: Terminal, out: AnswerOutput): AnswerV
 }
 
 /**
- * In a pipe text is data: byte for byte what came, and a newline at its end. It is written when all of it is there: what
- * is in a pipe cannot be taken back, and an attempt that breaks off is no part of the answer.
+ * Into a pipe the text is written unchanged, with a newline at its end, and only when it is complete: an attempt that
+ * fails is not part of the answer, and a pipe cannot be undone.
  */
 function pipedAnswer(out: AnswerOutput): AnswerView {
   let deltas: string[] = []
@@ -54,7 +54,7 @@ function pipedAnswer(out: AnswerOutput): AnswerView {
   }
 }
 
-/** Rendered lines longer than this tire the eye. */
+/** Longer lines are hard to read. */
 const widest = 120
 
 function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
@@ -110,7 +110,7 @@ function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
     live(most) {
       if (most < 1) return []
       const { columns } = terminal
-      // A line that fills the screen and more is wrapped from near its end.
+      // Only the end of a very long line is wrapped.
       const lines = blocks.tail(most).map((line) => line.slice(-most * columns).trimEnd())
       while (lines.at(-1) === '') lines.pop()
       return lines.flatMap((line) => wrapLine(line, plain, columns - 1)).slice(-most)
@@ -127,22 +127,25 @@ function renderedAnswer(terminal: Terminal, out: AnswerOutput): AnswerView {
 
 const plain = (text: string): string => text
 
-/** Puts what stays on the screen in order: answers and lines set apart by a blank line, and nothing while it is held. */
 interface Printer extends AnswerOutput {
-  /** Lines about the run, to stderr. */
+  /** Prints lines about the run to stderr. */
   lines(lines: readonly string[]): void
+  /** Queues everything until `release`. */
   hold(): void
   release(): void
-  /** Whether a blank line would stand between what was printed last and this. */
+  /** Whether a blank line separates the last output from output of this kind. */
   needsBlankLine(kind: 'answer' | 'line'): boolean
 }
 
-/** `prepare` is called before anything is printed, so that what is live is not what is about to be printed as well. */
+/**
+ * Prints answers and lines about the run, with blank lines between them. Calls `prepare` before it prints, so that the
+ * same text is not live at the same time.
+ */
 export function createPrinter(terminal: Terminal, prepare: () => void = () => {}): Printer {
   let last: 'nothing' | 'answer' | 'line' = 'nothing'
-  let held: (() => void)[] | undefined
-  const now = (print: () => void): void => {
-    if (held) held.push(print)
+  let queue: (() => void)[] | undefined
+  const printOrQueue = (print: () => void): void => {
+    if (queue) queue.push(print)
     else {
       prepare()
       print()
@@ -152,28 +155,28 @@ export function createPrinter(terminal: Terminal, prepare: () => void = () => {}
     kind === 'answer' ? last !== 'nothing' : last === 'answer' && terminal.isStdoutTerminal
   return {
     block: (text) =>
-      now(() => {
+      printOrQueue(() => {
         terminal.answer(needsBlankLine('answer') ? `\n${text}` : text)
         last = 'answer'
       }),
     more: (text) =>
-      now(() => {
+      printOrQueue(() => {
         terminal.answer(text)
         last = 'answer'
       }),
     lines: (lines) =>
-      now(() => {
+      printOrQueue(() => {
         if (lines.length === 0) return
         terminal.line(`${needsBlankLine('line') ? '\n' : ''}${lines.join('\n')}`)
         last = 'line'
       }),
     hold() {
-      held ??= []
+      queue ??= []
     },
     release() {
-      const waiting = held ?? []
-      held = undefined
-      for (const print of waiting) print()
+      const queued = queue ?? []
+      queue = undefined
+      for (const print of queued) print()
     },
     needsBlankLine,
   }

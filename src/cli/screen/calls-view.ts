@@ -8,22 +8,22 @@ import { formatDuration, formatSize } from './format.ts'
 import type { Paint } from './paint.ts'
 import { cutToWidth, textWidth } from './text-width.ts'
 
-/** The calls of an agent: those under way as live lines, each that ended as lines that stay. */
+/** The calls of an agent: open ones as live lines, finished ones as lines that stay. */
 interface CallsView {
-  /** Calls that an earlier run left open; their results are told without their names. */
+  /** Adds calls that an earlier run left open: their results do not contain their names. */
   expect(calls: readonly ToolCallBlock[]): void
-  /** What is to be printed now. */
+  /** Returns the lines to print. */
   show(event: ShownEvent): string[]
-  /** A line for each call under way, and one for what it last said. */
-  live(look: LiveLook): string[]
+  /** A line for each open call, and one for its progress. */
+  live(options: LiveOptions): string[]
   readonly isBusy: boolean
-  /** What is still open waits for somebody; nothing of it is live any more. */
+  /** Ends all calls; returns lines for those that wait for approval. */
   end(): string[]
 }
 
 type ShownEvent = Exclude<AgentEvent, { type: 'child' }>
 
-interface LiveLook {
+interface LiveOptions {
   readonly spinner: string
   readonly now: number
   readonly most: number
@@ -39,15 +39,15 @@ interface CallsOptions {
 interface Call {
   readonly name: string
   title: string
-  /** Characters of its input, while they are still being written. */
+  /** Characters of its input so far, while the model writes it. */
   written?: number
-  /** By our clock, for what is live. */
+  /** The start by our clock, for live lines. */
   since: number
-  /** By the log's, for what has ended. */
+  /** The start by the log's clock, for the duration at the end. */
   at?: number
   progress?: string
   isWaiting?: true
-  /** By the person at this terminal, who has seen the answer there. */
+  /** Refused by the person at this terminal, who has seen that there. */
   isRefused?: true
 }
 
@@ -65,13 +65,13 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
         for (const call of toolCallsOf(one.turn)) add(call, one.at)
         return []
       case 'call_started':
-        change(one.callId, (call) => Object.assign(call, { since: now(), at: one.at }))
+        update(one.callId, (call) => Object.assign(call, { since: now(), at: one.at }))
         return []
       case 'approval_requested':
-        change(one.callId, (call) => (call.isWaiting = true))
+        update(one.callId, (call) => (call.isWaiting = true))
         return []
       case 'approval_answered':
-        change(one.callId, (call) => answered(call, one))
+        update(one.callId, (call) => answered(call, one))
         return []
       case 'call_result':
         return ended(one)
@@ -80,14 +80,14 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
     }
   }
 
-  const change = (id: string, how: (call: Call) => void): void => {
+  const update = (id: string, apply: (call: Call) => void): void => {
     const call = calls.get(id)
-    if (call) how(call)
+    if (call) apply(call)
   }
 
   const ended = (result: CallResult): string[] => {
     const call = calls.get(result.callId)
-    if (!call) return [] // a tool called it: what comes of that is in the caller's own result
+    if (!call) return [] // called by a tool, which shows it in its own result
     calls.delete(result.callId)
     if (call.isRefused && result.outcome === 'blocked') return []
     const { isGood, summary, problem, diff } = callOutcome(result)
@@ -101,21 +101,21 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
     ]
   }
 
-  /** What it is about gets the room that its name and its end leave over; where that is too little, a line for each. */
+  /** The title is cut to the room that name and facts leave; if that is too little, the facts get a line of their own. */
   const titled = (mark: string, { name, title }: Call, facts: string): string[] => {
     const head = `${mark} ${paint.bold(name)}`
     const left = columns() - 4 - textWidth(name)
     const room = left - textWidth(facts) - 2
     if (facts === '' || title === '' || room >= 8) {
-      const about = title === '' ? '' : ` ${cutToWidth(title, facts === '' ? left : room)}`
-      return [`${head}${about}${facts === '' ? '' : paint.dim(`  ${facts}`)}`]
+      const subject = title === '' ? '' : ` ${cutToWidth(title, facts === '' ? left : room)}`
+      return [`${head}${subject}${facts === '' ? '' : paint.dim(`  ${facts}`)}`]
     }
     return [`${head} ${cutToWidth(title, left)}`, `  ${paint.dim(facts)}`]
   }
 
   const state = ({ written, isWaiting, since }: Call, at: number): string => {
     if (written !== undefined) return written > 200 ? `writing, ${formatSize(written)}` : ''
-    if (isWaiting) return 'waits for permission'
+    if (isWaiting) return 'waits for approval'
     return at - since >= 1000 ? formatDuration(Math.floor((at - since) / 1000) * 1000).replace('.0 s', ' s') : ''
   }
 
@@ -128,8 +128,8 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
       if (event.type === 'tool_start') {
         calls.set(event.callId, { name: shownName(event.displayName), title: '', written: 0, since: now() })
       } else if (event.type === 'tool_args')
-        change(event.callId, (call) => (call.written = (call.written ?? 0) + event.delta.length))
-      else if (event.type === 'tool_progress') change(event.callId, (call) => Object.assign(call, lastLine(event.text)))
+        update(event.callId, (call) => (call.written = (call.written ?? 0) + event.delta.length))
+      else if (event.type === 'tool_progress') update(event.callId, (call) => Object.assign(call, lastLine(event.text)))
       else if (event.type === 'stream_void' || event.type === 'turn_failed')
         for (const [id, call] of calls) if (call.written !== undefined) calls.delete(id)
       return []
@@ -150,12 +150,12 @@ export function createCallsView({ paint, cwd, now, columns }: CallsOptions): Cal
     end() {
       const waiting = [...calls.values()].filter(({ isWaiting }) => isWaiting)
       calls.clear()
-      return waiting.flatMap((call) => titled(paint.yellow('?'), call, 'waits for permission'))
+      return waiting.flatMap((call) => titled(paint.yellow('?'), call, 'waits for approval'))
     },
   }
 }
 
-/** Nobody wants to know how long a person took to answer, nor to be told twice what it was. */
+/** Restarts the time of the call, so that it does not include the time to answer. */
 function answered(call: Call, { at, decision, by, clientKey }: EntryOf<'approval_answered'>): void {
   delete call.isWaiting
   call.at = at
@@ -164,7 +164,7 @@ function answered(call: Call, { at, decision, by, clientKey }: EntryOf<'approval
 
 const shownName = (name: string): string => cutToWidth(visibleName(name), 40)
 
-/** Of what a tool says last, the last line that says something. */
+/** The last line of a tool's progress that is not blank. */
 function lastLine(text: string): { progress?: string } {
   const line = text
     .slice(-2000)

@@ -3,27 +3,27 @@ import { visibleName } from '../../platform/visible-text.ts'
 import { formatCost, formatCount, formatDuration, pluralize } from './format.ts'
 import { textWidth } from './text-width.ts'
 
-/** What is known of a run when it is over; without `stats` where it failed. */
+/** The end of a run; without `stats` if it failed. */
 export interface RunEnding {
   readonly stats?: AgentStats
   readonly model: string
-  /** Absent where nobody knows whose model it was. */
+  /** Absent if the provider of the model is unknown. */
   readonly provider?: string
   readonly sessionId?: string
-  /** How to call it again. Default `libero`. */
+  /** How this program is called. Default `libero`. */
   readonly program?: string
 }
 
-/** What a run took, and how to go on with it: `3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…`. */
+/** The cost of a run and the command that continues it: `3 turns · 12,345 in · 678 out · $0.0123 · 4.2 s · session 1a2b3c4d…`. */
 export function costLines({ stats, provider, sessionId, program = 'libero' }: RunEnding, columns: number): string[] {
-  // Where no model was asked there is nothing to count.
+  // Without a request to a model there is nothing to count.
   const facts = stats && stats.turns > 0 ? [[...factsOf(stats, provider)].join(' · ')] : []
   if (sessionId !== undefined) facts.push(`session ${shortId(sessionId)}; go on with: ${program} --continue`)
   const line = facts.join(' · ')
   return textWidth(line) <= columns ? [line].filter((text) => text !== '') : facts
 }
 
-/** Why it ended where that is not plain: it was not done. */
+/** Why a run ended before it completed. */
 export function endingLine({ stats, sessionId, program = 'libero' }: RunEnding): string | undefined {
   if (!stats) return undefined
   const { status, stopReason, turns } = stats
@@ -37,7 +37,7 @@ export function endingLine({ stats, sessionId, program = 'libero' }: RunEnding):
 
 function suspended(reason: string, sessionId: string | undefined, program: string): string {
   const why =
-    reason === 'permission-required' ? 'somebody has to allow what it wants to do' : `it waits: ${visibleName(reason)}`
+    reason === 'permission-required' ? 'a call needs approval' : `the run is suspended: ${visibleName(reason)}`
   return sessionId === undefined ? why : `${why}; answer and go on with: ${program} --resume ${visibleName(sessionId)}`
 }
 
@@ -56,7 +56,7 @@ function* factsOf(
   yield formatDuration(elapsed)
 }
 
-/** They run on this machine, and cost nothing that anybody counts. */
+/** Providers on this machine, which charge nothing. */
 const local: readonly string[] = ['offline', 'ollama', 'lmstudio']
 
 const shortId = (id: string): string => visibleName(id.length > 13 ? `${id.slice(0, 8)}…` : id)

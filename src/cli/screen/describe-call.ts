@@ -7,7 +7,7 @@ import { pluralize } from './format.ts'
 
 export type CallResult = Extract<LogEntry, { type: 'call_result' }>
 
-/** How a call ended, in a few words; what it said where it went wrong; and what it changed. */
+/** The end of a call: a few words, the end of its output if it failed, and the diff of its changes. */
 interface ShownOutcome {
   readonly isGood: boolean
   readonly summary: string
@@ -36,35 +36,35 @@ const words: Partial<Record<CallOutcome, string>> = {
   aborted: 'stopped',
   skipped: 'skipped',
   cancelled: 'cancelled',
-  unknown: 'nobody knows whether it was done',
+  unknown: 'unknown whether it ran',
 }
 
-/** Enough to find a line in; the rest of a long output is not looked at. */
-const looked = 16_384
+/** How much of a long output is searched for lines to show. */
+const searched = 16_384
 
 function textOf(output: ToolOutput): string {
   if (typeof output === 'string') return output
   return output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** A command that ended well says so by what it wrote. */
+/** How a command failed; `undefined` if it exited with 0. */
 function exitOf({ exitCode, signal }: Readonly<Record<string, unknown>>): string | undefined {
   if (typeof signal === 'string') return `killed by ${visibleName(signal)}`
   return typeof exitCode === 'number' && exitCode !== 0 ? `exit ${exitCode}` : undefined
 }
 
-/** Commands say at the end what went wrong, before the line about how they ended; everybody else at the beginning. */
+/** Commands report errors at the end of their output, other tools at the beginning. */
 function problemOf(text: string, { isCommand }: { readonly isCommand: boolean }): string[] {
-  const part = isCommand ? text.slice(-looked) : text.slice(0, looked)
+  const part = isCommand ? text.slice(-searched) : text.slice(0, searched)
   const lines = part.split('\n').filter((line) => line.trim() !== '')
   if (isCommand && exitLine.test(lines.at(-1)?.trim() ?? '')) lines.pop()
-  const told = isCommand ? lines.slice(-lastLines) : lines.slice(0, 1)
-  return told.map((line) => visibleName(line.trimEnd().replaceAll('\t', '  ').slice(0, 500)))
+  const shown = isCommand ? lines.slice(-lastLines) : lines.slice(0, 1)
+  return shown.map((line) => visibleName(line.trimEnd().replaceAll('\t', '  ').slice(0, 500)))
 }
 
 const exitLine = /^[[(].*\bexit\b.*[\])]$/
 
-/** Of a command that failed. */
+/** Lines shown of a failed command. */
 const lastLines = 4
 
 function changes(diff: string): string {
@@ -80,13 +80,13 @@ function size(output: ToolOutput, text: string, facts: Readonly<Record<string, u
     return pluralize(Math.max(0, lines.last - lines.first + 1), 'line')
   if (typeof total === 'number') return pluralize(total, 'hit')
   if (typeof count === 'number') return pluralize(count, 'name')
-  const said = typeof exitCode === 'number' ? withoutExit(text) : text
-  if (said.trim() === '') return 'done'
-  const found = linesIn(said)
-  return found === 1 && said.trim().length <= 60 ? visibleName(said.trim()) : pluralize(found, 'line')
+  const written = typeof exitCode === 'number' ? withoutExit(text) : text
+  if (written.trim() === '') return 'done'
+  const found = linesIn(written)
+  return found === 1 && written.trim().length <= 60 ? visibleName(written.trim()) : pluralize(found, 'line')
 }
 
-/** What a command wrote, without the line about how it ended. */
+/** The output without the line about the exit code. */
 function withoutExit(text: string): string {
   const at = text.trimEnd().lastIndexOf('\n') + 1
   return exitLine.test(text.slice(at).trim()) ? text.slice(0, at) : text
@@ -98,7 +98,7 @@ function linesIn(text: string): number {
   return lines
 }
 
-/** What a call is about, on one line: the command, the path, the pattern; else all of its input as JSON. */
+/** The main argument of a call on one line: the command, the path, the pattern; else the whole input as JSON. */
 export function callTitle(input: Readonly<Record<string, unknown>>, cwd: string): string {
   const main = mainArgument(input)
   if (!main) return visibleName(compact(input))
@@ -109,7 +109,6 @@ export function callTitle(input: Readonly<Record<string, unknown>>, cwd: string)
   return visibleName(`${shown.trim()}${where}`)
 }
 
-/** A path as somebody in that folder would write it. */
 function relativeTo(cwd: string, path: string): string {
   const folder = cwd.endsWith('/') ? cwd : `${cwd}/`
   if (path === cwd) return '.'
@@ -119,15 +118,15 @@ function relativeTo(cwd: string, path: string): string {
 function mainArgument(
   input: Readonly<Record<string, unknown>>,
 ): { readonly key: string; readonly value: string } | undefined {
-  for (const key of telling) {
+  for (const key of mainKeys) {
     const value = input[key]
     if (typeof value === 'string' && value !== '') return { key, value }
   }
   return undefined
 }
 
-/** In this order: what says most. */
-const telling = [
+/** The most informative first. */
+const mainKeys = [
   'command',
   'pattern',
   'path',
@@ -141,10 +140,10 @@ const telling = [
   'name',
 ]
 const isPath = /^(?:path|file)/
-/** No line of a screen is longer, and no input is looked at any further. */
+/** No line of a screen is longer. */
 const longest = 1000
 
-/** Long texts in it are cut before they are written, not after. */
+/** Cuts long texts before it writes JSON, not after. */
 function compact(input: Readonly<Record<string, unknown>>): string {
   const keys = Object.keys(input)
   if (keys.length === 0) return ''

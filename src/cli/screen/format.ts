@@ -8,14 +8,14 @@ export function formatDuration(ms: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`
 }
 
-/** `12,345`. By hand: to know every language's way takes longer than everything else at the end of a run. */
+/** `12,345`. Not with `Intl`, which is slow to load. */
 export const formatCount = (count: number): string => String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 
 /** `1 line`, `2 lines`. */
 export const pluralize = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
 
-/** `$0.0123`, `$1.20`: two digits that say something. */
+/** `$0.0123`, `$1.20`. */
 export function formatCost(dollars: number): string {
   if (dollars === 0) return '$0'
   if (dollars < 0.0001) return 'less than $0.0001'
@@ -31,7 +31,7 @@ export function formatSize(bytes: number): string {
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 
-/** How long ago something was, as people say it. */
+/** `just now`, `5 min ago`; after two weeks the date. */
 export function timeAgo(at: number, now: number): string {
   const past = now - at
   if (past < minute) return 'just now'
@@ -41,7 +41,7 @@ export function timeAgo(at: number, now: number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 
-/** `2026-01-31 09:30 UTC`: the same wherever it is read. */
+/** `2026-01-31 09:30 UTC`. */
 export function formatDate(at: number): string {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? 'unknown' : `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createFrames } from './frames.ts'
 
-function film(isMoving = false) {
+function film(isAnimated = false) {
   const clock = fakeClock()
   const drawn: number[] = []
-  const world = { isMoving }
-  const frames = createFrames({ draw: () => drawn.push(clock.now()), isMoving: () => world.isMoving, clock })
+  const world = { isAnimated }
+  const frames = createFrames({ draw: () => drawn.push(clock.now()), isAnimated: () => world.isAnimated, clock })
   return { clock, drawn, world, frames }
 }
 
@@ -24,7 +24,7 @@ test('what moves is drawn until it stands still', async () => {
   frames.changed()
   await clock.advance(350)
   expect(drawn).toEqual([0, 100, 200, 300])
-  world.isMoving = false
+  world.isAnimated = false
   await clock.advance(1000)
   expect(drawn).toEqual([0, 100, 200, 300, 400])
   expect(clock.pending).toBe(0)

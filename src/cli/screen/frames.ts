@@ -1,21 +1,21 @@
 import type { Clock } from '../../core/clock.ts'
 
-/** When to draw: at once where it has been a while, else with the next frame; and again and again while something moves. */
-export interface Frames {
-  /** Something is to be seen that was not there before. */
+/** Schedules drawing: at once or with the next frame after a change, and repeatedly while something is animated. */
+interface Frames {
+  /** Reports that there is something new to draw. */
   changed(): void
-  /** Draws nothing until the next change. */
+  /** Stops drawing until the next change. */
   stop(): void
 }
 
 interface FramesOptions {
   draw(): void
-  /** Whether the picture changes by itself. */
-  isMoving(): boolean
+  /** Whether the picture changes without further calls. */
+  isAnimated(): boolean
   readonly clock: Clock
 }
 
-export function createFrames({ draw, isMoving, clock }: FramesOptions): Frames {
+export function createFrames({ draw, isAnimated, clock }: FramesOptions): Frames {
   let drawnAt = Number.NEGATIVE_INFINITY
   let due = Number.POSITIVE_INFINITY
   let cancel: (() => void) | undefined
@@ -29,7 +29,7 @@ export function createFrames({ draw, isMoving, clock }: FramesOptions): Frames {
     stop()
     drawnAt = clock.now()
     draw()
-    if (isMoving()) at(drawnAt + movingMs)
+    if (isAnimated()) at(drawnAt + animationMs)
   }
   const stop = (): void => {
     cancel?.()
@@ -43,9 +43,9 @@ export function createFrames({ draw, isMoving, clock }: FramesOptions): Frames {
 }
 
 const frameMs = 40
-const movingMs = 100
+const animationMs = 100
 
-/** A spinner keeps no process alive. */
+/** A clock whose timers do not keep the process alive. */
 export const unrefClock: Clock = {
   now: () => performance.now(),
   timer(ms, fn) {

@@ -1,22 +1,21 @@
 import { StringDecoder } from 'node:string_decoder'
 import type { Clock } from '../../core/clock.ts'
 
-/** Turns what a terminal sends into keys. */
 interface KeyDecoder {
   push(chunk: Uint8Array | string): void
-  /** Forgets what is half read. */
+  /** Drops an incomplete sequence. */
   reset(): void
 }
 
 /**
- * A decoder for what terminals send: UTF-8 in pieces of any size, the keys of xterm and of older terminals, pastes.
- * A sequence that means nothing to us is dropped whole, so that no part of it passes for something typed.
+ * Decodes the bytes of a terminal: UTF-8 in pieces of any size, the keys of xterm and of older terminals, bracketed
+ * pastes. An unknown sequence is dropped whole, so that no part of it is taken for typed text.
  */
 export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDecoder {
   const utf8 = new StringDecoder('utf8')
   let state: State = 'ground'
   let sequence = ''
-  /** How much of a paste's end was read: to look back at each character would take for ever. */
+  /** How many characters of `pasteEnd` were read: to compare the end at each character would be slow. */
   let endSeen = 0
   let text = ''
   let hasReturned = false
@@ -60,7 +59,7 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
     csi(character) {
       if (character < ' ') return interrupted(character)
       sequence += character
-      if (character === '[' && sequence === '[') return // the function keys of the Linux console: one more follows
+      if (character === '[' && sequence === '[') return // a function key of the Linux console: one more character follows
       if (character < '@' || character > '~') return
       const ended = sequence
       if (ended === '200~') return to('paste')
@@ -85,7 +84,7 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
     },
   }
 
-  /** A control character in the middle of a sequence ends it; one of them may be Ctrl-C. */
+  /** A control character ends an incomplete sequence. It may be Ctrl-C. */
   function interrupted(character: string): void {
     to('ground')
     steps.ground(character)
@@ -98,7 +97,7 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
     if (pasted !== '') emit({ type: 'text', text: pasted, isPaste: true })
   }
 
-  /** Nothing may be half read for ever: a lone ESC is a key, all else was none. */
+  /** Ends an incomplete sequence: a lone ESC is a key, anything else is dropped. */
   function giveUp(): void {
     const was = state
     if (was === 'paste') endPaste()
@@ -125,7 +124,7 @@ export function createKeyDecoder(emit: (key: Key) => void, clock: Clock): KeyDec
 
 type State = 'ground' | 'escape' | 'csi' | 'ss3' | 'string' | 'paste'
 
-/** How long an ESC may be the beginning of something. */
+/** How long an ESC may be the beginning of a sequence. */
 const escapeMs = 50
 const sequenceMs = 1000
 const pasteEnd = '\x1b[201~'
@@ -143,7 +142,7 @@ const numbers: Readonly<Record<string, PlainKey>> = {
 
 const named = (type: PlainKey | undefined): Key | undefined => type && { type }
 
-/** With Shift or Ctrl held an arrow is still an arrow. */
+/** Ignores the modifiers Shift and Ctrl. */
 function csiKey(sequence: string): Key | undefined {
   const [, number = '', final = ''] = /^(\d*)(?:;\d+)*([A-Za-z~])$/.exec(sequence) ?? []
   return final === '~' ? named(numbers[number]) : named(letters[final])
@@ -159,12 +158,12 @@ function controlKey(character: string): Key | undefined {
 
 const isPrintable = (character: string): boolean => !/\p{Cc}/u.test(character)
 
-/** Lines and tabs stay; what would be a key, were it typed, does not. */
+/** Keeps newlines and tabs, removes other control characters. */
 function cleanPaste(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '')
 }
 
-/** A key, or a run of characters typed or pasted. */
+/** A key, or text that was typed or pasted. */
 export type Key =
   /** A paste keeps its newlines, as `\n`. */
   | { readonly type: 'text'; readonly text: string; readonly isPaste?: true }

@@ -58,7 +58,7 @@ test('a second reader is refused, and the next one hears nothing of what the fir
   const stdin = stream({ isTTY: true })
   const keyboard = openKeyboard({ stdin })!
   const stop = keyboard.read(() => {})
-  expect(() => keyboard.read(() => {})).toThrow('being read by somebody else')
+  expect(() => keyboard.read(() => {})).toThrow('already has a reader')
   stdin.write('\x1b[')
   await settled()
   stop()

@@ -4,31 +4,30 @@ import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Io } from '../io.ts'
 import { createKeyDecoder, type Key } from './key-decoder.ts'
 
-/** What a person types, one key at a time. */
 export interface Keyboard {
-  /** Raw mode from here until the returned function is called. One reader at a time; a second waits for nothing and throws. */
+  /** Reads keys in raw mode until the returned function is called. Throws if there is a reader already. */
   read(listener: (key: Key) => void): () => void
   close(): void
 }
 
-/** `stderr` is where pastes are asked for; without it nothing but stdin can be typed into. */
+/** Bracketed paste is switched on through `stderr`; without it only stdin can be a keyboard. */
 type KeyboardIo = Pick<Io, 'stdin'> & Partial<Pick<Io, 'stderr'>>
 
 interface KeyboardOptions {
   readonly clock?: Clock
-  /** Opens the terminal the process belongs to, where stdin is none. Default `/dev/tty`. */
+  /** Opens the controlling terminal when stdin is not a terminal. Default `/dev/tty`. */
   readonly openTerminal?: () => TypingStream | undefined
 }
 
 type TypingStream = Io['stdin'] & { ref?(): unknown; unref?(): unknown }
 
-/** Undefined where nobody can type: stdin is no terminal, nor is there a controlling one. */
+/** `undefined` if neither stdin is a terminal nor the process has a controlling one. */
 export function openKeyboard(io: KeyboardIo, options: KeyboardOptions = {}): Keyboard | undefined {
   const { clock = systemClock, openTerminal = openControllingTerminal } = options
   const isStdin = canBeTypedInto(io.stdin)
   const stream: TypingStream | undefined = isStdin ? io.stdin : io.stderr?.isTTY ? openTerminal() : undefined
   if (!stream) return undefined
-  const tell = (sequence: string): void => void (io.stderr?.isTTY && io.stderr.write(sequence))
+  const send = (sequence: string): void => void (io.stderr?.isTTY && io.stderr.write(sequence))
   let stop: (() => void) | undefined
   let isClosed = false
 
@@ -36,27 +35,29 @@ export function openKeyboard(io: KeyboardIo, options: KeyboardOptions = {}): Key
     read(listener) {
       if (stop || isClosed)
         throw new Error(
-          `the keyboard is ${stop ? 'being read by somebody else' : 'closed'}; read when the other one is done`,
+          stop
+            ? 'the keyboard already has a reader; read when that one is done'
+            : 'the keyboard is closed; open it again',
         )
       const decoder = createKeyDecoder((key) => stop === release && listener(key), clock)
       const onData = (chunk: Uint8Array | string): void => decoder.push(chunk)
-      // Nobody will ever type here again.
+      // The terminal is gone.
       const onGone = (): void => void (stop === release && listener({ type: 'ctrl', key: 'c' }))
       const release = (): void => {
         if (stop !== release) return
         stop = undefined
         decoder.reset()
         stream.off('data', onData).off('end', onGone).off('error', onGone)
-        rest(stream)
-        tell(pastesOff)
+        restore(stream)
+        send(pastesOff)
       }
       stop = release
       stream.on('data', onData).on('end', onGone).on('error', onGone)
       stream.setRawMode?.(true)
       stream.ref?.()
       stream.resume()
-      tell(pastesOn)
-      if (stream.readableEnded || stream.destroyed) setImmediate(onGone) // it told an earlier reader, and only once
+      send(pastesOn)
+      if (stream.readableEnded || stream.destroyed) setImmediate(onGone) // the event was emitted for an earlier reader
       return release
     },
     close() {
@@ -73,14 +74,14 @@ const pastesOff = '\x1b[?2004l'
 
 const canBeTypedInto = (stdin: Io['stdin']): boolean => stdin.isTTY === true && typeof stdin.setRawMode === 'function'
 
-/** As it was, and no reason for the process to stay. */
-function rest(stream: TypingStream): void {
+/** Leaves raw mode and lets the process end. */
+function restore(stream: TypingStream): void {
   stream.pause()
   stream.unref?.()
   try {
     stream.setRawMode?.(false)
   } catch {
-    // A terminal that is gone has no mode.
+    // The terminal is gone.
   }
 }
 

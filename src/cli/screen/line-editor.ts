@@ -2,7 +2,7 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { Key } from './key-decoder.ts'
 import { graphemesOf, textWidth } from './text-width.ts'
 
-/** A line of text under a cursor, which moves by what a person takes for characters. */
+/** A line of text with a cursor that moves by grapheme clusters. */
 export class LineEditor {
   #before: string[] = []
   #after: string[] = []
@@ -15,7 +15,7 @@ export class LineEditor {
     return [...this.#before, ...this.#after].join('')
   }
 
-  /** False for a key that means nothing to a line. */
+  /** Returns false for a key that does not edit. */
   press(key: Key): boolean {
     if (key.type === 'text') this.#insert(key.text)
     else {
@@ -26,7 +26,7 @@ export class LineEditor {
     return true
   }
 
-  /** What is seen of it in so many columns: the part around the cursor, which stands on `under`. */
+  /** The part around the cursor that fits `columns`; the cursor is on `under`. */
   view(columns: number): { readonly before: string; readonly under: string; readonly after: string } {
     const under = shown(this.#after[0] ?? ' ')
     const room = Math.max(1, columns) - textWidth(under)
@@ -53,13 +53,13 @@ export class LineEditor {
     },
   }
 
-  #moveTo(place: number): void {
+  #moveTo(index: number): void {
     const all = [...this.#before, ...this.#after]
-    this.#before = all.slice(0, Math.max(0, place))
-    this.#after = all.slice(Math.max(0, place))
+    this.#before = all.slice(0, Math.max(0, index))
+    this.#after = all.slice(Math.max(0, index))
   }
 
-  /** What is typed may belong to the character before it: an accent, a skin tone. */
+  /** New text may combine with the character before it: an accent, a skin tone. */
   #insert(text: string): void {
     const last = this.#before.pop() ?? ''
     for (const grapheme of graphemesOf(last + text)) this.#before.push(grapheme)
@@ -79,13 +79,13 @@ const controls: Readonly<Record<string, string>> = {
 
 const isBlank = (grapheme: string): boolean => grapheme.trim() === ''
 
-/** A paste may have lines and tabs, which are shown as one character each. */
+/** Newlines and tabs of a paste are shown as one character each. */
 function shown(grapheme: string): string {
   if (grapheme === '\n') return '⏎'
   return grapheme === '\t' ? '⇥' : visibleName(grapheme)
 }
 
-/** As many of them as have room, nearest first. */
+/** The first of them that fit `room` columns. */
 function nearest(graphemes: readonly string[], room: number): string[] {
   const seen: string[] = []
   let left = room

@@ -1,17 +1,16 @@
 import type { Io, Output } from '../io.ts'
 
-/** Makes a text style like something; gives it back as it is where there are no colours. */
+/** Functions that style a text; without colours they return it unchanged. */
 export type Paint = Readonly<Record<StyleName, (text: string) => string>>
 
 type StyleName = 'bold' | 'dim' | 'italic' | 'underline' | 'red' | 'green' | 'yellow' | 'blue' | 'cyan'
 
-/** A paint with colours, or one that changes nothing. */
 export function createPaint({ colours }: { readonly colours: boolean }): Paint {
   const entries = Object.entries(codes).map(([style, [on, off]]) => [style, colours ? brush(on, off) : plain])
   return Object.fromEntries(entries) as Paint
 }
 
-/** Whether an output shows colours: a terminal does, unless somebody said otherwise. `NO_COLOR` has the last word. */
+/** Whether an output gets colours: terminals do, unless the environment says otherwise. `NO_COLOR` overrules `FORCE_COLOR`. */
 export function hasColours({ isTTY }: Pick<Output, 'isTTY'>, env: Io['env']): boolean {
   const { NO_COLOR: no, FORCE_COLOR: force, TERM: term } = env
   if (no) return false
@@ -33,7 +32,7 @@ const codes: Readonly<Record<StyleName, readonly [on: number, off: number]>> = {
 
 const plain = (text: string): string => text
 
-/** Each line is painted by itself, so that a line can be shown without its neighbours. */
+/** Paints each line separately, so that lines can be shown one by one. */
 function brush(on: number, off: number): (text: string) => string {
   const [begin, end] = [`\x1b[${on}m`, `\x1b[${off}m`]
   const line = (text: string): string => (text === '' ? '' : `${begin}${text.replaceAll(end, `${end}${begin}`)}${end}`)

@@ -1,22 +1,22 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import type { Paint } from './paint.ts'
 
-/** What the model, or what it needs, is at while nothing of it can be shown otherwise: a line that does not stay. */
+/** A live line about the model, shown while nothing of its answer can be: waiting, thinking, stalled. */
 interface PhaseView {
   /** `attempt` counts from 1. */
   asked(now: number, attempt?: number): void
-  /** Which model it is that is asked. */
+  /** Sets the name of the model. */
   model(name: string): void
-  /** Something else has to come first. */
+  /** Something else must be ready before the model is asked. */
   waiting(text: string, now: number): void
   thinking(delta: string): void
-  /** Something of its answer has come and is shown, and more is expected. */
+  /** A part of the answer is shown, and more is expected. */
   answering(now: number): void
-  /** Nothing is expected of it. */
+  /** Nothing is expected of the model. */
   idle(): void
   live(now: number, spinner: string): string[]
   readonly isBusy: boolean
-  /** What is waited for, where the model has been asked and has said nothing yet. */
+  /** The line to show while the model has been asked and has not answered yet. */
   awaited(now: number): string | undefined
 }
 
@@ -31,7 +31,10 @@ export function createPhaseView(paint: Paint): PhaseView {
     if (phase === 'thinking') return `thinking… ${textTail(thought)}`
     const seconds = Math.floor((now - askedAt) / 1000)
     if (phase === 'answering') return `waiting for ${model} to go on · ${seconds} s · Ctrl-C to stop`
-    if (phase === 'asked' && seconds >= patienceS) return waitingWords({ model, seconds, attempt })
+    if (phase === 'asked' && seconds >= longWaitS) {
+      const tries = attempt > 1 ? ` · attempt ${attempt}` : ''
+      return `waiting for ${model} · ${seconds} s${tries} · Ctrl-C to stop`
+    }
     const what = phase === 'waiting' ? awaited : 'asking the model'
     return seconds > 0 ? `${what}, ${seconds} s` : what
   }
@@ -64,7 +67,7 @@ export function createPhaseView(paint: Paint): PhaseView {
       thought = ''
     },
     live(now, spinner) {
-      // While the answer moves it is its own sign of life.
+      // No line is needed while the answer grows.
       const isStill = phase === 'idle' || (phase === 'answering' && now - askedAt < stalledMs)
       return isStill ? [] : [`${paint.cyan(spinner)} ${paint.dim(words(now))}`]
     },
@@ -76,24 +79,12 @@ export function createPhaseView(paint: Paint): PhaseView {
 }
 
 const keptThought = 400
-/** A pause that long is no part of an answer that moves. */
+/** After a pause of this length the answer counts as stalled. */
 const stalledMs = 2000
-/** From here on a person wonders what is going on. */
-const patienceS = 5
+/** From here on the line names the model and how to stop. */
+const longWaitS = 5
 
-/** Says what is waited for, for how long, and what can be done about it. */
-function waitingWords({ model, seconds, attempt }: Waiting): string {
-  const tries = attempt > 1 ? ` · attempt ${attempt}` : ''
-  return `waiting for ${model} · ${seconds} s${tries} · Ctrl-C to stop`
-}
-
-interface Waiting {
-  readonly model: string
-  readonly seconds: number
-  readonly attempt: number
-}
-
-/** The end of a text that grows, on one line. */
+/** The end of a growing text, on one line. */
 export function textTail(text: string, most = 60): string {
   const words = text.replace(/\s+/g, ' ').trim()
   if (words.length <= most) return visibleName(words)

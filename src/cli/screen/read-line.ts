@@ -5,25 +5,26 @@ import { LineEditor } from './line-editor.ts'
 import type { Terminal } from './terminal.ts'
 import { textWidth } from './text-width.ts'
 
-export interface ReadLineOptions extends Partial<Pick<DialogContext, 'signal' | 'expiresAt' | 'ignoreKeysMs'>> {
-  /** Stands before what is typed. Default `› `. */
+interface ReadLineOptions extends Partial<Pick<DialogContext, 'signal' | 'expiresAt' | 'ignoreKeysMs'>> {
+  /** Default `› `. */
   readonly prompt?: string
-  /** Stands there as if it had been typed. */
+  /** Text that is already in the line. */
   readonly initial?: string
-  /** For keys and passwords: nothing of it is shown, not even how long it is. */
+  /** Shows nothing of the text, not even its length. */
   readonly isSecret?: boolean
-  /** What Esc does, in a word or two. Default `no answer`. */
+  /** What Esc does, for the hint. Default `no answer`. */
   readonly escapeLabel?: string
-  /** Esc clears the line, and Ctrl-D leaves: for a line that is asked for again and again. */
+  /** Esc clears the line, and only Ctrl-D ends without a text. */
   readonly isConversation?: boolean
-  /** Earlier lines, oldest first: the arrows bring them back. */
+  /** Earlier lines, oldest first, recalled by the arrow keys. */
   readonly history?: readonly string[]
   readonly clock?: Clock
 }
 
 /**
- * Asks for a line of text at the bottom of the screen; undefined means Esc, or Ctrl-D on an empty line. Ctrl-C rejects with an `AbortError`. What
- * was pasted keeps its newlines, but for those at its end. Nothing of it stays on the screen: who asks shows what is to be seen.
+ * Asks for a line of text at the bottom of the screen. Resolves with `undefined` on Esc, or Ctrl-D in an empty line;
+ * rejects with `DialogClosed` on Ctrl-C. Pasted text keeps its newlines, except at its end. The line is cleared at the
+ * end; the caller prints what should stay.
  */
 export async function readLine(
   terminal: Terminal,
@@ -45,12 +46,12 @@ export async function readLine(
   const lines = [...history, initial]
   let at = history.length
 
-  /** What was typed and not sent is found again further down. */
-  function recall(place: number): void {
-    if (lines[place] === undefined) return
+  /** Keeps the current text in the list, so that it can be recalled too. */
+  function recall(index: number): void {
+    if (lines[index] === undefined) return
     lines[at] = line.text
-    at = place
-    line = new LineEditor(lines[place])
+    at = index
+    line = new LineEditor(lines[index])
   }
 
   function editable(): string {
@@ -79,5 +80,5 @@ export async function readLine(
   )
 }
 
-/** Drawn, since the real cursor waits below all lines. */
+/** A drawn cursor: the real one is hidden below the live lines. */
 const underCursor = (text: string): string => `\x1b[7m${text}\x1b[27m`

@@ -1,25 +1,25 @@
 import { visibleName } from '../../platform/visible-text.ts'
 import { withoutOptions } from '../failures/system-failure.ts'
 
-/** What is said when the model's side failed and is asked again: why, whether what was shown counts, and when. */
+/** Tells that a request failed and is repeated: why, when, and whether the text shown so far is void. */
 export function retryNotice(
   { reason, delayMs = 0 }: { readonly reason: string; readonly delayMs?: number },
   isPrinted: boolean,
 ): string {
-  const [, place, why] = /^(?:Provider "[^"]*" failed: )?No answer from ([^\s;,]+): (.*)$/s.exec(reason) ?? []
-  const words = shorter(why ?? reason).slice(0, 300)
+  const [, address, why] = /^(?:Provider "[^"]*" failed: )?No answer from ([^\s;,]+): (.*)$/s.exec(reason) ?? []
+  const words = shorten(why ?? reason).slice(0, 300)
   const what =
-    own.get(reason) ??
-    (place === undefined
+    reasons.get(reason) ??
+    (address === undefined
       ? `the service broke off (${visibleName(words)})`
-      : `the service at ${visibleName(place)} does not answer (${visibleName(words)})`)
-  const above = isPrinted ? '; what it said so far does not count' : ''
+      : `the service at ${visibleName(address)} does not answer (${visibleName(words)})`)
+  const voided = isPrinted ? '; what it said so far does not count' : ''
   const when = delayMs >= 1000 ? ` in ${Math.round(delayMs / 1000)} s` : ''
-  return `… ${what}${above}; trying again${when}`
+  return `… ${what}${voided}; trying again${when}`
 }
 
-/** What is asked again although the service did not fail. */
-const own = new Map([
+/** Reasons to repeat a request although the service did not fail. */
+const reasons = new Map([
   [
     'the conversation was made shorter',
     'the conversation did not fit into the context of the model, and was made shorter',
@@ -28,8 +28,8 @@ const own = new Map([
   ['the reply was empty', 'the reply was empty'],
 ])
 
-/** Without what the last sentence says, should it come to that: what to check. */
-const shorter = (why: string): string =>
+/** Without the advice, which the final error repeats. */
+const shorten = (why: string): string =>
   withoutOptions(why)
     .replace(/^Provider "[^"]*" failed: /, '')
     .replace(/; (?:check the address, the headers and the network|send the request again)$/, '')

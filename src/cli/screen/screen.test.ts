@@ -341,7 +341,7 @@ describe('results', () => {
     show(turn('t1', '', { c1: ['shell', { command: 'rm x' }], c2: ['shell', { command: 'ls' }] }))
     show(fact({ type: 'approval_requested', callId: 'c1', digest: 'd' }))
     show(fact({ type: 'run_ended', runId: 'r', status: 'suspended', stop: 'permission-required' }))
-    expect(said.err).toBe('? shell rm x  waits for permission\n')
+    expect(said.err).toBe('? shell rm x  waits for approval\n')
   })
 })
 

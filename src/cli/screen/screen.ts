@@ -15,23 +15,23 @@ import type { Terminal } from './terminal.ts'
 
 export type { RunEnding } from './cost-lines.ts'
 
-/** What a person sees of a run. Fed by `followEvents`; everything of the answer goes to stdout, all else to stderr. */
+/** Shows the events of a run to a person: the answer on stdout, everything else on stderr. */
 export interface Screen {
-  /** Calls that an earlier run of the session left open; their results are told without their names. */
+  /** Adds calls that an earlier run left open: their results do not contain their names. */
   expect(calls: readonly ToolCallBlock[]): void
   show(event: AgentEvent): void
-  /** The result of the last tool, where a run ends with that in place of words of the model. */
+  /** Shows the result of the last tool as the answer, if the run ended with it. */
   answer(text: string): void
-  /** Something to know that is no event: what settings were left out, which model was chosen. */
+  /** Shows information that is no event: ignored settings, the chosen model. */
   notice(text: string, kind?: 'info' | 'warning' | 'failure'): void
-  /** What is waited for before a model can be asked; nothing when it is over. */
+  /** Shows what must be ready before the model is asked; `undefined` when it is. */
   waitFor(text: string | undefined): void
-  /** The cost line: turns, tokens, cost, time, and how to go on with the session. */
+  /** Shows turns, tokens, cost, time, and how to continue the session. */
   end(ending: RunEnding): void
-  /** While a dialog is open nothing lively is drawn; what comes meanwhile is shown afterwards. */
+  /** While a dialog is open no live lines are drawn; what happens meanwhile is shown afterwards. */
   pause(): void
   resume(): void
-  /** Clears what is lively. Doing it twice is harmless. */
+  /** Clears the live lines. May be called twice. */
   close(): void
 }
 
@@ -48,13 +48,13 @@ export function createScreen(options: ScreenOptions): Screen {
   return options.isQuiet ? quietScreen(options.terminal) : fullScreen(options)
 }
 
-/** Says nothing until the end, and then the answer alone. */
+/** Shows only failures and, at the end, the answer. */
 function quietScreen(terminal: Terminal): Screen {
   const answer = createAnswerView(terminal, createPrinter(terminal))
   return {
     expect() {},
     show() {},
-    answer() {}, // the end has it
+    answer() {}, // shown at the end
     notice(text, kind) {
       if (kind === 'failure') terminal.line(visibleText(text).replaceAll('\r', ''))
     },
@@ -75,8 +75,8 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
   const calls = createCallsView({ paint, cwd, now: clock.now, columns })
   const children = createChildrenView(paint, cwd)
   const phase = createPhaseView(paint)
-  /** What was streamed of this turn; the turn itself says whether that was all. */
-  let said = ''
+  /** The streamed text of this turn; the `turn` entry may have more. */
+  let streamed = ''
   let hasAnswered = false
   let isPaused = false
   let isClosed = false
@@ -95,49 +95,49 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
     if (!isInteractive || isPaused || isClosed) return
     const most = Math.max(1, terminal.rows - 2)
     const busy = busyLines(most)
-    // A narrower window breaks live lines into more rows: what is then pushed off the screen cannot be taken back.
+    // A narrower window wraps live lines into more rows; rows pushed off the screen could not be erased.
     const tail = answer.live(Math.min(Math.ceil(terminal.rows / 3), most - busy.length))
     const lines = [...tail, ...(tail.length > 0 && busy.length > 0 ? [''] : []), ...busy]
     const needsBlankLine = lines.length > 0 && printer.needsBlankLine(tail.length > 0 ? 'answer' : 'line')
     terminal.live(needsBlankLine ? ['', ...lines] : lines)
   }
-  const isMoving = (): boolean =>
+  const isAnimated = (): boolean =>
     isInteractive && !isPaused && !isClosed && (phase.isBusy || calls.isBusy || children.isBusy)
-  const frames = createFrames({ draw, isMoving, clock })
+  const frames = createFrames({ draw, isAnimated, clock })
   const changed = (): void => {
     if (isInteractive && !isPaused && !isClosed) frames.changed()
   }
   const printer = createPrinter(terminal, draw)
   const answer = createAnswerView(terminal, printer)
 
-  /** Sentences of our own, broken between words. */
+  /** Prints our own sentences, wrapped between words. */
   const print = (text: string, style: (text: string) => string): void => {
     const lines = text.split('\n')
     printer.lines(isInteractive ? lines.flatMap((line) => wrapLine(line, style, columns() - 1)) : lines.map(style))
   }
-  const say = (text: string): void => {
-    said += text
+  const appendAnswer = (text: string): void => {
+    streamed += text
     hasAnswered ||= text !== ''
     answer.push(text)
   }
   const endTurn = (): void => {
     phase.idle()
-    said = ''
+    streamed = ''
     answer.finish()
   }
-  /** The turn did not come to its end: a person keeps what there was of it, a pipe gets answers only. */
+  /** Ends an incomplete turn: it stays on a terminal, but a pipe gets complete answers only. */
   const breakOff = (): void => {
     if (!terminal.isStdoutTerminal) {
       answer.drop()
-      if (said !== '') hasAnswered = false // the end of the run may tell it
+      if (streamed !== '') hasAnswered = false // the end of the run may print it
     }
     endTurn()
   }
-  const fact = (entry: LogEntry): void => {
+  const showEntry = (entry: LogEntry): void => {
     if (entry.type === 'turn' && entry.turn.interrupted) breakOff()
     else if (entry.type === 'turn' && entry.turn.role === 'assistant') {
       const text = textOf(entry.turn)
-      if (text.startsWith(said)) say(text.slice(said.length))
+      if (text.startsWith(streamed)) appendAnswer(text.slice(streamed.length))
       endTurn()
     }
     if (entry.type === 'run_started') phase.model(entry.model)
@@ -151,28 +151,28 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
   const restart = (why: Extract<Provisional, { type: 'stream_void' }>): void => {
     const notice = retryNotice(why, answer.isPrinted)
     phase.asked(clock.now(), why.attempt)
-    said = ''
+    streamed = ''
     answer.drop()
     print(notice, paint.dim)
   }
-  /** Where nothing can move, a line says once in a while that the model is still waited for. */
+  /** Without live lines, a line is printed from time to time while the model does not answer. */
   const remind = (): void => {
     stopReminding?.()
     const isWaiting = !isInteractive && !isClosed && phase.awaited(clock.now()) !== undefined
-    stopReminding = isWaiting ? clock.timer(remindEveryMs, sayAgain) : undefined
+    stopReminding = isWaiting ? clock.timer(remindEveryMs, printReminder) : undefined
   }
-  const sayAgain = (): void => {
+  const printReminder = (): void => {
     print(`… ${phase.awaited(clock.now())}`, paint.dim)
     remind()
   }
-  const hint = (event: Provisional): void => {
+  const showProvisional = (event: Provisional): void => {
     switch (event.type) {
       case 'turn_started':
         phase.asked(clock.now())
         break
       case 'text':
         phase.answering(clock.now())
-        say(event.delta)
+        appendAnswer(event.delta)
         break
       case 'thinking':
         phase.thinking(event.delta)
@@ -196,8 +196,8 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
       if (isClosed) return
       if (!event.durable && event.type === 'child') children.show(event)
       else {
-        if (event.durable) fact(event.entry)
-        else hint(event)
+        if (event.durable) showEntry(event.entry)
+        else showProvisional(event)
         const lines = calls.show(event)
         if (lines.length > 0) printer.lines(lines)
       }
@@ -205,13 +205,13 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
       changed()
     },
     answer(text) {
-      say(text)
+      appendAnswer(text)
       endTurn()
       changed()
     },
     notice(text, kind = 'info') {
       const shown = visibleText(text).replaceAll('\r', '')
-      answer.flush() // what was said before stands above
+      answer.flush() // the text so far comes first
       if (kind !== 'info') print(`! ${shown}`, paint.yellow)
       else print(shown, paint.dim)
     },
@@ -224,7 +224,7 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
     },
     end(ending) {
       if (!hasAnswered && ending.stats) {
-        say(ending.stats.text)
+        appendAnswer(ending.stats.text)
         endTurn()
       }
       endRun()
@@ -234,7 +234,7 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
       const why = endingLine(ending)
       if (why !== undefined) print(why, paint.yellow)
       for (const line of costLines(ending, columns())) print(line, paint.dim)
-      hasAnswered = false // there may be another run
+      hasAnswered = false // for the next run
     },
     pause() {
       isPaused = true
@@ -262,5 +262,5 @@ function fullScreen({ terminal, cwd, clock = unrefClock }: ScreenOptions): Scree
 
 const remindEveryMs = 30_000
 const spinners = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
-/** Lines in a file are not cut for a screen, and are not endless either. */
+/** The width of lines that do not go to a terminal. */
 const unknownWidth = 200

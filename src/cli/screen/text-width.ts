@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-/** How many columns a line takes on a terminal; colours take none. */
+/** The columns a line takes on a terminal; colour sequences take none. */
 export function textWidth(line: string): number {
   const text = line.includes('\x1b') ? line.replace(colour, '') : line
   if (isSimple(text)) return text.length
@@ -9,9 +9,9 @@ export function textWidth(line: string): number {
   return width
 }
 
-/** A line cut to so many columns, with an ellipsis where something is left out. Colours are closed again. */
+/** A line cut to `columns`, with an ellipsis if something was cut. Colours are reset at the end. */
 export function cutToWidth(line: string, columns: number): string {
-  // What is longer than any screen need not be measured to its end: every column holds at most a few characters.
+  // A very long line need not be measured to its end: every column holds at most a few characters.
   const most = Math.max(columns, 1) * longestGrapheme
   if (line.length <= columns && !line.includes('\x1b') && isSimple(line)) return line
   if (line.length <= most && textWidth(line) <= columns) return line
@@ -19,8 +19,8 @@ export function cutToWidth(line: string, columns: number): string {
   return `${headOf(line.slice(0, most), columns - 1)}…`
 }
 
-/** The beginning of a line, at most so many columns wide. */
-export function headOf(line: string, columns: number): string {
+/** The beginning of a line, at most `columns` wide. */
+function headOf(line: string, columns: number): string {
   let [head, left, isPainted] = ['', columns, false]
   for (const piece of line.split(colours)) {
     if (piece.startsWith('\x1b[')) {
@@ -42,7 +42,7 @@ export function headOf(line: string, columns: number): string {
   return isPainted ? `${head}\x1b[0m` : head
 }
 
-/** What a person takes for single characters. */
+/** Grapheme clusters: what a person sees as single characters. */
 export function graphemesOf(text: string): Iterable<string> {
   return isSimple(text) ? text : Array.from(graphemes().segment(text), ({ segment }) => segment)
 }
@@ -50,22 +50,22 @@ export function graphemesOf(text: string): Iterable<string> {
 export function graphemeWidth(grapheme: string): number {
   const code = grapheme.codePointAt(0) ?? 0
   if (code < 0x7f) return code < 0x20 ? 0 : 1
-  if (takesNoRoom.test(grapheme)) return 0
+  if (isZeroWidth.test(grapheme)) return 0
   if (isEmoji.test(grapheme)) return 2
   return widthOfCode(code)
 }
 
-/** Generous: what is cut off here is beyond the right edge, whatever it is. */
+/** Generous, so that only text beyond the right edge is cut off. */
 const longestGrapheme = 16
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: colours of our own making are what this is about
 const colour = /\x1b\[[0-9;]*m/g
 const colours = /(\x1b\[[0-9;]*m)/
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above
-/** Every character takes one column and stands for itself: what we draw with, and most of what people write in the West. */
+/** Every character is a grapheme of one column: true of most Western text and of the characters we draw with. */
 const isSimple = (text: string): boolean =>
   !/[^\t\n\r\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2026\u203a\u2500-\u257f\u2713\u2717]/.test(text)
-const takesNoRoom = /^[\p{Mn}\p{Me}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
+const isZeroWidth = /^[\p{Mn}\p{Me}\p{Cf}\p{Default_Ignorable_Code_Point}]+$/u
 const isEmoji = /^(?:\p{Emoji_Presentation}|\p{Regional_Indicator}{2}|\p{Emoji}\uFE0F)/u
 
 let segmenter: Intl.Segmenter | undefined
@@ -74,7 +74,7 @@ const graphemes = (): Intl.Segmenter => (segmenter ??= new Intl.Segmenter(undefi
 let known: ((code: number) => number) | undefined
 const widthOfCode = (code: number): number => (known ??= loadWidths())(code)
 
-/** The table is an optional package: without it everything counts as one column. */
+/** `get-east-asian-width` is an optional package; without it every character counts as one column. */
 function loadWidths(): (code: number) => number {
   try {
     const { eastAsianWidth } = createRequire(import.meta.url)('get-east-asian-width') as Widths
