@@ -3,7 +3,7 @@ import { parseRetryAfter } from '../retry.ts'
 import { classifyServiceError, ServiceError } from '../service-error.ts'
 import { StreamError } from '../wire.ts'
 
-/** What a failure of an AI SDK model means. Errors are known by their fields: several copies of the SDK may be about. */
+/** Classifies an error of an AI SDK model by its fields, because several copies of the SDK's classes may be loaded. */
 export function classifyAiSdkError(error: unknown): ClassifiedError | null {
   const { name, message } = fieldsOf(error)
   if (name === 'AbortError') return { kind: 'aborted' }
@@ -12,7 +12,7 @@ export function classifyAiSdkError(error: unknown): ClassifiedError | null {
   return classifyServiceError(error instanceof ServiceError ? error : translated(error))
 }
 
-/** What an `error` part amounts to, as something that can be thrown. */
+/** The content of an `error` part as an error. */
 export function failureOf(error: unknown): Error {
   return error instanceof Error ? error : fromPayload(error)
 }
@@ -27,11 +27,11 @@ function translated(error: unknown): Error | null {
     return new StreamError(said, { code: 'connection', retryable: isRetryable !== false })
   if (name === 'TimeoutError') return new StreamError(said, { code: 'timeout' })
   if (typeof name !== 'string' || !name.startsWith('AI_')) return null
-  // What it could not read may be readable the next time; the rest is about what it was asked.
+  // A response that could not be read may be readable in another attempt; other errors concern the request.
   return new StreamError(said, { code: name, retryable: /Parse|Validation|ResponseData|EmptyResponse/.test(name) })
 }
 
-/** An `APICallError`: the service answered, and said no. */
+/** An `APICallError`: the service answered with an error status. */
 function fromResponse({ data, responseBody, responseHeaders, message, isRetryable }: Fields, status: number): Error {
   const body = typeof responseBody === 'string' ? responseBody : ''
   const payload = fieldsOf(data ?? parsed(body))
@@ -47,20 +47,20 @@ function fromResponse({ data, responseBody, responseHeaders, message, isRetryabl
   })
 }
 
-/** An error that came inside a stream: a text, or what the service sent, with or without a status. */
+/** An error inside a stream: a text, or an object of the service, with or without a status. */
 function fromPayload(error: unknown): Error {
   const payload = fieldsOf(error)
   const said = scrubbed(typeof error === 'string' ? error : (messageIn(payload) ?? 'the stream reported an error'))
   const code = codeIn(payload)
   const { statusCode, isRetryable } = payload
   const status = typeof statusCode === 'number' ? statusCode : statuses[code ?? '']
-  const again = typeof isRetryable === 'boolean' ? isRetryable : undefined
+  const shouldRetry = typeof isRetryable === 'boolean' ? isRetryable : undefined
   if (status === undefined)
-    return new StreamError(said, { ...(code !== undefined && { code }), retryable: again ?? true })
-  return new ServiceError(said, { status, code, isQuota: quota.test(code ?? ''), shouldRetry: again })
+    return new StreamError(said, { ...(code !== undefined && { code }), retryable: shouldRetry ?? true })
+  return new ServiceError(said, { status, code, isQuota: quota.test(code ?? ''), shouldRetry })
 }
 
-/** The status a service would have answered with, had it noticed earlier. */
+/** The HTTP status of the same error outside of a stream. */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   context_length_exceeded: 400,
@@ -100,7 +100,7 @@ function messageIn({ error, message, detail }: Fields): string | undefined {
   return found as string | undefined
 }
 
-/** The most telling name first; Anthropic's `type` of the outer object is always "error". */
+/** The most specific code first. Anthropic's outer `type` is always "error". */
 function codeIn(payload: Fields): string | undefined {
   const error = typeof payload.error === 'object' && payload.error !== null ? fieldsOf(payload.error) : payload
   const { code, type, status } = error
@@ -111,7 +111,7 @@ function codeIn(payload: Fields): string | undefined {
 const lowerCased = (headers: unknown): Record<string, string> =>
   Object.fromEntries(Object.entries(fieldsOf(headers)).map(([name, value]) => [name.toLowerCase(), String(value)]))
 
-/** fetch says only that it failed; the reason is in its cause. */
+/** The error of `fetch` has no code; it is in its cause. */
 function isNetworkFault(error: unknown): boolean {
   if (error instanceof TypeError && /fetch failed|failed to fetch/i.test(error.message)) return true
   for (let at = error, depth = 0; at && depth < 5; at = fieldsOf(at).cause, depth++) {
@@ -121,7 +121,7 @@ function isNetworkFault(error: unknown): boolean {
   return false
 }
 
-/** Services repeat what they were sent: keys are taken out, and addresses lose what may hold one. */
+/** Removes keys, and the user and query parts of addresses: services repeat what they were sent. */
 function scrubbed(text: unknown): string {
   return String(text ?? '')
     .slice(0, 8192)

@@ -3,13 +3,13 @@ import { wellFormed } from '../../core/plain-json.ts'
 import type { ModelReply, ModelRequest } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
 import type { ProviderData } from '../../core/turn.ts'
-import type { AiSdkModel, AiSdkOptions, Speaker } from './ai-sdk.ts'
+import type { AiSdkModel, AiSdkOptions, LoadedModel } from './ai-sdk.ts'
 import { classifyAiSdkError, failureOf } from './ai-sdk-error.ts'
 import { originOf, type PromptMessage, type PromptTarget, promptWriter } from './ai-sdk-prompt.ts'
 import { PartReader, type StreamPart } from './ai-sdk-stream.ts'
 
-/** Speaks to a language model of the AI SDK. */
-export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
+/** Streams from a language model of the AI SDK. */
+export function loadedModel(model: AiSdkModel, options: AiSdkOptions): LoadedModel {
   const { name = model.provider, capabilities } = options
   const target: PromptTarget = {
     version: model.specificationVersion,
@@ -28,13 +28,13 @@ export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
             'make another one with aiSdk() for that model',
         )
       const reader = (await opened(model, { ...callOptions(request), abortSignal: signal }, signal)).getReader()
-      // Not waited for: it may take as long as it likes.
+      // Not awaited: it may take any time.
       const cancel = (): void => void reader.cancel(signal.reason).catch(() => {})
       signal.addEventListener('abort', cancel, { once: true })
       const parts = new PartReader(originOf(target))
       let isStarted = false
       try {
-        // To the very end, past the part that says it is finished: who wraps a model may have his last word there.
+        // Reads past the `finish` part to the end, because a wrapper of the model may add parts there.
         for (;;) {
           const { done, value } = await reader.read()
           signal.throwIfAborted()
@@ -45,9 +45,9 @@ export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
           isStarted = true
           for (const event of parts.read(part)) yield event
         }
-        for (const event of parts.end()) yield event.type === 'reply' ? await priced(event, model, options) : event
+        for (const event of parts.end()) yield event.type === 'reply' ? await withCost(event, model, options) : event
       } catch (error) {
-        signal.throwIfAborted() // whatever an abort looks like from here
+        signal.throwIfAborted() // an abort may surface as any error
         throw error
       } finally {
         signal.removeEventListener('abort', cancel)
@@ -59,41 +59,41 @@ export function speaker(model: AiSdkModel, options: AiSdkOptions): Speaker {
   }
 }
 
-/** The reply with what it cost, where that is known. */
-async function priced(reply: ModelReply, { modelId }: AiSdkModel, { costOf }: AiSdkOptions): Promise<ModelReply> {
+/** The reply with its cost, if that is known. */
+async function withCost(reply: ModelReply, { modelId }: AiSdkModel, { costOf }: AiSdkOptions): Promise<ModelReply> {
   const { usage } = reply
   const cost = usage.cost ?? (await costOf?.(modelId, usage))
   return cost === undefined ? reply : { ...reply, usage: { ...usage, cost } }
 }
 
-/** All of a call but its signal. */
+/** Writes the options of a call, without its signal. */
 function optionsWriter(
   { provider }: AiSdkModel,
   target: PromptTarget,
   { capabilities, providerOptions }: AiSdkOptions,
 ): (request: ModelRequest) => object {
   const writePrompt = promptWriter(target)
-  const takesMarks = provider.startsWith('anthropic')
+  const takesBreakpoints = provider.startsWith('anthropic')
   const { structuredOutput = false } = capabilities ?? {}
-  const isShaped = typeof structuredOutput === 'function' ? structuredOutput(target.model) : structuredOutput
+  const hasStructuredOutput = typeof structuredOutput === 'function' ? structuredOutput(target.model) : structuredOutput
   const tools = memoize((specs: readonly ToolSpec[]) => specs.map(toolOf))
   const markedTools = memoize((specs: readonly ToolSpec[]) => markLast(tools(specs)))
 
   return (request) => {
     const { system, messages, maxTokens, thinking, toolChoice, outputSchema } = request
-    const isMarked = request.cache && takesMarks
-    const said = writePrompt(messages)
+    const hasBreakpoints = request.cache && takesBreakpoints
+    const conversation = writePrompt(messages)
     const lead: PromptMessage[] = system === '' ? [] : [{ role: 'system', content: wellFormed(system) }]
-    const prompt = isMarked ? [...markLast(lead), ...markLast(said)] : [...lead, ...said]
+    const prompt = hasBreakpoints ? [...markLast(lead), ...markLast(conversation)] : [...lead, ...conversation]
     const hasReasoning = target.version === 'v4' && thinking !== 'off' && thinking !== 'adaptive'
     const forced = typeof toolChoice === 'object' ? toolChoice.name : undefined
     return {
       prompt,
       maxOutputTokens: maxTokens,
-      ...(request.tools.length > 0 && { tools: (isMarked ? markedTools : tools)(request.tools) }),
+      ...(request.tools.length > 0 && { tools: (hasBreakpoints ? markedTools : tools)(request.tools) }),
       ...(toolChoice === 'none' && { toolChoice: { type: 'none' } }),
       ...(forced !== undefined && { toolChoice: { type: 'tool', toolName: forced } }),
-      ...(outputSchema && isShaped && !forced && { responseFormat: { type: 'json', schema: outputSchema } }),
+      ...(outputSchema && hasStructuredOutput && !forced && { responseFormat: { type: 'json', schema: outputSchema } }),
       ...(hasReasoning && { reasoning: thinking }),
       ...(providerOptions && { providerOptions }),
     }
@@ -117,7 +117,7 @@ function markLast<Item extends { readonly providerOptions?: ProviderData }>(list
   return [...list.slice(0, -1), { ...last, providerOptions: { ...last.providerOptions, anthropic } }]
 }
 
-/** The stream, or a rejection as soon as the signal says so, even where a model does not listen to it. */
+/** Opens the stream. Rejects as soon as the signal aborts, even if the model ignores it. */
 function opened(model: AiSdkModel, options: object, signal: AbortSignal): Promise<ReadableStream<unknown>> {
   const opening = (async () => (await model.doStream(options)).stream)()
   return new Promise((resolve, reject) => {

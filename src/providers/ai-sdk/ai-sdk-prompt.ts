@@ -13,7 +13,7 @@ import type {
   ToolResultContent,
 } from '../../core/turn.ts'
 
-/** Whom a prompt is written for. */
+/** The model that a prompt is written for. */
 export interface PromptTarget {
   readonly version: 'v2' | 'v3' | 'v4'
   readonly provider: string
@@ -29,9 +29,9 @@ export interface PromptMessage {
 
 export type PromptPart = { readonly type: string } & ProviderData
 
-/** What is kept under `providerData['ai-sdk']`: the metadata of a part, or a whole part that has no block of its own. */
-export interface Kept {
-  /** `originOf` the model that said it; what decorators make of a message does not always say. */
+/** What is stored under `providerData['ai-sdk']`: the metadata of a part, or a whole part that has no block type. */
+export interface StoredPart {
+  /** `originOf` the model that wrote it; a message that a decorator made may lack its provider. */
   readonly from?: string
   readonly providerMetadata?: ProviderData
   readonly part?: ProviderData
@@ -40,14 +40,14 @@ export interface Kept {
 export const originOf = ({ provider, model }: Pick<PromptTarget, 'provider' | 'model'>): string =>
   `${provider}/${model}`
 
-/** Writes conversations as prompts. A list that has grown costs what was added to it. */
+/** Writes conversations as prompts. For a list that has grown, only the new messages are written. */
 export function promptWriter(target: PromptTarget): (messages: readonly Message[]) => readonly PromptMessage[] {
-  const lists = new WeakMap<readonly Message[], Growing>()
+  const lists = new WeakMap<readonly Message[], PromptList>()
   const assistant = memoize((message: Message) => writeAssistant(message, target))
-  // Results do not name their tool, so what they become depends on the calls before them too.
+  // Results do not name their tool, so they depend on the calls before them.
   const userAfter = memoize((calls: Calls) => memoize((message: Message) => writeUser(message, calls, target)))
 
-  function write(list: Growing, message: Message): void {
+  function write(list: PromptList, message: Message): void {
     if (message.role === 'assistant') {
       const { said, calls } = assistant(message)
       list.prompt.push(...said)
@@ -66,7 +66,7 @@ export function promptWriter(target: PromptTarget): (messages: readonly Message[
     return last?.role === 'assistant' ? [...list.prompt, ...answersTo(last, list.calls)] : [...list.prompt]
   }
 
-  /** More may come, so the calls at the end are answered in the copy only. */
+  /** Calls at the end are answered in a copy only, because their results may still come. */
   function answersTo(last: Message, calls: Calls): readonly PromptMessage[] {
     const pairs = new Pairs()
     pairs.add(last)
@@ -75,17 +75,17 @@ export function promptWriter(target: PromptTarget): (messages: readonly Message[
   }
 }
 
-interface Growing {
-  /** How many of the messages were read, and how many of those that became of them were written. */
+interface PromptList {
+  /** How many messages were read, and how many paired messages were written. */
   count: number
   written: number
   readonly pairs: Pairs
   readonly prompt: PromptMessage[]
-  /** Of the last assistant message. */
+  /** The calls of the last assistant message. */
   calls: Calls
 }
 
-/** The calls of a message as they went out, by the ids they have in the session. */
+/** The calls of a message as they were written, by their ids in the session. */
 type Calls = ReadonlyMap<string, PromptPart>
 
 const noCalls: Calls = new Map()
@@ -94,7 +94,7 @@ function writeAssistant(message: Message, target: PromptTarget): { said: readonl
   const calls = new Map<string, PromptPart>()
   const content: PromptPart[] = []
   for (const block of message.content) {
-    const part = assistantPart(block, keptWith(block, message, target), target)
+    const part = assistantPart(block, storedWith(block, message, target), target)
     if (!part) continue
     content.push(part)
     if (block.type === 'tool_call') calls.set(block.id, part)
@@ -102,37 +102,37 @@ function writeAssistant(message: Message, target: PromptTarget): { said: readonl
   return { said: content.length > 0 ? [{ role: 'assistant', content }] : [], calls }
 }
 
-/** What we stored with a block; `null` when another model said it. */
-function keptWith(
+/** The data stored with a block; `null` if another model wrote it. */
+function storedWith(
   block: SessionContentBlock,
   message: Message & Partial<SessionTurn>,
   target: PromptTarget,
-): Kept | null {
+): StoredPart | null {
   const { provider = target.provider, model = target.model } = message
   if (provider !== target.provider || model !== target.model) return null
   const data = 'providerData' in block ? block.providerData : undefined
   if (!data) return 'signature' in block ? null : {}
-  const kept = data['ai-sdk'] as Kept | null | undefined
-  if (typeof kept !== 'object' || kept === null) return null
-  return kept.from === undefined || kept.from === originOf(target) ? kept : null
+  const stored = data['ai-sdk'] as StoredPart | null | undefined
+  if (typeof stored !== 'object' || stored === null) return null
+  return stored.from === undefined || stored.from === originOf(target) ? stored : null
 }
 
 function assistantPart(
   block: SessionContentBlock,
-  kept: Kept | null,
+  stored: StoredPart | null,
   { version }: PromptTarget,
 ): PromptPart | undefined {
   switch (block.type) {
     case 'text':
-      if (kept?.part) return replayed(kept.part, version)
-      return spoken('text', block.text, kept)
+      if (stored?.part) return ownPart(stored.part, version)
+      return textPart('text', block.text, stored)
     case 'thinking': {
-      // Mending a text that was signed would make the signature wrong.
-      const isBroken = kept?.providerMetadata !== undefined && !block.text.isWellFormed()
-      return kept === null || isBroken ? undefined : spoken('reasoning', block.text, kept)
+      // Changing a signed text would make the signature wrong.
+      const isBroken = stored?.providerMetadata !== undefined && !block.text.isWellFormed()
+      return stored === null || isBroken ? undefined : textPart('reasoning', block.text, stored)
     }
     case 'tool_call':
-      return callPart(block, kept)
+      return callPart(block, stored)
     case 'image':
     case 'document':
       return filePart(block, version)
@@ -141,19 +141,19 @@ function assistantPart(
   }
 }
 
-/** Services refuse empty text, unless it carries something of theirs. */
-function spoken(type: 'text' | 'reasoning', text: string, kept: Kept | null): PromptPart | undefined {
-  const options = optionsOf(kept?.providerMetadata)
+/** Services refuse empty text, unless it carries their own data. */
+function textPart(type: 'text' | 'reasoning', text: string, stored: StoredPart | null): PromptPart | undefined {
+  const options = optionsOf(stored?.providerMetadata)
   if (text.trim() === '' && !options) return undefined
   return { type, text: wellFormed(text), ...options }
 }
 
-/** The round trip of the AI SDK: what came as metadata goes back as options. */
+/** In the AI SDK, metadata of a reply is sent back as options. */
 const optionsOf = (metadata: unknown): { providerOptions: ProviderData } | undefined =>
   typeof metadata === 'object' && metadata !== null ? { providerOptions: metadata as ProviderData } : undefined
 
-/** Calls and results of the provider's own tools, and parts of its own kind, where a prompt has a place for them. */
-function replayed(part: ProviderData, version: PromptTarget['version']): PromptPart | undefined {
+/** Calls and results of the provider's own tools, and custom parts, if the version supports them. */
+function ownPart(part: ProviderData, version: PromptTarget['version']): PromptPart | undefined {
   const { toolCallId, toolName } = part
   const options = optionsOf(part.providerMetadata)
   switch (part.type) {
@@ -182,77 +182,77 @@ function ownOutput({ result = null, isError }: ProviderData): object {
   return { type: typeof result === 'string' ? 'text' : 'json', value: result }
 }
 
-function callPart(block: ToolCallBlock, kept: Kept | null): PromptPart {
+function callPart(block: ToolCallBlock, stored: StoredPart | null): PromptPart {
   const flaw = flawOf(block.input)
-  const mended = flaw === 'malformed text' ? wellFormedJson(block.input) : {}
+  const repaired = flaw === 'malformed text' ? wellFormedJson(block.input) : {}
   return {
     type: 'tool-call',
-    toolCallId: kept ? block.id : fitId(block.id),
+    toolCallId: stored ? block.id : safeId(block.id),
     toolName: wellFormed(block.name) || 'unknown',
-    input: flaw ? mended : block.input,
-    ...optionsOf(kept?.providerMetadata),
+    input: flaw ? repaired : block.input,
+    ...optionsOf(stored?.providerMetadata),
   }
 }
 
-/** Some services name calls in ways that others refuse; the end of such a name is what tells it from the others. */
-const fitId = (id: string): string => id.replaceAll(/[^\w-]/g, '_').slice(-40) || 'call'
+/** Some services refuse the call ids of others. The end of an id is stored, because it is what differs. */
+const safeId = (id: string): string => id.replaceAll(/[^\w-]/g, '_').slice(-40) || 'call'
 
-/** Results go first: they must follow their calls at once. */
+/** Results go first, because they must follow their calls directly. */
 function writeUser({ content }: Message, calls: Calls, target: PromptTarget): readonly PromptMessage[] {
   const results: PromptPart[] = []
-  const companions: PromptPart[] = []
-  const said: PromptPart[] = []
+  const resultMedia: PromptPart[] = []
+  const userParts: PromptPart[] = []
   for (const block of content) {
     const call = block.type === 'tool_result' ? calls.get(block.callId) : undefined
-    if (block.type === 'tool_result' && call) results.push(resultPart(block, call, target, companions))
-    else if (block.type === 'text') said.push(...textParts(block.text))
-    else if (block.type === 'image' || block.type === 'document') said.push(filePart(block, target.version))
+    if (block.type === 'tool_result' && call) results.push(resultPart(block, call, target, resultMedia))
+    else if (block.type === 'text') userParts.push(...textParts(block.text))
+    else if (block.type === 'image' || block.type === 'document') userParts.push(filePart(block, target.version))
   }
-  const spokenParts = [...companions, ...said]
+  const parts = [...resultMedia, ...userParts]
   return [
     ...(results.length > 0 ? [{ role: 'tool' as const, content: results }] : []),
-    ...(spokenParts.length > 0 ? [{ role: 'user' as const, content: spokenParts }] : []),
+    ...(parts.length > 0 ? [{ role: 'user' as const, content: parts }] : []),
   ]
 }
 
 const textParts = (text: string): readonly PromptPart[] =>
   text.trim() === '' ? [] : [{ type: 'text', text: wellFormed(text) }]
 
-/** Packages find what belongs to a call in the options of its result too, so these are sent along. */
+/** Packages read the options of a call from its result too, so these are sent with it. */
 function resultPart(
   block: ToolResultBlock,
   { toolCallId, toolName, providerOptions }: PromptPart,
   target: PromptTarget,
-  companions: PromptPart[],
+  resultMedia: PromptPart[],
 ): PromptPart {
-  const output = outputOf(block, String(toolName), target, companions)
+  const output = outputOf(block, String(toolName), target, resultMedia)
   return { type: 'tool-result', toolCallId, toolName, output, ...optionsOf(providerOptions) }
 }
 
-/** Images that cannot stand in a result are said by the user after it; one that failed is only ever text. */
+/** Images that a result cannot hold follow in a user message; a failed result is always text. */
 function outputOf(
   { output, isError = false }: ToolResultBlock,
   toolName: string,
   { version, imageInToolResult }: PromptTarget,
-  companions: PromptPart[],
+  resultMedia: PromptPart[],
 ): object {
   const type = isError ? 'error-text' : 'text'
   if (typeof output === 'string') return { type, value: wellFormed(output) }
   const staysInside = (part: ToolResultContent): part is ImageBlock =>
     part.type === 'image' && imageInToolResult && !isError
-  const below = output.filter((part) => part.type !== 'text' && !staysInside(part))
-  if (below.length > 0)
-    companions.push(
+  const following = output.filter((part) => part.type !== 'text' && !staysInside(part))
+  if (following.length > 0)
+    resultMedia.push(
       { type: 'text', text: `From the result of ${toolName}:` },
-      ...below.map((part) => filePart(part as ImageBlock | DocumentBlock, version)),
+      ...following.map((part) => filePart(part as ImageBlock | DocumentBlock, version)),
     )
-  const said = (part: ToolResultContent): string => (part.type === 'text' ? part.text : `[${part.type}: see below]`)
-  if (!output.some(staysInside)) return { type, value: output.map((part) => wellFormed(said(part))).join('\n') }
-  const value = output.flatMap((part) => (staysInside(part) ? [inlined(part, version)] : textParts(said(part))))
+  const textOf = (part: ToolResultContent): string => (part.type === 'text' ? part.text : `[${part.type}: see below]`)
+  if (!output.some(staysInside)) return { type, value: output.map((part) => wellFormed(textOf(part))).join('\n') }
+  const value = output.flatMap((part) => (staysInside(part) ? [inlineImage(part, version)] : textParts(textOf(part))))
   return { type: 'content', value }
 }
 
-function inlined({ mediaType, data }: ImageBlock, version: PromptTarget['version']): PromptPart {
+function inlineImage({ mediaType, data }: ImageBlock, version: PromptTarget['version']): PromptPart {
   if (version === 'v4') return { type: 'file', mediaType, data: { type: 'data', data } }
   return { type: version === 'v3' ? 'image-data' : 'media', mediaType, data }
 }
@@ -266,12 +266,12 @@ function filePart(block: ImageBlock | DocumentBlock, version: PromptTarget['vers
   return { type: 'file', mediaType, data: file, ...(name !== undefined && { filename: name }) }
 }
 
-/** Packages throw at media types they do not know, and a text can always be said. */
+/** Packages throw on unknown media types, so documents of text are written as text. */
 function textOfDocument({ mediaType, data }: DocumentBlock): string | undefined {
   if (!/^text\/|[/+](json|xml|yaml)$/.test(mediaType)) return undefined
   try {
     return new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)))
   } catch {
-    return undefined // no base64: for the service to judge
+    return undefined // not base64: the service will refuse it
   }
 }

@@ -2,9 +2,9 @@ import { isPlainJson } from '../../core/plain-json.ts'
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import type { ProviderData, TurnUsage } from '../../core/turn.ts'
 import { StreamError } from '../wire.ts'
-import type { Kept } from './ai-sdk-prompt.ts'
+import type { StoredPart } from './ai-sdk-prompt.ts'
 
-/** A part of a stream as far as it matters here; versions differ in what they fill in. */
+/** The fields of a stream part that are used. Versions differ in which they set. */
 export interface StreamPart extends FinishPart {
   readonly type: string
   readonly id?: string
@@ -15,7 +15,7 @@ export interface StreamPart extends FinishPart {
   readonly input?: unknown
   readonly inputEncoding?: string
   readonly providerExecuted?: boolean
-  /** A result that another one will replace. */
+  /** A preliminary result, which a later one replaces. */
   readonly preliminary?: boolean
   readonly mediaType?: string
   readonly data?: unknown
@@ -24,13 +24,13 @@ export interface StreamPart extends FinishPart {
 
 type Content = ModelReply['content'][number]
 
-/** What the parts of one stream amount to. `from` is noted with all that only the same model may get back. */
+/** Turns the parts of one stream into events. `from` is stored with data that only the same model may get back. */
 export class PartReader {
   readonly #from: string
-  readonly #content: (Said | Call | Content)[] = []
-  /** Texts by their ids while they are open, and in their order until they have been shown. */
-  readonly #open = { text: new Map<string, Said>(), thinking: new Map<string, Said>() }
-  readonly #unshown: Record<Said['kind'], Said[]> = { text: [], thinking: [] }
+  readonly #content: (TextPart | Call | Content)[] = []
+  /** Open texts by their ids, and texts in order until they were handed out. */
+  readonly #open = { text: new Map<string, TextPart>(), thinking: new Map<string, TextPart>() }
+  readonly #pending: Record<TextPart['kind'], TextPart[]> = { text: [], thinking: [] }
   readonly #calls = new Map<string, Call>()
   #hasOwnParts = false
   #finish: StreamPart | undefined
@@ -39,28 +39,28 @@ export class PartReader {
     this.#from = from
   }
 
-  /** The events of one part. What is not known is passed over. */
+  /** The events of one part. Unknown parts are ignored. */
   read(part: StreamPart): readonly ModelEvent[] {
     switch (part.type) {
       case 'text-start':
       case 'text-delta':
       case 'text-end':
-        return this.#say('text', part)
+        return this.#addText('text', part)
       case 'reasoning-start':
       case 'reasoning-delta':
       case 'reasoning-end':
-        return this.#say('thinking', part)
+        return this.#addText('thinking', part)
       case 'tool-input-start':
         return part.providerExecuted ? none : this.#startCall(part, part.id)
       case 'tool-input-delta':
       case 'tool-input-end':
-        return this.#argue(part)
+        return this.#addArguments(part)
       case 'tool-call':
-        return part.providerExecuted ? this.#keepPart(part) : this.#endCall(part)
+        return part.providerExecuted ? this.#storePart(part) : this.#endCall(part)
       case 'tool-result':
-        return part.preliminary ? none : this.#keepPart(part)
+        return part.preliminary ? none : this.#storePart(part)
       case 'custom':
-        return this.#keepPart(part)
+        return this.#storePart(part)
       case 'file':
         return this.#addFile(part)
       case 'finish':
@@ -71,57 +71,57 @@ export class PartReader {
     }
   }
 
-  /** The last events, with the reply. Throws when the stream broke off. */
+  /** The last events, with the reply. Throws if the stream broke off. */
   end(): readonly ModelEvent[] {
     const finish = this.#finish
     if (!finish || reasonOf(finish) === 'interrupted')
       throw new StreamError('the stream ended before the answer was complete', { code: 'interrupted' })
     const stop = stopOf(finish)
     const [unfinished] = this.#calls.values()
-    // The engine runs no call that the output limit cut off; one that was cut off by anything else must not reach it.
+    // The loop does not run a call that the output limit cut off; a call that broke off otherwise must not reach it.
     if (unfinished && stop !== 'length')
       throw new StreamError(`the call of ${unfinished.name} was never completed`, { code: 'interrupted' })
     const events: ModelEvent[] = []
     for (const kind of ['text', 'thinking'] as const) {
-      for (const said of this.#unshown[kind]) said.isOver = true
-      events.push(...this.#show(kind))
+      for (const textPart of this.#pending[kind]) textPart.isOver = true
+      events.push(...this.#takePending(kind))
     }
     for (const { id } of this.#calls.values()) events.push({ type: 'tool_end', id })
     events.push({ type: 'reply', content: this.#blocks(), usage: usageOf(finish), stop })
     return events
   }
 
-  #say(kind: Said['kind'], { type, id = '', delta, providerMetadata }: StreamPart): readonly ModelEvent[] {
+  #addText(kind: TextPart['kind'], { type, id = '', delta, providerMetadata }: StreamPart): readonly ModelEvent[] {
     const open = this.#open[kind]
-    let said = open.get(id)
-    if (!said || type.endsWith('-start')) {
-      if (said) said.isOver = true
-      said = { kind, text: '', unshown: '', isOver: false, metadata: undefined }
-      open.set(id, said)
-      this.#content.push(said)
-      this.#unshown[kind].push(said)
+    let textPart = open.get(id)
+    if (!textPart || type.endsWith('-start')) {
+      if (textPart) textPart.isOver = true
+      textPart = { kind, text: '', unshown: '', isOver: false, metadata: undefined }
+      open.set(id, textPart)
+      this.#content.push(textPart)
+      this.#pending[kind].push(textPart)
     }
-    // What comes later knows more: a signature is there when the text is complete.
-    said.metadata = providerMetadata ?? said.metadata
+    // Later metadata is more complete: a signature comes at the end of the text.
+    textPart.metadata = providerMetadata ?? textPart.metadata
     if (typeof delta === 'string') {
-      said.text += delta
-      said.unshown += delta
+      textPart.text += delta
+      textPart.unshown += delta
     }
     if (type.endsWith('-end')) {
-      said.isOver = true
+      textPart.isOver = true
       open.delete(id)
     }
-    return this.#show(kind)
+    return this.#takePending(kind)
   }
 
-  /** One text after the other, even if they are written at once: joined, the deltas are what the reply holds. */
-  #show(kind: Said['kind']): readonly ModelEvent[] {
-    const unshown = this.#unshown[kind]
+  /** Hands out one text after the other, even if they are streamed at once, so that the joined deltas equal the reply. */
+  #takePending(kind: TextPart['kind']): readonly ModelEvent[] {
+    const unshown = this.#pending[kind]
     const events: ModelEvent[] = []
-    for (let said = unshown[0]; said; said = unshown[0]) {
-      if (said.unshown !== '') events.push({ type: kind, delta: said.unshown })
-      said.unshown = ''
-      if (!said.isOver) break
+    for (let textPart = unshown[0]; textPart; textPart = unshown[0]) {
+      if (textPart.unshown !== '') events.push({ type: kind, delta: textPart.unshown })
+      textPart.unshown = ''
+      if (!textPart.isOver) break
       unshown.shift()
     }
     return events
@@ -142,11 +142,11 @@ export class PartReader {
     return [{ type: 'tool_start', id, name }]
   }
 
-  #argue({ id = '', delta, providerMetadata }: StreamPart): readonly ModelEvent[] {
+  #addArguments({ id = '', delta, providerMetadata }: StreamPart): readonly ModelEvent[] {
     const call = this.#calls.get(id)
     if (!call) return none
     call.metadata = providerMetadata ?? call.metadata
-    // Text that is no JSON yet is shown once its JSON is there.
+    // Input that is plain text is handed out once its JSON is there.
     if (typeof delta !== 'string' || delta === '' || call.isText) return none
     call.args += delta
     return [{ type: 'tool_args', id, delta }]
@@ -174,16 +174,16 @@ export class PartReader {
     return none
   }
 
-  /** Nothing to show, but the provider wants it back: it travels with an empty text. */
-  #keepPart(part: StreamPart): readonly ModelEvent[] {
-    const copy = plain(part)
+  /** A part that is not shown but must be sent back is stored with an empty text. */
+  #storePart(part: StreamPart): readonly ModelEvent[] {
+    const copy = plainCopy(part)
     if (part.type !== 'custom') this.#hasOwnParts = true
     if (copy) this.#content.push({ type: 'text', text: '', ...this.#kept({ part: copy }) })
-    return this.#withdraw(part)
+    return this.#removeCall(part)
   }
 
-  /** Some packages say only at the end of a call that the provider runs it. */
-  #withdraw({ type, toolCallId = '' }: StreamPart): readonly ModelEvent[] {
+  /** Some packages say only at the end of a call that the provider runs it itself. */
+  #removeCall({ type, toolCallId = '' }: StreamPart): readonly ModelEvent[] {
     const call = type === 'tool-call' ? this.#calls.get(toolCallId) : undefined
     if (!call) return none
     this.#calls.delete(toolCallId)
@@ -191,32 +191,32 @@ export class PartReader {
     return [{ type: 'tool_end', id: call.id }]
   }
 
-  /** A reply without a word stays an empty one, whatever the provider noted beside it. */
+  /** A reply without content stays empty, whatever metadata came with it. */
   #blocks(): Content[] {
-    const isSomething = (item: Said | Call | Content): boolean =>
+    const hasContent = (item: TextPart | Call | Content): boolean =>
       'kind' in item ? item.kind === 'call' || item.text !== '' : item.type !== 'text'
-    if (!this.#hasOwnParts && !this.#content.some(isSomething)) return []
+    if (!this.#hasOwnParts && !this.#content.some(hasContent)) return []
     return this.#content.flatMap((item) => {
       if (!('kind' in item)) return [item]
-      const metadata = plain(item.metadata)
-      const kept = metadata && this.#kept({ providerMetadata: metadata })
+      const metadata = plainCopy(item.metadata)
+      const stored = metadata && this.#kept({ providerMetadata: metadata })
       if (item.kind === 'call')
-        return [{ type: 'tool_call', id: item.id, name: item.name, input: item.input ?? item.args, ...kept }]
-      if (item.text === '' && !kept) return []
-      if (item.kind === 'text') return [{ type: 'text', text: item.text, ...kept }]
-      return [{ type: 'thinking', text: item.text, ...signatureIn(metadata), ...kept }]
+        return [{ type: 'tool_call', id: item.id, name: item.name, input: item.input ?? item.args, ...stored }]
+      if (item.text === '' && !stored) return []
+      if (item.kind === 'text') return [{ type: 'text', text: item.text, ...stored }]
+      return [{ type: 'thinking', text: item.text, ...signatureIn(metadata), ...stored }]
     })
   }
 
-  #kept(kept: Kept): { providerData: ProviderData } {
-    return { providerData: { 'ai-sdk': { from: this.#from, ...kept } } }
+  #kept(stored: StoredPart): { providerData: ProviderData } {
+    return { providerData: { 'ai-sdk': { from: this.#from, ...stored } } }
   }
 }
 
-interface Said {
+interface TextPart {
   readonly kind: 'text' | 'thinking'
   text: string
-  /** What of it was not yet yielded. */
+  /** The part that was not handed out yet. */
   unshown: string
   isOver: boolean
   metadata: ProviderData | undefined
@@ -226,7 +226,7 @@ interface Call {
   readonly kind: 'call'
   readonly id: string
   name: string
-  /** As streamed; `input` is what counts. */
+  /** As streamed; `input` is the final value. */
   args: string
   readonly isText: boolean
   input: string | undefined
@@ -235,8 +235,8 @@ interface Call {
 
 const none: readonly ModelEvent[] = []
 
-/** A copy that may be stored and frozen; nothing where it is no data. */
-function plain(value: unknown): Record<string, unknown> | undefined {
+/** A copy that can be stored and frozen; `undefined` if the value is no plain data. */
+function plainCopy(value: unknown): Record<string, unknown> | undefined {
   if (value === undefined) return undefined
   try {
     const copy: unknown = JSON.parse(JSON.stringify(value))
@@ -251,7 +251,7 @@ function signatureIn(metadata: ProviderData | undefined): { signature: string } 
   return typeof signature === 'string' ? { signature } : undefined
 }
 
-/** V4 wraps what older versions hand over bare. A file that lies elsewhere is not fetched. */
+/** V4 wraps the data in an object. A file that is only given as a URL is not fetched. */
 function base64Of(data: unknown): string | undefined {
   if (typeof data === 'string') return data
   if (data instanceof Uint8Array) {
@@ -263,14 +263,14 @@ function base64Of(data: unknown): string | undefined {
   return base64Of(data.data)
 }
 
-/** The part that says how an answer ended and what it cost. */
+/** The part that holds the finish reason and the usage. */
 export interface FinishPart {
   readonly usage?: unknown
   readonly finishReason?: unknown
   readonly providerMetadata?: ProviderData
 }
 
-/** Why the model stopped, in the words of the AI SDK. V2 gives a word, the others an object. */
+/** The AI SDK's finish reason. V2 has a string, the others an object. */
 export function reasonOf({ finishReason }: FinishPart): string {
   const isObject = typeof finishReason === 'object' && finishReason !== null
   return String(isObject && 'unified' in finishReason ? finishReason.unified : finishReason)
@@ -285,11 +285,11 @@ const stops: ReadonlyMap<string, StopReason> = new Map([
   ['content-filter', 'refusal'],
 ])
 
-/** Tokens, as any version counts them. What is unknown counts as none, or is left out where that can be said. */
+/** The usage as any version reports it. Unknown input and output count as 0; unknown cache counts are left out. */
 export function usageOf({ usage, providerMetadata }: FinishPart): TurnUsage {
   const { inputTokens, outputTokens, cachedInputTokens } = (usage ?? {}) as ReportedUsage
   if (typeof inputTokens !== 'object' || inputTokens === null) {
-    // Version 2 has no word for what was written to the cache, and Anthropic's package counts input without the cache.
+    // Version 2 has no field for cache writes, and Anthropic's package counts input without the cache.
     const anthropic = providerMetadata?.anthropic as { cacheCreationInputTokens?: unknown } | undefined
     const total = count(inputTokens) ?? 0
     const cacheRead = count(cachedInputTokens)

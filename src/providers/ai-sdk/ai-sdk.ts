@@ -11,14 +11,14 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
   checkOptions('aiSdk()', options, rules)
   const { name = model.provider, capabilities, prices } = options
   if (prices) checkPrices('aiSdk() option "prices"', prices)
-  // Packages name what they speak, too: "anthropic.messages".
+  // Packages add the API to the provider's name: "anthropic.messages".
   const listed = prices ? priceList(name.split('.', 1)[0]!, prices) : undefined
   const { costOf = listed?.costOf, contextWindow = listed?.contextWindow } = options
-  let loaded: Speaker | undefined
-  let loading: Promise<Speaker> | undefined
-  const load = async (): Promise<Speaker> => {
-    const { speaker } = await import('./ai-sdk-model.ts')
-    loaded = speaker(model, { ...options, ...(costOf && { costOf }) })
+  let loaded: LoadedModel | undefined
+  let loading: Promise<LoadedModel> | undefined
+  const load = async (): Promise<LoadedModel> => {
+    const { loadedModel } = await import('./ai-sdk-model.ts')
+    loaded = loadedModel(model, { ...options, ...(costOf && { costOf }) })
     return loaded
   }
   return {
@@ -34,10 +34,10 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
   }
 }
 
-/** What is loaded by the first request. */
-export type Speaker = Required<Pick<Provider, 'stream' | 'classifyError'>>
+/** The part of the provider that is loaded by the first request. */
+export type LoadedModel = Required<Pick<Provider, 'stream' | 'classifyError'>>
 
-/** What we use of a language model of the AI SDK, versions 5 to 7. */
+/** The part of a language model of the AI SDK, versions 5 to 7, that is used. */
 export interface AiSdkModel {
   readonly specificationVersion: 'v2' | 'v3' | 'v4'
   readonly provider: string
@@ -46,19 +46,19 @@ export interface AiSdkModel {
 }
 
 export interface AiSdkOptions {
-  /** Default: what the model calls its provider. */
+  /** Default: the model's own name of its provider. */
   readonly name?: string
   readonly capabilities?: ProviderCapabilities
-  /** Sent with every request as they are, by provider: `{ openai: { store: false } }`. */
+  /** Sent unchanged with every request, by provider: `{ openai: { store: false } }`. */
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** Asked first; where it gives `null`, the usual answer counts. */
+  /** Called first; if it returns `null`, the built-in classification is used. */
   readonly classifyError?: NonNullable<Provider['classifyError']>
   /**
-   * What the model costs, as for every other provider: `{ models: { 'my-model': { input: 3, output: 15 } } }`, dollars per
-   * million tokens; `{}` for what the price list says. Without it and `costOf`, what the model costs is unknown.
+   * Prices, as for every other provider: `{ models: { 'my-model': { input: 3, output: 15 } } }`, dollars per
+   * million tokens; `{}` uses the price list. Without `prices` and `costOf` the cost is unknown.
    */
   readonly prices?: CatalogueOverrides | false
-  /** Dollars for so many tokens of the model, in place of `prices`. */
+  /** The cost in dollars, in place of `prices`. */
   readonly costOf?: NonNullable<Provider['costOf']>
   readonly contextWindow?: NonNullable<Provider['contextWindow']>
 }

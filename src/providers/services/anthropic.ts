@@ -12,20 +12,20 @@ export interface AnthropicOptions extends ServiceOptions {
   readonly extraBetas?: readonly string[]
   /** Sent as `context_management`. */
   readonly contextManagement?: Readonly<Record<string, unknown>>
-  /** The `anthropic-version` header. Default: the newest for Anthropic itself, the one that all know for anybody else. */
+  /** The `anthropic-version` header. Default: the newest for Anthropic itself, `2023-06-01` for compatible services. */
   readonly version?: string
-  /** Where `refresh` is turned into a new `access`. There is no public default. */
+  /** The OAuth endpoints that renew `access`. There is no public default. */
   readonly oauth?: OAuthEndpoints
 }
 
-/** Claude, from Anthropic or from whoever speaks the same API at `baseURL`. */
+/** Claude, from Anthropic or from a compatible service at `baseURL`. */
 export function anthropic(options: AnthropicOptions = {}): Provider {
   checkService('anthropic', options, rules, ownHeaders)
   const { extraBetas = [], contextManagement, oauth } = options
-  // Some write the version of the path into the address; it is part of the path.
-  const baseURL = (options.baseURL ?? home).replace(/\/v1\/*$/, '')
-  const version = options.version ?? (new URL(baseURL).origin === home ? '2026-10-21' : '2023-06-01')
-  const place = { ...lookupFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
+  // Some base URLs end with `/v1`, which the wire's path already contains.
+  const baseURL = (options.baseURL ?? anthropicURL).replace(/\/v1\/*$/, '')
+  const version = options.version ?? (new URL(baseURL).origin === anthropicURL ? '2026-10-21' : '2023-06-01')
+  const lookup = { ...lookupFor('anthropic', ['ANTHROPIC_API_KEY'], options), ...(oauth && { oauth }) }
   return createProvider(
     {
       name: 'anthropic',
@@ -38,7 +38,7 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
         adaptiveThinking: true,
         structuredOutput: (model) => traitsOf(model).structuredOutput,
       },
-      credentials: credentialSource(options, place),
+      credentials: credentialSource(options, lookup),
       headers(credential) {
         const isOAuth = credential?.kind === 'oauth'
         const betas = new Set([
@@ -62,7 +62,7 @@ export function anthropic(options: AnthropicOptions = {}): Provider {
   )
 }
 
-const home = 'https://api.anthropic.com'
+const anthropicURL = 'https://api.anthropic.com'
 
 const rules: OptionRules<AnthropicOptions> = {
   ...serviceRules,
@@ -72,7 +72,7 @@ const rules: OptionRules<AnthropicOptions> = {
   oauth: endpointsRule,
 }
 
-/** A request with both ways to prove who we are is refused. */
+/** A request with two kinds of credentials is refused. */
 const ownHeaders = {
   'x-api-key': 'apiKey',
   authorization: 'access',
@@ -80,7 +80,7 @@ const ownHeaders = {
   'anthropic-version': 'version',
 }
 
-/** Newer models refuse a whole request for one of these. */
+/** Newer models refuse a request with any of these fields. */
 function withoutSampling({ temperature: _, top_p: __, top_k: ___, ...fields }: Fields): Fields {
   return fields
 }

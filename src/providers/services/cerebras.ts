@@ -3,7 +3,7 @@ import { credentialSource } from '../credential.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, serviceRules } from '../service-options.ts'
 
-/** Open models at the speed of Cerebras' own machines. */
+/** Open models on the hardware of Cerebras. */
 export function cerebras(options: ServiceOptions = {}): Provider {
   checkService('cerebras', options, serviceRules)
   return createProvider(

@@ -1,19 +1,19 @@
 import type { ProviderCapabilities } from '../../core/provider.ts'
 import type { ChatQuirks } from '../wires/openai-chat.ts'
 
-/** A service that speaks OpenAI's chat API, as far as it differs from an unknown one. */
+/** A service with OpenAI's chat API, and how it differs from an unknown one. */
 export interface CompatHost {
   readonly baseURL: string
   readonly defaultModel: string
-  /** Variables of the environment that may hold its key. */
+  /** Environment variables that may hold its key. */
   readonly env: readonly string[]
-  /** Runs on this machine and asks for no key. */
+  /** Runs on this machine and needs no key. */
   readonly isLocal?: true
   readonly capabilities?: ProviderCapabilities
   readonly quirks?: ChatQuirks
 }
 
-/** Services that are known by name. Adding one is adding an entry here. */
+/** The services that are known by name. */
 export const compatHosts = {
   groq: {
     baseURL: 'https://api.groq.com/openai/v1',

@@ -3,7 +3,7 @@ import { credentialSource } from '../credential.ts'
 import { createProvider, lookupFor, type ServiceOptions } from '../service.ts'
 import { checkService, serviceRules } from '../service-options.ts'
 
-/** Gemini, from Google's own API. */
+/** Gemini, from Google's API. */
 export function google(options: ServiceOptions = {}): Provider {
   checkService('google', options, serviceRules, { 'x-goog-api-key': 'apiKey', authorization: 'access' })
   return createProvider(
@@ -15,7 +15,7 @@ export function google(options: ServiceOptions = {}): Provider {
       capabilities: {
         vision: true,
         imageInToolResult: false,
-        // The models of before take a shape or tools, not both.
+        // Older models accept a response schema or tools, not both.
         structuredOutput: (model) => !/gemini-([12]\b|pro)|gemma|tunedModels|robotics-er-1/i.test(model),
       },
       credentials: credentialSource(options, lookupFor('google', ['GEMINI_API_KEY', 'GOOGLE_API_KEY'], options)),

@@ -8,20 +8,20 @@ import type { ChatQuirks } from '../wires/openai-chat.ts'
 import { type CompatHost, compatHosts } from './compat-hosts.ts'
 
 export interface OpenAICompatOptions extends ServiceOptions {
-  /** A known service (`groq`, `ollama`, …), or how yours is to be called. */
+  /** A known service (`groq`, `ollama`, …), or a name for yours. */
   readonly name: keyof typeof compatHosts | (string & {})
-  /** Default `{ name: 'Authorization', scheme: 'Bearer' }`; without a scheme the key stands alone. */
+  /** Default `{ name: 'Authorization', scheme: 'Bearer' }`; without a scheme the value is only the key. */
   readonly authHeader?: { readonly name: string; readonly scheme?: string }
   readonly capabilities?: ProviderCapabilities
   /** Sends Anthropic's `cache_control`, for gateways that pass it on. Default false. */
   readonly cacheBreakpoints?: boolean
-  /** Where it differs from what most such services take. */
+  /** How the service differs from most compatible ones. */
   readonly quirks?: ChatQuirks
-  /** Variables of the environment that may hold its key. Default: the name in capitals with `_API_KEY`. */
+  /** Environment variables that may hold its key. Default: the name in capitals with `_API_KEY`. */
   readonly envKeys?: readonly string[]
 }
 
-/** Whatever speaks OpenAI's chat API: a known service by its name, any other by its `baseURL`. */
+/** A service with OpenAI's chat API: a known one by its name, any other by its `baseURL`. */
 export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatHosts): Provider {
   const given: OpenAICompatOptions = typeof options === 'string' ? { name: options } : options
   checkCompat(given)
@@ -35,9 +35,9 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
     ...given.quirks,
     ...(cacheBreakpoints !== undefined && { cacheBreakpoints }),
   }
-  const place = lookupFor(name, given.envKeys ?? host.env, given)
+  const lookup = lookupFor(name, given.envKeys ?? host.env, given)
   const header = authHeader.name.toLowerCase()
-  const before = authHeader.scheme ? `${authHeader.scheme} ` : ''
+  const prefix = authHeader.scheme ? `${authHeader.scheme} ` : ''
   return createProvider(
     {
       name,
@@ -45,8 +45,8 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
       baseURL: host.baseURL,
       defaultModel: host.defaultModel,
       capabilities,
-      credentials: credentialSource(given, { ...place, ...(host.isLocal && { isOptional: true }) }),
-      headers: (credential) => (credential ? { [header]: `${before}${credential.secret}` } : {}),
+      credentials: credentialSource(given, { ...lookup, ...(host.isLocal && { isOptional: true }) }),
+      headers: (credential) => (credential ? { [header]: `${prefix}${credential.secret}` } : {}),
       credentialHeaders: [header],
     },
     given,
@@ -55,24 +55,24 @@ export function openaiCompat(options: OpenAICompatOptions | keyof typeof compatH
 
 function hostOf({ name, baseURL, defaultModel }: OpenAICompatOptions): CompatHost {
   const known = Object.hasOwn(compatHosts, name) ? (compatHosts as Record<string, CompatHost>)[name] : undefined
-  const where = baseURL ?? known?.baseURL
+  const url = baseURL ?? known?.baseURL
   const model = defaultModel ?? known?.defaultModel
-  if (where === undefined)
+  if (url === undefined)
     throw new TypeError(
       `openaiCompat does not know "${name}"; pass its baseURL${didYouMean(name, Object.keys(compatHosts))}`,
     )
   if (model === undefined) throw new TypeError(`openaiCompat needs a defaultModel for "${name}"`)
   const env = known?.env ?? [`${name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_API_KEY`]
-  return { ...known, baseURL: where, defaultModel: model, env, ...(isLoopback(where) && { isLocal: true }) }
+  return { ...known, baseURL: url, defaultModel: model, env, ...(isLoopback(url) && { isLocal: true }) }
 }
 
-/** A server on this machine is asked without a key unless there is one. */
+/** A server on this machine needs no key. */
 function isLoopback(url: string): boolean {
   const { hostname } = new URL(url)
   return hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]'
 }
 
-/** Throws on options of `openaiCompat` that cannot be meant. */
+/** Throws on wrong options of `openaiCompat`. */
 export function checkCompat(options: OpenAICompatOptions): void {
   const { name, authHeader, capabilities, quirks } = options ?? {}
   if (typeof name !== 'string' || name === '')

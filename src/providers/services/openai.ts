@@ -8,15 +8,15 @@ import { checkService, endpointsRule, serviceRules, text } from '../service-opti
 export interface OpenAIOptions extends ServiceOptions {
   readonly organization?: string
   readonly project?: string
-  /** Where `refresh` is turned into a new `access`. Default: the public values of the Codex CLI. */
+  /** The OAuth endpoints that renew `access`. Default: the public values of the Codex CLI. */
   readonly oauth?: OAuthEndpoints
 }
 
-/** OpenAI's models: with an API key from the platform, with an OAuth token (`access`) from a ChatGPT plan, as Codex does. */
+/** OpenAI's models, with an API key of the platform, or with an OAuth token (`access`) of a ChatGPT plan, as Codex does. */
 export function openai(options: OpenAIOptions = {}): Provider {
   checkService('openai', options, rules)
   const { organization, project, oauth } = options
-  const place = lookupFor('openai', ['OPENAI_API_KEY'], options)
+  const lookup = lookupFor('openai', ['OPENAI_API_KEY'], options)
   return createProvider(
     {
       name: 'openai',
@@ -25,7 +25,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
       defaultModel: options.defaultModel ?? 'gpt-5.5',
       capabilities: { vision: true, imageInToolResult: true, structuredOutput: true },
       credentials: credentialSource(options, {
-        ...place,
+        ...lookup,
         oauth: oauth ?? (async () => (await import('../../auth/known.ts')).codexOAuth),
       }),
       headers(credential, { sessionId }) {
@@ -47,7 +47,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
       },
       credentialHeaders: ['chatgpt-account-id', 'openai-organization', 'openai-project'],
       fields({ max_output_tokens, ...fields }, _request, credential) {
-        // A plan has its own limits, and its backend will not hear of ours.
+        // The backend of a plan refuses `max_output_tokens`.
         return credential?.kind === 'oauth' ? { instructions: '', ...fields } : { max_output_tokens, ...fields }
       },
     },
@@ -57,7 +57,7 @@ export function openai(options: OpenAIOptions = {}): Provider {
 
 const rules: OptionRules<OpenAIOptions> = { ...serviceRules, organization: text, project: text, oauth: endpointsRule }
 
-/** Hosts name their sessions as they like. */
+/** Session ids of hosts may hold characters that a header does not allow. */
 const headerText = /^[\x21-\x7e]+$/
 
 const platform = 'https://api.openai.com/v1'

@@ -10,7 +10,7 @@ export interface OpenRouterOptions extends ServiceOptions {
   readonly appUrl?: string
 }
 
-/** Models of many vendors. Cache breakpoints are passed on, and the cost is what OpenRouter says. */
+/** Models of many vendors. Cache breakpoints are sent, and the cost is the one that OpenRouter reports. */
 export function openrouter(options: OpenRouterOptions = {}): Provider {
   checkService('openrouter', options, rules)
   const { appName, appUrl } = options

@@ -79,7 +79,7 @@ describe('a stream', () => {
   test('that another message was spliced into makes no sense', () => {
     const another = { type: 'message_start', message: { id: 'msg_2', content: [], usage: {} } }
     const stream = [started(), ...block(0, { type: 'text', text: '' }, text('Hi')), another]
-    expect(failureOf(stream)).toMatchObject({ code: 'bad_stream', retryable: true })
+    expect(streamFailure(stream)).toMatchObject({ code: 'bad_stream', retryable: true })
   })
 
   test('E06 that breaks off has used up what it wrote, also where only its first token was counted', () => {
@@ -265,7 +265,7 @@ describe('the end', () => {
     ['in the middle', [started(), opened(0, { type: 'text', text: '' }), delta(0, text('Hel'))]],
     ['before its very last event', [started(), stopped('end_turn')[0]!]],
   ])('that is missing %s is a cut', (_, stream) => {
-    expect(failureOf(stream)).toMatchObject({ code: 'stream_cut', retryable: true })
+    expect(streamFailure(stream)).toMatchObject({ code: 'stream_cut', retryable: true })
   })
 })
 
@@ -326,11 +326,11 @@ describe('a failure', () => {
     ['constructor', undefined, true],
   ])('in a stream, %s is what it would have been before: %s', (type, status, retryable) => {
     const failed = { type: 'error', error: { type, message: 'No.' } }
-    expect(failureOf([started(), failed])).toMatchObject({ message: 'No.', code: type, status, retryable })
+    expect(streamFailure([started(), failed])).toMatchObject({ message: 'No.', code: type, status, retryable })
   })
 
   test('without a word is a failure all the same', () => {
-    expect(failureOf([{ type: 'error' }])).toMatchObject({ message: 'error', code: 'error' })
+    expect(streamFailure([{ type: 'error' }])).toMatchObject({ message: 'error', code: 'error' })
   })
 
   test.each<[string, unknown[]]>([
@@ -339,7 +339,7 @@ describe('a failure', () => {
     ['a block without a type', [started(), opened(0, {})]],
     ['no block at all', [started(), { type: 'content_block_start', index: 0 }]],
   ])('is a stream that makes no sense: %s', (_, stream) => {
-    expect(failureOf(stream)).toMatchObject({ code: 'bad_stream' })
+    expect(streamFailure(stream)).toMatchObject({ code: 'bad_stream' })
   })
 })
 
@@ -458,7 +458,7 @@ function sentBack(blocks: readonly object[]): unknown {
   return (item?.json as { content?: unknown } | undefined)?.content ?? []
 }
 
-function failureOf(stream: readonly unknown[]): StreamError {
+function streamFailure(stream: readonly unknown[]): StreamError {
   try {
     eventsOf(stream)
   } catch (error) {

@@ -2,13 +2,13 @@ import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 import { estimatedTokens } from '../../core/usage.ts'
 import { type Decoder, StreamError, type WireReply } from '../wire.ts'
-import { countOf, failureOf, withOwn } from './payload.ts'
+import { streamFailure, tokenCount, withProviderData } from './payload.ts'
 
-/** The events of the Messages API. Unknown ones are passed over, blocks of the service's own kinds are kept whole. */
+/** Decodes the events of the Messages API. Unknown events are ignored; blocks of unknown kinds are kept whole. */
 export class AnthropicDecoder implements Decoder {
   readonly #blocks = new Map<number, Block>()
   #usage: RawUsage = {}
-  #stop: string | undefined
+  #stopReason: string | undefined
   #messageId: unknown
   #isStarted = false
   #isDone = false
@@ -31,8 +31,8 @@ export class AnthropicDecoder implements Decoder {
         this.#start(event.message ?? {}, out)
         return
       case 'message_delta':
-        this.#stop = event.delta?.stop_reason ?? this.#stop
-        this.#count(event.usage)
+        this.#stopReason = event.delta?.stop_reason ?? this.#stopReason
+        this.#addCounts(event.usage)
         this.#isOutputCounted ||= event.usage?.output_tokens !== undefined
         return
       case 'message_stop':
@@ -44,21 +44,21 @@ export class AnthropicDecoder implements Decoder {
     }
   }
 
-  /** Until `message_delta` counts the output, the service has told only that of its first token. */
+  /** The output is estimated until `message_delta` counts it: before, the service has counted only the first token. */
   usage(): TurnUsage | undefined {
     if (Object.keys(this.#usage).length === 0) return undefined
     const counted = usageOf(this.#usage)
     if (this.#isOutputCounted) return counted
-    let written = ''
-    for (const { text } of this.#blocks.values()) written += text
-    return { ...counted, output: Math.max(counted.output, estimatedTokens(written)) }
+    let received = ''
+    for (const { text } of this.#blocks.values()) received += text
+    return { ...counted, output: Math.max(counted.output, estimatedTokens(received)) }
   }
 
   end(): void {
     if (!this.#isDone) throw new StreamError('the stream ended without message_stop', { code: 'stream_cut' })
   }
 
-  /** Some proxies send it twice, which is only more of the same; another message inside this one is not. */
+  /** Some proxies send `message_start` twice, which is ignored; another message inside this one is an error. */
   #start({ id, usage, stop_reason, content }: RawMessage, out: ModelEvent[]): void {
     if (this.#isStarted) {
       if (typeof id !== 'string' || typeof this.#messageId !== 'string' || id === this.#messageId) return
@@ -66,12 +66,12 @@ export class AnthropicDecoder implements Decoder {
     }
     this.#isStarted = true
     this.#messageId = id
-    this.#stop = stop_reason ?? undefined
-    this.#count(usage)
+    this.#stopReason = stop_reason ?? undefined
+    this.#addCounts(usage)
     out.push({ type: 'start', ...(usage && { usage: usageOf(this.#usage) }) })
-    // Calls made by code at the service come whole, before whatever is streamed.
-    const given = Array.isArray(content) ? (content as readonly RawBlock[]) : []
-    for (const [i, block] of given.entries()) this.#close(this.#open(i - given.length, block, out), out)
+    // Calls that the service's own code makes come whole, before the streamed blocks.
+    const complete = Array.isArray(content) ? (content as readonly RawBlock[]) : []
+    for (const [i, block] of complete.entries()) this.#close(this.#open(i - complete.length, block, out), out)
   }
 
   #block(index: number): Block {
@@ -87,15 +87,15 @@ export class AnthropicDecoder implements Decoder {
     const block: Block = { kind: given.type, text: '', id: String(given.id ?? ''), raw: given }
     this.#blocks.set(index, block)
     if (block.kind === 'text') {
-      this.#say('text', block, given.text, out)
+      this.#addText('text', block, given.text, out)
       if (Array.isArray(given.citations) && given.citations.length > 0) block.citations = given.citations
     } else if (block.kind === 'thinking') {
-      this.#say('thinking', block, given.thinking, out)
+      this.#addText('thinking', block, given.thinking, out)
       block.signature = given.signature || undefined
     } else if (block.kind === 'tool_use') {
       out.push({ type: 'tool_start', id: block.id, name: String(given.name ?? '') })
       // Some compatible services send the whole input at once.
-      if (Object.keys(given.input ?? {}).length > 0) this.#argue(block, JSON.stringify(given.input), out)
+      if (Object.keys(given.input ?? {}).length > 0) this.#addArguments(block, JSON.stringify(given.input), out)
     }
     return block
   }
@@ -107,13 +107,13 @@ export class AnthropicDecoder implements Decoder {
   #delta(block: Block, delta: Delta, out: ModelEvent[]): void {
     switch (delta?.type) {
       case 'text_delta':
-        if (block.kind === 'text') this.#say('text', block, delta.text, out)
+        if (block.kind === 'text') this.#addText('text', block, delta.text, out)
         return
       case 'thinking_delta':
-        if (block.kind === 'thinking') this.#say('thinking', block, delta.thinking, out)
+        if (block.kind === 'thinking') this.#addText('thinking', block, delta.thinking, out)
         return
       case 'input_json_delta':
-        this.#argue(block, delta.partial_json, out)
+        this.#addArguments(block, delta.partial_json, out)
         return
       case 'signature_delta':
         block.signature = delta.signature
@@ -122,44 +122,44 @@ export class AnthropicDecoder implements Decoder {
         block.citations = [...(block.citations ?? []), delta.citation]
         return
       case 'compaction_delta':
-        // The whole content, not a piece of it.
+        // This delta holds the whole content.
         block.raw = { ...block.raw, ...delta, type: block.kind }
     }
   }
 
-  #say(type: 'text' | 'thinking', block: Block, text: unknown, out: ModelEvent[]): void {
+  #addText(type: 'text' | 'thinking', block: Block, text: unknown, out: ModelEvent[]): void {
     if (typeof text !== 'string' || text === '') return
     block.text += text
     out.push({ type, delta: text })
   }
 
-  #argue(block: Block, fragment: unknown, out: ModelEvent[]): void {
+  #addArguments(block: Block, fragment: unknown, out: ModelEvent[]): void {
     if (typeof fragment !== 'string' || fragment === '') return
     block.text += fragment
     if (block.kind === 'tool_use') out.push({ type: 'tool_args', id: block.id, delta: fragment })
   }
 
-  /** Numbers are totals so far: the latest counts, where there is one. */
-  #count(usage: RawUsage | null | undefined): void {
+  /** Counts are totals so far: the latest one replaces the earlier. */
+  #addCounts(usage: RawUsage | null | undefined): void {
     for (const [name, value] of Object.entries(usage ?? {}))
       if (value !== null) this.#usage[name as keyof RawUsage] = value
   }
 
   #reply(): WireReply {
     const content = [...this.#blocks].sort(([a], [b]) => a - b).map(([, block]) => contentOf(block))
-    const hour = countOf(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
+    const hour = tokenCount(this.#usage.cache_creation?.ephemeral_1h_input_tokens)
     return {
       type: 'reply',
       content,
       usage: usageOf(this.#usage),
-      stop: stops.get(this.#stop) ?? 'other',
-      ...(this.#stop === 'pause_turn' && { isPaused: true }),
+      stop: stopReasons.get(this.#stopReason) ?? 'other',
+      ...(this.#stopReason === 'pause_turn' && { isPaused: true }),
       ...(hour && { cacheCreation1h: hour }),
     }
   }
 }
 
-const stops: ReadonlyMap<string | undefined, StopReason> = new Map([
+const stopReasons: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['end_turn', 'end'],
   ['stop_sequence', 'end'],
   ['tool_use', 'tool_use'],
@@ -168,11 +168,11 @@ const stops: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['refusal', 'refusal'],
 ])
 
-/** Overload and outages may strike after the answer has begun. */
+/** Overload and outages may happen after the reply has begun. */
 function errorOf(error: { type?: unknown; message?: unknown } | undefined): StreamError {
   const code = typeof error?.type === 'string' ? error.type : 'error'
   const message = typeof error?.message === 'string' ? error.message : code
-  return failureOf({ message, code, status: statuses.get(code) })
+  return streamFailure({ message, code, status: statuses.get(code) })
 }
 
 const statuses: ReadonlyMap<string, number> = new Map([
@@ -214,14 +214,14 @@ type StreamEvent =
 
 export const wireName = 'anthropic-messages'
 
-/** What stands before the data of hidden thinking: the conversation format has no block of its own for it. */
-export const redacted = 'redacted_thinking:'
+/** Marks a signature that holds redacted thinking, for which there is no block type. */
+export const redactedPrefix = 'redacted_thinking:'
 
-/** A block as far as it was heard. */
+/** A block as received so far. */
 export interface Block {
   readonly kind: string
   readonly id: string
-  /** What it says, or the text of its input. */
+  /** Its text, or the JSON of its input. */
   text: string
   raw: RawBlock
   signature?: string | undefined
@@ -242,20 +242,20 @@ export interface RawBlock {
   readonly toolset_name?: unknown
 }
 
-/** What a block is in our words. */
+/** Converts a finished block. */
 export function contentOf(block: Block): ModelReply['content'][number] {
   const { kind, text, raw, signature, citations } = block
   switch (kind) {
     case 'text':
-      return { type: 'text', text, ...(citations && withOwn(wireName, { citations })) }
+      return { type: 'text', text, ...(citations && withProviderData(wireName, { citations })) }
     case 'thinking':
       return { type: 'thinking', text, ...(signature !== undefined && { signature }) }
     case 'redacted_thinking':
-      return { type: 'thinking', text: '', signature: `${redacted}${String(raw.data)}` }
+      return { type: 'thinking', text: '', signature: `${redactedPrefix}${String(raw.data)}` }
     case 'tool_use': {
       const { caller, toolset_name } = raw
       const more = { ...(caller !== undefined && { caller }), ...(toolset_name !== undefined && { toolset_name }) }
-      const extra = Object.keys(more).length > 0 && withOwn(wireName, more)
+      const extra = Object.keys(more).length > 0 && withProviderData(wireName, more)
       return {
         type: 'tool_call',
         id: block.id,
@@ -265,9 +265,9 @@ export function contentOf(block: Block): ModelReply['content'][number] {
       }
     }
     default: {
-      // The service runs such a block itself and wants it back as it was.
+      // The service runs such a block itself, and needs it back unchanged.
       const whole = text === '' ? raw : { ...raw, input: parsed(text) }
-      return { type: 'text', text: '', ...withOwn(wireName, { block: whole }) }
+      return { type: 'text', text: '', ...withProviderData(wireName, { block: whole }) }
     }
   }
 }
@@ -280,10 +280,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The counts of the service; `input_tokens` is without what the cache had. */
+/** `input_tokens` excludes cached tokens. */
 export function usageOf(usage: RawUsage): TurnUsage {
-  const cacheRead = countOf(usage.cache_read_input_tokens)
-  const cacheCreation = countOf(usage.cache_creation_input_tokens)
+  const cacheRead = tokenCount(usage.cache_read_input_tokens)
+  const cacheCreation = tokenCount(usage.cache_creation_input_tokens)
   return {
     input: total(usage, 'input_tokens'),
     output: total(usage, 'output_tokens'),
@@ -292,14 +292,14 @@ export function usageOf(usage: RawUsage): TurnUsage {
   }
 }
 
-/** What the service spends on summing up the conversation is told only step by step. */
+/** Tokens for a compaction by the service are only counted in `iterations`. */
 function total(usage: RawUsage, name: 'input_tokens' | 'output_tokens'): number {
   const steps = Array.isArray(usage.iterations) ? (usage.iterations as readonly (Iteration | null)[]) : []
   const own = steps.filter((step) => step?.type === 'message' || step?.type === 'compaction')
-  // Another model answered: its steps are another matter, and counted in the sum.
-  const isElsewhere = steps.some((step) => step?.type === 'fallback_message')
-  if (own.length === 0 || isElsewhere) return countOf(usage[name]) ?? 0
-  return own.reduce((sum, step) => sum + (countOf(step![name]) ?? 0), 0)
+  // If another model answered, the sum includes its steps.
+  const hasFallback = steps.some((step) => step?.type === 'fallback_message')
+  if (own.length === 0 || hasFallback) return tokenCount(usage[name]) ?? 0
+  return own.reduce((sum, step) => sum + (tokenCount(step![name]) ?? 0), 0)
 }
 
 export interface RawUsage {

@@ -12,11 +12,11 @@ import type {
 } from '../../core/turn.ts'
 import { lowerSchema } from '../lower-schema.ts'
 import { type Fields, RawJson, type Wire, type WireError, type WireItem, type WireRules } from '../wire.ts'
-import { AnthropicDecoder, redacted, wireName } from './anthropic-decoder.ts'
+import { AnthropicDecoder, redactedPrefix, wireName } from './anthropic-decoder.ts'
 import { effortFor, traitsOf } from './anthropic-models.ts'
-import { mediaOf, ownOf } from './payload.ts'
+import { mediaOf, providerDataOf } from './payload.ts'
 
-/** The Messages API, as Anthropic and those who imitate it speak it. */
+/** The Messages API of Anthropic and compatible services. */
 export function anthropicMessages(): Wire {
   return {
     name: wireName,
@@ -46,7 +46,7 @@ const rules: WireRules = {
   endsWithUser: true,
 }
 
-/** Nothing may be changed in the order of tools, system and messages: it is the order in which a prompt is cached. */
+/** The order of tools, system and messages must stay: a prompt is cached in this order. */
 function writeFields(request: ModelRequest): Fields {
   const { model, system, tools, cache } = request
   return {
@@ -71,39 +71,39 @@ const markedTools = memoize(
     new RawJson(tools.map((tool, i) => ({ ...writeTool(tool), ...(i === tools.length - 1 && breakpoint) }))),
 )
 
-/** Which of the many ways to say how long to think a model understands is a matter of `anthropic-models.ts`. */
+/** The fields for thinking, which differ from model to model, and those that depend on them; see `anthropic-models.ts`. */
 function writeThinking(request: ModelRequest): Fields {
   const { model, thinking, maxTokens, toolChoice, outputSchema } = request
   const traits = traitsOf(model)
-  const forced = typeof toolChoice === 'object' ? toolChoice.name : undefined
-  const format = outputSchema && forced === undefined && traits.structuredOutput && outputFormat(outputSchema)
-  // A model that must call a tool may not think first; one that always thinks cannot be made to call one.
-  const isForced = forced !== undefined && traits.unasked !== 'always'
+  const forcedTool = typeof toolChoice === 'object' ? toolChoice.name : undefined
+  const format = outputSchema && forcedTool === undefined && traits.structuredOutput && outputFormat(outputSchema)
+  // A model that is forced to call a tool must not think first; one that always thinks cannot be forced.
+  const isForced = forcedTool !== undefined && traits.defaultThinking !== 'always'
   const choice =
-    (isForced && { tool_choice: { type: 'tool', name: forced } }) ||
+    (isForced && { tool_choice: { type: 'tool', name: forcedTool } }) ||
     (toolChoice === 'none' && request.tools.length > 0 && { tool_choice: { type: 'none' } })
-  const more = { ...choice, ...(format && { output_config: { format } }) }
-  const off = {
+  const shared = { ...choice, ...(format && { output_config: { format } }) }
+  const withoutThinking = {
     max_tokens: maxTokens,
-    ...more,
-    ...(traits.unasked === 'adaptive' && { thinking: { type: 'disabled' } }),
+    ...shared,
+    ...(traits.defaultThinking === 'adaptive' && { thinking: { type: 'disabled' } }),
   }
-  if (thinking === 'off' || isForced) return off
+  if (thinking === 'off' || isForced) return withoutThinking
   const adaptive = { type: 'adaptive', ...(traits.hidesThinking && { display: 'summarized' }) }
-  if (thinking === 'adaptive') return traits.adaptive ? { ...off, thinking: adaptive } : off
+  if (thinking === 'adaptive') return traits.adaptive ? { ...withoutThinking, thinking: adaptive } : withoutThinking
 
-  // Thinking counts as output: the room for it comes on top of the room for the answer.
-  const budget = Math.max(request.thinkingBudget ?? thinkingBudgets[thinking], smallestBudget)
-  const roomy = { ...more, max_tokens: maxTokens + budget }
-  if (traits.budgets) return { ...roomy, thinking: { type: 'enabled', budget_tokens: budget } }
+  // Thinking counts as output, so its budget is added to `max_tokens`.
+  const budget = Math.max(request.thinkingBudget ?? thinkingBudgets[thinking], minThinkingBudget)
+  const withBudget = { ...shared, max_tokens: maxTokens + budget }
+  if (traits.budgets) return { ...withBudget, thinking: { type: 'enabled', budget_tokens: budget } }
   const effort = effortFor[thinking]
   const config = { ...(format && { format }), ...(traits.efforts.includes(effort) && { effort }) }
-  return { ...roomy, thinking: adaptive, ...(Object.keys(config).length > 0 && { output_config: config }) }
+  return { ...withBudget, thinking: adaptive, ...(Object.keys(config).length > 0 && { output_config: config }) }
 }
 
-const smallestBudget = 1024
+const minThinkingBudget = 1024
 
-/** Nothing where the schema cannot be said in the words of the service; whoever asked checks the answer himself. */
+/** `undefined` if the service cannot express the schema; the caller checks the output in any case. */
 function outputFormat(wanted: JsonSchema): object | undefined {
   const schema = lowerSchema(wanted, 'anthropic-output')
   return schema && { type: 'json_schema', schema }
@@ -112,18 +112,18 @@ function outputFormat(wanted: JsonSchema): object | undefined {
 function writeMessage({ role, content }: Message): readonly WireItem[] {
   const parts: object[] = []
   const blocks: number[] = []
-  const late: [object, number][] = []
+  const failedMedia: [object, number][] = []
   for (const [i, block] of content.entries()) {
     parts.push(writeBlock(block))
     blocks.push(i)
-    // A failed call's result takes no images: they follow after all results.
+    // The result of a failed call may hold no images: they follow after all results.
     if (block.type === 'tool_result' && block.isError)
-      late.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
+      failedMedia.push(...mediaOf(block).map((media): [object, number] => [writeMedia(media), i]))
   }
-  if (late.length > 0) {
-    const after = content.findLastIndex(({ type }) => type === 'tool_result') + 1
-    parts.splice(after, 0, ...late.map(([part]) => part))
-    blocks.splice(after, 0, ...late.map(([, i]) => i))
+  if (failedMedia.length > 0) {
+    const end = content.findLastIndex(({ type }) => type === 'tool_result') + 1
+    parts.splice(end, 0, ...failedMedia.map(([part]) => part))
+    blocks.splice(end, 0, ...failedMedia.map(([, i]) => i))
   }
   return parts.length === 0 ? [] : [{ json: { role, content: parts }, blocks }]
 }
@@ -131,7 +131,7 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
 function writeBlock(block: SessionContentBlock): object {
   switch (block.type) {
     case 'text': {
-      const own = ownOf<{ block: object; citations: unknown }>(wireName, block)
+      const own = providerDataOf<{ block: object; citations: unknown }>(wireName, block)
       if (own.block) return own.block
       return { type: 'text', text: block.text, ...(own.citations !== undefined && { citations: own.citations }) }
     }
@@ -142,14 +142,21 @@ function writeBlock(block: SessionContentBlock): object {
     case 'document':
       return writeDocument(block)
     case 'tool_call':
-      return { type: 'tool_use', id: block.id, name: block.name, input: block.input, ...ownOf(wireName, block) }
+      return {
+        type: 'tool_use',
+        id: block.id,
+        name: block.name,
+        input: block.input,
+        ...providerDataOf(wireName, block),
+      }
     case 'tool_result':
       return writeResult(block)
   }
 }
 
 function writeThinkingBlock({ text, signature = '' }: ThinkingBlock): object {
-  if (signature.startsWith(redacted)) return { type: 'redacted_thinking', data: signature.slice(redacted.length) }
+  if (signature.startsWith(redactedPrefix))
+    return { type: 'redacted_thinking', data: signature.slice(redactedPrefix.length) }
   return { type: 'thinking', thinking: text, signature }
 }
 
@@ -180,7 +187,7 @@ function writeResult(block: ToolResultBlock): object {
   return { ...result, content }
 }
 
-/** Thinking cannot carry the mark, so what comes before it does. */
+/** Thinking cannot carry a breakpoint, so the part before it does. */
 function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   const last = items.at(-1) as { json: { content: { type: string }[] }; blocks: readonly number[] } | undefined
   if (!last) return items
@@ -191,16 +198,16 @@ function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   return [...items.slice(0, -1), { json: { ...last.json, content: marked }, blocks: last.blocks }]
 }
 
-/** `{ error: { type, message, details } }`, or what a gateway in between says. */
+/** Reads `{ error: { type, message, details } }`, or the error of a gateway. */
 function readError(body: unknown): WireError {
   const { error = body } = (body ?? {}) as { error?: unknown }
   const { type, message, details } = (typeof error === 'object' ? (error ?? {}) : { message: error }) as RawError
   const code = details?.error_code ?? type
-  const isSpent = type === 'billing_error' || code === 'enforced_spend_limit_reached'
+  const isQuota = type === 'billing_error' || code === 'enforced_spend_limit_reached'
   return {
     ...(typeof code === 'string' && { code }),
     ...(typeof message === 'string' && { message }),
-    ...(isSpent && { isQuota: true }),
+    ...(isQuota && { isQuota }),
   }
 }
 

@@ -2,17 +2,17 @@ import type { ThinkingLevel } from '../../core/thinking.ts'
 
 export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
-/** What a line of models takes; every other combination is refused with a 400. */
+/** What a family of models accepts; every other combination is refused with a 400. */
 export interface ModelTraits {
   /** `thinking: { type: 'enabled', budget_tokens }`. */
   readonly budgets: boolean
   readonly adaptive: boolean
-  /** What leaving `thinking` out means. `always` cannot be turned off. */
-  readonly unasked: 'off' | 'adaptive' | 'always'
+  /** What the model does without a `thinking` field. `always` cannot be turned off. */
+  readonly defaultThinking: 'off' | 'adaptive' | 'always'
   /** `temperature`, `top_p`, `top_k`. */
   readonly sampling: boolean
   readonly efforts: readonly Effort[]
-  /** Shows its thinking only when asked to with `display`. */
+  /** Sends its thinking only if `display` is set. */
   readonly hidesThinking: boolean
   /** `output_config.format`. */
   readonly structuredOutput: boolean
@@ -24,7 +24,7 @@ const all = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const classic: ModelTraits = {
   budgets: true,
   adaptive: false,
-  unasked: 'off',
+  defaultThinking: 'off',
   sampling: true,
   efforts: [],
   hidesThinking: false,
@@ -33,11 +33,11 @@ const classic: ModelTraits = {
 const of4_5: ModelTraits = { ...classic, structuredOutput: true }
 const of4_6: ModelTraits = { ...of4_5, adaptive: true, efforts: upToMax }
 const of4_7: ModelTraits = { ...of4_6, budgets: false, sampling: false, efforts: all, hidesThinking: true }
-const of5: ModelTraits = { ...of4_7, unasked: 'adaptive' }
-const alwaysThinking: ModelTraits = { ...of4_7, unasked: 'always' }
+const of5: ModelTraits = { ...of4_7, defaultThinking: 'adaptive' }
+const alwaysThinking: ModelTraits = { ...of4_7, defaultThinking: 'always' }
 
-/** First match counts. A model that nobody knows is taken for one of before, which is what compatible services offer. */
-const lines: readonly (readonly [RegExp, ModelTraits])[] = [
+/** The first match counts. An unknown model is treated as an old one, because compatible services are. */
+const families: readonly (readonly [RegExp, ModelTraits])[] = [
   [/(fable|mythos)/, alwaysThinking],
   [/(opus|sonnet|haiku)-4[.-][5]\b/, of4_5],
   [/(opus|sonnet|haiku)-4[.-]6\b/, of4_6],
@@ -46,10 +46,10 @@ const lines: readonly (readonly [RegExp, ModelTraits])[] = [
 ]
 
 export function traitsOf(model: string): ModelTraits {
-  return lines.find(([pattern]) => pattern.test(model))?.[1] ?? classic
+  return families.find(([pattern]) => pattern.test(model))?.[1] ?? classic
 }
 
-/** The effort that comes nearest to a level, for models that take no budgets. */
+/** The nearest effort for a level, for models without budgets. */
 export const effortFor: Record<Exclude<ThinkingLevel, 'off' | 'adaptive'>, Effort> = {
   minimal: 'low',
   low: 'low',

@@ -1,15 +1,15 @@
 import type { ModelEvent, ModelReply, ReplyToolCall, StopReason } from '../../core/provider.ts'
 import { type Decoder, StreamError } from '../wire.ts'
 import { addDetail, type Detail, detailText, type RawUsage, readFailure, usageOf } from './chat-payload.ts'
-import { isText, withOwn } from './payload.ts'
+import { isNonEmptyText, withProviderData } from './payload.ts'
 
 export const wireName = 'openai-chat'
 
-/** The chunks of a chat completion, as OpenAI and the many who imitate it send them. */
+/** Decodes the chunks of a chat completion, of OpenAI and compatible services. */
 export class ChatDecoder implements Decoder {
   readonly #calls: Call[] = []
-  /** In the order in which they were announced: those without an id are found by their place. */
-  readonly #told: Call[] = []
+  /** In the order of their `tool_start`: calls without an id are identified by it. */
+  readonly #announced: Call[] = []
   readonly #details: Detail[] = []
   #thinking = ''
   #thinkingField: string | undefined
@@ -19,10 +19,10 @@ export class ChatDecoder implements Decoder {
   #isRefused = false
   #isStarted = false
   #isOver = false
-  readonly #counting: Counting
+  readonly #usageOptions: UsageOptions
 
-  constructor(counting: Counting = {}) {
-    this.#counting = counting
+  constructor(usageOptions: UsageOptions = {}) {
+    this.#usageOptions = usageOptions
   }
 
   read(payload: unknown, out: ModelEvent[]): void {
@@ -33,12 +33,12 @@ export class ChatDecoder implements Decoder {
       throw readFailure(choice?.error ? choice : chunk)
     if (!this.#isStarted) out.push({ type: 'start' })
     this.#isStarted = true
-    // Some send the whole message at once; some repeat it whole at the end, which is nothing new.
+    // Some services send the whole message at once; some repeat it at the end, which is ignored.
     const delta = choice?.delta ?? (this.#isEmpty() ? choice?.message : undefined)
     if (delta) this.#delta(delta, out)
     if (choice?.finish_reason) this.#finished(String(choice.finish_reason).toLowerCase())
     const usage = chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage
-    // Some close with a count of nothing.
+    // Some services end with counts of zero.
     if (usage && (!this.#usage || usage.prompt_tokens || usage.completion_tokens)) this.#usage = usage
   }
 
@@ -47,12 +47,12 @@ export class ChatDecoder implements Decoder {
     if (this.#finish === undefined && !isDone)
       throw new StreamError('the stream ended without a finish_reason', { code: 'stream_cut' })
     this.#isOver = true
-    for (const call of this.#calls) if (call.told === undefined) this.#tell(call, out)
-    for (const call of this.#told) out.push({ type: 'tool_end', id: call.told! })
+    for (const call of this.#calls) if (call.announcedId === undefined) this.#announce(call, out)
+    for (const call of this.#announced) out.push({ type: 'tool_end', id: call.announcedId! })
     out.push({
       type: 'reply',
       content: this.#content(),
-      usage: usageOf(this.#usage ?? {}, this.#counting),
+      usage: usageOf(this.#usage ?? {}, this.#usageOptions),
       stop: this.#stop(),
     })
   }
@@ -63,68 +63,68 @@ export class ChatDecoder implements Decoder {
 
   #delta(delta: Delta, out: ModelEvent[]): void {
     const { content, refusal } = delta
-    this.#think(delta, out)
-    if (typeof content === 'string') this.#say(content, out)
+    this.#readThinking(delta, out)
+    if (typeof content === 'string') this.#addText(content, out)
     else if (Array.isArray(content)) for (const part of content) this.#part(part, out)
-    if (isText(refusal)) {
+    if (isNonEmptyText(refusal)) {
       this.#isRefused = true
-      this.#say(refusal, out)
+      this.#addText(refusal, out)
     }
     if (Array.isArray(delta.tool_calls)) for (const fragment of delta.tool_calls) this.#call(fragment, out)
     if (delta.function_call) this.#call({ index: -1, function: delta.function_call }, out)
   }
 
-  #say(text: string, out: ModelEvent[]): void {
+  #addText(text: string, out: ModelEvent[]): void {
     if (text === '') return
     this.#text += text
     out.push({ type: 'text', delta: text })
   }
 
-  #ponder(text: string, out: ModelEvent[]): void {
+  #addThinking(text: string, out: ModelEvent[]): void {
     if (text === '') return
     this.#thinking += text
     out.push({ type: 'thinking', delta: text })
   }
 
-  #think(delta: Delta, out: ModelEvent[]): void {
+  #readThinking(delta: Delta, out: ModelEvent[]): void {
     const field = thinkingField(delta)
     if (field) {
       this.#thinkingField ??= field
-      this.#ponder(delta[field] as string, out)
+      this.#addThinking(delta[field] as string, out)
     }
     if (!Array.isArray(delta.reasoning_details)) return
     for (const detail of delta.reasoning_details as readonly (Detail | null)[]) {
       if (typeof detail !== 'object' || detail === null) continue
       addDetail(this.#details, detail)
-      if (!field) this.#ponder(detailText(detail), out)
+      if (!field) this.#addThinking(detailText(detail), out)
     }
   }
 
   #part(part: ContentPart | null, out: ModelEvent[]): void {
-    if (part?.type === 'text' && isText(part.text)) this.#say(part.text, out)
+    if (part?.type === 'text' && isNonEmptyText(part.text)) this.#addText(part.text, out)
     if (part?.type !== 'thinking') return
     const thoughts = Array.isArray(part.thinking) ? part.thinking : [{ text: part.thinking }]
-    for (const thought of thoughts) if (isText(thought?.text)) this.#ponder(thought.text, out)
+    for (const thought of thoughts) if (isNonEmptyText(thought?.text)) this.#addThinking(thought.text, out)
   }
 
   #call(fragment: Fragment | null, out: ModelEvent[]): void {
-    const id = isText(fragment?.id) ? fragment.id : ''
-    const name = isText(fragment?.function?.name) ? fragment.function.name : ''
+    const id = isNonEmptyText(fragment?.id) ? fragment.id : ''
+    const name = isNonEmptyText(fragment?.function?.name) ? fragment.function.name : ''
     const args = argumentText(fragment?.function?.arguments)
     const index = typeof fragment?.index === 'number' ? fragment.index : undefined
-    let call = this.#callOf(index, id, name)
-    if (!call || beginsAnew(call, name, args)) this.#calls.push((call = { index, id: '', name: '', args: '' }))
+    let call = this.#findCall(index, id, name)
+    if (!call || beginsNewCall(call, name, args)) this.#calls.push((call = { index, id: '', name: '', args: '' }))
     call.id ||= id
     call.name ||= name
     call.args += args
     if (fragment?.extra_content) call.extra = fragment.extra_content
-    if (call.told === undefined) {
-      if (call.name !== '') this.#tell(call, out)
-    } else if (args !== '') out.push({ type: 'tool_args', id: call.told, delta: args })
+    if (call.announcedId === undefined) {
+      if (call.name !== '') this.#announce(call, out)
+    } else if (args !== '') out.push({ type: 'tool_args', id: call.announcedId, delta: args })
   }
 
-  /** The call that a fragment goes on with: found by index, else by id, else the last one. */
-  #callOf(index: number | undefined, id: string, name: string): Call | undefined {
+  /** The call that a fragment continues: found by index, else by id, else the last one. */
+  #findCall(index: number | undefined, id: string, name: string): Call | undefined {
     const calls = this.#calls
     if (id !== '') {
       const isSame = (call: Call): boolean => call.index === undefined || index === undefined || call.index === index
@@ -132,13 +132,13 @@ export class ChatDecoder implements Decoder {
       if (known || index === undefined) return known
     } else if (index === undefined) return calls.at(-1)
     const there = calls.findLast((call) => call.index === index)
-    // Some count every call as the first, so a new id is a new call. But no call begins without a name.
+    // Some services give every call index 0, so a new id means a new call. But no call begins without a name.
     return there && there.id !== '' && id !== '' && name !== '' ? undefined : there
   }
 
-  #tell(call: Call, out: ModelEvent[]): void {
-    this.#told.push(call)
-    call.told = call.id
+  #announce(call: Call, out: ModelEvent[]): void {
+    this.#announced.push(call)
+    call.announcedId = call.id
     out.push({ type: 'tool_start', id: call.id, name: call.name })
     if (call.args !== '') out.push({ type: 'tool_args', id: call.id, delta: call.args })
   }
@@ -155,7 +155,7 @@ export class ChatDecoder implements Decoder {
       ...(field !== undefined && field !== 'reasoning_content' && { field }),
       ...(this.#details.length > 0 && { bound: { details: this.#details } }),
     }
-    const kept = Object.keys(data).length > 0 && withOwn(wireName, data)
+    const kept = Object.keys(data).length > 0 && withProviderData(wireName, data)
     return [
       ...(this.#thinking !== '' || kept ? [{ type: 'thinking', text: this.#thinking, ...kept } as const] : []),
       ...(this.#text !== '' ? [{ type: 'text', text: this.#text } as const] : []),
@@ -163,16 +163,16 @@ export class ChatDecoder implements Decoder {
     ]
   }
 
-  /** As the service counts them, unless only their place tells which of them was announced as which. */
+  /** In the order of the service's indexes, unless the calls can only be told apart by the order of their `tool_start`. */
   #inOrder(): readonly Call[] {
-    const ids = new Set(this.#told.map(({ told }) => told).filter((id) => id !== ''))
-    const isCounted = ids.size === this.#told.length && this.#told.every(({ index }) => index !== undefined)
-    return isCounted ? this.#told.toSorted((a, b) => a.index! - b.index!) : this.#told
+    const ids = new Set(this.#announced.map(({ announcedId }) => announcedId).filter((id) => id !== ''))
+    const isCounted = ids.size === this.#announced.length && this.#announced.every(({ index }) => index !== undefined)
+    return isCounted ? this.#announced.toSorted((a, b) => a.index! - b.index!) : this.#announced
   }
 
-  /** Calls count more than what the service calls it, unless it says that it was interrupted. */
+  /** A reply with calls stops for tool use, whatever its finish_reason, unless it was cut off. */
   #stop(): StopReason {
-    const stop = this.#finish === undefined ? 'end' : (stops.get(this.#finish) ?? 'other')
+    const stop = this.#finish === undefined ? 'end' : (stopReasons.get(this.#finish) ?? 'other')
     if (stop === 'length' || stop === 'refusal') return stop
     if (this.#calls.length > 0) return 'tool_use'
     if (this.#isRefused) return 'refusal'
@@ -180,7 +180,7 @@ export class ChatDecoder implements Decoder {
   }
 }
 
-const stops: ReadonlyMap<string, StopReason> = new Map(
+const stopReasons: ReadonlyMap<string, StopReason> = new Map(
   Object.entries({
     stop: 'end',
     end: 'end',
@@ -202,9 +202,9 @@ const stops: ReadonlyMap<string, StopReason> = new Map(
 
 const failures: ReadonlySet<string> = new Set(['error', 'network_error', 'insufficient_system_resource'])
 
-/** Some send the same thought under two names: the first one counts. */
+/** Some services send the same thinking under two names: the first one counts. */
 function thinkingField(delta: Delta): (typeof thinkingFields)[number] | undefined {
-  for (const name of thinkingFields) if (isText(delta[name])) return name
+  for (const name of thinkingFields) if (isNonEmptyText(delta[name])) return name
   return undefined
 }
 
@@ -215,13 +215,13 @@ function argumentText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : ''
 }
 
-/** Where neither index nor id tells calls apart, another name does, or a new object after one that is whole. */
-function beginsAnew(call: Call, name: string, args: string): boolean {
+/** Without index and id, a new call begins with another name, or with a new object after a complete one. */
+function beginsNewCall(call: Call, name: string, args: string): boolean {
   if (name === '' || call.name === '') return false
-  return name !== call.name || (args.trimStart().startsWith('{') && isWhole(call.args))
+  return name !== call.name || (args.trimStart().startsWith('{') && isCompleteJson(call.args))
 }
 
-function isWhole(text: string): boolean {
+function isCompleteJson(text: string): boolean {
   if (!text.trimEnd().endsWith('}')) return false
   try {
     JSON.parse(text)
@@ -236,10 +236,10 @@ const callOf = ({ id, name, args, extra }: Call): ReplyToolCall => ({
   id,
   name,
   input: args.trim() === '' ? '{}' : args,
-  ...(extra !== undefined && withOwn(wireName, { bound: { extra_content: extra } })),
+  ...(extra !== undefined && withProviderData(wireName, { bound: { extra_content: extra } })),
 })
 
-interface Counting {
+interface UsageOptions {
   readonly reasoningOutsideOutput?: boolean
 }
 
@@ -248,9 +248,9 @@ interface Call {
   id: string
   name: string
   args: string
-  /** The id it was announced under. */
-  told?: string
-  /** Gemini's signatures, for instance. */
+  /** The id of its `tool_start` event. */
+  announcedId?: string
+  /** For instance Gemini's signatures. */
   extra?: unknown
 }
 

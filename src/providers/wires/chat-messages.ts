@@ -8,9 +8,9 @@ import type {
 import type { Fields, WireItem } from '../wire.ts'
 import { wireName } from './chat-decoder.ts'
 import type { ChatQuirks } from './openai-chat.ts'
-import { dataUrl, mediaOf, ownOf } from './payload.ts'
+import { dataUrl, mediaOf, providerDataOf } from './payload.ts'
 
-/** What Anthropic calls a place up to which a prompt is cached. */
+/** Anthropic's field for a cache breakpoint. */
 export const breakpoint = { cache_control: { type: 'ephemeral' } } as const
 
 /** The system prompt as the first message. */
@@ -25,38 +25,38 @@ export function writeSystem(
 
 type Content = readonly SessionContentBlock[]
 
-/** Plain text, never parts: models imitate the structure they see. */
+/** Writes plain text, never parts, because models imitate the structure that they see. */
 export function writeAssistant(content: Content, quirks: ChatQuirks): readonly WireItem[] {
-  const said: number[] = []
-  const called: number[] = []
+  const textBlocks: number[] = []
+  const callBlocks: number[] = []
   const calls: object[] = []
   let text = ''
   for (const [i, block] of content.entries()) {
     if (block.type === 'text' && block.text !== '') {
-      text += said.length > 0 ? `\n\n${block.text}` : block.text
-      said.push(i)
+      text += textBlocks.length > 0 ? `\n\n${block.text}` : block.text
+      textBlocks.push(i)
     } else if (block.type === 'tool_call') {
       const { id, name, input } = block
-      const extra = ownOf<Own>(wireName, block).bound?.extra_content
-      const asked = { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
-      calls.push(extra === undefined ? asked : { ...asked, extra_content: extra })
-      called.push(i)
+      const extra = providerDataOf<StoredData>(wireName, block).bound?.extra_content
+      const call = { id, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+      calls.push(extra === undefined ? call : { ...call, extra_content: extra })
+      callBlocks.push(i)
     }
   }
-  if (said.length === 0 && calls.length === 0) return []
+  if (textBlocks.length === 0 && calls.length === 0) return []
   const json = {
     role: 'assistant',
     ...(text === '' ? noContent[quirks.emptyContent ?? 'null'] : { content: text }),
     ...writeReasoning(content, quirks),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
-  return [{ json, blocks: said.length > 0 ? said.slice(0, 1) : called }]
+  return [{ json, blocks: textBlocks.length > 0 ? textBlocks.slice(0, 1) : callBlocks }]
 }
 
 const noContent = { null: { content: null }, empty: { content: '' }, omit: {} } as const
 
-/** What the decoder keeps with a block. */
-interface Own {
+/** What the decoder stores with a block. */
+interface StoredData {
   readonly field?: string
   readonly bound?: { readonly details?: readonly object[]; readonly extra_content?: unknown }
 }
@@ -64,7 +64,7 @@ interface Own {
 function writeReasoning(content: Content, { reasoningReplay: replay = 'none' }: ChatQuirks): Fields {
   if (replay === 'none') return {}
   const thoughts = content.filter((block) => block.type === 'thinking')
-  const owned = thoughts.map((block) => ownOf<Own>(wireName, block))
+  const owned = thoughts.map((block) => providerDataOf<StoredData>(wireName, block))
   const details = owned.flatMap((own) => own.bound?.details ?? [])
   if (replay === 'details' && details.length > 0) return { reasoning_details: details }
   const text = thoughts.map((thought) => thought.text).join('')
@@ -73,7 +73,7 @@ function writeReasoning(content: Content, { reasoningReplay: replay = 'none' }: 
   return { [replay === 'details' ? 'reasoning' : (owned[0]?.field ?? 'reasoning_content')]: text }
 }
 
-/** Results first, for they must follow their calls; then what else there is, in one message. */
+/** Results come first, because they must follow their calls; everything else follows in one message. */
 export function writeUser(content: Content, quirks: ChatQuirks): readonly WireItem[] {
   const results: WireItem[] = []
   const parts: Part[] = []
@@ -85,10 +85,11 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   for (const [i, block] of content.entries()) {
     if (block.type !== 'tool_result') continue
     const media = mediaOf(block)
-    const isWhole = quirks.imageInToolResult && media.some(({ type }) => type === 'image')
-    results.push({ json: isWhole ? writeWholeResult(block) : writeResult(block), blocks: [i] })
-    const below = isWhole ? media.filter(({ type }) => type !== 'image') : media
-    if (below.length > 0) add(i, writeText(`From the result of call ${block.callId}:`), ...below.map(writeMedia))
+    const keepsImages = quirks.imageInToolResult && media.some(({ type }) => type === 'image')
+    results.push({ json: keepsImages ? writeResultWithImages(block) : writeResult(block), blocks: [i] })
+    const following = keepsImages ? media.filter(({ type }) => type !== 'image') : media
+    if (following.length > 0)
+      add(i, writeText(`From the result of call ${block.callId}:`), ...following.map(writeMedia))
   }
   for (const [i, block] of content.entries()) {
     if (block.type === 'text' && block.text !== '') add(i, writeText(block.text))
@@ -97,33 +98,36 @@ export function writeUser(content: Content, quirks: ChatQuirks): readonly WireIt
   }
   if (parts.length === 0) return results
   const [first] = parts
-  const said = parts.length === 1 && first?.type === 'text' ? first.text : parts
-  const user = { json: { role: 'user', content: said }, blocks }
+  const userContent = parts.length === 1 && first?.type === 'text' ? first.text : parts
+  const user = { json: { role: 'user', content: userContent }, blocks }
   const needsBridge = results.length > 0 && quirks.assistantAfterTool
   return needsBridge ? [...results, bridge, user] : [...results, user]
 }
 
 const bridge: WireItem = { json: { role: 'assistant', content: 'I have seen the results.' }, blocks: [] }
 
-/** Most services take no images here: they follow after all results. */
+/** Most services accept no images in results: they follow after all results. */
 function writeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
   const texts =
-    typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : later(part)))
+    typeof output === 'string'
+      ? [output]
+      : output.map((part) => (part.type === 'text' ? part.text : followsBelow(part)))
   return { role: 'tool', tool_call_id: callId, ...(name !== undefined && { name }), content: texts.join('\n') }
 }
 
-/** With its images, for the few services that take them here. */
-function writeWholeResult({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
+/** For the few services that accept images in results. */
+function writeResultWithImages({ callId, output, name }: ToolResultBlock & { readonly name?: string }): object {
   const parts = typeof output === 'string' ? [writeText(output)] : output.map(writePart)
   return { role: 'tool', tool_call_id: callId, ...(name !== undefined && { name }), content: parts }
 }
 
 function writePart(part: ToolResultContent): Part {
   if (part.type === 'text') return writeText(part.text)
-  return part.type === 'image' ? writeImage(part) : writeText(later(part))
+  return part.type === 'image' ? writeImage(part) : writeText(followsBelow(part))
 }
 
-const later = ({ type }: ImageBlock | DocumentBlock): string => `[${type}: see the user message after the results]`
+const followsBelow = ({ type }: ImageBlock | DocumentBlock): string =>
+  `[${type}: see the user message after the results]`
 
 type Part =
   | { readonly type: 'text'; readonly text: string }
@@ -142,7 +146,7 @@ const writeDocument = (document: DocumentBlock): Part => ({
 const writeMedia = (block: ImageBlock | DocumentBlock): Part =>
   block.type === 'image' ? writeImage(block) : writeDocument(block)
 
-/** Only text can carry the mark, and what the assistant said must stay plain: what comes before them does. */
+/** Only text can carry a breakpoint, and assistant messages stay plain text, so it goes to the last text before them. */
 export function withBreakpoint(items: readonly WireItem[]): readonly WireItem[] {
   for (let i = items.length - 1; i >= 0; i--) {
     const { json, blocks } = items[i]!

@@ -1,10 +1,10 @@
 import type { TurnUsage } from '../../core/turn.ts'
 import type { StreamError, WireError } from '../wire.ts'
-import { countOf, failureOf, isText } from './payload.ts'
+import { isNonEmptyText, streamFailure, tokenCount } from './payload.ts'
 
-/** What an error body says, in the shapes of OpenAI, FastAPI, Ollama, OpenRouter, Mistral and others. */
+/** Reads an error body in the shapes of OpenAI, FastAPI, Ollama, OpenRouter, Mistral and others. */
 export function readError(body: unknown): WireError {
-  const { message, code, isQuota } = explain(body)
+  const { message, code, isQuota } = readFacts(body)
   return {
     ...(code !== undefined && { code }),
     ...(message !== undefined && { message }),
@@ -12,34 +12,34 @@ export function readError(body: unknown): WireError {
   }
 }
 
-/** What fails after the answer has begun is what it would have been before. */
+/** Reads an error inside a stream. */
 export function readFailure(body: unknown): StreamError {
-  const { message, code = 'error', status, isQuota } = explain(body)
-  // A call that the model wrote wrongly may well be right the next time.
+  const { message, code = 'error', status, isQuota } = readFacts(body)
+  // The model wrote a malformed call, which may be right in another attempt.
   const isWrongCall = code === 'tool_use_failed' || undefined
-  return failureOf({ message: message ?? code, code, status, retryable: isQuota ? false : isWrongCall })
+  return streamFailure({ message: message ?? code, code, status, retryable: isQuota ? false : isWrongCall })
 }
 
-interface Explained {
+interface ErrorFacts {
   readonly message?: string | undefined
   readonly code?: string | undefined
   readonly status?: number | undefined
   readonly isQuota: boolean
 }
 
-function explain(body: unknown): Explained {
+function readFacts(body: unknown): ErrorFacts {
   const outer = objectOf(Array.isArray(body) ? body[0] : body)
   const given = outer.error ?? outer.errors ?? objectOf(outer.x_groq).error ?? outer
   const error = objectOf(Array.isArray(given) ? given[0] : given)
   const metadata = objectOf(error.metadata)
-  const said = sentence(given, 5) ?? sentence(body, 5)
-  const details = [metadata.raw, error.param].filter((detail) => isText(detail) && !said?.includes(detail))
-  const message = said === undefined ? undefined : [said, ...details].join(' | ')
+  const text = messageIn(given, 5) ?? messageIn(body, 5)
+  const details = [metadata.raw, error.param].filter((detail) => isNonEmptyText(detail) && !text?.includes(detail))
+  const message = text === undefined ? undefined : [text, ...details].join(' | ')
   const names = [error.code, metadata.error_type, metadata.provider_code, error.type, outer.type, outer.error_type]
-  const codes = names.filter((name) => isText(name) && !/^\d+$/.test(name)) as string[]
+  const codes = names.filter((name) => isNonEmptyText(name) && !/^\d+$/.test(name)) as string[]
   const number = [error.code, error.status, error.status_code].map(Number).find((n) => n >= 400 && n < 600)
-  if (isTooLargeForTpm(said ?? '')) return { message, code: 'request_too_large_for_tpm', status: 413, isQuota: false }
-  const isQuota = number === 402 || codes.some((code) => quotaCodes.has(code)) || noMoney.test(said ?? '')
+  if (isTooLargeForTpm(text ?? '')) return { message, code: 'request_too_large_for_tpm', status: 413, isQuota: false }
+  const isQuota = number === 402 || codes.some((code) => quotaCodes.has(code)) || noCredit.test(text ?? '')
   const known = isQuota ? 402 : codes.map((code) => statuses.get(code)).find((status) => status !== undefined)
   return { message, code: codes[0] ?? number?.toString(), status: number ?? known, isQuota }
 }
@@ -47,20 +47,20 @@ function explain(body: unknown): Explained {
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
-/** FastAPI lists what is wrong, and where. */
-function sentence(value: unknown, depth: number): string | undefined {
-  if (isText(value)) return value
+/** The message of an error. FastAPI lists several, each with its position. */
+function messageIn(value: unknown, depth: number): string | undefined {
+  if (isNonEmptyText(value)) return value
   if (depth === 0) return undefined
   if (Array.isArray(value)) {
-    const all = value.slice(0, 10).map((one) => sentence(one, depth - 1))
+    const all = value.slice(0, 10).map((one) => messageIn(one, depth - 1))
     return all.filter((one) => one !== undefined).join('; ') || undefined
   }
   const { message, msg, detail, error, loc } = objectOf(value)
-  const said = sentence(message ?? msg ?? detail ?? error, depth - 1)
+  const said = messageIn(message ?? msg ?? detail ?? error, depth - 1)
   return said !== undefined && Array.isArray(loc) ? `${loc.join('.')}: ${said}` : said
 }
 
-/** One request that is larger than what is allowed in a minute: waiting for the next minute does not help. */
+/** One request exceeds the limit per minute, so waiting does not help. */
 function isTooLargeForTpm(message: string): boolean {
   if (!/tokens per min|\bTPM\b/i.test(message)) return false
   const [, limit, requested] = /\blimit:? ([\d,]+).{0,200}?\brequested:? ([\d,]+)/is.exec(message) ?? []
@@ -75,7 +75,7 @@ const quotaCodes: ReadonlySet<string> = new Set([
   'billing_hard_limit_reached',
   'billing_not_active',
 ])
-const noMoney = /insufficient (balance|credits?|quota|funds)/i
+const noCredit = /insufficient (balance|credits?|quota|funds)/i
 
 const statuses: ReadonlyMap<string, number> = new Map(
   Object.entries({
@@ -98,16 +98,16 @@ const statuses: ReadonlyMap<string, number> = new Map(
   }),
 )
 
-/** The counts of a completion, wherever a vendor writes them. */
+/** The usage of a completion, wherever a vendor writes it. */
 export function usageOf(raw: RawUsage, { reasoningOutsideOutput = false } = {}): TurnUsage {
-  const prompt = countOf(raw.prompt_tokens) ?? 0
-  const completion = countOf(raw.completion_tokens) ?? 0
-  const reasoning = countOf(raw.completion_tokens_details?.reasoning_tokens) ?? 0
+  const prompt = tokenCount(raw.prompt_tokens) ?? 0
+  const completion = tokenCount(raw.completion_tokens) ?? 0
+  const reasoning = tokenCount(raw.completion_tokens_details?.reasoning_tokens) ?? 0
   const details = raw.prompt_tokens_details ?? raw.prompt_token_details
-  const read = countOf(details?.cached_tokens, raw.prompt_cache_hit_tokens, raw.cached_tokens, raw.num_cached_tokens)
-  const written = countOf(details?.cache_write_tokens)
-  const cost = countOf(raw.cost)
-  // The total tells whether it really stands outside.
+  const read = tokenCount(details?.cached_tokens, raw.prompt_cache_hit_tokens, raw.cached_tokens, raw.num_cached_tokens)
+  const written = tokenCount(details?.cache_write_tokens)
+  const cost = tokenCount(raw.cost)
+  // The total shows whether reasoning is really not included.
   const isOutside = reasoningOutsideOutput && raw.total_tokens !== prompt + completion
   return {
     input: Math.max(0, prompt - (read ?? 0) - (written ?? 0)),
@@ -139,7 +139,7 @@ interface PromptDetails {
 /** One of OpenRouter's `reasoning_details`. */
 export type Detail = Record<string, unknown>
 
-/** Pieces of one text are put together again; what is encrypted stays as it came. */
+/** Joins the pieces of one text; encrypted details are kept unchanged. */
 export function addDetail(details: Detail[], detail: Detail): void {
   const last = details.at(-1)
   const field = detailTexts.get(detail.type)
@@ -148,12 +148,12 @@ export function addDetail(details: Detail[], detail: Detail): void {
     return
   }
   last[field] = detailText(last) + detailText(detail)
-  for (const name of ['id', 'format', 'signature'] as const) if (isText(detail[name])) last[name] = detail[name]
+  for (const name of ['id', 'format', 'signature'] as const) if (isNonEmptyText(detail[name])) last[name] = detail[name]
 }
 
 export function detailText(detail: Detail): string {
   const text = detail[detailTexts.get(detail.type) ?? 'text']
-  return isText(text) ? text : ''
+  return isNonEmptyText(text) ? text : ''
 }
 
 const detailTexts: ReadonlyMap<unknown, 'text' | 'summary'> = new Map([

@@ -1,27 +1,27 @@
 import type { ModelEvent, ModelReply, StopReason } from '../../core/provider.ts'
 import { setOwn } from '../../core/turn.ts'
 import { type Decoder, StreamError, type WireError, type WireReply } from '../wire.ts'
-import { countOf, failureOf, withOwn } from './payload.ts'
+import { streamFailure, tokenCount, withProviderData } from './payload.ts'
 
 export const wireName = 'gemini'
 
 /**
- * What the service must get back with a block of its own: a `block` it made and nobody else understands, and `bound` to
- * the model, the signature that came with it. `unsigned` says that this model signs no calls.
+ * What is stored with a block to send it back: a whole `block` of the service's own kind, and under `bound`, for the same
+ * model only, its signature. `unsigned`: this model signs no calls.
  */
-export interface Own {
+export interface StoredData {
   readonly block?: object
   readonly bound?: { readonly thoughtSignature?: string; readonly unsigned?: true }
 }
 
-/** What stands before the ids that the service itself gave, so that nobody else's are sent to it. */
-export const ownId = 'gemini-'
+/** Marks call ids that the service itself gave: only these are sent back. */
+export const serviceIdPrefix = 'gemini-'
 
-/** Every payload is a whole response, its texts are what was added. There is no last event: the connection just ends. */
+/** Decodes Gemini's stream. Each payload is a response that holds what was added. There is no last event: the connection ends. */
 export class GeminiDecoder implements Decoder {
   readonly #signsCalls: boolean
   readonly #content: Content[] = []
-  #said: { readonly type: 'text' | 'thinking'; text: string } | undefined
+  #openText: { readonly type: 'text' | 'thinking'; text: string } | undefined
   #call: StreamedCall | undefined
   #calls = 0
   #responseId: string | undefined
@@ -52,7 +52,7 @@ export class GeminiDecoder implements Decoder {
   #read(payload: unknown, out: ModelEvent[]): void {
     const { candidates, usageMetadata, promptFeedback, responseId } = (payload ?? {}) as Response
     if (!candidates) failIfError(payload)
-    // Some frames carry remarks without any count.
+    // Some payloads have usage metadata without counts.
     const isCounted = usageMetadata?.promptTokenCount !== undefined
     if (isCounted) this.#usage = usageMetadata
     if (!this.#isStarted) out.push({ type: 'start', ...(isCounted && { usage: usageOf(usageMetadata) }) })
@@ -78,7 +78,7 @@ export class GeminiDecoder implements Decoder {
     else if (part.inlineData) this.#media(part)
     else {
       const { thoughtSignature: _, thought, ...block } = part
-      // A text that is empty may be left out.
+      // An empty text may be missing.
       if (Object.keys(block).length === 0) this.#text('', part, out)
       else this.#add({ type: 'text', text: '', ...own({ block, ...bound(thoughtSignature) }) })
     }
@@ -89,39 +89,39 @@ export class GeminiDecoder implements Decoder {
     if (text !== '') out.push({ type, delta: text })
     if (!thoughtSignature) {
       if (text === '') return
-      if (this.#said?.type !== type) {
+      if (this.#openText?.type !== type) {
         this.#close()
-        this.#said = { type, text: '' }
+        this.#openText = { type, text: '' }
       }
-      this.#said.text += text
+      this.#openText.text += text
       return
     }
-    // A signature belongs to the very part it came with, also where that is empty.
+    // A signature belongs to the part it came with, even if that is empty.
     const isKeptWhole = type === 'text' && text.trim() === ''
     this.#add({ type, text, ...own({ ...(isKeptWhole && { block: { text } }), ...bound(thoughtSignature) }) })
   }
 
   #media({ inlineData, thought, thoughtSignature }: Part): void {
-    // Sketches made while thinking are no part of the answer.
+    // Images made while thinking are no part of the reply.
     if (thought === true) return
     const { mimeType = '', data = '' } = inlineData!
     this.#add({ type: mimeType.startsWith('image/') ? 'image' : 'document', mediaType: mimeType, data })
-    // Images have no room for it, so an empty block behind one does.
+    // An image block cannot hold the signature, so an empty text block after it does.
     if (thoughtSignature) this.#add({ type: 'text', text: '', ...own({ block: {}, ...bound(thoughtSignature) }) })
   }
 
-  /** Usually whole; a service that streams arguments sends a name, then pieces without one, then nothing at all. */
+  /** Usually a complete call. If arguments are streamed, the name comes first, then pieces without a name. */
   #functionCall(given: FunctionCall, signature: string | undefined, out: ModelEvent[]): void {
     const { name, args, partialArgs, willContinue } = given
     if (name !== undefined || args !== undefined) {
       this.#finishCall(out)
-      const id = given.id ? `${ownId}${given.id}` : `${this.#responseId ?? 'call'}-${++this.#calls}`
+      const id = given.id ? `${serviceIdPrefix}${given.id}` : `${this.#responseId ?? 'call'}-${++this.#calls}`
       this.#call = { id, name: name ?? '', args: args ?? {}, signature }
       out.push({ type: 'tool_start', id, name: this.#call.name })
     }
     if (!this.#call) return
     this.#call.signature ??= signature
-    for (const piece of partialArgs ?? []) addPiece(this.#call.args as Args, piece)
+    for (const piece of partialArgs ?? []) addArgumentPiece(this.#call.args as Args, piece)
     if (!willContinue && !partialArgs?.some((piece) => piece.willContinue)) this.#finishCall(out)
   }
 
@@ -143,12 +143,12 @@ export class GeminiDecoder implements Decoder {
   }
 
   #close(): void {
-    if (this.#said) this.#content.push(this.#said)
-    this.#said = undefined
+    if (this.#openText) this.#content.push(this.#openText)
+    this.#openText = undefined
   }
 
   #reply(out: ModelEvent[]): WireReply {
-    const stop = this.#isBlocked ? 'refusal' : (stops.get(this.#finish) ?? 'other')
+    const stop = this.#isBlocked ? 'refusal' : (stopReasons.get(this.#finish) ?? 'other')
     if (this.#call && stop === 'length') this.#finishCall(out)
     if (this.#call && stop !== 'refusal')
       throw new StreamError(`the stream ended in the middle of a call of ${this.#call.name}`, { code: 'stream_cut' })
@@ -158,7 +158,7 @@ export class GeminiDecoder implements Decoder {
   }
 }
 
-const stops: ReadonlyMap<string | undefined, StopReason> = new Map([
+const stopReasons: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['STOP', 'end'],
   ['MAX_TOKENS', 'length'],
   ['CONTINUATION', 'length'],
@@ -172,12 +172,13 @@ const stops: ReadonlyMap<string | undefined, StopReason> = new Map([
   ['IMAGE_RECITATION', 'refusal'],
 ])
 
-const own = (data: Own) => withOwn(wireName, data)
-const bound = (thoughtSignature: string | undefined): Own => (thoughtSignature ? { bound: { thoughtSignature } } : {})
+const own = (data: StoredData) => withProviderData(wireName, data)
+const bound = (thoughtSignature: string | undefined): StoredData =>
+  thoughtSignature ? { bound: { thoughtSignature } } : {}
 
 function usageOf(counts: Raw): ModelReply['usage'] {
-  const number = (name: string): number => countOf(counts[name]) ?? 0
-  const cacheRead = countOf(counts.cachedContentTokenCount)
+  const number = (name: string): number => tokenCount(counts[name]) ?? 0
+  const cacheRead = tokenCount(counts.cachedContentTokenCount)
   return {
     input: Math.max(0, number('promptTokenCount') + number('toolUsePromptTokenCount') - (cacheRead ?? 0)),
     output: number('candidatesTokenCount') + number('thoughtsTokenCount'),
@@ -185,16 +186,16 @@ function usageOf(counts: Raw): ModelReply['usage'] {
   }
 }
 
-/** Overload and outages may strike after the answer has begun. */
+/** Overload and outages may happen after the reply has begun. */
 function failIfError(payload: unknown): void {
   const { error } = errorIn(payload)
   if (!error) return
   const { code = 'error', message = code, isQuota } = readError(payload)
   const status = typeof error.code === 'number' ? error.code : undefined
-  throw failureOf({ message, code, status, ...(isQuota && { retryable: false }) })
+  throw streamFailure({ message, code, status, ...(isQuota && { retryable: false }) })
 }
 
-/** What an error says, in a body of its own, in a list of one, or in the middle of a stream. */
+/** Reads an error from a body, from a list of one, or from a payload of a stream. */
 export function readError(body: unknown): WireError {
   const { error, details } = errorIn(body)
   if (!error) return {}
@@ -206,7 +207,7 @@ export function readError(body: unknown): WireError {
     ...(typeof code === 'string' && { code }),
     ...(typeof error.message === 'string' && { message: error.message }),
     ...(delay >= 0 && { retryAfterMs: Math.ceil(delay * 1000) }),
-    // What is used up for the day does not come back in a minute, whatever else is said about waiting.
+    // A used-up daily quota does not come back in a minute, whatever `retryDelay` says.
     ...(violations.some((violation) => /PerDay/.test(String(violation?.quotaId))) && { isQuota: true }),
   }
 }
@@ -219,7 +220,6 @@ function errorIn(body: unknown): { error?: Raw; details: readonly Raw[] } {
 }
 
 type Content = ModelReply['content'][number]
-/** Read with care: nothing is known about what is in it. */
 type Raw = Readonly<Record<string, unknown>>
 
 interface StreamedCall {
@@ -252,14 +252,14 @@ interface FunctionCall {
   readonly id?: string
   readonly name?: string
   readonly args?: Args | string
-  readonly partialArgs?: readonly Piece[]
+  readonly partialArgs?: readonly ArgumentPiece[]
   readonly willContinue?: boolean
 }
 
 export type Args = Record<string | number, unknown>
 
-/** What arrived of one argument; `jsonPath` says where it belongs. */
-export interface Piece {
+/** A streamed piece of the arguments; `jsonPath` says where it belongs. */
+export interface ArgumentPiece {
   readonly jsonPath?: string
   readonly stringValue?: string
   readonly numberValue?: number
@@ -268,39 +268,39 @@ export interface Piece {
   readonly willContinue?: boolean
 }
 
-/** Puts a piece of an argument in its place. A text grows; what has no value is empty, or ended before. */
-export function addPiece(args: Args, piece: Piece): void {
+/** Adds a piece to the arguments. Texts are appended; a piece without a value creates an empty object or list, or ends one. */
+export function addArgumentPiece(args: Args, piece: ArgumentPiece): void {
   const { jsonPath = '', stringValue, numberValue, boolValue, willContinue } = piece
   const steps = [...jsonPath.matchAll(step)].map(([, name, index, quoted]) =>
     index === undefined ? (name ?? unquoted(quoted!)) : Number(index),
   )
   const last = steps.pop()
   if (last === undefined) return
-  let place: unknown = args
-  for (const [i, key] of steps.entries()) place = inside(place, key, typeof (steps[i + 1] ?? last) === 'number')
-  const old = at(place, last)
+  let target: unknown = args
+  for (const [i, key] of steps.entries()) target = inside(target, key, typeof (steps[i + 1] ?? last) === 'number')
+  const old = at(target, last)
   const value = stringValue ?? numberValue ?? boolValue ?? ('nullValue' in piece ? null : undefined)
-  if (typeof value === 'string') put(place, last, typeof old === 'string' ? old + value : value)
-  else if (value !== undefined) put(place, last, value)
-  else if (old === undefined && !willContinue) put(place, last, jsonPath.endsWith('[]') ? [] : {})
+  if (typeof value === 'string') put(target, last, typeof old === 'string' ? old + value : value)
+  else if (value !== undefined) put(target, last, value)
+  else if (old === undefined && !willContinue) put(target, last, jsonPath.endsWith('[]') ? [] : {})
 }
 
-/** `.name`, `[0]`, `['name']`; an array ends with `[]`, which leads nowhere. */
+/** `.name`, `[0]`, `['name']`. A path to an empty list ends with `[]`, which is no step. */
 const step = /\.([^.[\]]+)|\[(\d+)\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\]/g
 const unquoted = (text: string): string => text.slice(1, -1).replaceAll(/\\(.)/g, '$1')
 
-function inside(place: unknown, key: string | number, isList: boolean): unknown {
-  if (at(place, key) === undefined) put(place, key, isList ? [] : {})
-  return at(place, key)
+function inside(target: unknown, key: string | number, isList: boolean): unknown {
+  if (at(target, key) === undefined) put(target, key, isList ? [] : {})
+  return at(target, key)
 }
 
-function at(place: unknown, key: string | number): unknown {
-  return typeof place === 'object' && place !== null && Object.hasOwn(place, key) ? (place as Args)[key] : undefined
+function at(target: unknown, key: string | number): unknown {
+  return typeof target === 'object' && target !== null && Object.hasOwn(target, key) ? (target as Args)[key] : undefined
 }
 
-/** Lists grow one by one: a number out of thin air must not make one of a billion holes. */
-function put(place: unknown, key: string | number, value: unknown): void {
-  if (typeof place !== 'object' || place === null) return
-  if (Array.isArray(place) && !(Number(key) <= place.length)) return
-  setOwn(place as Args, String(key), value)
+/** Lists grow by one element: a large index must not create a list of a billion holes. */
+function put(target: unknown, key: string | number, value: unknown): void {
+  if (typeof target !== 'object' || target === null) return
+  if (Array.isArray(target) && !(Number(key) <= target.length)) return
+  setOwn(target as Args, String(key), value)
 }

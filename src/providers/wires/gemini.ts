@@ -5,10 +5,10 @@ import type { ToolSpec } from '../../core/tool.ts'
 import type { DocumentBlock, ImageBlock, Message, ToolResultBlock } from '../../core/turn.ts'
 import { lowerSchema } from '../lower-schema.ts'
 import { type Fields, RawJson, type Wire, type WireItem, type WireRules } from '../wire.ts'
-import { GeminiDecoder, type Own, ownId, readError, wireName } from './gemini-decoder.ts'
-import { mediaOf, ownOf } from './payload.ts'
+import { GeminiDecoder, readError, type StoredData, serviceIdPrefix, wireName } from './gemini-decoder.ts'
+import { mediaOf, providerDataOf } from './payload.ts'
 
-/** The Gemini API, `streamGenerateContent`, as Google speaks it for Gemini and Gemma. */
+/** Google's Gemini API, `streamGenerateContent`, for Gemini and Gemma. */
 export function gemini(): Wire {
   return {
     name: wireName,
@@ -24,7 +24,7 @@ export function gemini(): Wire {
 }
 
 const rules: WireRules = {
-  // Ids are only told apart by us: the service takes any, or none.
+  // The service accepts any id, or none; only we tell calls apart by it.
   callId: { pattern: /^[\x21-\x7e]+$/, maxLength: 128 },
   toolName: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.-]*$/, maxLength: 64 },
   imageTypes: ['image/png', 'image/jpeg', 'image/webp', 'image/heic', 'image/heif'],
@@ -34,7 +34,7 @@ const rules: WireRules = {
     ...['wav', 'mp3', 'mpeg', 'aiff', 'aac', 'ogg', 'flac', 'mp4', 'm4a', 'webm'].map((type) => `audio/${type}`),
     ...['mp4', 'mpeg', 'quicktime', 'avi', 'x-flv', 'mpg', 'webm', 'wmv', '3gpp'].map((type) => `video/${type}`),
   ],
-  // A request may be 20 MB long, everything else in it included.
+  // A whole request may have 20 MB.
   maxMediaLength: 18 * 1024 * 1024,
   maxImages: 3000,
   maxTotalMediaLength: 18 * 1024 * 1024,
@@ -53,15 +53,15 @@ function writePath({ model }: ModelRequest): string {
 function writeFields(request: ModelRequest): Fields {
   const { model, system, tools, toolChoice, outputSchema } = request
   const { takesSystem, isNew } = traitsOf(model)
-  // Models of before take a shape or tools, not both.
-  const hasShape = outputSchema && typeof toolChoice !== 'object' && (isNew || tools.length === 0)
+  // Older models accept a response schema or tools, not both.
+  const hasSchema = outputSchema && typeof toolChoice !== 'object' && (isNew || tools.length === 0)
   return {
     ...(system !== '' && takesSystem && { systemInstruction: { parts: [{ text: system }] } }),
     ...(tools.length > 0 && { tools: declarations(tools) }),
     ...(toolChoice && tools.length > 0 && { toolConfig: { functionCallingConfig: writeChoice(toolChoice) } }),
     generationConfig: {
       ...writeThinking(request),
-      ...(hasShape && {
+      ...(hasSchema && {
         responseMimeType: 'application/json',
         responseJsonSchema: lowerSchema(outputSchema, 'gemini'),
       }),
@@ -85,66 +85,66 @@ const declarations = memoize(
 const writeChoice = (choice: NonNullable<ModelRequest['toolChoice']>): object =>
   choice === 'none' ? { mode: 'NONE' } : { mode: 'ANY', allowedFunctionNames: [choice.name] }
 
-/** Gemma has no place for instructions of its own: they come first. */
+/** Gemma has no field for the system prompt, so it becomes the first message. */
 const writeLead = ({ model, system }: ModelRequest): readonly object[] =>
   system !== '' && !traitsOf(model).takesSystem ? [{ role: 'user', parts: [{ text: system }] }] : []
 
-/** Thinking counts as output: the room for it comes on top of the room for the answer. */
+/** Thinking counts as output, so its budget is added to the token limit. */
 function writeThinking({ model, thinking, thinkingBudget, maxTokens }: ModelRequest): Fields {
   const { levels, budgets } = traitsOf(model)
-  const roomy = (room: number) => Math.max(maxTokens, Math.min(maxTokens + room, mostOutput))
+  const withBudget = (budget: number) => Math.max(maxTokens, Math.min(maxTokens + budget, maxOutput))
   const config = (maxOutputTokens: number, thinkingConfig: object): Fields => ({ maxOutputTokens, thinkingConfig })
   if (levels) {
-    // There is no way to turn it off.
-    if (thinking === 'off') return config(roomy(thinkingBudgets[lowest(levels)]), { thinkingLevel: levels[0] })
+    // These models cannot turn thinking off.
+    if (thinking === 'off') return config(withBudget(thinkingBudgets[lowest(levels)]), { thinkingLevel: levels[0] })
     if (thinking === 'adaptive') return config(maxTokens, { includeThoughts: true })
     const thinkingLevel = nearest(thinking.toUpperCase() as Level, levels)
-    return config(roomy(thinkingBudget ?? thinkingBudgets[thinking]), { includeThoughts: true, thinkingLevel })
+    return config(withBudget(thinkingBudget ?? thinkingBudgets[thinking]), { includeThoughts: true, thinkingLevel })
   }
   if (!budgets) return { maxOutputTokens: maxTokens }
-  if (thinking === 'off') return config(roomy(budgets.off), { thinkingBudget: budgets.off })
+  if (thinking === 'off') return config(withBudget(budgets.off), { thinkingBudget: budgets.off })
   if (thinking === 'adaptive') return config(maxTokens, { includeThoughts: true, thinkingBudget: -1 })
   const wanted = thinkingBudget ?? thinkingBudgets[thinking]
-  const budget = Math.min(Math.max(wanted, budgets.least), budgets.most)
-  return config(roomy(budget), { includeThoughts: true, thinkingBudget: budget })
+  const budget = Math.min(Math.max(wanted, budgets.min), budgets.max)
+  return config(withBudget(budget), { includeThoughts: true, thinkingBudget: budget })
 }
 
-/** More than this is refused, or answered in instalments. */
-const mostOutput = 65_536
+/** More is refused, or answered in several parts. */
+const maxOutput = 65_536
 
 const allLevels = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
 type Level = (typeof allLevels)[number]
 
 const lowest = (levels: readonly Level[]) => levels[0]!.toLowerCase() as Lowercase<Level>
 
-/** Of two that are as near, the higher one: too much thought is better than too little. */
+/** Of two levels at the same distance the higher one. */
 function nearest(wanted: Level, levels: readonly Level[]): Level {
   const distance = (level: Level) => Math.abs(allLevels.indexOf(level) - allLevels.indexOf(wanted))
   return levels.reduce((best, level) => (distance(level) <= distance(best) ? level : best))
 }
 
-/** What a line of models takes; other ways to say how long to think are refused with a 400. */
+/** What a family of models accepts; other settings for thinking are refused with a 400. */
 interface ModelTraits {
   readonly levels?: readonly Level[]
-  /** In tokens; `off` is the least there is where thinking cannot be turned off. */
-  readonly budgets?: { readonly off: number; readonly least: number; readonly most: number }
-  /** Since Gemini 3: signs the first call of every reply, and answers in a shape though it has tools. */
+  /** In tokens; `off` is the minimum if thinking cannot be turned off. */
+  readonly budgets?: { readonly off: number; readonly min: number; readonly max: number }
+  /** Gemini 3 and later: signs the first call of every reply, and supports a response schema together with tools. */
   readonly isNew: boolean
   readonly takesSystem: boolean
 }
 
-const before: ModelTraits = { isNew: false, takesSystem: true }
-const budgeted = (off: number, least: number, most: number): ModelTraits => ({
-  ...before,
-  budgets: { off, least, most },
+const oldModel: ModelTraits = { isNew: false, takesSystem: true }
+const budgeted = (off: number, min: number, max: number): ModelTraits => ({
+  ...oldModel,
+  budgets: { off, min, max },
 })
 const leveled = (...levels: readonly Level[]): ModelTraits => ({ levels, isNew: true, takesSystem: true })
 
-/** First match counts. What nobody knows is taken for the newest, whose levels all others since Gemini 3 know as well. */
-const lines: readonly (readonly [RegExp, ModelTraits])[] = [
-  [/gemma-4/, { ...before, takesSystem: false, levels: ['MINIMAL', 'HIGH'] }],
-  [/gemma/, { ...before, takesSystem: false }],
-  [/^tunedmodels|gemini-(1|2[.-]0|pro(-vision)?$)|gemini-2.*(image|tts|audio|live)/, before],
+/** The first match counts. An unknown model is treated as the newest, whose levels all models since Gemini 3 accept. */
+const families: readonly (readonly [RegExp, ModelTraits])[] = [
+  [/gemma-4/, { ...oldModel, takesSystem: false, levels: ['MINIMAL', 'HIGH'] }],
+  [/gemma/, { ...oldModel, takesSystem: false }],
+  [/^tunedmodels|gemini-(1|2[.-]0|pro(-vision)?$)|gemini-2.*(image|tts|audio|live)/, oldModel],
   [/gemini-2\.5-pro/, budgeted(128, 128, 32_768)],
   [/gemini-2\.5-flash-lite/, budgeted(0, 512, 24_576)],
   [/gemini-2|robotics-er-1/, budgeted(0, 1, 24_576)],
@@ -156,9 +156,9 @@ const lines: readonly (readonly [RegExp, ModelTraits])[] = [
 const newest = leveled('LOW', 'MEDIUM', 'HIGH')
 
 const traitsOf = (model: string): ModelTraits =>
-  lines.find(([pattern]) => pattern.test(model.toLowerCase()))?.[1] ?? newest
+  families.find(([pattern]) => pattern.test(model.toLowerCase()))?.[1] ?? newest
 
-/** Results stand in a content of their own: newer models refuse one in which anything else stands beside them. */
+/** Results get a content of their own: newer models refuse other parts beside them. */
 function writeMessage({ role, content }: Message): readonly WireItem[] {
   const results = new Parts()
   const others = new Parts()
@@ -166,14 +166,14 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
   for (const [i, block] of content.entries()) {
     switch (block.type) {
       case 'text': {
-        const { block: raw, bound } = ownOf<Own>(wireName, block)
+        const { block: raw, bound } = providerDataOf<StoredData>(wireName, block)
         if (raw) others.addRaw(i, raw, bound?.thoughtSignature)
         else others.add(i, { text: block.text, ...signed(bound?.thoughtSignature) })
         break
       }
       case 'thinking': {
-        // What was thought is not read again; only what was signed is asked for.
-        const signature = ownOf<Own>(wireName, block).bound?.thoughtSignature
+        // The service only needs thinking that it signed.
+        const signature = providerDataOf<StoredData>(wireName, block).bound?.thoughtSignature
         if (signature) others.add(i, { text: block.text, thought: true, ...signed(signature) })
         break
       }
@@ -185,7 +185,7 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
         others.add(i, inline(block))
         break
       case 'tool_call': {
-        const { bound } = ownOf<Own>(wireName, block)
+        const { bound } = providerDataOf<StoredData>(wireName, block)
         const needsSignature = calls++ === 0 && !bound?.unsigned
         const signature = bound?.thoughtSignature ?? (needsSignature ? foreignSignature : undefined)
         others.add(i, {
@@ -210,12 +210,12 @@ function writeMessage({ role, content }: Message): readonly WireItem[] {
   )
 }
 
-/** What Google wants to see on a call that the model did not make itself, where there cannot be a signature. */
+/** Google's placeholder for a call that another model made, which has no signature. */
 const foreignSignature = 'skip_thought_signature_validator'
 
 const signed = (thoughtSignature: string | undefined): object => (thoughtSignature ? { thoughtSignature } : {})
 
-const idOf = (id: string): object => (id.startsWith(ownId) ? { id: id.slice(ownId.length) } : {})
+const idOf = (id: string): object => (id.startsWith(serviceIdPrefix) ? { id: id.slice(serviceIdPrefix.length) } : {})
 
 const inline = ({ mediaType, data }: ImageBlock | DocumentBlock): object => ({
   inlineData: { mimeType: mediaType, data },
@@ -223,14 +223,16 @@ const inline = ({ mediaType, data }: ImageBlock | DocumentBlock): object => ({
 
 function writeResult({ callId, output, isError }: ToolResultBlock, name: string): object {
   const lines =
-    typeof output === 'string' ? [output] : output.map((part) => (part.type === 'text' ? part.text : below[part.type]))
+    typeof output === 'string'
+      ? [output]
+      : output.map((part) => (part.type === 'text' ? part.text : shownBelow[part.type]))
   const text = lines.join('\n')
   return { functionResponse: { ...idOf(callId), name, response: isError ? { error: text } : { output: text } } }
 }
 
-const below = { image: '[an image, shown below]', document: '[a document, shown below]' }
+const shownBelow = { image: '[an image, shown below]', document: '[a document, shown below]' }
 
-/** The parts of one content, each with the block it was made of. */
+/** The parts of one content, each with the index of the block it was made of. */
 class Parts {
   readonly parts: object[] = []
   readonly blocks: number[] = []
@@ -240,7 +242,7 @@ class Parts {
     this.blocks.push(block)
   }
 
-  /** What the service made. An empty one holds the signature of the image before it; one without a signature, nothing. */
+  /** A block of the service. An empty one holds the signature of the image before it; a text without a signature is dropped. */
   addRaw(block: number, raw: object, signature: string | undefined): void {
     const isEmpty = Object.keys(raw).length === 0
     const last = this.parts.at(-1)

@@ -507,7 +507,10 @@ describe('a stream', () => {
   })
 
   test.each(['error', 'network_error'])('that finishes with "%s" has failed', (reason) => {
-    expect(failureOf([chunk({ content: 'Ye' }), chunk({}, reason)])).toMatchObject({ code: reason, retryable: true })
+    expect(streamFailure([chunk({ content: 'Ye' }), chunk({}, reason)])).toMatchObject({
+      code: reason,
+      retryable: true,
+    })
   })
 
   test('may end without [DONE] after a finish_reason, or with [DONE] without one, but not without both', () => {
@@ -515,9 +518,9 @@ describe('a stream', () => {
     expect(decode([yes, stop], false).at(-1)).toMatchObject({ type: 'reply', stop: 'end' })
     expect(decode([yes], true).at(-1)).toMatchObject({ type: 'reply', stop: 'end' })
     expect(decode([chunk({ tool_calls: [whole('c1')] })], true).at(-1)).toMatchObject({ stop: 'tool_use' })
-    expect(failureOf([yes], false)).toMatchObject({ code: 'stream_cut', retryable: true })
-    expect(failureOf([yes, chunk({}, '')], false)).toMatchObject({ code: 'stream_cut' })
-    expect(failureOf([], false)).toMatchObject({ code: 'stream_cut' })
+    expect(streamFailure([yes], false)).toMatchObject({ code: 'stream_cut', retryable: true })
+    expect(streamFailure([yes, chunk({}, '')], false)).toMatchObject({ code: 'stream_cut' })
+    expect(streamFailure([], false)).toMatchObject({ code: 'stream_cut' })
   })
 
   test('that is cut off anywhere before its end makes no reply, however whole its calls look', () => {
@@ -529,7 +532,7 @@ describe('a stream', () => {
       chunk({}, 'tool_calls'),
     ]
     for (let n = 0; n < chunks.length; n++)
-      expect(failureOf(chunks.slice(0, n), false)).toMatchObject({ code: 'stream_cut' })
+      expect(streamFailure(chunks.slice(0, n), false)).toMatchObject({ code: 'stream_cut' })
     expect(replyOf(chunks, false).stop).toBe('tool_use')
   })
 
@@ -746,7 +749,7 @@ describe('a failure', () => {
     ['Ollama', { error: 'out of memory' }, ['out of memory', 'error', undefined, true]],
     ['Google', [coded(429, 'Slow', { status: 'RESOURCE_EXHAUSTED' })], ['Slow', '429', 429, true]],
   ])('in a stream of %s ends it', (_, failure, expected) => {
-    const { message, code, status, retryable } = failureOf([chunk({ content: 'Ye' }), failure])
+    const { message, code, status, retryable } = streamFailure([chunk({ content: 'Ye' }), failure])
     expect([message, code, status, retryable]).toEqual(expected)
   })
 
@@ -805,7 +808,7 @@ describe('a failure', () => {
   ])('of a limit is a matter of size where waiting cannot help: %s', (message, code) => {
     const body = { error: { message, type: 'tokens', code: 'rate_limit_exceeded' } }
     expect(readError(body)).toEqual({ code, message })
-    expect(failureOf([body])).toMatchObject({ code, retryable: code === 'rate_limit_exceeded' })
+    expect(streamFailure([body])).toMatchObject({ code, retryable: code === 'rate_limit_exceeded' })
   })
 })
 
@@ -870,7 +873,7 @@ function decode(chunks: readonly unknown[], isDone = true, quirks: ChatQuirks = 
 
 const replyOf = (chunks: readonly unknown[], isDone = true): ModelReply => decode(chunks, isDone).at(-1) as ModelReply
 
-function failureOf(chunks: readonly unknown[], isDone = true): StreamError {
+function streamFailure(chunks: readonly unknown[], isDone = true): StreamError {
   try {
     decode(chunks, isDone)
   } catch (error) {

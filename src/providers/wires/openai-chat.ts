@@ -9,7 +9,7 @@ import { ChatDecoder, wireName } from './chat-decoder.ts'
 import { breakpoint, withBreakpoint, writeAssistant, writeSystem, writeUser } from './chat-messages.ts'
 import { readError } from './chat-payload.ts'
 
-/** The Chat Completions API, as OpenAI and those who imitate it speak it. */
+/** The Chat Completions API of OpenAI and compatible services. */
 export function openaiChat(quirks: ChatQuirks = {}): Wire {
   return {
     name: wireName,
@@ -63,12 +63,12 @@ function writeFields(request: ModelRequest, quirks: ChatQuirks): Fields {
     ...(forced && { tool_choice: { type: 'function', function: { name: forced.name } } }),
     ...(toolChoice === 'none' && tools.length > 0 && { tool_choice: 'none' }),
     ...(outputSchema && !forced && structuredOutput === 'json_schema' && responseFormat(outputSchema)),
-    ...(quirks.promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-longestKey) }),
+    ...(quirks.promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-maxCacheKeyLength) }),
     ...(store !== undefined && { store }),
   }
 }
 
-const longestKey = 64
+const maxCacheKeyLength = 64
 
 const isCall = ({ type }: SessionContentBlock): boolean => type === 'tool_call'
 
@@ -89,28 +89,28 @@ const responseFormat = memoize((outputSchema: JsonSchema): Fields => {
   return { response_format: { type: 'json_schema', json_schema: format } }
 })
 
-/** Thinking counts as output: the room for it comes on top of the room for the answer. */
+/** Thinking counts as output, so its budget is added to the token limit. */
 function writeThinking(request: ModelRequest, { thinking: style = 'none', ...quirks }: ChatQuirks): Fields {
   const { thinking, maxTokens, toolChoice, thinkingBudget } = request
   const { maxTokensField = 'max_tokens' } = quirks
-  // Many refuse to be made to call a tool while they think. Nobody here chooses by himself how long to think.
+  // Many services refuse a forced tool call with thinking, and none supports adaptive thinking.
   const level = typeof toolChoice === 'object' || thinking === 'adaptive' ? 'off' : thinking
   const isThinking = level !== 'off' && style !== 'none'
   if (!isThinking) return { [maxTokensField]: maxTokens, ...thinkingFields(style, false, quirks.efforts?.off) }
-  const usual = thinkingBudgets[level]
-  const budget = thinkingBudget ?? usual
+  const defaultBudget = thinkingBudgets[level]
+  const budget = thinkingBudget ?? defaultBudget
   const effort = quirks.efforts?.[level] ?? (style === 'openrouter' ? level : commonEfforts[level])
-  const isExact = style === 'openrouter' && budget !== usual
+  const isExact = style === 'openrouter' && budget !== defaultBudget
   return {
     [maxTokensField]: maxTokens + budget,
     ...(isExact
-      ? { reasoning: { max_tokens: Math.max(budget, smallestBudget) } }
+      ? { reasoning: { max_tokens: Math.max(budget, minThinkingBudget) } }
       : thinkingFields(style, true, effort)),
   }
 }
 
-/** Anthropic's, which OpenRouter passes on to. */
-const smallestBudget = 1024
+/** Anthropic's minimum, which applies through OpenRouter too. */
+const minThinkingBudget = 1024
 
 const commonEfforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high' } as const
 
@@ -118,7 +118,7 @@ function thinkingFields(style: ThinkingStyle, isOn: boolean, effort: string | un
   switch (style) {
     case 'none':
       return {}
-    // Models that do not think take no effort, not even none.
+    // Models without thinking refuse any effort, even "none".
     case 'effort':
       return effort === undefined ? {} : { reasoning_effort: effort }
     case 'openrouter':
@@ -134,45 +134,44 @@ function thinkingFields(style: ThinkingStyle, isOn: boolean, effort: string | un
   }
 }
 
-/** Where services that speak "OpenAI" differ. What is left out is what an unknown one is most likely to take. */
+/** How services with OpenAI's chat API differ. The defaults are what an unknown service most likely accepts. */
 export interface ChatQuirks {
   /** Default `system`. */
   readonly systemRole?: 'system' | 'developer'
   /** Default `max_tokens`. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens'
-  /** How to say how long to think. Default `none`: it is not said. */
+  /** Which fields control thinking. Default `none`: no field is sent. */
   readonly thinking?: ThinkingStyle
-  /** For the styles `effort` and `openrouter`, where a level has another name; `off` has none unless it is given one. */
+  /** For the styles `effort` and `openrouter`: other names for levels. `off` is only sent if it has a name here. */
   readonly efforts?: Efforts
   /**
-   * What is sent back of earlier thinking. `field`: its text, under the name it came with. `required`: as
-   * `reasoning_content`, in every assistant message, be it empty. `details`: OpenRouter's `reasoning_details`, untouched.
-   * Default `none`.
+   * How earlier thinking is sent back. `field`: its text, in the field it came in. `required`: as `reasoning_content` in
+   * every assistant message, even if empty. `details`: OpenRouter's `reasoning_details`, unchanged. Default `none`.
    */
   readonly reasoningReplay?: 'none' | 'field' | 'required' | 'details'
-  /** Understands Anthropic's `cache_control`. Default false. */
+  /** Supports Anthropic's `cache_control`. Default false. */
   readonly cacheBreakpoints?: boolean
-  /** The content of an assistant message that only calls. Default `null`. */
+  /** The content of an assistant message that has only calls. Default `null`. */
   readonly emptyContent?: 'null' | 'empty' | 'omit'
   /** Tool messages carry the name of the tool. Default false. */
   readonly toolNameOnResults?: boolean
-  /** No user message may follow results directly. Default false. */
+  /** A user message must not follow results directly. Default false. */
   readonly assistantAfterTool?: boolean
-  /** Wants a list of tools, if only an empty one, as soon as a conversation holds calls. Default false. */
+  /** Needs a list of tools, even an empty one, once a conversation holds calls. Default false. */
   readonly emptyTools?: boolean
   /** Default `none`. */
   readonly structuredOutput?: 'json_schema' | 'none'
-  /** What ids of calls may look like. Default `chatIdRules.openai`. */
+  /** The allowed ids of calls. Default `chatIdRules.openai`. */
   readonly idRule?: NameRule
   /** Default 500. */
   readonly maxImages?: number
   /** Results may hold images; elsewhere they follow in a user message. Default false. */
   readonly imageInToolResult?: boolean
-  /** Takes PDFs. Default false. */
+  /** Accepts PDFs. Default false. */
   readonly documents?: boolean
-  /** Asks for a count of tokens at the end of the stream. Default true. */
+  /** Requests token counts at the end of the stream. Default true. */
   readonly streamUsage?: boolean
-  /** Does not count reasoning into `completion_tokens`. Default false. */
+  /** `completion_tokens` does not include reasoning. Default false. */
   readonly reasoningOutsideOutput?: boolean
   /** Sends the session's id as `prompt_cache_key`. Default false. */
   readonly promptCacheKey?: boolean

@@ -13,19 +13,19 @@ import type {
 } from '../../core/turn.ts'
 import { lowerSchema } from '../lower-schema.ts'
 import { type Fields, RawJson, type Wire, type WireError, type WireItem, type WireRules } from '../wire.ts'
-import { dataUrl, ownOf } from './payload.ts'
+import { dataUrl, providerDataOf } from './payload.ts'
 import { ResponsesDecoder } from './responses-decoder.ts'
-import { type Own, paragraph, wireName } from './responses-reply.ts'
+import { paragraph, type StoredData, wireName } from './responses-reply.ts'
 
-/** In what services that speak the Responses API differ from OpenAI. */
+/** How services with the Responses API differ from OpenAI. */
 export interface ResponsesQuirks {
-  /** `false`: it refuses `max_output_tokens`. */
+  /** `false`: the service refuses `max_output_tokens`. */
   readonly maxOutputTokens?: boolean
-  /** `false`: it refuses `prompt_cache_key`. */
+  /** `false`: the service refuses `prompt_cache_key`. */
   readonly promptCacheKey?: boolean
   /** Where the system prompt goes: a field of its own, or the first message under this role. */
   readonly system?: 'instructions' | 'system' | 'developer'
-  /** How hard its models can be told to think; see `effortsOf`. */
+  /** The reasoning efforts of its models; see `effortsOf`. */
   readonly efforts?: (model: string) => readonly Effort[] | undefined
 }
 
@@ -41,7 +41,7 @@ export function openaiResponses(quirks: ResponsesQuirks = {}): Wire {
     ...(system !== 'instructions' && {
       lead: (request: ModelRequest) => (request.system === '' ? [] : [{ role: system, content: request.system }]),
     }),
-    items: ({ role, content }: Message) => (role === 'assistant' ? writeAnswer(content) : writePrompt(content)),
+    items: ({ role, content }: Message) => (role === 'assistant' ? writeAssistant(content) : writeUser(content)),
     decoder: (request) => new ResponsesDecoder(request),
     readError,
   }
@@ -72,8 +72,8 @@ function writeFields(request: ModelRequest, quirks: ResponsesQuirks): Fields {
     store: false,
     ...(efforts && { include: ['reasoning.encrypted_content'] }),
     ...(reasoning && { reasoning }),
-    ...(maxOutputTokens && { max_output_tokens: roomFor(request, efforts) }),
-    ...(promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-longestName) }),
+    ...(maxOutputTokens && { max_output_tokens: outputLimit(request, efforts) }),
+    ...(promptCacheKey && sessionId !== undefined && { prompt_cache_key: sessionId.slice(-maxNameLength) }),
     ...(outputSchema && !forced && { text: { format: outputFormat(outputSchema) } }),
     ...(tools.length > 0 && { tools: writeTools(tools) }),
     ...(forced && { tool_choice: { type: 'function', name: forced.name } }),
@@ -82,7 +82,7 @@ function writeFields(request: ModelRequest, quirks: ResponsesQuirks): Fields {
   }
 }
 
-const longestName = 64
+const maxNameLength = 64
 
 function writeReasoning(thinking: ThinkingLevel, efforts: readonly Effort[]): object | undefined {
   if (efforts.length === 0) return undefined
@@ -92,18 +92,18 @@ function writeReasoning(thinking: ThinkingLevel, efforts: readonly Effort[]): ob
   return least && { effort: least }
 }
 
-/** Thinking counts as output: the room for it comes on top of the room for the answer. */
-function roomFor(
+/** Thinking counts as output, so its budget is added to the token limit. */
+function outputLimit(
   { thinking, thinkingBudget, maxTokens }: ModelRequest,
   efforts: readonly Effort[] | undefined,
 ): number {
   const isOn = efforts !== undefined && thinking !== 'off' && thinking !== 'adaptive'
   const budget = isOn ? (thinkingBudget ?? thinkingBudgets[thinking]) : 0
-  return Math.max(maxTokens + budget, smallestRoom)
+  return Math.max(maxTokens + budget, minOutputTokens)
 }
 
-/** Less is refused. */
-const smallestRoom = 16
+/** The service refuses less. */
+const minOutputTokens = 16
 
 const outputFormat = memoize((schema: JsonSchema) => {
   const strict = lowerSchema(schema, 'openai-strict')
@@ -128,16 +128,16 @@ const writeTools = memoize(
     ),
 )
 
-/** A message that parts can still be added to. */
-interface Open extends WireItem {
+/** A message to which parts can still be added. */
+interface OpenMessage extends WireItem {
   readonly id?: string | undefined
   readonly json: { readonly content: object[] }
   readonly blocks: number[]
 }
 
-function writePrompt(content: readonly SessionContentBlock[]): readonly WireItem[] {
+function writeUser(content: readonly SessionContentBlock[]): readonly WireItem[] {
   const items: WireItem[] = []
-  let open: Open | undefined
+  let open: OpenMessage | undefined
   for (const [i, block] of content.entries()) {
     if (block.type === 'tool_result') {
       items.push({ json: writeResult(block), blocks: [i] })
@@ -166,7 +166,7 @@ function writePart(block: PromptPart): object {
 
 const writeImage = (block: ImageBlock): object => ({ type: 'input_image', image_url: dataUrl(block) })
 
-/** Not every service takes a list here, so only images make it one. */
+/** Not every service accepts a list here, so a list is only used for images. */
 function writeResult({ callId, output }: ToolResultBlock): object {
   const result = { type: 'function_call_output', call_id: callId }
   if (typeof output === 'string') return { ...result, output }
@@ -175,16 +175,16 @@ function writeResult({ callId, output }: ToolResultBlock): object {
   return { ...result, output: output.map(writePart) }
 }
 
-function writeAnswer(content: readonly SessionContentBlock[]): readonly WireItem[] {
+function writeAssistant(content: readonly SessionContentBlock[]): readonly WireItem[] {
   const items: WireItem[] = []
-  let open: Open | undefined
-  // An item under its id must have its reasoning before it; under no id nobody asks for it.
-  let isReasoned = false
+  let open: OpenMessage | undefined
+  // An item with an id is only accepted after its reasoning; without an id, reasoning is not required.
+  let hasReasoning = false
   for (const [i, block] of content.entries()) {
-    if (block.type === 'text' && !ownOf<Own>(wireName, block).block) {
-      const { id, phase } = ownOf<Own>(wireName, block).bound ?? {}
+    if (block.type === 'text' && !providerDataOf<StoredData>(wireName, block).block) {
+      const { id, phase } = providerDataOf<StoredData>(wireName, block).bound ?? {}
       if (!open || open.id !== id) {
-        const json = { ...message('assistant'), ...(isReasoned && idOf('msg_', id)), ...(phase && { phase }) }
+        const json = { ...message('assistant'), ...(hasReasoning && idOf('msg_', id)), ...(phase && { phase }) }
         open = { id, json: { ...json, content: [] }, blocks: [] }
         items.push(open)
       }
@@ -192,9 +192,9 @@ function writeAnswer(content: readonly SessionContentBlock[]): readonly WireItem
       open.blocks.push(i)
       continue
     }
-    const json = writeItem(block, { next: content[i + 1], isReasoned })
+    const json = writeItem(block, { next: content[i + 1], hasReasoning })
     if (!json) continue
-    isReasoned ||= block.type === 'thinking'
+    hasReasoning ||= block.type === 'thinking'
     open = undefined
     items.push({ json, blocks: [i] })
   }
@@ -202,25 +202,25 @@ function writeAnswer(content: readonly SessionContentBlock[]): readonly WireItem
 }
 
 function writeText(block: TextBlock): object {
-  const { annotations, refusal } = ownOf<Own>(wireName, block).bound ?? {}
+  const { annotations, refusal } = providerDataOf<StoredData>(wireName, block).bound ?? {}
   if (refusal) return { type: 'refusal', refusal: block.text }
   return { type: 'output_text', text: block.text, ...(annotations && { annotations }) }
 }
 
-interface Place {
+interface ItemContext {
   readonly next: SessionContentBlock | undefined
-  readonly isReasoned: boolean
+  readonly hasReasoning: boolean
 }
 
-function writeItem(block: SessionContentBlock, { next, isReasoned }: Place): object | undefined {
-  if (block.type === 'text') return ownOf<Own>(wireName, block).block
-  // Reasoning is refused without what it led to.
+function writeItem(block: SessionContentBlock, { next, hasReasoning }: ItemContext): object | undefined {
+  if (block.type === 'text') return providerDataOf<StoredData>(wireName, block).block
+  // Reasoning is refused without the item that follows it.
   if (block.type === 'thinking') return next && next.type !== 'thinking' ? writeThinking(block) : undefined
   if (block.type !== 'tool_call') return undefined
-  const { bound, ...more } = ownOf<Own>(wireName, block)
+  const { bound, ...more } = providerDataOf<StoredData>(wireName, block)
   return {
     type: 'function_call',
-    ...(isReasoned && idOf('fc_', bound?.id)),
+    ...(hasReasoning && idOf('fc_', bound?.id)),
     call_id: block.id,
     name: block.name,
     arguments: JSON.stringify(block.input),
@@ -229,7 +229,7 @@ function writeItem(block: SessionContentBlock, { next, isReasoned }: Place): obj
 }
 
 function writeThinking(block: ThinkingBlock): object | undefined {
-  const { id, encrypted_content, lengths = [] } = ownOf<Own>(wireName, block).bound ?? {}
+  const { id, encrypted_content, lengths = [] } = providerDataOf<StoredData>(wireName, block).bound ?? {}
   if (encrypted_content === undefined) return undefined
   let at = 0
   const summary = lengths.map((length) => {
@@ -240,11 +240,11 @@ function writeThinking(block: ThinkingBlock): object | undefined {
   return { type: 'reasoning', ...idOf('rs_', id), summary, encrypted_content }
 }
 
-/** Ids that a service would not take for its own are left out. */
+/** The id, unless the service would refuse it because it is not one of its own. */
 const idOf = (prefix: string, id: unknown): { id: string } | undefined =>
-  typeof id === 'string' && id.startsWith(prefix) && id.length <= longestName ? { id } : undefined
+  typeof id === 'string' && id.startsWith(prefix) && id.length <= maxNameLength ? { id } : undefined
 
-/** `{ error: { message, type, code } }`, `{ detail: … }`, or `{ error: '…', code }`. */
+/** Reads `{ error: { message, type, code } }`, `{ detail: … }` or `{ error: '…', code }`. */
 function readError(body: unknown): WireError {
   const whole = (body ?? {}) as { error?: unknown; detail?: unknown; code?: unknown; message?: unknown }
   const inner = (whole.error ?? whole.detail ?? whole) as Record<string, unknown> | string
@@ -255,18 +255,18 @@ function readError(body: unknown): WireError {
     ...(typeof name === 'string' && { code: name }),
     ...(typeof message === 'string' && { message }),
     ...(typeof seconds === 'number' && seconds >= 0 && { retryAfterMs: seconds * 1000 }),
-    ...([code, type].some((value) => spent.has(value)) && { isQuota: true }),
+    ...([code, type].some((value) => quotaCodes.has(value)) && { isQuota: true }),
   }
 }
 
-const spent = new Set<unknown>(['insufficient_quota', 'usage_limit_reached', 'billing_hard_limit_reached'])
+const quotaCodes = new Set<unknown>(['insufficient_quota', 'usage_limit_reached', 'billing_hard_limit_reached'])
 
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high'
 
 const plain: readonly Effort[] = ['low', 'medium', 'high']
 
-/** First match counts. Models that nobody knows are taken for such that do not reason. */
-const lines: readonly (readonly [RegExp, readonly Effort[] | undefined])[] = [
+/** The first match counts. An unknown model is treated as one without reasoning. */
+const families: readonly (readonly [RegExp, readonly Effort[] | undefined])[] = [
   [/codex/, plain],
   [/gpt-5-chat/, undefined],
   [/gpt-5\.\d+-chat/, ['medium']],
@@ -281,12 +281,12 @@ const lines: readonly (readonly [RegExp, readonly Effort[] | undefined])[] = [
   [/grok-4/, []],
 ]
 
-/** How hard a model can be told to think. Empty: it reasons as it likes; `undefined`: it does not reason. */
+/** The reasoning efforts of a model. Empty: it reasons, but takes no effort; `undefined`: it does not reason. */
 export function effortsOf(model: string): readonly Effort[] | undefined {
-  return lines.find(([pattern]) => pattern.test(model))?.[1]
+  return families.find(([pattern]) => pattern.test(model))?.[1]
 }
 
-/** The effort that is meant by a level, else the next one up, else the highest there is. */
+/** The effort for a level, else the next higher one, else the highest. */
 export function effortFor(
   level: Exclude<ThinkingLevel, 'off' | 'adaptive'>,
   efforts: readonly Effort[],

@@ -1,6 +1,6 @@
 import type { ModelEvent, ModelRequest, StopReason } from '../../core/provider.ts'
 import { type Decoder, StreamError } from '../wire.ts'
-import { failureOf } from './payload.ts'
+import { streamFailure } from './payload.ts'
 import {
   clientCalls,
   contentOf,
@@ -15,13 +15,13 @@ import {
 } from './responses-reply.ts'
 
 /**
- * The events of the Responses API. Of texts the deltas count, of arguments what an item holds when it is done. Unknown
- * events are passed over, items of the service's own kinds are kept whole.
+ * Decodes the events of the Responses API. Texts come from deltas, arguments from the finished item. Unknown events are
+ * ignored; items of unknown kinds are kept whole.
  */
 export class ResponsesDecoder implements Decoder {
   readonly #request: Pick<ModelRequest, 'tools'>
   readonly #items: Item[] = []
-  /** The only name that stays: some services give an item a new id in every event. */
+  /** By index, because some services give an item a new id in every event. */
   readonly #byIndex = new Map<number, Item>()
   #isStarted = false
   #isDone = false
@@ -35,26 +35,26 @@ export class ResponsesDecoder implements Decoder {
     const event = payload as StreamEvent
     switch (event?.type) {
       case 'response.output_text.delta':
-        this.#say(this.#item(event), 'output_text', event.content_index, event.delta, out)
+        this.#addText(this.#item(event), 'output_text', event.content_index, event.delta, out)
         return
       case 'response.refusal.delta':
-        this.#say(this.#item(event), 'refusal', event.content_index, event.delta, out)
+        this.#addText(this.#item(event), 'refusal', event.content_index, event.delta, out)
         return
       case 'response.reasoning_summary_text.delta':
-        this.#say(this.#item(event), 'summary_text', event.summary_index, event.delta, out)
+        this.#addText(this.#item(event), 'summary_text', event.summary_index, event.delta, out)
         return
       case 'response.reasoning_text.delta':
-        this.#say(this.#item(event), 'reasoning_text', event.content_index, event.delta, out)
+        this.#addText(this.#item(event), 'reasoning_text', event.content_index, event.delta, out)
         return
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        this.#argue(this.#item(event), event.delta, out)
+        this.#addArguments(this.#item(event), event.delta, out)
         return
       case 'response.output_item.added':
         this.#open(event, out)
         return
       case 'response.output_item.done':
-        this.#finish(this.#byIndex.get(event.output_index) ?? this.#open(event, out), event.item, out)
+        this.#finishItem(this.#byIndex.get(event.output_index) ?? this.#open(event, out), event.item, out)
         return
       case 'response.created':
       case 'response.queued':
@@ -65,12 +65,12 @@ export class ResponsesDecoder implements Decoder {
       case 'response.incomplete':
       case 'response.failed':
       case 'response.done':
-        this.#end(event.type, event.response ?? {}, out)
+        this.#finishReply(event.type, event.response ?? {}, out)
         return
       case 'error':
         throw errorOf(event.error ?? event, event.status)
       case undefined:
-        // A proxy in between speaks its own language.
+        // An error of a proxy has no type.
         if (event?.error) throw errorOf(event.error)
     }
   }
@@ -103,14 +103,14 @@ export class ResponsesDecoder implements Decoder {
     return item
   }
 
-  /** Services run custom tools of their own, which look the same: ours are those that were offered. */
+  /** Services also run custom tools of their own, which look the same: ours are those in the request. */
   #kindOf({ type, name }: RawItem): Item['kind'] {
     if (type === 'message' || type === 'reasoning' || type === 'function_call') return type
     const isOurs = type === 'custom_tool_call' && this.#request.tools.some((tool) => tool.name === name)
     return isOurs ? 'custom_call' : 'other'
   }
 
-  #say(item: Item, kind: PartKind, index: number | undefined, delta: unknown, out: ModelEvent[]): void {
+  #addText(item: Item, kind: PartKind, index: number | undefined, delta: unknown, out: ModelEvent[]): void {
     if (typeof delta !== 'string' || delta === '') return
     const part = partOf(item, kind, index ?? 0)
     if (kind === 'output_text' || kind === 'refusal') out.push({ type: 'text', delta })
@@ -122,51 +122,51 @@ export class ResponsesDecoder implements Decoder {
     part.text += delta
   }
 
-  /** What a custom tool is sent is plain text: it becomes the one field of an input, piece by piece. */
-  #argue(item: Item, delta: unknown, out: ModelEvent[]): void {
-    if (item.kind === 'function_call') this.#say(item, 'arguments', 0, delta, out)
+  /** The input of a custom tool is plain text, which becomes the field `input`, piece by piece. */
+  #addArguments(item: Item, delta: unknown, out: ModelEvent[]): void {
+    if (item.kind === 'function_call') this.#addText(item, 'arguments', 0, delta, out)
     if (item.kind !== 'custom_call' || typeof delta !== 'string' || delta === '') return
-    this.#say(item, 'arguments', 0, (item.parts.length === 0 ? customStart : '') + escaped(delta), out)
+    this.#addText(item, 'arguments', 0, (item.parts.length === 0 ? customStart : '') + escaped(delta), out)
   }
 
-  /** The whole text of a part: says it where nothing was heard of it yet. */
-  #settle(item: Item, kind: PartKind, index: number, text: unknown, out: ModelEvent[]): void {
+  /** Takes the complete text of a part: it is added if no delta of it came. */
+  #completeText(item: Item, kind: PartKind, index: number, text: unknown, out: ModelEvent[]): void {
     if (typeof text !== 'string' || text === '') return
     const part = partOf(item, kind, index)
-    if (part.text === '') this.#say(item, kind, index, text, out)
-    // Who watched has read it already. What is going to be run is another matter.
+    if (part.text === '') this.#addText(item, kind, index, text, out)
+    // Text was shown already and stays as it is, but arguments are going to be run, so the final version counts.
     if (kind !== 'arguments') return
-    if (text.startsWith(part.text)) this.#say(item, kind, index, text.slice(part.text.length), out)
+    if (text.startsWith(part.text)) this.#addText(item, kind, index, text.slice(part.text.length), out)
     else part.text = text
   }
 
-  #finish(item: Item, raw: RawItem, out: ModelEvent[]): void {
+  #finishItem(item: Item, raw: RawItem, out: ModelEvent[]): void {
     if (item.isDone || typeof raw !== 'object' || raw === null) return
     item.raw = raw
     item.isDone = true
-    for (const [i, { text }] of listOf(raw.summary).entries()) this.#settle(item, 'summary_text', i, text, out)
+    for (const [i, { text }] of listOf(raw.summary).entries()) this.#completeText(item, 'summary_text', i, text, out)
     for (const [i, { type, text, refusal, annotations }] of listOf(raw.content).entries()) {
       const kind = contentKinds.get(type)
       if (!kind) continue
-      this.#settle(item, kind, i, refusal ?? text, out)
+      this.#completeText(item, kind, i, refusal ?? text, out)
       if (listOf(annotations).length > 0) partOf(item, kind, i).annotations = listOf(annotations)
     }
-    if (item.kind === 'function_call') this.#settle(item, 'arguments', 0, raw.arguments, out)
+    if (item.kind === 'function_call') this.#completeText(item, 'arguments', 0, raw.arguments, out)
     if (item.kind === 'custom_call')
-      this.#settle(item, 'arguments', 0, `${customStart}${escaped(String(raw.input ?? ''))}"}`, out)
+      this.#completeText(item, 'arguments', 0, `${customStart}${escaped(String(raw.input ?? ''))}"}`, out)
     if (isCall(item)) out.push({ type: 'tool_end', id: item.callId })
   }
 
-  #end(type: string, response: RawResponse, out: ModelEvent[]): void {
+  #finishReply(type: string, response: RawResponse, out: ModelEvent[]): void {
     const { status, error } = response
     if (type === 'response.failed' || status === 'failed' || status === 'cancelled')
       throw errorOf(error ?? { code: String(status ?? 'failed') })
     this.#start(out)
-    this.#complete(listOf(response.output) as readonly RawItem[], out)
-    this.#tellClientCalls(out)
+    this.#completeItems(listOf(response.output) as readonly RawItem[], out)
+    this.#announceClientCalls(out)
     const reason = response.incomplete_details?.reason ?? (type === 'response.incomplete' ? 'unknown' : undefined)
     const items = this.#items.filter((item, i) => {
-      // Half a command is another command. The last one is kept where whoever reads the reply can tell that it was cut.
+      // An incomplete call must not run. The last one is kept if the stop reason says that it was cut off.
       const isCut = isCall(item) && reason !== undefined && (!item.isDone || item.raw.status === 'incomplete')
       return !isCut || (reason === 'max_output_tokens' && i === this.#items.length - 1)
     })
@@ -175,22 +175,22 @@ export class ResponsesDecoder implements Decoder {
     this.#isDone = true
   }
 
-  /** The last event has it all once more. Some services tell only here what they left out before. */
-  #complete(output: readonly RawItem[], out: ModelEvent[]): void {
-    const isSilent = this.#items.length === 0
+  /** The last event repeats all items. Some services send items only here. */
+  #completeItems(output: readonly RawItem[], out: ModelEvent[]): void {
+    const isFirst = this.#items.length === 0
     for (const [i, raw] of output.entries()) {
-      const item = isSilent ? this.#open({ output_index: i, item: raw }, out) : this.#items[i]
+      const item = isFirst ? this.#open({ output_index: i, item: raw }, out) : this.#items[i]
       if (!item || item.raw.type !== raw?.type) continue
-      this.#finish(item, raw, out)
-      // The id goes with it: it is sealed in what is encrypted.
+      this.#finishItem(item, raw, out)
+      // The id is taken over too: it is part of the encrypted content.
       if (typeof item.raw.encrypted_content !== 'string' && typeof raw.encrypted_content === 'string')
         item.raw = { ...item.raw, id: raw.id, encrypted_content: raw.encrypted_content }
     }
     for (const item of this.#items) if (isCall(item) && !item.isDone) out.push({ type: 'tool_end', id: item.callId })
   }
 
-  /** Only at the end is it known which of them the service has run itself. */
-  #tellClientCalls(out: ModelEvent[]): void {
+  /** Only at the end is it known which calls the service has run itself. */
+  #announceClientCalls(out: ModelEvent[]): void {
     const done = this.#items.filter(({ kind, isDone }) => kind === 'other' && isDone)
     const calls = clientCalls(done.map(({ raw }) => raw))
     for (const item of done) {
@@ -199,7 +199,7 @@ export class ResponsesDecoder implements Decoder {
       item.call = call
       const { callId: id } = item
       out.push({ type: 'tool_start', id, name: call.name })
-      this.#say(item, 'arguments', 0, JSON.stringify(call.input), out)
+      this.#addText(item, 'arguments', 0, JSON.stringify(call.input), out)
       out.push({ type: 'tool_end', id })
     }
   }
@@ -237,12 +237,12 @@ function errorOf(error: RawError | string, outer?: unknown): StreamError {
   const name = [code, type].find((value) => typeof value === 'string' && value !== 'error') ?? 'error'
   const known = statusOf(String(name)) ?? [status, code].map(Number).find((value) => value >= 400 && value < 600)
   const text = typeof message === 'string' && message !== '' ? message : String(name)
-  return failureOf({ message: text, code: String(name), status: known })
+  return streamFailure({ message: text, code: String(name), status: known })
 }
 
 const statusOf = (code: string): number | undefined => statuses.find(([pattern]) => pattern.test(code))?.[1]
 
-/** First match counts. What nobody knows may be worth another try. */
+/** The first match counts. An unknown code has no status, and is retryable. */
 const statuses: readonly (readonly [RegExp, number])[] = [
   [/insufficient_quota|usage_limit_reached|billing/, 402],
   [/rate_limit/, 429],
@@ -275,7 +275,7 @@ interface ItemEvent {
   readonly item: RawItem
 }
 
-/** As much of all the events as matters. */
+/** The fields of all events that are used. */
 interface StreamEvent extends ItemEvent, RawError {
   readonly content_index?: number
   readonly summary_index?: number

@@ -1,14 +1,14 @@
 import type { ModelReply } from '../../core/provider.ts'
 import type { ProviderData, ThinkingBlock, TurnUsage } from '../../core/turn.ts'
-import { countOf, withOwn } from './payload.ts'
+import { tokenCount, withProviderData } from './payload.ts'
 
 export const wireName = 'openai-responses'
 
-/** One element of the answer. */
+/** One output item. */
 export interface Item {
   readonly kind: 'message' | 'reasoning' | 'function_call' | 'custom_call' | 'other'
   readonly callId: string
-  /** Of the service's own kind, but to be run by the client. */
+  /** Set for an item of the service's own kind that the client must run. */
   call?: ClientCall
   /** In the order in which they came. */
   readonly parts: Part[]
@@ -30,11 +30,11 @@ export type RawItem = Readonly<Record<string, unknown>> & { readonly type: strin
 export const isCall = ({ kind, call }: Item): boolean =>
   kind === 'function_call' || kind === 'custom_call' || call !== undefined
 
-/** Between the parts of a summary, in what is shown and in what is kept. */
+/** The separator between the parts of a summary. */
 export const paragraph = '\n\n'
 
-/** What is kept of an item for the way back; `bound` only for the model that made it. */
-export interface Own {
+/** What is stored with a block to send it back; `bound` is only sent to the model that made it. */
+export interface StoredData {
   /** A whole item of the service's own kind. */
   readonly block?: object
   readonly bound?: {
@@ -43,17 +43,17 @@ export interface Own {
     readonly annotations?: readonly unknown[]
     readonly refusal?: true
     readonly encrypted_content?: string
-    /** Of the parts of a summary. */
+    /** The lengths of the parts of a summary. */
     readonly lengths?: readonly number[]
   }
 }
 
-/** What the items are in our words. */
+/** Converts the items to blocks. */
 export function contentOf(items: readonly Item[]): Blocks {
-  const said = items.map(blocksOf)
-  return said.flatMap((blocks, i) => {
-    // Reasoning is sent back only together with the item it led to, and blank text is not sent at all.
-    const isKept = items[i]!.kind !== 'reasoning' || said[i + 1]?.some(isSent)
+  const byItem = items.map(blocksOf)
+  return byItem.flatMap((blocks, i) => {
+    // Reasoning is only sent back together with the item after it, and blank text is not sent at all.
+    const isKept = items[i]!.kind !== 'reasoning' || byItem[i + 1]?.some(isSent)
     if (isKept) return blocks
     return blocks.flatMap((block): Blocks => ('text' in block && block.text !== '' ? [thought(block.text)] : []))
   })
@@ -65,7 +65,7 @@ const thought = (text: string): ThinkingBlock => ({ type: 'thinking', text })
 
 function isSent(block: Blocks[number]): boolean {
   if (block.type !== 'text') return block.type !== 'thinking'
-  return block.text.trim() !== '' || 'block' in ((block.providerData?.[wireName] ?? {}) as Own)
+  return block.text.trim() !== '' || 'block' in ((block.providerData?.[wireName] ?? {}) as StoredData)
 }
 
 function blocksOf(item: Item): Blocks {
@@ -87,7 +87,7 @@ function blocksOf(item: Item): Blocks {
     case 'other':
       if (item.call)
         return [{ type: 'tool_call', id: item.callId, name: item.call.name, input: parts[0]?.text ?? '{}' }]
-      // The service runs such an item itself and wants it back as it was; half of one is of no use.
+      // The service runs such an item itself and needs it back unchanged; an incomplete one is dropped.
       return isDone ? [{ type: 'text', text: '', ...own({ block: raw }) }] : []
   }
 }
@@ -99,37 +99,37 @@ const messageData = ({ id, phase }: RawItem, { kind, annotations }: Part): objec
   refusal: kind === 'refusal' ? true : undefined,
 })
 
-/** Without what is encrypted it can be shown, but not sent back. */
+/** Reasoning without encrypted content is shown, but cannot be sent back. */
 function thinkingOf({ id, encrypted_content }: RawItem, parts: readonly Part[]): Blocks {
   const text = parts.map((part) => part.text).join(paragraph)
   if (typeof encrypted_content !== 'string') return text === '' ? [] : [thought(text)]
-  // Services take summaries back, but not what stands beside them.
+  // Services accept summaries back, but not the reasoning text.
   const isSummary = parts.every(({ kind }) => kind === 'summary_text')
   const lengths = isSummary ? parts.map((part) => part.text.length) : []
   return [{ ...thought(text), ...own({ bound: { id, encrypted_content, lengths } }) }]
 }
 
-/** Data for the way back, without what is not there. */
+/** The data to send back, without undefined fields. */
 function own(data: Record<string, unknown>): { providerData?: ProviderData } {
-  const kept = given({ ...data, ...('bound' in data && { bound: given(data.bound as object) }) })
-  return kept ? withOwn(wireName, kept) : {}
+  const kept = definedFields({ ...data, ...('bound' in data && { bound: definedFields(data.bound as object) }) })
+  return kept ? withProviderData(wireName, kept) : {}
 }
 
-function given(data: object): object | undefined {
+function definedFields(data: object): object | undefined {
   const entries = Object.entries(data).filter(([, value]) => value !== undefined && value !== null)
   return entries.length > 0 ? Object.fromEntries(entries) : undefined
 }
 
-/** The service counts what was read from or written to its cache as input; some count it apart. */
+/** The service includes cached tokens in `input_tokens`; some services exclude them. */
 export function usageOf(usage: RawUsage | null | undefined): TurnUsage {
-  const all = countOf(usage?.input_tokens) ?? 0
-  const cacheRead = countOf(usage?.input_tokens_details?.cached_tokens)
-  const cacheCreation = countOf(usage?.input_tokens_details?.cache_write_tokens)
+  const all = tokenCount(usage?.input_tokens) ?? 0
+  const cacheRead = tokenCount(usage?.input_tokens_details?.cached_tokens)
+  const cacheCreation = tokenCount(usage?.input_tokens_details?.cache_write_tokens)
   const fresh = all - (cacheRead ?? 0) - (cacheCreation ?? 0)
-  const cost = countOf(usage?.cost)
+  const cost = tokenCount(usage?.cost)
   return {
     input: fresh >= 0 ? fresh : all,
-    output: countOf(usage?.output_tokens) ?? 0,
+    output: tokenCount(usage?.output_tokens) ?? 0,
     ...(cacheRead !== undefined && { cacheRead }),
     ...(cacheCreation !== undefined && { cacheCreation }),
     ...(cost !== undefined && { cost }),
@@ -143,22 +143,22 @@ export interface RawUsage {
   readonly cost?: unknown
 }
 
-/** What the client is asked to run: a tool by this name, with this input. */
+/** A call that the client must run. */
 export interface ClientCall {
   readonly name: string
   readonly input: object
 }
 
 /**
- * Items by which OpenAI's own tools are called that run at the client: a patch, a shell, a screen, a search for tools.
- * They become calls like any other, with the names and inputs that the AI SDK gives them, and go back as such: a result
- * could not tell which kind of output it has to be.
+ * Finds the calls of OpenAI's own tools that run at the client: a patch, a shell, a screen, a search for tools. They
+ * become ordinary calls, with the names and inputs that the AI SDK gives them, and are sent back as ordinary calls,
+ * because a result does not say which kind of output it must be.
  */
 export function clientCalls(items: readonly RawItem[]): ReadonlyMap<RawItem, ClientCall> {
   const answered = new Set(items.flatMap(({ type, call_id }) => (String(type).endsWith('_output') ? [call_id] : [])))
   const calls = new Map<RawItem, ClientCall>()
   for (const item of items) {
-    // Without an id there is no way to answer; with an answer nobody waits for another.
+    // A call without an id cannot be answered; one with an output was answered already.
     if (typeof item.call_id !== 'string' || answered.has(item.call_id)) continue
     const call = readers.get(item.type)?.(item)
     if (call) calls.set(item, call)
@@ -184,7 +184,7 @@ function readLocalShell({ action }: RawItem): ClientCall {
   return { name: 'local_shell', input: { action: exec } }
 }
 
-/** With a container of the service the service runs it. */
+/** With a container of the service, the service runs the command itself. */
 function readShell({ action, environment }: RawItem): ClientCall | undefined {
   if (String(record(environment).type ?? 'local') !== 'local') return undefined
   const { commands, timeout_ms, max_output_length } = record(action)
