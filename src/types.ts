@@ -36,16 +36,9 @@ export type {
   SpawnConfig,
   WriteFileOptions,
 } from './core/execution.ts'
+export type { CacheBreak, LimitState, McpToolHookContext } from './core/feature-hooks.ts'
 export type { Child, ChildPreset, ForkOptions } from './core/fork.ts'
-export type {
-  Approval,
-  CacheBreak,
-  Halt,
-  HookContexts,
-  LimitState,
-  McpToolHookContext,
-  ToolHookContext,
-} from './core/hook-map.ts'
+export type { HookContexts } from './core/hook-map.ts'
 export type { Handler, HandlerMap, HookScope, Hooks, Unhook } from './core/hooks.ts'
 export type { Inbox } from './core/inbox.ts'
 export type {
@@ -113,6 +106,7 @@ export type {
   ToolSpec,
   TouchedFile,
 } from './core/tool.ts'
+export type { Approval, Halt, ToolHookContext } from './core/tool-hooks.ts'
 export type { Coercion, ValidationResult } from './core/tool-input.ts'
 export type { Toolbox, ToolCounts } from './core/toolbox.ts'
 export type { RunRecord, Transcript } from './core/transcript.ts'

@@ -2,9 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { Decision, Effect } from '../core/authority.ts'
 import { messageOf } from '../core/errors.ts'
 import type { HookContexts } from '../core/hook-map.ts'
+import { effectsOf, prepareCall } from '../core/prepared-call.ts'
 import type { Run } from '../core/run.ts'
 import { originOf, type ToolDef } from '../core/tool.ts'
-import { effectsOf, prepareCall } from '../core/tool-gate.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import {
   type Answer,

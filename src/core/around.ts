@@ -1,8 +1,8 @@
 import type { ToolOrigin } from './authority.ts'
 import { isThenable, waitCancelled } from './cancellation.ts'
 import { messageOf, type Rejection, rejectionOf } from './errors.ts'
-import type { ToolHookContext } from './hook-map.ts'
 import type { RunFacts } from './run.ts'
+import type { ToolHookContext } from './tool-hooks.ts'
 import type { ToolOutput, TurnUsage } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 

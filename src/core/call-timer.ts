@@ -26,10 +26,10 @@ export class CallTimer {
   #firesAt = Number.POSITIVE_INFINITY
   #cancelTimer: (() => void) | undefined
 
-  constructor(clock: Clock, stop: Cancellation) {
+  constructor(clock: Clock, cancellation: Cancellation) {
     this.#clock = clock
-    this.cancellation = stop
-    this.#unlisten = stop.onCancel(() => this.#giveUp?.(waitCancelled))
+    this.cancellation = cancellation
+    this.#unlisten = cancellation.onCancel(() => this.#giveUp?.(waitCancelled))
   }
 
   /**

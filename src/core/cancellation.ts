@@ -1,39 +1,39 @@
 /**
- * Cancellation that costs nothing until somebody needs it. Listening on an AbortSignal is two orders of
- * magnitude dearer than a callback in a Set, and most tool calls end without ever looking at their signal.
+ * A cancellation that creates its AbortSignal only on first use. Listening on an AbortSignal is a hundred times as
+ * expensive as a callback in a Set, and most tool calls never read their signal.
  */
 export class Cancellation {
-  #stopped = false
+  #isCancelled = false
   #reason: unknown
   #listeners: Set<() => void> | undefined
   #controller: AbortController | undefined
   #unlink: (() => void) | undefined
 
-  /** Stops when `outer` does; `release` cuts that link. */
+  /** Is cancelled with `outer`, until `release` is called. */
   constructor(outer?: Cancellation) {
     if (outer) this.#unlink = outer.onCancel(() => this.cancel(outer.reason))
   }
 
   get isCancelled(): boolean {
-    return this.#stopped
+    return this.#isCancelled
   }
 
   get reason(): unknown {
     return this.#reason
   }
 
-  /** The same fact as a standard signal, for whoever speaks that language. */
+  /** This cancellation as a standard signal. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#stopped) this.#controller.abort(this.#reason)
+      if (this.#isCancelled) this.#controller.abort(this.#reason)
     }
     return this.#controller.signal
   }
 
   cancel(reason?: unknown): void {
-    if (this.#stopped) return
-    this.#stopped = true
+    if (this.#isCancelled) return
+    this.#isCancelled = true
     this.#reason = reason
     const listeners = this.#listeners
     this.#listeners = undefined
@@ -41,9 +41,9 @@ export class Cancellation {
     if (listeners) for (const listener of listeners) listener()
   }
 
-  /** Calls `listener` once, at once if it is too late already. Returns how to take it back. */
+  /** Calls `listener` once, immediately if already cancelled. Returns a function that removes it. */
   onCancel(listener: () => void): () => void {
-    if (this.#stopped) {
+    if (this.#isCancelled) {
       listener()
       return nothing
     }
@@ -60,13 +60,13 @@ export class Cancellation {
 
 const nothing = (): void => {}
 
-/** Thrown by `orStopped` in place of the result that nobody waits for any more. */
+/** What `orCancelled` rejects with. */
 export const waitCancelled: unique symbol = Symbol('stopped waiting')
 
-/** The work's outcome, or a rejection with `stoppedWaiting` as soon as `stop` says so; a late outcome is dropped. */
-export function orCancelled<T>(work: Promise<T>, stop: Cancellation): Promise<T> {
+/** The outcome of `work`, or a rejection with `waitCancelled` as soon as `cancellation` is cancelled. A later outcome is dropped. */
+export function orCancelled<T>(work: Promise<T>, cancellation: Cancellation): Promise<T> {
   return new Promise((resolve, reject) => {
-    const off = stop.onCancel(() => reject(waitCancelled))
+    const off = cancellation.onCancel(() => reject(waitCancelled))
     work.then(
       (value) => {
         off()
@@ -80,14 +80,13 @@ export function orCancelled<T>(work: Promise<T>, stop: Cancellation): Promise<T>
   })
 }
 
-/** Whether there is something to wait for. */
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 
-/** Follows a signal from outside. Returns how to let go of it. */
-export function followSignal(signal: AbortSignal | undefined, stop: Cancellation): () => void {
+/** Cancels when `signal` aborts. Returns a function that stops listening. */
+export function followSignal(signal: AbortSignal | undefined, cancellation: Cancellation): () => void {
   if (!signal) return nothing
-  const abort = (): void => stop.cancel(signal.reason)
+  const abort = (): void => cancellation.cancel(signal.reason)
   if (signal.aborted) abort()
   else signal.addEventListener('abort', abort, { once: true })
   return () => signal.removeEventListener('abort', abort)

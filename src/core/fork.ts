@@ -7,7 +7,7 @@ import type { Log, ParentCall } from './log.ts'
 import type { Run, RunOptions } from './run.ts'
 import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
-import { abortedResult } from './tool-output.ts'
+import { abortedResult } from './tool-result.ts'
 import type { AgentStats } from './usage.ts'
 
 /** What a child may get instead of its parent's; more fields pass through to whoever builds the child. */

@@ -1,191 +1,20 @@
-import type { ToolOrigin } from './authority.ts'
 import { type Clock, createIds, systemClock } from './clock.ts'
-import type { Meta } from './meta.ts'
-import type { StopReason } from './provider.ts'
-import type { ReplayClass } from './tool.ts'
+import type { EntryBody, InboxItem, InputMode, LogEntry } from './log-entry.ts'
 import { Transcript } from './transcript.ts'
-import { deepFreeze, type SessionContentBlock, type SessionTurn, type ToolOutput, type TurnUsage } from './turn.ts'
+import { deepFreeze } from './turn.ts'
+import type { MaybePromise } from './waiting.ts'
 
-/** What a session remembers, in the order in which it became true. `seq` is dense and starts at 1. */
-export type LogEntry = { readonly seq: number; readonly id: string; readonly at: number } & EntryBody
+export type * from './log-entry.ts'
 
-/** Entries of unknown types are kept and passed over. */
-export type EntryBody =
-  | {
-      readonly type: 'run_started'
-      readonly runId: string
-      readonly model: string
-      /** The agent's name. */
-      readonly agent?: string
-      readonly parent?: ParentCall
-      /** Of the message that the run answers. */
-      readonly meta?: Meta
-    }
-  /** A message taken out of the inbox; a later `turn` says when it was delivered. A `stop` is none: it ends the run. */
-  | {
-      readonly type: 'input'
-      readonly mode: InputMode
-      readonly clientKey: string
-      readonly content: readonly SessionContentBlock[]
-      /** The call that an `answer` is for. */
-      readonly callId?: string
-      readonly meta?: Meta
-    }
-  | { readonly type: 'attempt'; readonly runId: string; readonly turnId: string; readonly attempt: number }
-  | {
-      readonly type: 'turn'
-      readonly turn: SessionTurn
-      readonly stop?: StopReason
-      /** Ids of the `input` entries that this turn delivers. */
-      readonly consumed?: readonly string[]
-      readonly clientKey?: string
-    }
-  | {
-      readonly type: 'call_started'
-      readonly callId: string
-      readonly key: string
-      readonly attempt: number
-      readonly replay: ReplayClass
-      /** Where the tool comes from; absent in logs of an older version. */
-      readonly origin?: ToolOrigin
-    }
-  | {
-      readonly type: 'call_result'
-      readonly callId: string
-      readonly output: ToolOutput
-      readonly isError?: true
-      readonly outcome: CallOutcome
-      readonly details?: unknown
-    }
-  /** A call waits for somebody's permission. */
-  | {
-      readonly type: 'approval_requested'
-      readonly callId: string
-      readonly digest: string
-      readonly reason?: string
-      readonly request?: unknown
-      /** An `allow` counts only if it is signed. */
-      readonly signature?: WantedSignature
-      /** Where the tool comes from; absent where there is no such tool. */
-      readonly origin?: ToolOrigin
-      /** What is called, where it is a tool that calls and no turn says so. */
-      readonly call?: { readonly name: string; readonly input: Readonly<Record<string, unknown>> }
-    }
-  | {
-      readonly type: 'approval_answered'
-      readonly callId: string
-      readonly digest: string
-      readonly decision: 'allow' | 'deny' | 'expired'
-      readonly by: string
-      readonly mac?: string
-      /** What was said with it. */
-      readonly note?: readonly SessionContentBlock[]
-      /** Of the message that brought it. */
-      readonly clientKey?: string
-      readonly meta?: Meta
-    }
-  /** A model call that left no turn: a summary, a title, a structured answer. */
-  | { readonly type: 'usage'; readonly runId: string; readonly cause: string; readonly usage: TurnUsage }
-  /** What an extension wants to find again; the latest of an owner counts. */
-  | { readonly type: 'state'; readonly owner: string; readonly value: unknown }
-  /** For the model, everything up to `toSeq` is replaced by `summary`. */
-  | { readonly type: 'compaction'; readonly toSeq: number; readonly summary: readonly SessionContentBlock[] }
-  /** For the model, one block is replaced, or hidden where `replacement` is absent; for one provider only if named. */
-  | {
-      readonly type: 'context_edit'
-      readonly turnId: string
-      readonly block: number
-      readonly replacement?: SessionContentBlock
-      readonly provider?: string
-    }
-  /** Turns after `toSeq` are no longer part of the conversation. */
-  | { readonly type: 'rewind'; readonly toSeq: number }
-  | { readonly type: 'checkpoint'; readonly ref: string }
-  | { readonly type: 'label'; readonly text: string }
-  /** Not to be tried any more, until somebody says otherwise. */
-  | { readonly type: 'parked'; readonly reason: string }
-  | { readonly type: 'unparked' }
-  | {
-      readonly type: 'run_ended'
-      readonly runId: string
-      readonly status: RunStatus
-      readonly stop: string
-      /** Of an aborted run: how far the log was when it was told to stop. */
-      readonly stoppedAt?: number
-      /** Messages accepted up to there are not for this session: a fork leaves them to the session that it came from. */
-      readonly dropsTo?: number
-      readonly error?: RunFailure
-      readonly output?: unknown
-    }
-
-/** Why a run failed, for whoever reads the log later. */
-export interface RunFailure {
-  readonly name: string
-  readonly message: string
-  readonly providerCode?: string
-  readonly retryable?: boolean
-}
-
-/** `stop` says nothing to the model: it aborts the run that is under way, wherever that is, and is void without one. */
-export type InputMode = 'prompt' | 'steer' | 'followUp' | 'answer' | 'stop'
-
-/** A message on its way into the log. The same `clientKey` again is the same message. */
-export interface InboxItem {
-  readonly clientKey: string
-  readonly mode: InputMode
-  readonly content: readonly SessionContentBlock[]
-  /** With mode `answer`: which call it is for, and what was decided. */
-  readonly answer?: CallAnswer
-  readonly meta?: Meta
-}
-
-/** What somebody says about a call that waits: a decision about an approval, or, without one, the content of an answer. */
-export interface CallAnswer {
-  readonly callId: string
-  readonly decision?: 'allow' | 'deny'
-  /** What was approved; an answer to another digest does not count. */
-  readonly digest?: string
-  readonly by?: string
-  readonly mac?: string
-}
-
-export type RunStatus = 'completed' | 'aborted' | 'error' | 'suspended'
-export type CallOutcome =
-  | 'done'
-  | 'error'
-  | 'timeout'
-  | 'substituted'
-  | 'blocked'
-  | 'unknown_tool'
-  | 'invalid'
-  | 'aborted'
-  | 'skipped'
-  | 'cancelled'
-  | 'unknown'
-
-/** What an answer has to be signed with: the key of this id, else one that only the process that reads it knows. */
-export interface WantedSignature {
-  readonly keyId?: string
-}
-
-/** The call that a child agent works for. */
-export interface ParentCall {
-  readonly session?: string
-  readonly runId: string
-  readonly callId: string
-}
-
-export type EntryOf<Type extends EntryBody['type']> = Extract<LogEntry, { type: Type }>
-
-/** Makes entries durable, all or none; `undefined` where nothing has to be waited for. */
+/** Makes entries durable, all or none. */
 export type Commit = (entries: readonly LogEntry[]) => Promise<void>
 
 export interface LogOptions {
-  /** The session's; calls are named after it in the world outside. */
+  /** The id of the session. It is part of the idempotency keys of calls. */
   readonly id?: string
   readonly commit?: Commit
   readonly history?: readonly LogEntry[]
-  /** Where the log stands already, for who keeps track himself of what came before. Default 0. */
+  /** The number of the last entry that was written before. Default 0. */
   readonly after?: number
   readonly clock?: Clock
   readonly newId?: () => string
@@ -198,8 +27,8 @@ interface Append {
 }
 
 /**
- * The one place where something becomes fact. `append` is all or nothing and comes back only after the commit; appends
- * made while a commit is under way share the next one, so that parallel calls do not queue for the disk one by one.
+ * The entries of a session. `append` writes all of its entries or none and resolves after the commit. Appends made while
+ * a commit is under way share the next commit, so that concurrent calls do not wait for the disk one by one.
  */
 export class Log {
   readonly id: string
@@ -228,13 +57,13 @@ export class Log {
     return this.#head
   }
 
-  /** Rejects when it cannot be written; whoever relies on the entry must then stop. */
-  append(...bodies: EntryBody[]): Promise<void> | void {
+  /** Rejects if the entries cannot be written; a caller that relies on them must then stop. */
+  append(...bodies: EntryBody[]): MaybePromise<void> {
     return this.appendAll(bodies)
   }
 
-  /** The same for long lists, which cannot be passed as arguments. */
-  appendAll(bodies: readonly EntryBody[]): Promise<void> | void {
+  /** `append` for lists that are too long to be passed as arguments. */
+  appendAll(bodies: readonly EntryBody[]): MaybePromise<void> {
     const at = this.#clock.now()
     if (!this.#commit) {
       for (const body of bodies) this.#apply(deepFreeze({ ...body, seq: this.#head + 1, id: this.#newId(), at }))
@@ -247,8 +76,8 @@ export class Log {
     })
   }
 
-  /** Takes a message in, once: a key that is known, or being written, changes nothing. */
-  admit(item: InboxItem): Promise<void> | void {
+  /** Logs a message, once: a message whose key is known, or is being written, is ignored. */
+  admit(item: InboxItem): MaybePromise<void> {
     const { clientKey } = item
     if (this.transcript.hasClientKey(clientKey)) return
     const known = this.#admitting.get(clientKey)
@@ -261,13 +90,13 @@ export class Log {
     return writing
   }
 
-  /** Whether such a message is on its way into the log: it has been said, though it is not written yet. */
+  /** Whether a message of this mode is being written. */
   isAdmitting(mode: InputMode): boolean {
     if (this.#admitting.size === 0) return false
     return [...this.#admitting.values()].some((one) => one.mode === mode)
   }
 
-  /** Entries that were committed elsewhere: history read from a store, or what another writer added since. */
+  /** Adds entries that are already durable: history from a store, or entries of another writer. */
   absorb(entries: readonly LogEntry[], told = 0): void {
     for (const entry of entries) {
       if (entry.seq !== this.#head + 1)
@@ -277,12 +106,12 @@ export class Log {
     }
   }
 
-  /** A write failed, so what the store holds is unknown; only `reload` makes this log usable again. */
+  /** A write failed, so the content of the store is unknown; only `reload` makes this log usable again. */
   get isBroken(): boolean {
     return this.#broken !== undefined
   }
 
-  /** Starts over from what a store really holds. */
+  /** Starts again from the entries of the store. */
   reload(history: readonly LogEntry[]): void {
     const told = this.#head
     this.transcript = new Transcript()
@@ -295,33 +124,33 @@ export class Log {
     return this.#writing !== undefined
   }
 
-  /** Resolves once nothing is waiting to be written any more. */
+  /** Resolves once all appended entries are written. */
   async flushed(): Promise<void> {
     while (this.#writing) await this.#writing
   }
 
-  /** Called with each committed entry, and not awaited. */
+  /** Calls `listener` with each committed entry, without awaiting it. Returns a function that removes it. */
   subscribe(listener: (entry: LogEntry) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   async #write(commit: Commit): Promise<void> {
-    await null // what is appended in the same breath shares the first write
+    await null // appends of the same tick share the first write
     while (this.#waiting.length > 0) {
       const group = this.#waiting
       this.#waiting = []
       try {
         if (this.#broken) throw this.#broken.error
         let seq = this.#head
-        // Sealed before it is stored: what cannot be sealed must not be half-way in.
+        // Frozen before they are stored: entries that cannot be frozen must not be stored.
         const entries = group.flatMap((append) => append.entries.map((entry) => deepFreeze({ ...entry, seq: ++seq })))
         failpoint('commit.before', entries)
         await commit(entries)
         failpoint('commit.after', entries)
         for (const entry of entries) this.#apply(entry)
       } catch (error) {
-        // The outcome is unknown: only a fresh read of the store may go on from here.
+        // It is unknown what was stored: the log has to be read from the store again.
         this.#broken = { error }
         for (const append of group) append.failed(error)
         continue
@@ -338,7 +167,7 @@ export class Log {
   }
 }
 
-/** A message as it stands in the log. */
+/** The entry of a message. */
 function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): EntryBody {
   const meta = given && { meta: given }
   if (!answer) return { type: 'input', mode, clientKey, content, ...meta }
@@ -348,7 +177,7 @@ function entryOf({ clientKey, mode, content, answer, meta: given }: InboxItem): 
   return { type: 'approval_answered', callId, digest, decision, by, clientKey, ...note, ...(mac && { mac }), ...meta }
 }
 
-/** What became fact stays one, whatever a listener makes of it. */
+/** A failing listener must not make a committed append fail. */
 function tell(listener: (entry: LogEntry) => void, entry: LogEntry): void {
   try {
     listener(entry)

@@ -17,7 +17,7 @@ import { runLoop } from './loop.ts'
 import { asJson } from './plain-json.ts'
 import type { Extension, Run } from './run.ts'
 import { abandonIfBegun } from './tool-call.ts'
-import { abortedResult, syntheticResult } from './tool-output.ts'
+import { abortedResult, syntheticResult } from './tool-result.ts'
 import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 

@@ -1,15 +1,25 @@
 import { CallTimer } from './call-timer.ts'
 import { Cancellation } from './cancellation.ts'
 import { AgentProviderError } from './errors.ts'
+import { type PreparedCall, prepareCall } from './prepared-call.ts'
 import type { Run } from './run.ts'
-import { abandonIfBegun, answer, type CallResult, executeCall, SiblingFailed, suspendedBy } from './tool-call.ts'
-import { gateCall, type PreparedCall, prepareCall, type Verdict } from './tool-gate.ts'
-import { abortedResult, interruptedText, stopped, syntheticText } from './tool-output.ts'
+import { abandonIfBegun, executeCall, SiblingFailed } from './tool-call.ts'
+import { type Gate, gateCall } from './tool-gate.ts'
+import {
+  abortedResult,
+  answerCall,
+  type CallResult,
+  interruptedText,
+  stopped,
+  suspendedResult,
+  syntheticText,
+} from './tool-result.ts'
 import type { SessionTurn } from './turn.ts'
+import type { MaybePromise } from './waiting.ts'
 
 /**
- * Answers every open call of a turn. Neighbours that may share run together as one wave; any other call is a wave of
- * its own. Comes back with a reason when the run has to be suspended; the calls without an answer then stay open.
+ * Answers every open call of a turn. Neighbouring calls that are safe to run concurrently form one wave; any other call
+ * is a wave of its own. Returns a reason if the run has to be suspended; calls without an answer then stay open.
  */
 export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string | undefined> {
   const calls = run.log.transcript.openCalls.map((call) => prepareCall(run, turn.id, call))
@@ -18,7 +28,7 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
     const { suspended } = wave.length === 1 ? await runAlone(run, wave[0]!) : await runWave(run, wave)
     if (suspended !== undefined && !run.cancellation.isCancelled) return suspended
   }
-  // An abort beats a suspension: what it left open is answered too.
+  // An abort takes precedence over a suspension: calls that stayed open are answered.
   const open = run.log.transcript.openCalls.map(({ id }) => id)
   await abandonIfBegun(run, ...open)
   for (const id of open) await run.log.append(abortedResult(run.log.transcript, id))
@@ -26,125 +36,130 @@ export async function runToolBatch(run: Run, turn: SessionTurn): Promise<string 
   return undefined
 }
 
-/** A model that cannot write arguments is told why; if that does not help, it is not told for ever. */
-function countUnreadable({ progress, provider }: Run, { content }: SessionTurn): void {
-  const isReadable = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
-  progress.unreadableTurns = isReadable ? 0 : progress.unreadableTurns + 1
-  if (progress.unreadableTurns < mostUnreadableTurns) return
-  const { name } = provider.meta
-  throw new AgentProviderError(
-    `Provider "${name}": the model wrote tool arguments that are no JSON in ${mostUnreadableTurns} turns in a row; try another model`,
-    { provider: name, providerCode: 'unreadable_arguments', retryable: false },
-  )
-}
-
-const mostUnreadableTurns = 3
-
-/** What hooks see are the counts from before a wave; nobody counts for those who do not look. */
-function refreshCounts({ hooks, tools }: Run): void {
-  if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) tools.counts.refresh()
-}
-
-function runAlone(run: Run, one: PreparedCall): CallResult | Promise<CallResult> {
-  const asked = interruption(run) ? undefined : gateCall(run, one)
-  if (!(asked instanceof Promise)) return settle(run, one, asked, run.callTimer)
-  return asked.then((gate) => settle(run, one, gate, run.callTimer))
-}
-
-/** Permission is asked in call order before anything starts, because a person answers one question at a time. */
-async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<Suspension> {
-  const gated: [PreparedCall, Verdict][] = []
-  for (const call of calls) {
-    const gate = interruption(run) ? undefined : await gateCall(run, call)
-    if (gate?.halt && !gate.block) return suspendedBy(gate.halt)
-    gated.push([call, gate])
-  }
-
-  const stop = new Cancellation(run.cancellation)
-  const ended: Suspension = {}
-  const waiting = gated.values()
-  const work = async (): Promise<void> => {
-    const lane = new CallTimer(run.clock, stop)
-    try {
-      for (const [one, gate] of waiting) {
-        const { hasFailed, suspended } = await settle(run, one, gate, lane)
-        if (suspended !== undefined) ended.suspended ??= suspended
-        if (hasFailed && one.tool?.cancelsSiblings) stop.cancel(new SiblingFailed(one.callInfo.displayName))
-      }
-    } finally {
-      lane.close()
-    }
-  }
-  try {
-    await allOrStop(
-      Array.from({ length: Math.min(gated.length, run.settings.behavior.maxConcurrentTools) }, work),
-      stop,
-    )
-  } finally {
-    stop.release()
-  }
-  return ended
-}
-
-interface Suspension {
-  suspended?: string
-}
-
-/** A call whose gate has spoken. Interruptions are looked for before every start: the user may have changed his mind. */
-function settle(run: Run, one: PreparedCall, gate: Verdict, lane: CallTimer): CallResult | Promise<CallResult> {
-  if (gate?.halt && !gate.block) return suspendedBy(gate.halt)
-  const reason = interruption(run) ?? cancellation(lane)
-  if (reason || !gate) return leave(run, one, reason ?? { outcome: 'aborted', text: syntheticText.aborted })
-  return executeCall(run, one, gate, lane)
-}
-
-function leave(run: Run, { call }: PreparedCall, { text, outcome }: Reason): CallResult | Promise<CallResult> {
-  const start = run.log.transcript.startOf(call.id)
-  const told = start && outcome === 'aborted' ? interruptedText(stopped, start) : text
-  const abandoning = abandonIfBegun(run, call.id)
-  if (!abandoning) return answer(run, call, told, outcome)
-  return abandoning.then(() => answer(run, call, told, outcome))
-}
-
-/** If one lane breaks (the log cannot be written) the others are stopped and awaited: no tool outlives its run unseen. */
-async function allOrStop(lanes: readonly Promise<void>[], stop: Cancellation): Promise<void> {
-  for (const lane of lanes) lane.catch((error) => stop.cancel(error))
-  const broken = (await Promise.allSettled(lanes)).find((lane) => lane.status === 'rejected')
-  if (broken) throw broken.reason
-}
-
-interface Reason {
-  readonly outcome: 'aborted' | 'skipped' | 'cancelled'
-  readonly text: string
-}
-
-function interruption(run: Run): Reason | undefined {
-  if (run.cancellation.isCancelled) return { outcome: 'aborted', text: syntheticText.aborted }
-  if (run.inbox.hasSteering) return { outcome: 'skipped', text: syntheticText.skipped }
-  return undefined
-}
-
-function cancellation({ cancellation: stop }: CallTimer): Reason | undefined {
-  return stop.reason instanceof SiblingFailed ? { outcome: 'cancelled', text: stop.reason.message } : undefined
-}
-
 function wavesOf(calls: readonly PreparedCall[]): PreparedCall[][] {
   const waves: PreparedCall[][] = []
   let mayJoin = false
   for (const call of calls) {
-    const shares = mayShare(call)
-    if (mayJoin && shares) waves.at(-1)!.push(call)
+    const isSafe = isConcurrencySafe(call)
+    if (mayJoin && isSafe) waves.at(-1)!.push(call)
     else waves.push([call])
-    mayJoin = shares
+    mayJoin = isSafe
   }
   return waves
 }
 
-function mayShare({ tool, callInfo: about }: PreparedCall): boolean {
+function isConcurrencySafe({ tool, callInfo }: PreparedCall): boolean {
   const safe = tool?.isConcurrencySafe ?? false
   try {
-    return typeof safe === 'function' ? Boolean(safe(about.input)) : safe
+    return typeof safe === 'function' ? Boolean(safe(callInfo.input)) : safe
   } catch {
     return false
   }
 }
+
+/** Hooks see the counts from before a wave. They are not computed if no hook can see them. */
+function refreshCounts({ hooks, tools }: Run): void {
+  if (hooks.has('tool:gate') || hooks.has('tool:before') || hooks.has('tool:after')) tools.counts.refresh()
+}
+
+function runAlone(run: Run, prepared: PreparedCall): MaybePromise<CallResult> {
+  const asked = interruptionOf(run) ? undefined : gateCall(run, prepared)
+  if (!(asked instanceof Promise)) return runGated(run, prepared, asked, run.callTimer)
+  return asked.then((gate) => runGated(run, prepared, gate, run.callTimer))
+}
+
+/** All gates are asked in call order before any call starts, because a person answers one question at a time. */
+async function runWave(run: Run, calls: readonly PreparedCall[]): Promise<{ suspended?: string }> {
+  const gated: [PreparedCall, Gate | undefined][] = []
+  for (const call of calls) {
+    const gate = interruptionOf(run) ? undefined : await gateCall(run, call)
+    if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
+    gated.push([call, gate])
+  }
+
+  const cancellation = new Cancellation(run.cancellation)
+  const ended: { suspended?: string } = {}
+  const waiting = gated.values()
+  const work = async (): Promise<void> => {
+    const timer = new CallTimer(run.clock, cancellation)
+    try {
+      for (const [prepared, gate] of waiting) {
+        const { hasFailed, suspended } = await runGated(run, prepared, gate, timer)
+        if (suspended !== undefined) ended.suspended ??= suspended
+        if (hasFailed && prepared.tool?.cancelsSiblings)
+          cancellation.cancel(new SiblingFailed(prepared.callInfo.displayName))
+      }
+    } finally {
+      timer.close()
+    }
+  }
+  const workers = Math.min(gated.length, run.settings.behavior.maxConcurrentTools)
+  try {
+    await allOrCancel(Array.from({ length: workers }, work), cancellation)
+  } finally {
+    cancellation.release()
+  }
+  return ended
+}
+
+/** If one worker fails (the log cannot be written), cancels the others and waits for them: no tool outlives its run. */
+async function allOrCancel(workers: readonly Promise<void>[], cancellation: Cancellation): Promise<void> {
+  for (const worker of workers) worker.catch((error) => cancellation.cancel(error))
+  const failed = (await Promise.allSettled(workers)).find((worker) => worker.status === 'rejected')
+  if (failed) throw failed.reason
+}
+
+/** Runs a call whose gate was asked, unless the run was interrupted meanwhile. */
+function runGated(
+  run: Run,
+  prepared: PreparedCall,
+  gate: Gate | undefined,
+  timer: CallTimer,
+): MaybePromise<CallResult> {
+  if (gate?.halt && !gate.block) return suspendedResult(gate.halt)
+  const interruption = interruptionOf(run) ?? siblingFailure(timer)
+  if (interruption || !gate) return answerUnrun(run, prepared, interruption ?? aborted)
+  return executeCall(run, prepared, gate, timer)
+}
+
+interface Interruption {
+  readonly outcome: 'aborted' | 'skipped' | 'cancelled'
+  readonly text: string
+}
+
+const aborted: Interruption = { outcome: 'aborted', text: syntheticText.aborted }
+const skipped: Interruption = { outcome: 'skipped', text: syntheticText.skipped }
+
+/** Why a call must not start any more: the run was cancelled, or the user sent a message. */
+function interruptionOf(run: Run): Interruption | undefined {
+  if (run.cancellation.isCancelled) return aborted
+  return run.inbox.hasSteering ? skipped : undefined
+}
+
+function siblingFailure({ cancellation: { reason } }: CallTimer): Interruption | undefined {
+  return reason instanceof SiblingFailed ? { outcome: 'cancelled', text: reason.message } : undefined
+}
+
+/** Answers a call without running it. It may have begun in an earlier run. */
+function answerUnrun(run: Run, { call }: PreparedCall, interruption: Interruption): MaybePromise<CallResult> {
+  const { outcome } = interruption
+  const start = run.log.transcript.startOf(call.id)
+  const text = start && outcome === 'aborted' ? interruptedText(stopped, start) : interruption.text
+  const abandoning = abandonIfBegun(run, call.id)
+  if (!abandoning) return answerCall(run, call, text, outcome)
+  return abandoning.then(() => answerCall(run, call, text, outcome))
+}
+
+/** Ends the run of a model that repeatedly writes unreadable arguments although each result tells it why. */
+function countUnreadable({ progress, provider }: Run, { content }: SessionTurn): void {
+  const isReadable = content.some((block) => block.type === 'tool_call' && block.unreadable === undefined)
+  progress.unreadableTurns = isReadable ? 0 : progress.unreadableTurns + 1
+  if (progress.unreadableTurns < maxUnreadableTurns) return
+  const { name } = provider.meta
+  throw new AgentProviderError(
+    `Provider "${name}": the model wrote tool arguments that are no JSON in ${maxUnreadableTurns} turns in a row; try another model`,
+    { provider: name, providerCode: 'unreadable_arguments', retryable: false },
+  )
+}
+
+const maxUnreadableTurns = 3

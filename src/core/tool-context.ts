@@ -2,17 +2,17 @@ import type { ResolvedBehavior } from './behavior.ts'
 import { CallTimer } from './call-timer.ts'
 import { Cancellation } from './cancellation.ts'
 import type { ExecutionContext, ExecutionHandle } from './execution.ts'
-import type { ToolHookContext } from './hook-map.ts'
 import type { Interact } from './interaction.ts'
 import type { Log } from './log.ts'
 import type { Run } from './run.ts'
 import type { Session } from './store.ts'
 import type { ToolContext } from './tool.ts'
-import type { CallResult } from './tool-call.ts'
+import type { ToolHookContext } from './tool-hooks.ts'
+import type { CallResult } from './tool-result.ts'
 import { copyJson, type ToolCallBlock } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
-/** Thrown through a tool to leave its call open and end the run. */
+/** Thrown through a tool by `ctx.suspend`: the call stays open and the run ends. */
 export class Suspended {
   readonly reason: string
   constructor(reason: string) {
@@ -27,25 +27,23 @@ export type CallNested = (
   context: CallContext,
 ) => Promise<CallResult>
 
-/** What a tool gets. */
+/** The context that `execute` of a tool gets. */
 export class CallContext implements ToolContext {
   readonly callId: string
   readonly turnId: string
   readonly idempotencyKey: string
   readonly attempt: number
   readonly #run: Run
-  readonly #about: ToolHookContext
+  readonly #callInfo: ToolHookContext
   readonly #callNested: CallNested
-  /** It started some. */
   hasChildren = false
-  /** One of them was suspended. */
-  hasWaitingChild = false
+  hasSuspendedChild = false
   #readSoFar: (() => string) | undefined
   #lastProgress = ''
-  /** Where this call runs, with its time limit. */
+  /** Has the time limit of this call. */
   readonly timer: CallTimer
-  #stop: Cancellation | undefined
-  #started: Cancellation | undefined
+  #cancellation: Cancellation | undefined
+  #startedWork: Cancellation | undefined
   #cancelled: { readonly reason: unknown } | undefined
   #nested = 0
   #forks = 0
@@ -53,17 +51,17 @@ export class CallContext implements ToolContext {
 
   constructor(
     run: Run,
-    about: ToolHookContext,
-    lane: CallTimer,
+    callInfo: ToolHookContext,
+    timer: CallTimer,
     start: { key: string; attempt: number },
     callNested: CallNested,
   ) {
     this.#run = run
-    this.#about = about
+    this.#callInfo = callInfo
     this.#callNested = callNested
-    this.timer = lane
-    this.callId = about.callId
-    this.turnId = about.turnId
+    this.timer = timer
+    this.callId = callInfo.callId
+    this.turnId = callInfo.turnId
     this.idempotencyKey = start.key
     this.attempt = start.attempt
   }
@@ -74,13 +72,13 @@ export class CallContext implements ToolContext {
   get signal(): AbortSignal {
     return this.cancellation.signal
   }
-  /** Made when somebody asks: most calls end without ever looking. */
+  /** Created on first use: most tools never read their signal. */
   get cancellation(): Cancellation {
-    if (!this.#stop) {
-      this.#stop = new Cancellation(this.#run.cancellation)
-      if (this.#cancelled) this.#stop.cancel(this.#cancelled.reason)
+    if (!this.#cancellation) {
+      this.#cancellation = new Cancellation(this.#run.cancellation)
+      if (this.#cancelled) this.#cancellation.cancel(this.#cancelled.reason)
     }
-    return this.#stop
+    return this.#cancellation
   }
   get answer(): ToolContext['answer'] {
     return this.#run.log.transcript.answers.get(this.callId)
@@ -91,10 +89,10 @@ export class CallContext implements ToolContext {
   get log(): Log {
     return this.#run.log
   }
-  /** For the calls and children that this call starts: they end with it. */
+  /** Cancels the calls and children that this call started, when it ends. */
   get startedWork(): Cancellation {
-    this.#started ??= new Cancellation(this.cancellation)
-    return this.#started
+    this.#startedWork ??= new Cancellation(this.cancellation)
+    return this.#startedWork
   }
   get depth(): number {
     return this.#run.facts.depth
@@ -103,10 +101,10 @@ export class CallContext implements ToolContext {
     return this.#run.session
   }
   get execution(): ExecutionContext {
-    return given(this.#run.host.execution)
+    return required(this.#run.host.execution)
   }
   get handle(): ExecutionHandle {
-    return given(this.#run.host.handle)
+    return required(this.#run.host.handle)
   }
   get interact(): Interact {
     const { session, cancellation } = this.#run
@@ -115,7 +113,7 @@ export class CallContext implements ToolContext {
       try {
         return await interact!(request, signal, { isDurable: session !== undefined })
       } catch (error) {
-        // Whoever closes a question calls off what is going on.
+        // A person who closes the question cancels the run.
         if (error instanceof Error && 'class' in error && error.class === 'Cancellation') cancellation.cancel(error)
         throw error
       }
@@ -123,12 +121,12 @@ export class CallContext implements ToolContext {
     return (interact && ask) as Interact
   }
 
-  // Getters give functions that a tool may take out by destructuring, and cost nothing where it does not.
+  // Getters that return functions: a tool may destructure them, and a function is only created if it does.
   get progress(): (text: string) => void {
     return (text) => {
       if (!this.#isOver) this.#lastProgress = String(text)
       if (this.#isOver || !this.#run.hooks.has('tool:progress')) return
-      void this.#run.hooks.tell('tool:progress', { ...this.#about, text: String(text) })
+      void this.#run.hooks.tell('tool:progress', { ...this.#callInfo, text: String(text) })
     }
   }
   get ifInterrupted(): NonNullable<ToolContext['ifInterrupted']> {
@@ -136,11 +134,11 @@ export class CallContext implements ToolContext {
       this.#readSoFar = read
     }
   }
-  /** What is known of a call that was stopped: what its tool says of it, else its last progress. */
-  get soFar(): string {
+  /** What a stopped call printed: as its tool reports it, else its last progress. */
+  get outputSoFar(): string {
     try {
       return String(this.#readSoFar ? this.#readSoFar() : this.#lastProgress)
-        .slice(-mostSoFar)
+        .slice(-maxOutputSoFar)
         .toWellFormed()
     } catch {
       return ''
@@ -151,7 +149,7 @@ export class CallContext implements ToolContext {
       this.#checkAlive()
       const id = this.#nestedId()
       const call: ToolCallBlock = { type: 'tool_call', id, name, input: copyJson({ ...input }) }
-      const { output, isError, suspended } = await this.#callNested(this.#run, this.#about, call, this)
+      const { output, isError, suspended } = await this.#callNested(this.#run, this.#callInfo, call, this)
       if (suspended !== undefined) throw new Suspended(suspended)
       return { output, isError }
     }
@@ -168,10 +166,10 @@ export class CallContext implements ToolContext {
       const run: typeof child.run = (options) => {
         const work = child.run(options)
         this.hasChildren = true
-        const look = ({ status }: AgentStats): void => {
-          this.hasWaitingChild ||= status === 'suspended'
+        const noteStatus = ({ status }: AgentStats): void => {
+          this.hasSuspendedChild ||= status === 'suspended'
         }
-        work.then(look, () => {})
+        work.then(noteStatus, () => {})
         return work
       }
       return { ...child, run }
@@ -183,7 +181,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Counted, so that a call which runs again gives its inner calls the same keys; never the name of a model's call. */
+  /** Numbered, so that a call which runs again gives its nested calls the same ids. Skips ids of the model's own calls. */
   #nestedId(): string {
     for (;;) {
       const id = `${this.callId}.${++this.#nested}`
@@ -191,39 +189,39 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** Part of this call under a time limit of its own; for calls that also have to wait for people. */
+  /** Runs a part of this call under a time limit of its own; for calls that also wait for a person. */
   async within<T>(limitMs: number, work: PromiseLike<T>): Promise<T> {
-    const lane = new CallTimer(this.#run.clock, this.cancellation)
+    const timer = new CallTimer(this.#run.clock, this.cancellation)
     try {
-      return (await lane.wait(work, limitMs, this)) as T
+      return (await timer.wait(work, limitMs, this)) as T
     } finally {
-      lane.close()
+      timer.close()
     }
   }
 
-  /** Nobody waits for this call any more. */
+  /** Called when the call timer gives up on this call. */
   cancel(reason: unknown): void {
     this.#cancelled = { reason }
-    this.#stop?.cancel(reason)
+    this.#cancellation?.cancel(reason)
   }
 
-  /** After the call has its result nobody listens to it, and what it started and left running is stopped. */
+  /** Called when the call has its result: progress is ignored from now on, and work it left running is cancelled. */
   close(): void {
     this.#isOver = true
-    this.#started?.cancel(new Error(`${this.#about.name} is over`))
-    this.#stop?.release()
+    this.#startedWork?.cancel(new Error(`${this.#callInfo.name} is over`))
+    this.#cancellation?.release()
   }
 
   #checkAlive(): void {
     if (this.#isOver || this.cancellation.isCancelled)
-      throw new Error(`${this.#about.name} is over and can start nothing any more`)
+      throw new Error(`${this.#callInfo.name} is over and can start nothing any more`)
   }
 }
 
 /** In characters: as much as the shell shows of a command's output. */
-const mostSoFar = 33_000
+const maxOutputSoFar = 33_000
 
-function given<T>(part: T | undefined): T {
+function required<T>(part: T | undefined): T {
   if (part === undefined) throw new Error('This agent has no execution context; pass one as `execution`')
   return part
 }

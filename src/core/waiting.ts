@@ -1,6 +1,13 @@
 /** Waiting for promises and clocks. For runs and calls see `cancellation.ts`. */
 import { type Clock, systemClock } from './clock.ts'
 
+/**
+ * The result of a function on a hot path (a delta, a call, an append). Without handlers and without a store there is
+ * nothing to wait for, and a promise for each step would cost more than the step: so such functions return a promise
+ * only where they wait, and callers that are on the same path check before they await.
+ */
+export type MaybePromise<T> = T | Promise<T>
+
 /** The outcome of `work`, or a rejection with the signal's reason as soon as it aborts. The work itself goes on. */
 export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise<T>((resolve, reject) => {

@@ -1,4 +1,4 @@
-import type { CacheBreak } from '../core/hook-map.ts'
+import type { CacheBreak } from '../core/feature-hooks.ts'
 import type { Log } from '../core/log.ts'
 import type { ModelRequest } from '../core/provider.ts'
 import type { Extension, Run } from '../core/run.ts'

@@ -1,5 +1,5 @@
 import type { EntryBody, LogEntry } from '../core/log.ts'
-import { abortedResult, syntheticResult } from '../core/tool-output.ts'
+import { abortedResult, syntheticResult } from '../core/tool-result.ts'
 import { isProgress, type RunRecord, type Transcript } from '../core/transcript.ts'
 import type { ToolCallBlock } from '../core/turn.ts'
 import type { CommandsOf } from './left-commands.ts'

@@ -1,6 +1,7 @@
 import type { AuditRecord, AuditSink } from '../../core/authority.ts'
-import type { HookContexts, ToolHookContext } from '../../core/hook-map.ts'
+import type { HookContexts } from '../../core/hook-map.ts'
 import type { Run } from '../../core/run.ts'
+import type { ToolHookContext } from '../../core/tool-hooks.ts'
 import type { Judged } from '../gate.ts'
 
 /** Writes down what is decided about the calls of a run, and what becomes of those that start. */

@@ -1,6 +1,6 @@
 import { wellFormed } from '../../core/plain-json.ts'
 import type { Run } from '../../core/run.ts'
-import type { ShownTurn } from '../../core/transcript.ts'
+import type { ShownTurn } from '../../core/shown-turns.ts'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
 import { summaryByRule } from './by-rule.ts'
 import { asBytes, type Limits } from './limits.ts'

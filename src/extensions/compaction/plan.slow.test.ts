@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ShownTurn } from '../../core/transcript.ts'
+import type { ShownTurn } from '../../core/shown-turns.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { asBytes } from './limits.ts'
 import { planCut } from './plan.ts'

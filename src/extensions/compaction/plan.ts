@@ -1,5 +1,5 @@
 import type { EntryBody } from '../../core/log.ts'
-import type { ShownTurn } from '../../core/transcript.ts'
+import type { ShownTurn } from '../../core/shown-turns.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { levelFor, shortened } from './shorten.ts'
 import { type Size, sizeOfBlock } from './sizes.ts'

@@ -1,4 +1,4 @@
-import type { ShownTurn } from '../../core/transcript.ts'
+import type { ShownTurn } from '../../core/shown-turns.ts'
 import type { SessionContentBlock } from '../../core/turn.ts'
 import { markerOf, outputText } from './shorten.ts'
 

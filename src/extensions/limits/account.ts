@@ -1,4 +1,4 @@
-import type { LimitState } from '../../core/hook-map.ts'
+import type { LimitState } from '../../core/feature-hooks.ts'
 import { type Amounts, billionths, type Meter } from './meter.ts'
 import type { Quote } from './quote.ts'
 

@@ -1,5 +1,6 @@
 import { AgentBudgetError } from '../../core/errors.ts'
-import type { HookContexts, LimitState } from '../../core/hook-map.ts'
+import type { LimitState } from '../../core/feature-hooks.ts'
+import type { HookContexts } from '../../core/hook-map.ts'
 import { type Provider, plainProvider } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import type { Account } from './account.ts'

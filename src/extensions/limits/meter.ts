@@ -1,6 +1,6 @@
 import type { Limits } from '../../core/behavior.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { LimitState } from '../../core/hook-map.ts'
+import type { LimitState } from '../../core/feature-hooks.ts'
 import type { TurnUsage } from '../../core/turn.ts'
 
 /** What a model call uses up, in whole numbers, so that sums stay exact: money in billionths of a dollar. */

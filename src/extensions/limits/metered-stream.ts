@@ -1,6 +1,6 @@
 import { orCancelled, waitCancelled } from '../../core/cancellation.ts'
 import { type AgentBudgetError, AgentProviderError } from '../../core/errors.ts'
-import type { LimitState } from '../../core/hook-map.ts'
+import type { LimitState } from '../../core/feature-hooks.ts'
 import type { EventIterator, ModelEvent, ModelReply, ModelRequest, Provider } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
 import { toolOutputByteLength } from '../../core/tool-output.ts'

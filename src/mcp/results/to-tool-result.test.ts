@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readToolResult, toolOutputByteLength } from '../../core/tool-output.ts'
+import { toolOutputByteLength } from '../../core/tool-output.ts'
+import { readToolResult } from '../../core/tool-result.ts'
 import { toToolResult } from './to-tool-result.ts'
 
 const from = { server: 'files', tool: 'read' }

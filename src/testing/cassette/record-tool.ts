@@ -1,6 +1,6 @@
 import type { ToolContext, ToolDef } from '../../core/tool.ts'
 import { Suspended } from '../../core/tool-context.ts'
-import { readToolResult } from '../../core/tool-output.ts'
+import { readToolResult } from '../../core/tool-result.ts'
 import { copyJson } from '../../core/turn.ts'
 import type { Recording } from './recording.ts'
 import type { TapedResult } from './tape-items.ts'

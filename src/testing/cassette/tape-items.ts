@@ -1,7 +1,7 @@
 import type { EntryBody } from '../../core/log.ts'
 import type { ModelEvent, ModelRequest, ProviderMeta } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
-import type { Outcome } from '../../core/tool-output.ts'
+import type { ReadResult } from '../../core/tool-result.ts'
 import type { Message } from '../../core/turn.ts'
 import type { TapedError } from './taped-error.ts'
 
@@ -66,7 +66,7 @@ export type ToolStep =
   | { readonly did: 'fork' }
 
 export type TapedResult =
-  | { readonly outcome: Outcome }
+  | { readonly outcome: ReadResult }
   | { readonly facts: unknown }
   | { readonly suspended: string }
   | { readonly error: TapedError }

@@ -1,0 +1,201 @@
+import { messageOf } from './errors.ts'
+import type { CallOutcome, EntryBody } from './log.ts'
+import { wellFormed } from './plain-json.ts'
+import type { Run } from './run.ts'
+import type { ReplayClass } from './tool.ts'
+import type { ToolHookContext } from './tool-hooks.ts'
+import { toolOutputByteLength } from './tool-output.ts'
+import type { Transcript } from './transcript.ts'
+import type { ToolCallBlock, ToolOutput, ToolResultContent } from './turn.ts'
+import type { MaybePromise } from './waiting.ts'
+
+/** How a call ended; `suspended` leaves it open. */
+export interface CallResult {
+  readonly output: ToolOutput
+  readonly isError: boolean
+  /** The tool ran and failed. Not set for a call that was refused or never began. */
+  readonly hasFailed?: boolean
+  /** The reason for which the call stays open. */
+  readonly suspended?: string
+}
+
+/** A call that stays open. `reason` may be anything, as it comes from handlers and tools. */
+export function suspendedResult({ reason }: { readonly reason?: unknown }): CallResult {
+  return { output: '', isError: false, suspended: typeof reason === 'string' && reason !== '' ? reason : 'suspended' }
+}
+
+/** The end of a call that ran, or whose result a gate substituted: `tool:transform`, the log entry, `tool:after`. */
+export function finishCall(
+  run: Run,
+  callInfo: ToolHookContext,
+  result: ReadResult,
+  outcome: CallOutcome,
+): MaybePromise<CallResult> {
+  const { hooks } = run
+  if (hooks.has('tool:transform') || hooks.has('tool:after')) return finishWithHooks(run, callInfo, result, outcome)
+  return logResult(run, callInfo.callId, result, outcome)
+}
+
+async function finishWithHooks(
+  run: Run,
+  callInfo: ToolHookContext,
+  original: ReadResult,
+  outcome: CallOutcome,
+): Promise<CallResult> {
+  const { hooks } = run
+  const { output: originalOutput } = original
+  const ownDetails = original.details !== undefined && { details: original.details }
+  const transform = {
+    ...callInfo,
+    result: typeof originalOutput === 'string' ? originalOutput : ([...originalOutput] as ToolOutput),
+    isError: original.isError,
+    original: originalOutput,
+    outputBytes: toolOutputByteLength(originalOutput),
+    ...ownDetails,
+  }
+  await hooks.ask('tool:transform', transform)
+  const changed = transform.result === originalOutput ? original : readHandlerResult(transform.result)
+  const { output } = changed
+  const isError = Boolean(transform.isError) || (changed !== original && changed.isError)
+  const details = !('isWithheld' in transform) && ownDetails
+  const result = await logResult(run, callInfo.callId, { output, isError, ...details }, outcome)
+  const outputBytes = toolOutputByteLength(output)
+  const runToolCounts = run.tools.counts.snapshot
+  await hooks.tell('tool:after', { ...callInfo, result: output, isError, outputBytes, runToolCounts, ...details })
+  return result
+}
+
+/** Answers a call that did not run: no `tool:transform`, no `tool:after`. */
+export function answerCall(
+  run: Run,
+  call: ToolCallBlock,
+  output: ToolOutput,
+  outcome: CallOutcome,
+  isError = true,
+): MaybePromise<CallResult> {
+  return logResult(run, call.id, { output, isError }, outcome)
+}
+
+function logResult(run: Run, callId: string, result: ReadResult, outcome: CallOutcome): MaybePromise<CallResult> {
+  const { output, isError, details } = result
+  const entry: EntryBody = { type: 'call_result', callId, output, outcome }
+  if (isError) Object.assign(entry, { isError })
+  if (details !== undefined) Object.assign(entry, { details })
+  const written = run.log.append(entry)
+  const ended = isError && hasRun.has(outcome) ? { output, isError, hasFailed: true } : { output, isError }
+  return written ? written.then(() => ended) : ended
+}
+
+const hasRun: ReadonlySet<CallOutcome> = new Set(['done', 'error', 'timeout'])
+
+/** Reads what a handler gave in place of a result. Handlers come from anywhere; an unusable value becomes an error result. */
+export function readHandlerResult(value: unknown): ReadResult {
+  try {
+    return readToolResult(value)
+  } catch (error) {
+    return { output: `Tool error: a handler's answer could not be used: ${messageOf(error)}`, isError: true }
+  }
+}
+
+/** A tool result that was read: it can be stored, sent and frozen. */
+export interface ReadResult {
+  readonly output: ToolOutput
+  readonly isError: boolean
+  readonly details?: unknown
+}
+
+/** Reads what a tool returned. Throws if it cannot be shown as text. */
+export function readToolResult(value: unknown): ReadResult {
+  if (typeof value === 'string') return { output: wellFormed(value), isError: false }
+  if (Array.isArray(value)) return { output: readParts(value), isError: false }
+  if (isResultObject(value)) {
+    const inner = readToolResult(value.output)
+    const { isError = false, details } = value
+    return { ...inner, isError: Boolean(isError), ...(details !== undefined && { details: plainData(details) }) }
+  }
+  return { output: wellFormed(shownAsText(value)), isError: false }
+}
+
+interface ResultObject {
+  readonly output: unknown
+  readonly details?: unknown
+  readonly isError?: unknown
+}
+
+function isResultObject(value: unknown): value is ResultObject {
+  return typeof value === 'object' && value !== null && 'output' in value && isOutput(value.output)
+}
+
+const isOutput = (value: unknown): boolean => typeof value === 'string' || Array.isArray(value)
+
+/** Blocks are copied: freezing them later must not freeze the tool's own objects. */
+function readParts(parts: readonly unknown[]): ToolOutput {
+  if (parts.every(isPart)) return parts.map(copyPart)
+  return wellFormed(shownAsText(parts))
+}
+
+function copyPart(part: ToolResultContent): ToolResultContent {
+  if (part.type === 'text') return { type: 'text', text: wellFormed(part.text) }
+  const { type, mediaType, data } = part
+  if (type === 'image') return { type, mediaType, data }
+  return { type, mediaType, data, ...(typeof part.name === 'string' && { name: wellFormed(part.name) }) }
+}
+
+function isPart(part: unknown): part is ToolResultContent {
+  if (typeof part !== 'object' || part === null || !('type' in part)) return false
+  if (part.type === 'text') return 'text' in part && typeof part.text === 'string'
+  return (
+    (part.type === 'image' || part.type === 'document') &&
+    'data' in part &&
+    typeof part.data === 'string' &&
+    'mediaType' in part &&
+    typeof part.mediaType === 'string'
+  )
+}
+
+function shownAsText(value: unknown): string {
+  if (value === undefined || value === null) return '(no output)'
+  if (typeof value === 'object') return JSON.stringify(value)
+  if (typeof value === 'function' || typeof value === 'symbol') throw new TypeError(`it returned a ${typeof value}`)
+  return String(value)
+}
+
+/** A copy of `details` for the log, plain data only. Details that cannot be copied are left out: they must not fail the call. */
+function plainData(details: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(details)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+export const stopped = 'Aborted: the run was stopped'
+const didNotRun = 'before this call began; it did not run'
+
+/** What the model reads for a call that did not run, or whose effects are not known. */
+export const syntheticText = {
+  aborted: `${stopped} ${didNotRun}`,
+  skipped: 'Skipped: the user sent a new message',
+  unknown:
+    'Interrupted: the process stopped while this call ran. Its effects may or may not have happened; check before repeating it.',
+} as const satisfies Partial<Record<CallOutcome, string>>
+
+/** A result for a call that has none, so that no call stays unanswered. `more` is appended to the text. */
+export function syntheticResult(callId: string, outcome: keyof typeof syntheticText, more = ''): EntryBody {
+  const output = more ? `${syntheticText[outcome]} ${more}` : syntheticText[outcome]
+  return { type: 'call_result', callId, output, isError: true, outcome }
+}
+
+/** A result for an open call of a cancelled run. The call may have begun, in that run or in an earlier one. */
+export function abortedResult(transcript: Transcript, callId: string, why = stopped): EntryBody {
+  const start = transcript.startOf(callId)
+  const output = start ? interruptedText(why, start) : `${why} ${didNotRun}`
+  return { type: 'call_result', callId, output, isError: true, outcome: 'aborted' }
+}
+
+/** What the model reads for a call that was stopped after it had begun. */
+export function interruptedText(why: string, call: { readonly replay?: ReplayClass }, soFar = ''): string {
+  const effects = call.replay === 'pure' ? '' : ' Its effects may or may not have happened; check before repeating it.'
+  const printed = soFar.trim() === '' ? '' : `\nUntil then:\n${soFar}`
+  return `${why} while this call ran.${effects}${printed}`
+}
