@@ -64,7 +64,7 @@ export async function prepareCall(
     key,
     effects: await factsOf(tool, input, key, new Set([...effects, ...undeclared(tool, origin)]), workspace, shell),
     ...(shell && { shell }),
-    ...(origin.isChanged && { says: tool.spec.description }),
+    ...(origin.isChanged && { changedDescription: tool.spec.description }),
     digest: digestOfJson({ tool: name, origin, input, cwd, place: workspace.location?.execution.type ?? '' }),
   })
 }

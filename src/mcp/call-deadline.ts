@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts'
 
-/** How long a call is waited for. */
+/** The time limits of one call. */
 export interface CallDeadline {
-  /** It is alive: the time that it may be silent begins anew. What it may take in all does not. */
-  heard(): void
-  /** People take their time; meanwhile neither limit runs. Returns how to go on. */
-  hold(): () => void
+  /** The server sent something: restarts the limit on silence, not the total limit. */
+  restart(): void
+  /** Stops both limits, while a person is asked. Returns a function that resumes them. */
+  pause(): () => void
   end(): void
 }
 
@@ -14,47 +14,49 @@ export interface CallDeadlineLimits {
   readonly totalMs: number
 }
 
-/** Calls `onOver`, once, with what was too long. */
+/** Calls `onTimeout` once, with the limit that was exceeded. */
 export function createCallDeadline(
   clock: Clock,
   { silentMs, totalMs }: CallDeadlineLimits,
-  onOver: (why: string) => void,
+  onTimeout: (why: string) => void,
 ): CallDeadline {
   let left = totalMs
   let since = clock.now()
-  let holds = 0
-  let off: (() => void) | undefined
+  let pauses = 0
+  let cancelTimer: (() => void) | undefined
   let isOver = false
 
   function start(): void {
-    off?.()
-    if (isOver || holds > 0) return
+    cancelTimer?.()
+    if (isOver || pauses > 0) return
     const total = left - (clock.now() - since)
     const isSilence = silentMs <= total
-    off = clock.timer(Math.max(0, Math.min(silentMs, total)), () => {
+    cancelTimer = clock.timer(Math.max(0, Math.min(silentMs, total)), () => {
       end()
-      onOver(isSilence ? `no answer and no progress for ${seconds(silentMs)}` : `no answer within ${seconds(totalMs)}`)
+      onTimeout(
+        isSilence ? `no answer and no progress for ${seconds(silentMs)}` : `no answer within ${seconds(totalMs)}`,
+      )
     })
   }
 
   function end(): void {
     isOver = true
-    off?.()
+    cancelTimer?.()
   }
 
   start()
   return {
-    heard: start,
-    hold() {
-      if (holds++ === 0) {
+    restart: start,
+    pause() {
+      if (pauses++ === 0) {
         left -= clock.now() - since
-        off?.()
+        cancelTimer?.()
       }
-      let isHeld = true
+      let isPaused = true
       return () => {
-        if (!isHeld) return
-        isHeld = false
-        if (--holds > 0) return
+        if (!isPaused) return
+        isPaused = false
+        if (--pauses > 0) return
         since = clock.now()
         start()
       }

@@ -2,7 +2,7 @@ import { show } from '../core/behavior.ts'
 import { isRecord } from '../core/is-record.ts'
 import { didYouMean } from '../core/nearest.ts'
 
-/** An MCP server, and how to reach it. */
+/** An MCP server and how to reach it. */
 export interface McpServerConfig {
   /** Letters, digits, `-` and `_`, at most 32. Its tools are called `mcp_{name}_{tool}`. */
   readonly name: string
@@ -11,22 +11,22 @@ export interface McpServerConfig {
   /** stdio: the program. It is run as it is, without a shell. */
   readonly command?: string
   readonly args?: readonly string[]
-  /** All it gets beside a minimal base: keys of this process are not passed on. */
+  /** Its environment beside a minimal base; variables of this process are not passed on. */
   readonly env?: Readonly<Record<string, string>>
   /** Default: the working directory of this process. */
   readonly cwd?: string
   readonly url?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds until it has to be connected and to have told its tools. Default 10,000. */
+  /** Milliseconds to connect and list the tools. Default 10,000. */
   readonly bootstrapTimeout?: number
-  /** Milliseconds that a call may be silent; progress begins them anew. Default 30,000. */
+  /** Milliseconds without a result or progress after which a call times out. Default 30,000. */
   readonly callTimeout?: number
-  /** Milliseconds that a call may take in all, whatever progress it reports. Default 600,000. */
+  /** Milliseconds that a call may take in all, even with progress. Default 600,000. */
   readonly longestCall?: number
   /** Overrides `behavior.toolDisclosure` for the tools of this server. */
   readonly disclosure?: 'eager' | 'lazy'
   readonly auth?: 'oauth'
-  /** Tools, by the server's own names, that may be called again when nobody knows whether a call arrived. What the server says of them does not count. */
+  /** Tools, by the server's own names, whose calls may be repeated when it is unknown whether they arrived. The server's own hints do not count. */
   readonly repeatable?: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export const defaultBootstrapTimeout = 10_000
 export const defaultCallTimeout = 30_000
 export const defaultLongestCall = 600_000
 
-/** Throws on a server that cannot be meant, with the value and what would be right. */
+/** Throws for a wrong configuration, with the value and what is allowed. */
 export function checkMcpServers(configs: readonly unknown[], where = 'mcpServers'): void {
   const seen = new Set<string>()
   for (const [i, config] of configs.entries()) {
@@ -51,7 +51,7 @@ function checkServer(config: unknown, where: string): asserts config is McpServe
     if (!Object.hasOwn(fields, field))
       throw new TypeError(`${where}.${field} does not exist${didYouMean(field, Object.keys(fields))}`)
     const [isRight, wanted] = fields[field as keyof McpServerConfig]
-    // A header or a variable may be a secret: only its kind is told.
+    // A header or a variable may be a secret, so its value is not shown.
     const got = field === 'env' || field === 'headers' ? '' : `, got ${show(value)}`
     if (value !== undefined && !isRight(value)) throw new TypeError(`${where}.${field} must be ${wanted}${got}`)
   }
@@ -74,10 +74,10 @@ const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\0'))
 const isTextRecord = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every((one) => typeof one === 'string' && !one.includes('\0'))
-/** With an `=` it would be another name, and without a letter none. */
+/** A variable name has no `=` and is not empty. */
 const isVariables = (value: unknown): boolean =>
   isTextRecord(value) && Object.keys(value as object).every((name) => /^[^=\0]+$/.test(name))
-/** What is no header fails at each request otherwise, and then not in words that say where it stands. */
+/** Checked here, because a request would fail without naming the configuration. */
 const isHeaders = (value: unknown): boolean => {
   if (!isTextRecord(value)) return false
   try {
@@ -120,8 +120,8 @@ const fields: Record<keyof McpServerConfig, Rule> = {
 type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * A server as configuration files of this and other programs write it: `{ "command": … }`, or `{ "url": … }` with a `type`. `${NAME}`
- * and `${NAME:-default}` are taken from `variables`. Throws with what is wrong and where.
+ * Reads a server entry in the format of this and other programs: `{ "command": … }`, or `{ "url": … }` with a `type`. `${NAME}`
+ * and `${NAME:-default}` are replaced from `variables`. Throws with what is wrong and where.
  */
 export function readMcpEntry(
   name: string,
@@ -131,7 +131,7 @@ export function readMcpEntry(
 ): McpServerConfig {
   if (!isRecord(entry)) throw new TypeError(`${where} must be an object such as { "command": "my-server" }`)
   const { type, transport = type, serverUrl, url = serverUrl, httpUrl, ...rest } = entry
-  const plain = withoutOthers(rest)
+  const plain = withoutForeignFields(rest)
   const address = url ?? httpUrl
   const config = expanded(
     { ...plain, name, transport: transportOf(transport, address), ...(address !== undefined && { url: address }) },
@@ -142,7 +142,7 @@ export function readMcpEntry(
   return config
 }
 
-/** An entry asks for an environment variable that is not set: nothing is wrong with how it is written. */
+/** An entry needs an environment variable that is not set; the entry itself is valid. */
 export class MissingVariableError extends TypeError {
   readonly variable: string
   constructor(where: string, variable: string) {
@@ -154,7 +154,7 @@ export class MissingVariableError extends TypeError {
   }
 }
 
-/** It stands in no list here, so no place in one is named. */
+/** The entry is not in a list, so the error names no index. */
 function checkAlone(config: unknown, where: string): asserts config is McpServerConfig {
   try {
     checkMcpServers([config], where)
@@ -163,22 +163,22 @@ function checkAlone(config: unknown, where: string): asserts config is McpServer
   }
 }
 
-/** What the words of other programs mean. */
-function transportOf(said: unknown, url: unknown): unknown {
-  if (said === undefined) return url === undefined ? 'stdio' : 'streamable-http'
-  return said === 'http' || said === 'streamableHttp' || said === 'streamable_http' ? 'streamable-http' : said
+/** Also understands the transport names of other programs. */
+function transportOf(given: unknown, url: unknown): unknown {
+  if (given === undefined) return url === undefined ? 'stdio' : 'streamable-http'
+  return given === 'http' || given === 'streamableHttp' || given === 'streamable_http' ? 'streamable-http' : given
 }
 
-/** Fields of other programs that change nothing about what is started and asked. */
-function withoutOthers(entry: Record<string, unknown>): Record<string, unknown> {
+/** Drops fields of other programs that do not affect the connection. */
+function withoutForeignFields(entry: Record<string, unknown>): Record<string, unknown> {
   const { disabled: _, enabled: __, description: ___, autoApprove: ____, alwaysAllow: _____, timeout, ...rest } = entry
   if (!Number.isInteger(timeout) || rest.callTimeout !== undefined) return rest
-  // Some programs write seconds. Nobody means that a call may take half a second.
+  // Some programs write seconds; a timeout below a second is never meant.
   const ms = timeout as number
   return { ...rest, callTimeout: ms > 0 && ms < 1000 ? ms * 1000 : ms }
 }
 
-/** Whether a file says that the server is not to be used. */
+/** Whether the entry disables the server. */
 export function isDisabled(entry: unknown): boolean {
   return isRecord(entry) && (entry.disabled === true || entry.enabled === false)
 }
@@ -193,7 +193,7 @@ function expanded(value: Record<string, unknown>, variables: Variables, where: s
   return expand(value, where) as Record<string, unknown>
 }
 
-/** A default has no `$` in it: what a project may read is judged by the same pattern, and nothing else may be expanded. */
+/** A default contains no `$`: the check of what a project may read uses the same pattern. */
 function expandText(text: string, variables: Variables, where: string): string {
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}$]*))?\}/g, (_, variable: string, preset?: string) => {
     const value = (Object.hasOwn(variables, variable) && variables[variable]) || preset

@@ -14,21 +14,21 @@ import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { ServerConnection } from './server-connection.ts'
 
 export interface ConnectMcpOptions {
-  /** Who signs in. Asked for servers with `auth: 'oauth'`, and for those that turn out to want it. */
+  /** The auth provider of a server. Called for servers with `auth: 'oauth'`, and for those that answer with 401. */
   readonly buildAuthProvider?: (config: McpServerConfig) => McpAuthProvider | undefined
-  /** What is known about servers from earlier. Default: nothing, and forgotten with these connections. */
+  /** Facts about servers from earlier connections. Default: an empty memory that ends with these connections. */
   readonly memory?: McpMemory
-  /** When a server has to go, as when the project that brought it is not trusted any more. */
+  /** A signal that closes a server, for example when its project is no longer trusted. */
   readonly until?: (config: McpServerConfig) => AbortSignal | undefined
-  /** How many bytes of tool definitions are shown as they are; beyond, those of servers that say nothing about it are lazy. Default: all. */
+  /** With more bytes of tool definitions than this, the tools of servers without `disclosure` become lazy. Default: no limit. */
   readonly lazyAbove?: number
-  /** Default: the global one, behind our own guards. */
+  /** Default: the global one, with the checks of `createMcpFetch`. */
   readonly fetch?: typeof globalThis.fetch
 }
 
 /**
- * Connects to all servers side by side; resolves when each is ready or has failed. A server that failed is tried again in the
- * background, and its tools join when it comes.
+ * Connects to all servers in parallel; resolves when each is ready or has failed. A server that failed is retried in the
+ * background, and its tools are added when it connects.
  */
 export async function connectMcpServers(
   configs: readonly McpServerConfig[],
@@ -46,8 +46,9 @@ export async function connectMcpServers(
         ...whole,
         memory,
         fetch,
-        authProvider: (isWanted) => (maySignIn(config, isWanted) ? options.buildAuthProvider?.(config) : undefined),
-        onTools: () => {
+        authProvider: (isRequested) =>
+          mayLogIn(config, isRequested) ? options.buildAuthProvider?.(config) : undefined,
+        onToolsChanged: () => {
           tools = undefined
         },
       }),
@@ -58,10 +59,10 @@ export async function connectMcpServers(
   host?.closeEarly?.(close)
   for (const link of links) closeOn(options.until?.(link.config), link)
   await Promise.all(links.map((link) => bootstrap(link, whole)))
-  const onDouble = tellDoubles(whole)
+  const onNameClash = reportNameClashes(whole)
   return {
     get tools() {
-      tools ??= merged(links, lazyAbove, onDouble)
+      tools ??= merged(links, lazyAbove, onNameClash)
       return tools
     },
     servers: links.map(serverView),
@@ -69,13 +70,17 @@ export async function connectMcpServers(
   }
 }
 
-/** All tools by name. Where two servers come to the same name, the one that was named first has it. */
-function merged(links: readonly ServerConnection[], lazyAbove: number, onDouble: OnDouble): Record<string, ToolDef> {
+/** All tools by name. On a name clash the server that is configured first wins. */
+function merged(
+  links: readonly ServerConnection[],
+  lazyAbove: number,
+  onNameClash: OnNameClash,
+): Record<string, ToolDef> {
   const all = new Map<string, ToolDef>()
   for (const link of links)
     for (const tool of link.tools.list) {
       const other = all.get(tool.spec.name)
-      if (other) onDouble(link.config, tool, other)
+      if (other) onNameClash(link.config, tool, other)
       else all.set(tool.spec.name, tool)
     }
   const bytes = [...all.values()].reduce((sum, { spec }) => sum + JSON.stringify(spec).length, 0)
@@ -83,15 +88,15 @@ function merged(links: readonly ServerConnection[], lazyAbove: number, onDouble:
   return Object.fromEntries([...all].map(([name, tool]) => [name, lazy(tool)]))
 }
 
-type OnDouble = (config: McpServerConfig, tool: ToolDef, other: ToolDef) => void
+type OnNameClash = (config: McpServerConfig, tool: ToolDef, other: ToolDef) => void
 
-/** Says it once of each: `mcp_a_b_c` may be `b_c` of `a`, and `c` of `a_b`. */
-function tellDoubles({ hooks }: ExtensionHost): OnDouble {
-  const told = new Set<string>()
+/** Reports each clash once: `mcp_a_b_c` may be `b_c` of `a`, and `c` of `a_b`. */
+function reportNameClashes({ hooks }: ExtensionHost): OnNameClash {
+  const reported = new Set<string>()
   return ({ name, transport }, { spec, mcp }, other) => {
     const key = `${name} ${spec.name}`
-    if (told.has(key)) return
-    told.add(key)
+    if (reported.has(key)) return
+    reported.add(key)
     const error = new Error(
       `The tool ${mcp?.tool} of the MCP server "${name}" comes to the name ${spec.name}, which one of the server "${other.mcp?.server}" has; it is left out: rename one of the servers`,
     )
@@ -101,9 +106,9 @@ function tellDoubles({ hooks }: ExtensionHost): OnDouble {
 
 const lazy = (tool: ToolDef): ToolDef => (tool.mcp ? { ...tool, mcp: { disclosure: 'lazy', ...tool.mcp } } : tool)
 
-/** A header of one's own is how one signs in; only who has none is offered another way. */
-function maySignIn(config: McpServerConfig, isWanted: boolean): boolean {
-  return config.auth === 'oauth' || (isWanted && !hasAuthorizationHeader(config))
+/** A configured `Authorization` header is used as it is, without OAuth. */
+function mayLogIn(config: McpServerConfig, isRequested: boolean): boolean {
+  return config.auth === 'oauth' || (isRequested && !hasAuthorizationHeader(config))
 }
 
 function closeOn(signal: AbortSignal | undefined, link: ServerConnection): void {
@@ -113,8 +118,8 @@ function closeOn(signal: AbortSignal | undefined, link: ServerConnection): void 
 
 async function bootstrap(link: ServerConnection, { hooks, clock }: ExtensionHost): Promise<void> {
   const { name, transport } = link.config
-  const about = { name, transport }
-  await hooks.tell('mcp:bootstrap:start', about)
+  const server = { name, transport }
+  await hooks.tell('mcp:bootstrap:start', server)
   const started = clock.now()
   let failure: { readonly error: unknown } | undefined
   try {
@@ -124,14 +129,14 @@ async function bootstrap(link: ServerConnection, { hooks, clock }: ExtensionHost
   }
   const durationMs = clock.now() - started
   const outcome = failure ? { ok: false, ...failure } : { ok: true, toolCount: link.tools.list.length }
-  await hooks.tell('mcp:bootstrap:end', { ...about, durationMs, ...outcome })
-  if (failure) await hooks.tell('mcp:error', { ...about, ...failure })
+  await hooks.tell('mcp:bootstrap:end', { ...server, durationMs, ...outcome })
+  if (failure) await hooks.tell('mcp:error', { ...server, ...failure })
 }
 
 const silent = (): Hooks<HookContexts> => new Hooks(hookNames, () => {})
 
-/** What a host program gets of a link: to look at, and to ask for prompts and resources. */
-export function serverView(link: ServerConnection): McpServer {
+/** The public view of a connection: its state, and requests for prompts and resources. */
+function serverView(link: ServerConnection): McpServer {
   const { config } = link
   const timeout = config.callTimeout ?? defaultCallTimeout
   async function ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
@@ -167,7 +172,7 @@ export function serverView(link: ServerConnection): McpServer {
       return link.tools.notes
     },
     async connect() {
-      link.forgive()
+      link.enable()
       await link.client()
     },
     listPrompts: () =>
@@ -193,7 +198,7 @@ export function serverView(link: ServerConnection): McpServer {
   }
 }
 
-/** Without what is of no use to a program: hints and icons, which are the server's own word. */
+/** Drops the hints and icons of the server. */
 function plain<T extends { _meta?: unknown; annotations?: unknown; icons?: unknown }>(
   one: T,
 ): Omit<T, '_meta' | 'annotations' | 'icons'> {

@@ -7,41 +7,40 @@ import type { ConnectMcpOptions } from './connect.ts'
 import type { McpLoginOptions } from './oauth/browser-login.ts'
 import type { McpLogin } from './oauth/login-mcp-server.ts'
 
-/** What a connector gives: the tools of all servers, and a way to let go of them. */
+/** Connections to servers, with their tools. */
 export interface McpConnections {
-  /** Those there are now. Another object whenever it is another set. */
+  /** The current tools. A new object whenever they change. */
   readonly tools: Readonly<Record<string, ToolDef>>
   readonly servers?: readonly McpServer[]
   close(): Promise<void>
 }
 
-/** Makes the connections. One server that fails must not fail the others. */
+/** Connects to servers. The failure of one must not affect the others. */
 export type McpConnector = (configs: readonly McpServerConfig[], host: McpHost) => Promise<McpConnections>
 
-/** Who connects. */
 export interface McpHost extends ExtensionHost {
-  /** Says how to let go of everything before all is connected. Without it, an agent that ends does not wait for those that hang. */
+  /** Passes a function that closes everything while servers are still connecting. Without it, an agent that ends does not wait for them. */
   closeEarly?(close: () => Promise<void>): void
 }
 
-/** A server as a host program sees it. */
+/** A server, for the host program. */
 export interface McpServer {
   readonly name: string
   readonly transport: McpServerConfig['transport']
-  /** `waiting` tries again after a pause; `needs-login` waits for `loginMcpServer`; `disabled` was given up. */
+  /** `waiting` retries after a delay; `needs-login` waits for `loginMcpServer`; `disabled` failed too often. */
   readonly state: 'connecting' | 'ready' | 'waiting' | 'needs-login' | 'disabled' | 'closed'
   /** Why it is not ready. */
   readonly problem?: string | undefined
-  /** What was agreed on, such as `2026-07-28`. */
+  /** The negotiated version, such as `2026-07-28`. */
   readonly protocolVersion?: string | undefined
-  /** The server's own words. They are not put into the system prompt: whoever shows them to a model trusts them. */
+  /** The instructions of the server. They are not put into the system prompt; showing them to a model means trusting the server. */
   readonly instructions?: string | undefined
-  /** The end of what it wrote to stderr. */
+  /** The end of its stderr. */
   readonly stderr?: string | undefined
   readonly toolNames: readonly string[]
-  /** What it asked us to leave out, and why; for people. */
+  /** What was left out of its tools, and why; for people. */
   readonly notes: readonly string[]
-  /** Tries again at once, as after a login, also where it was given up. Throws what is still wrong. */
+  /** Connects at once, for example after a login; also a disabled server. Throws the reason if that fails. */
   connect(): Promise<void>
   listPrompts(): Promise<readonly McpPrompt[]>
   getPrompt(name: string, args?: Readonly<Record<string, string>>): Promise<McpPromptMessages>
@@ -63,7 +62,7 @@ export interface McpPromptArgument {
   readonly required?: boolean | undefined
 }
 
-/** `content` blocks are as the server sent them. */
+/** `content` is as the server sent it. */
 export interface McpPromptMessages {
   readonly description?: string | undefined
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[]

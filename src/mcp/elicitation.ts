@@ -5,7 +5,7 @@ import { fullyVisible, visibleText } from '../platform/visible-text.ts'
 
 type Value = string | number | boolean | string[]
 
-/** What a server wants to know from a person, asked one field at a time. Whatever goes wrong, nobody agreed to anything. */
+/** Asks a person the fields of a server's form, one at a time. Any failure counts as no consent. */
 export async function answerForm(
   server: string,
   { message, requestedSchema }: ElicitRequestFormParams,
@@ -33,7 +33,7 @@ export async function answerForm(
   return { action: 'accept', content: { ...content } }
 }
 
-/** A page that a server wants a person to open. We do not open it: the person sees where it leads, and decides. */
+/** Shows a person the address of a page that a server wants opened. The page is not opened by us. */
 export async function answerUrl(
   server: string,
   { message, url }: { readonly message: string; readonly url: string },
@@ -65,10 +65,10 @@ interface Schema {
 
 interface Field {
   readonly label: string
-  /** What there is to choose from. */
+  /** The choices. */
   readonly options: readonly Choice[]
   readonly kind: 'text' | 'choice' | 'choices' | 'boolean'
-  /** `undefined` for what is no answer. */
+  /** `undefined` for an invalid answer. */
   read(value: unknown): Value | undefined
 }
 
@@ -91,17 +91,17 @@ function fieldOf(name: string, schema: Schema): Field {
   const options = choicesOf(schema)
   const orDefault = (value: unknown, read: (value: unknown) => Value | undefined): Value | undefined =>
     isEmpty(value) && isValue(preset) ? preset : read(value)
-  const about = { label, options }
+  const field = { label, options }
   if (type === 'array')
-    return { ...about, kind: 'choices', read: (value) => orDefault(value, (one) => manyOf(one, options)) }
+    return { ...field, kind: 'choices', read: (value) => orDefault(value, (one) => manyOf(one, options)) }
   if (options.length > 0)
-    return { ...about, kind: 'choice', read: (value) => orDefault(value, (one) => oneOf(one, options)) }
+    return { ...field, kind: 'choice', read: (value) => orDefault(value, (one) => oneOf(one, options)) }
   if (type === 'boolean')
-    return { ...about, kind: 'boolean', read: (value) => (typeof value === 'boolean' ? value : undefined) }
+    return { ...field, kind: 'boolean', read: (value) => (typeof value === 'boolean' ? value : undefined) }
   if (type === 'number' || type === 'integer')
-    return { ...about, kind: 'text', read: (value) => orDefault(value, (one) => numberOf(one, type)) }
+    return { ...field, kind: 'text', read: (value) => orDefault(value, (one) => numberOf(one, type)) }
   return {
-    ...about,
+    ...field,
     kind: 'text',
     read: (value) => orDefault(value, (one) => (isEmpty(one) ? undefined : String(one))),
   }
@@ -184,5 +184,5 @@ function manyOf(value: unknown, choices: readonly Choice[]): string[] | undefine
   return read.every((one) => one !== undefined) ? (read as string[]) : undefined
 }
 
-/** A server's words before a person: nothing hidden in them, and not endless. */
+/** Text of the server for a person: visible and bounded. */
 const shown = (text: string): string => visibleText(text.length > 2000 ? `${text.slice(0, 2000)}…` : text)

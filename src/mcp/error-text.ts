@@ -8,7 +8,7 @@ import type { McpToolResult } from './results/to-tool-result.ts'
 const mostRead = 64 * 1024
 const mostShown = 2048
 
-/** What went wrong with a server, for models, people and logs: short, without secrets, nothing in it hidden. */
+/** The text of an error of a server, for models, people and logs: short, without secrets and hidden characters. */
 export function toErrorText(error: unknown, secrets: readonly string[] = []): string {
   const known = secrets.filter((secret) => secret.length >= 4)
   const said = printable(messageOf(error)).slice(0, mostRead).replace(fromLibrary, '')
@@ -16,27 +16,27 @@ export function toErrorText(error: unknown, secrets: readonly string[] = []): st
   return shortened(fullyVisible(text, { lines: 'kept' }), mostShown) || 'it gave no reason'
 }
 
-/** Words of the library that mean nothing to a person. */
+/** A prefix of the SDK that means nothing to a person. */
 const fromLibrary = /^Version negotiation (?:probe )?failed: (?=.)/
 
-/** What we give to a server and must not be repeated to anybody else. */
+/** The secrets in a server's configuration, to be redacted. */
 export function secretsOf({ headers = {}, env = {}, url }: McpServerConfig): string[] {
   const address = url === undefined ? null : URL.parse(url)
   const inAddress = address ? [decoded(address.password), ...address.searchParams.values()] : []
-  // Of "Bearer x" a server may repeat the x alone.
+  // A server may repeat the x of "Bearer x" alone.
   const inHeaders = Object.values(headers).flatMap((value) => [value, ...value.split(' ').slice(1)])
   const inEnv = Object.entries(env).flatMap(([name, value]) => (isOrdinary(name, value) ? [] : [value]))
   return [...inHeaders, ...inEnv, ...inAddress].filter((secret) => secret.length >= shortest)
 }
 
-/** A path, or a word such as `production`: taking it out of errors would hide what they say. */
+/** A path, or a word such as `production`: redacting it would make errors unreadable. */
 function isOrdinary(name: string, value: string): boolean {
   return !secretName.test(name) && (/^[~/.][\w./~-]*$/.test(value) || /^[a-z]{1,20}$/i.test(value))
 }
 
 const secretName = /key|token|secret|pass|auth|cred|private|cookie/i
 
-/** What is shorter would be found everywhere. */
+/** Shorter texts would match everywhere. */
 const shortest = 4
 
 function decoded(text: string): string {
@@ -47,7 +47,7 @@ function decoded(text: string): string {
   }
 }
 
-/** A server that fails may repeat what it was given to sign in with; neither models nor screens get to see that. */
+/** Redacts an error result: a server that fails may repeat its credentials. */
 export function redactFailure(result: McpToolResult, secrets: readonly string[]): McpToolResult {
   if (!result.isError) return result
   const redactor = createRedactor({ secrets })

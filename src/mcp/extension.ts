@@ -15,7 +15,7 @@ import type { McpConnections, McpConnector, McpServer } from './connections.ts'
 
 /** The tools of MCP servers, connected once per agent, on first need. */
 export interface McpExtension extends Extension {
-  /** Those that were connected to, ready or not. */
+  /** All servers, connected or not. */
   readonly servers: readonly McpServer[]
 }
 
@@ -46,19 +46,19 @@ export function mcpTools(configs: readonly McpServerConfig[], connect: McpConnec
     },
     async start(run, hooks) {
       if (run.tools.isFixed || !connections) return
-      // Somebody may have logged in since the last run.
+      // A person may have logged in since the last run.
       if (run.facts.depth === 0 && run.clock.now() - connectedAt > justNowMs) await connectWaiting(connections)
       const { tools } = connections
-      const offered = createOffer(run, hooks, configs)
-      offered.show(tools)
-      // A server may come late, or change what it offers; the model hears of it between two turns, never within one.
+      const offered = createRunTools(run, hooks, configs)
+      offered.update(tools)
+      // A server may connect late or change its tools; the model's tools change between two turns only.
       hooks.hook('request:prepare', (request) => {
-        if (offered.show(connections?.tools ?? tools)) request.tools = run.tools.specs
+        if (offered.update(connections?.tools ?? tools)) request.tools = run.tools.specs
       })
     },
     async dispose() {
       if (connections) return connections.close()
-      // A server that never answers must not hold up the end; if it comes after all, it is let go at once.
+      // A server that never answers must not delay the end; a late connection is closed at once.
       void connecting?.then((late) => late.close()).catch(() => {})
       await closeEarly?.()
     },
@@ -72,29 +72,29 @@ async function connectWaiting({ servers = [] }: McpConnections): Promise<void> {
   await Promise.allSettled(waiting.map((server) => server.connect()))
 }
 
-/** What a run has of its servers. */
-function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly McpServerConfig[]) {
+/** Keeps the tools of a run equal to those of its servers. */
+function createRunTools(run: Run, hooks: HookScope<HookContexts>, configs: readonly McpServerConfig[]) {
   const ours = new Map<string, ToolDef>()
-  const accept = createChangedToolGuard(hooks)
-  let shown: McpConnections['tools'] | undefined
+  const guard = createChangedToolGuard(hooks)
+  let current: McpConnections['tools'] | undefined
 
   function add(tool: ToolDef, key: string): void {
     try {
-      run.tools.add(withMcpHooks(accept(readTool(tool, key)), originOf(tool, configs), run))
+      run.tools.add(withMcpHooks(guard(readTool(tool, key)), originOf(tool, configs), run))
       ours.set(key, tool)
     } catch (error) {
       // One bad tool of a server must not stop a run.
       const config = configs.find(({ name }) => key.startsWith(`mcp_${name}_`)) ?? configs[0]
-      const about = { name: config?.name ?? key, transport: config?.transport ?? 'stdio' }
-      void run.hooks.tell('mcp:error', { ...about, error })
+      const server = { name: config?.name ?? key, transport: config?.transport ?? 'stdio' }
+      void run.hooks.tell('mcp:error', { ...server, error })
     }
   }
 
   return {
-    /** Says whether anything is otherwise than before. */
-    show(tools: McpConnections['tools']): boolean {
-      if (tools === shown) return false
-      shown = tools
+    /** Returns whether anything changed. */
+    update(tools: McpConnections['tools']): boolean {
+      if (tools === current) return false
+      current = tools
       for (const [key, tool] of ours) {
         if (tools[key] === tool) continue
         ours.delete(key)
@@ -106,7 +106,7 @@ function createOffer(run: Run, hooks: HookScope<HookContexts>, configs: readonly
   }
 }
 
-/** Where a tool comes from, by its own word or by its name `mcp_{server}_{tool}`. */
+/** The server of a tool: as the tool says, or from its name `mcp_{server}_{tool}`. */
 function originOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): NonNullable<ToolDef['mcp']> {
   const config = configs.find(({ name }) => (mcp ? name === mcp.server : spec.name.startsWith(`mcp_${name}_`)))
   const { name: server = '', disclosure } = config ?? {}
@@ -114,19 +114,16 @@ function originOf({ mcp, spec }: ToolDef, configs: readonly McpServerConfig[]): 
   return { ...(disclosure && { disclosure }), ...known }
 }
 
-/**
- * A tool whose definition changed runs only after a person looked at the call, which is what an authority makes sure of. Where there
- * is no authority nobody did, and it does not run.
- */
-export function createChangedToolGuard(hooks: HookScope<HookContexts>): (tool: ToolDef) => ToolDef {
-  const seenByPerson = new Set<string>()
+/** A tool whose definition changed runs only if a person allowed the call, as an authority ensures. Without an authority it is refused. */
+function createChangedToolGuard(hooks: HookScope<HookContexts>): (tool: ToolDef) => ToolDef {
+  const allowedByPerson = new Set<string>()
   let isListening = false
 
   function listen(): void {
     if (isListening) return
     isListening = true
     hooks.hook('tool:decision', ({ callId, decision: { verdict, by } }) => {
-      if (verdict === 'allow' && (by === 'person' || by === 'grant')) seenByPerson.add(callId)
+      if (verdict === 'allow' && (by === 'person' || by === 'grant')) allowedByPerson.add(callId)
     })
   }
 
@@ -135,20 +132,20 @@ export function createChangedToolGuard(hooks: HookScope<HookContexts>): (tool: T
     listen()
     return {
       ...tool,
-      execute: (input, ctx) => (seenByPerson.delete(ctx.callId) ? tool.execute(input, ctx) : refusal(tool)),
+      execute: (input, ctx) => (allowedByPerson.delete(ctx.callId) ? tool.execute(input, ctx) : refusal(tool)),
     }
   }
 }
 
 function refusal({ spec, mcp }: ToolDef): { output: string; isError: true } {
   return {
-    output: `Blocked: the MCP server "${mcp?.server}" changed what ${spec.name} says about itself since it was accepted, and nobody has looked at it since; ask the user to accept it`,
+    output: `Blocked: the MCP server "${mcp?.server}" changed what ${spec.name} says about itself since it was accepted, and no person has allowed it since; ask the user to accept it`,
     isError: true,
   }
 }
 
-/** The four `mcp:tool:*` moments around a remote call; to the pipeline outside they are part of EXECUTE. */
-export function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, run: Run): ToolDef {
+/** Adds the four `mcp:tool:*` hooks around the remote call. For the tool pipeline they are part of EXECUTE. */
+function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, run: Run): ToolDef {
   const { hooks } = run
   const { timeoutMs = defaultTimeoutMs } = tool
   const at = { server: mcp.server, tool: mcp.tool }
@@ -156,34 +153,34 @@ export function withMcpHooks(tool: ToolDef, mcp: NonNullable<ToolDef['mcp']>, ru
     ...tool,
     mcp,
     effects: tool.effects ?? [`mcp:${at.server}.${at.tool}`],
-    timeoutMs: 0, // people at the gate take their time; the limit holds for the remote call alone
+    timeoutMs: 0, // the limit applies to the remote call alone, not to persons at the gate
     async execute(input, ctx) {
       const { name } = tool.spec
       const displayName = shownName(run.provider, name)
-      const shown = deepFreeze(copyJson(input)) // what was judged is what is sent
-      const about: McpToolHookContext = {
+      const frozen = deepFreeze(copyJson(input)) // hooks cannot change what was judged
+      const context: McpToolHookContext = {
         turnId: ctx.turnId,
         callId: ctx.callId,
         name,
         displayName,
-        input: shown,
+        input: frozen,
         ...at,
       }
-      const gate: HookContexts['mcp:tool:gate'] = { ...about, block: false, reason: '' }
+      const gate: HookContexts['mcp:tool:gate'] = { ...context, block: false, reason: '' }
       await hooks.ask('mcp:tool:gate', gate)
       ctx.signal.throwIfAborted()
       if (gate.block)
         return { output: `Blocked: ${printable(gate.reason) || 'this call is not allowed'}`, isError: true }
-      if (gate.result === undefined) await hooks.tell('mcp:tool:before', about)
+      if (gate.result === undefined) await hooks.tell('mcp:tool:before', context)
       ctx.signal.throwIfAborted()
       const remote = async () => gate.result ?? (await tool.execute(input, ctx))
       const done = readToolResult(await (ctx as CallContext).within(timeoutMs, remote()))
       const outputBytes = toolOutputByteLength(done.output)
-      const result = { ...about, result: done.output, isError: done.isError, outputBytes }
+      const result = { ...context, result: done.output, isError: done.isError, outputBytes }
       await hooks.ask('mcp:tool:transform', result)
       const { output, isError } = readToolResult({ output: result.result, isError: result.isError })
       await hooks.tell('mcp:tool:after', {
-        ...about,
+        ...context,
         result: output,
         isError,
         outputBytes: toolOutputByteLength(output),

@@ -3,13 +3,13 @@ import { toErrorText } from './error-text.ts'
 import { statusOf } from './http/http-transport.ts'
 import { asLoginRequired, McpHeaderRefusedError } from './oauth/login-required.ts'
 
-/** An error as programs and people may see it: what a server repeated of our secrets is not in it, nor in what caused it. */
+/** An error without the secrets that a server may have repeated, also in its cause. */
 export function withoutSecrets(error: unknown, server: string, secrets: readonly string[]): Error {
   if (error instanceof McpHeaderRefusedError) return error
   return asLoginRequired(error, server) ?? new AgentError(toErrorText(error, secrets))
 }
 
-/** Whether trying again is pointless until somebody changes something. */
+/** Whether a retry is pointless until the configuration changes. */
 export function isPermanent(error: unknown): boolean {
   if (error instanceof McpHeaderRefusedError) return true
   return (
@@ -20,18 +20,18 @@ export function isPermanent(error: unknown): boolean {
 
 const isNetwork = (error: unknown): boolean => /ECONNREFUSED|ECONNRESET|ETIMEDOUT|fetch failed/.test(deepMessage(error))
 
-/** Whether the server itself answered: with an error, but it answered. Everything else leaves open what happened. */
+/** Whether the server answered with an error. After any other error it is unknown whether the call took effect. */
 export function isAnswer(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.name.includes('Protocol')
 }
 
-/** Whether an answer came that is none: of another form than the protocol says, or than the tool promised. */
+/** Whether an answer violates the protocol or the output schema of the tool. */
 export function isUnreadable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   return error.name === 'ZodError' || ('code' in error && error.code === 'INVALID_RESULT')
 }
 
-/** Whether the server has forgotten the session of an old HTTP connection. It then has not done what it was asked. */
+/** Whether the server forgot the session of an old HTTP connection. The request was not executed then. */
 export function isSessionGone(error: unknown): boolean {
   return statusOf(error) === 404
 }

@@ -2,18 +2,18 @@ import type { Clock } from '../core/clock.ts'
 import { isRecord } from '../core/is-record.ts'
 import { digestOfJson } from '../platform/canonical-json.ts'
 import type { McpServerConfig } from './config.ts'
-import type { McpDefinition } from './definitions/read-definitions.ts'
-import type { SeenDefinition } from './server-tools.ts'
-/** What is worth keeping about servers from one process to the next. */
+import type { McpDefinition, SeenDefinition } from './definitions/read-definitions.ts'
+
+/** Stores facts about servers from one process to the next. */
 export interface McpMemory {
-  /** `key` names a server by what it is, see `serverKey`. */
+  /** `key` identifies a server, see `serverKey`. */
   get(key: string): Promise<RememberedServer | undefined>
   set(key: string, server: RememberedServer): Promise<void>
 }
 
 export interface RememberedServer {
   readonly era?: RememberedEra
-  /** The definitions that were seen first or accepted since: digests by the server's own names. */
+  /** Digests of the known definitions (first seen, or accepted since), by the server's own tool names. */
   readonly tools?: Readonly<Record<string, string>>
 }
 
@@ -21,11 +21,16 @@ export interface RememberedServer {
 export interface RememberedEra {
   readonly kind: 'modern' | 'legacy'
   readonly discover?: unknown
-  /** When that was found out. */
+  /** When it was negotiated. */
   readonly at: number
 }
 
-/** For as long as the process lives. */
+/** Identifies a server by its name and how it is reached: another server with the same name has another key. */
+export function serverKey({ name, transport, command, args, cwd, url }: McpServerConfig): string {
+  return `${name}:${digestOfJson({ transport, command, args, cwd, url })}`
+}
+
+/** A memory that ends with the process. */
 export function createMemoryMcpMemory(): McpMemory {
   const servers = new Map<string, RememberedServer>()
   return {
@@ -35,14 +40,14 @@ export function createMemoryMcpMemory(): McpMemory {
 }
 
 /**
- * What is known about servers, in a JSON file that processes share. A file that cannot be read counts as empty, and is
- * not written; what cannot be written is forgotten: neither keeps anybody from a server.
+ * A memory in a JSON file that processes share. A file that cannot be read counts as empty and is not overwritten; a
+ * failure to write is ignored. Neither prevents a connection.
  */
 export function createFileMcpMemory(path: string): McpMemory {
   return {
     async get(key) {
-      const all = await read(path)
-      return all && Object.hasOwn(all, key) ? remembered(all[key]) : undefined
+      const all = await readAll(path)
+      return all && Object.hasOwn(all, key) ? rememberedServer(all[key]) : undefined
     },
     async set(key, server) {
       const [{ withLock }, { writeFileAtomic }] = await Promise.all([
@@ -50,7 +55,7 @@ export function createFileMcpMemory(path: string): McpMemory {
         import('../platform/files.ts'),
       ])
       const work = async (): Promise<void> => {
-        const all = await read(path)
+        const all = await readAll(path)
         if (!all || JSON.stringify(all[key]) === JSON.stringify(server)) return
         const { [key]: _, ...others } = all
         const kept = Object.fromEntries([...Object.entries(others).slice(1 - mostServers), [key, server]])
@@ -61,11 +66,11 @@ export function createFileMcpMemory(path: string): McpMemory {
   }
 }
 
-/** The one that was written longest ago goes first. */
+/** The entry that was written longest ago is dropped first. */
 const mostServers = 500
 const mostBytes = 16 * 1024 * 1024
 
-async function read(path: string): Promise<Record<string, unknown> | undefined> {
+async function readAll(path: string): Promise<Record<string, unknown> | undefined> {
   const { readSmallText } = await import('../platform/read-small-text.ts')
   try {
     const refuse = (code: string): Error => new Error(code)
@@ -77,8 +82,8 @@ async function read(path: string): Promise<Record<string, unknown> | undefined> 
   }
 }
 
-/** What another version, or somebody by hand, has written may be anything. */
-function remembered(value: unknown): RememberedServer | undefined {
+/** Another version, or a person, may have written anything. */
+function rememberedServer(value: unknown): RememberedServer | undefined {
   if (!isRecord(value)) return undefined
   const { era, tools } = value
   return { ...(isEra(era) && { era }), ...(areDigests(tools) && { tools }) }
@@ -90,18 +95,17 @@ const isEra = (value: unknown): value is RememberedEra =>
 const areDigests = (value: unknown): value is Record<string, string> =>
   isRecord(value) && Object.values(value).every((digest) => typeof digest === 'string')
 
-/** Which protocol a server spoke the last time. */
+/** The protocol era of one server. A memory that fails counts as empty. */
 export interface KnownEra {
   get(): Promise<RememberedEra | undefined>
   set(era: RememberedEra | undefined): Promise<void>
 }
 
-/** Kept in `memory`; one that fails must not cost anybody a server. */
 export function createKnownEra(memory: McpMemory, key: string, clock: Clock): KnownEra {
   return {
     async get() {
       const era = (await memory.get(key).catch(() => undefined))?.era
-      return era && clock.now() - era.at < longestMemory ? era : undefined
+      return era && clock.now() - era.at < longestEraMs ? era : undefined
     },
     async set(era) {
       try {
@@ -112,20 +116,19 @@ export function createKnownEra(memory: McpMemory, key: string, clock: Clock): Kn
   }
 }
 
-/** A server may learn the new protocol; who only ever remembered would never find out. */
-const longestMemory = 7 * 24 * 3_600_000
+/** After a week a server is probed again: it may have learned the new protocol. */
+const longestEraMs = 7 * 24 * 3_600_000
 
-/** Which definitions of a server are known: seen first, or accepted by somebody since. */
+/** The known tool definitions of one server: first seen, or accepted by a person since. */
 export interface KnownTools {
-  /** Tells those that changed from the others. New ones count as known from now on. */
+  /** Marks the definitions that changed. New ones become known. */
   compare(definitions: readonly McpDefinition[]): Promise<readonly SeenDefinition[]>
-  /** Somebody looked at it and let it be called. */
+  /** A person allowed a call of the tool with this definition. */
   accept(definition: McpDefinition): Promise<void>
 }
 
-/** Kept in `memory`, so that a server cannot be one thing today and another tomorrow. */
 export function createKnownTools(memory: McpMemory, key: string): KnownTools {
-  // What a memory cannot keep, or has lost, holds as long as this connection all the same.
+  // Kept here too, for a memory that fails or loses entries.
   const ours = new Map<string, string>()
 
   async function digests(): Promise<Map<string, string>> {
@@ -138,16 +141,16 @@ export function createKnownTools(memory: McpMemory, key: string): KnownTools {
     try {
       await memory.set(key, { ...(await memory.get(key)), tools: Object.fromEntries(known) })
     } catch {
-      // a full disk must not cost anybody a server
+      // such as a full disk
     }
   }
 
   return {
     async compare(definitions) {
       const known = await digests()
-      const fresh = definitions.filter(({ tool }) => !known.has(tool))
-      for (const { tool, digest } of fresh) known.set(tool, digest)
-      if (fresh.length > 0) await save(known)
+      const added = definitions.filter(({ tool }) => !known.has(tool))
+      for (const { tool, digest } of added) known.set(tool, digest)
+      if (added.length > 0) await save(known)
       return definitions.map((definition) => ({
         definition,
         isChanged: known.get(definition.tool) !== definition.digest,
@@ -157,9 +160,4 @@ export function createKnownTools(memory: McpMemory, key: string): KnownTools {
       await save((await digests()).set(tool, digest))
     },
   }
-}
-
-/** Names a server by what it is, so that nothing remembered about one holds for another that took its name. */
-export function serverKey({ name, transport, command, args, cwd, url }: McpServerConfig): string {
-  return `${name}:${digestOfJson({ transport, command, args, cwd, url })}`
 }

@@ -1,6 +1,7 @@
 import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/client'
 import { AgentError, messageOf } from '../core/errors.ts'
 import { version } from '../core/version.ts'
+import { atMost } from '../platform/at-most.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
 import { createSdkValidator } from './definitions/schema-check.ts'
 import { createHttpTransport, createSseTransport, isWrongTransport } from './http/http-transport.ts'
@@ -9,31 +10,31 @@ import type { RememberedEra } from './memory.ts'
 import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { createStdioTransport, type StdioTransport } from './stdio/stdio-transport.ts'
 
-/** A connection that was made. */
+/** An open connection. */
 export interface OpenedClient {
   readonly client: Client
   readonly transport: Transport
-  /** Only with that transport. */
+  /** Set if the transport is stdio. */
   readonly stdio?: StdioTransport
   readonly era: RememberedEra
 }
 
 export interface OpenClientOptions {
-  /** What was found out about this server before. Whether it still holds shows in the first request. */
+  /** The protocol era remembered from an earlier connection. The first request shows whether it is still right. */
   readonly era?: RememberedEra | undefined
   readonly authProvider?: McpAuthProvider | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly signal: AbortSignal
   readonly now: () => number
-  /** What the client can do, and what it wants to hear of. */
+  /** Capabilities and notifications of the client. */
   readonly client: Pick<ClientOptions, 'capabilities' | 'listChanged'>
-  /** Before anything is sent. */
+  /** Called before anything is sent. */
   prepare(client: Client): void
 }
 
 type Kind = 'stdio' | 'http' | 'sse'
 
-/** Connects to a server in whichever of the two protocols it speaks. Of each attempt that fails nothing is left behind. */
+/** Connects to a server in one of the two protocols. A failed attempt leaves nothing behind. */
 export async function openClient(config: McpServerConfig, options: OpenClientOptions): Promise<OpenedClient> {
   const kind = kindOf(config)
   try {
@@ -48,21 +49,21 @@ export async function openClient(config: McpServerConfig, options: OpenClientOpt
 
 const kindOf = ({ transport }: McpServerConfig): Kind => (transport === 'streamable-http' ? 'http' : transport)
 
-/** What may be otherwise than it was assumed to be. One more attempt, no more. */
+/** The one further attempt, if another transport or era may work. */
 function nextAttempt(
   kind: Kind,
   known: RememberedEra | undefined,
   error: unknown,
 ): { kind: Kind; era?: RememberedEra } | undefined {
   if (kind === 'http' && isWrongTransport(error)) return { kind: 'sse' }
-  // Servers of old libraries end themselves when they are asked something before they are greeted.
+  // Some old servers exit on a request before `initialize`.
   if (kind === 'stdio' && !known && isProbeClosed(error)) return { kind, era: { kind: 'legacy', at: 0 } }
   return undefined
 }
 
 const isProbeClosed = (error: unknown): boolean => /closed during the .*probe/.test(messageOf(error))
 
-/** A program ended before it had become a server. */
+/** The server program ended before the connection was made. */
 export class ServerEndedError extends AgentError {}
 
 async function attempt(
@@ -75,7 +76,7 @@ async function attempt(
   const sdk = await loadSdk()
   const stdio = kind === 'stdio' ? createStdioTransport(config) : undefined
   const transport = stdio ?? (await httpTransport(config, kind, options))
-  if (kind === 'http') noticeLostAnswers(transport)
+  if (kind === 'http') failLostAnswers(transport)
   const { bootstrapTimeout = defaultBootstrapTimeout } = config
   const client = new sdk.Client(
     { name: 'libero', version },
@@ -86,20 +87,20 @@ async function attempt(
       listMaxPages: mostPages,
       versionNegotiation: {
         mode: kind === 'sse' ? 'legacy' : 'auto',
-        // On a pipe silence means an old server; it still has to be greeted within the time that is left.
+        // No answer over stdio means an old server, which still needs time for `initialize`.
         probe: { timeoutMs: stdio ? Math.min(3000, Math.ceil(bootstrapTimeout / 3)) : bootstrapTimeout },
       },
     },
   )
   options.prepare(client)
-  // The library does not look at the signal while it finds out which protocol is spoken.
+  // The SDK ignores the signal while it negotiates the protocol.
   const stop = (): void => void transport.close().catch(() => {})
   signal.addEventListener('abort', stop, { once: true })
   try {
     signal.throwIfAborted()
     const prior = era && priorOf(era)
     await client.connect(transport, { signal, timeout: bootstrapTimeout, ...(prior && { prior }) })
-    if (prior?.kind === 'modern') await listenFor(client, { signal, timeout: bootstrapTimeout })
+    if (prior?.kind === 'modern') await subscribe(client, { signal, timeout: bootstrapTimeout })
   } catch (error) {
     await Promise.allSettled([client.close(), transport.close()])
     throw withExitReason(error, stdio)
@@ -109,8 +110,8 @@ async function attempt(
   return { client, transport, ...(stdio && { stdio }), era: eraOf(client, now()) }
 }
 
-/** Who is known is not asked again, and so not told to say when its tools change either. */
-async function listenFor(client: Client, options: { signal: AbortSignal; timeout: number }): Promise<void> {
+/** With a remembered era the SDK does not subscribe to changes of the tool list. */
+async function subscribe(client: Client, options: { signal: AbortSignal; timeout: number }): Promise<void> {
   if (!client.getServerCapabilities()?.tools?.listChanged) return
   await client.listen({ toolsListChanged: true }, options).catch(() => options.signal.throwIfAborted())
 }
@@ -139,7 +140,7 @@ function eraOf(client: Client, at: number): RememberedEra {
   return client.getProtocolEra() === 'modern' ? { kind: 'modern', discover, at } : { kind: 'legacy', at }
 }
 
-/** Why a program did not become a server says its end better than the silence that followed. */
+/** Adds how the server program ended, and the last line of its stderr. */
 export function withExitReason(error: unknown, stdio: StdioTransport | undefined): unknown {
   if (stdio?.ending === undefined) return error
   const last = stdio.stderr.trim().split('\n').at(-1) ?? ''
@@ -147,24 +148,26 @@ export function withExitReason(error: unknown, stdio: StdioTransport | undefined
   return new ServerEndedError(`${messageOf(error)}; ${stdio.ending}${words}`, { cause: error })
 }
 
-/** Ends a connection. Nothing of it is left when it resolves; it never fails. */
+/** Closes a connection completely. Never rejects. */
 export async function closeClient({ client, transport, stdio }: OpenedClient): Promise<void> {
-  // Old HTTP servers keep a session until they are told otherwise; one that does not listen is not waited for.
+  // Old HTTP servers keep a session until it is terminated. The wait for that is short.
   if (!stdio && 'terminateSession' in transport) {
     const { terminateSession } = transport as { terminateSession(): Promise<void> }
-    await Promise.race([terminateSession.call(transport).catch(() => {}), pause(goodbyeMs)])
+    await atMost(
+      terminateMs,
+      terminateSession.call(transport).catch(() => {}),
+    )
   }
   await Promise.allSettled([client.close(), transport.close()])
 }
 
-const goodbyeMs = 1000
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms).unref())
+const terminateMs = 1000
 
-/** A stream that ends before the answer it was opened for: the library says so to nobody, and whoever asked would wait in vain. */
-export function noticeLostAnswers(transport: Transport): void {
+/** Fails a request whose stream ends before its answer. The SDK does not report that, and the caller would wait forever. */
+function failLostAnswers(transport: Transport): void {
   const send = transport.send.bind(transport)
   const waiting = new Set<string | number>()
-  // Set before it is connected, it is called before whatever the library sets.
+  // The SDK calls a handler that was set before `connect` first.
   transport.onmessage = (message) => {
     if (!('method' in message) && message.id !== undefined) waiting.delete(message.id)
   }
@@ -182,7 +185,6 @@ export function noticeLostAnswers(transport: Transport): void {
       waiting.delete(id)
       throw error
     }
-    // Nobody waits for more than a failure of this.
-    return lost
+    return lost // the SDK waits for it only to learn of a failure
   }
 }

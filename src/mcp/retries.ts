@@ -1,19 +1,18 @@
 import type { Clock } from '../core/clock.ts'
 
-/** How often a server may fail in a row, how long is waited in between, and how long it is left alone when it was given up. */
+/** Counts the failures of a server in a row, and schedules the next attempt. */
 export class Retries {
   readonly #clock: Clock
   #failures = 0
   #connectedAt = 0
-  #givenUpAt = 0
+  #disabledAt = 0
   #cancel: (() => void) | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** What failed before does not count any more. */
-  forget(): void {
+  reset(): void {
     this.#failures = 0
   }
 
@@ -21,32 +20,31 @@ export class Retries {
     this.#connectedAt = this.#clock.now()
   }
 
-  /** A connection that held for a while was sound. */
-  lost(): void {
-    if (this.#clock.now() - this.#connectedAt > soundAfterMs) this.forget()
+  /** A connection that lasted for a while clears the earlier failures. */
+  disconnected(): void {
+    if (this.#clock.now() - this.#connectedAt > stableAfterMs) this.reset()
   }
 
-  get areOver(): boolean {
+  get areExhausted(): boolean {
     return this.#failures >= mostRetries
   }
 
-  giveUp(): void {
-    this.#givenUpAt = this.#clock.now()
+  disable(): void {
+    this.#disabledAt = this.#clock.now()
   }
 
-  /** Whether it was given up so lately that nobody may try it. */
-  get isLeftAlone(): boolean {
-    return this.#clock.now() - this.#givenUpAt < leftAloneMs
+  /** Whether the server was disabled so recently that calls must not try it. */
+  get isCoolingDown(): boolean {
+    return this.#clock.now() - this.#disabledAt < cooldownMs
   }
 
-  /** Tries again after a pause, which grows with each failure. */
-  later(retry: () => void): { readonly attempt: number; readonly delayMs: number } {
+  /** Retries after a delay that doubles with each failure. */
+  schedule(retry: () => void): { readonly attempt: number; readonly delayMs: number } {
     const delayMs = firstDelayMs * 2 ** this.#failures++
     this.#cancel = this.#clock.timer(delayMs, retry)
     return { attempt: this.#failures, delayMs }
   }
 
-  /** Somebody tries at once, or nobody will. */
   cancel(): void {
     this.#cancel?.()
   }
@@ -54,43 +52,41 @@ export class Retries {
 
 const firstDelayMs = 500
 const mostRetries = 5
-const soundAfterMs = 30_000
-/** Then a call may try it once more. */
-const leftAloneMs = 60_000
+const stableAfterMs = 30_000
+const cooldownMs = 60_000
 
-/** Something that is done a while after it is wanted: once, however often that is said, and not again before it is done. */
+/** Runs a task a while after it is requested. Requests before and during a run are combined into one further run. */
 export interface DelayedTask {
   request(): void
-  /** For good. */
   stop(): void
 }
 
-/** `work` must not fail. */
-export function createDelayedTask(clock: Clock, pauseMs: number, work: () => Promise<void>): DelayedTask {
+/** `task` must not reject. */
+export function createDelayedTask(clock: Clock, delayMs: number, task: () => Promise<void>): DelayedTask {
   let cancel: (() => void) | undefined
-  let isWorking = false
-  let isWanted = false
+  let isRunning = false
+  let isRequested = false
   let isStopped = false
 
-  function want(): void {
-    isWanted = true
-    if (cancel || isWorking || isStopped) return
-    cancel = clock.timer(pauseMs, () => {
+  function request(): void {
+    isRequested = true
+    if (cancel || isRunning || isStopped) return
+    cancel = clock.timer(delayMs, () => {
       cancel = undefined
       void run()
     })
   }
 
   async function run(): Promise<void> {
-    isWorking = true
-    isWanted = false
-    await work()
-    isWorking = false
-    if (isWanted) want()
+    isRunning = true
+    isRequested = false
+    await task()
+    isRunning = false
+    if (isRequested) request()
   }
 
   return {
-    request: want,
+    request,
     stop() {
       isStopped = true
       cancel?.()

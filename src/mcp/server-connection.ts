@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import type { ExtensionHost } from '../core/run.ts'
+import { orAborted } from '../core/waiting.ts'
 import { atMost } from '../platform/at-most.ts'
 import { callTool } from './call-tool.ts'
 import { defaultBootstrapTimeout, type McpServerConfig } from './config.ts'
@@ -19,19 +20,20 @@ import type { McpAuthProvider } from './oauth/mcp-oauth-provider.ts'
 import { closeClient, type OpenedClient, openClient, ServerEndedError, withExitReason } from './open-client.ts'
 import { createDelayedTask, type DelayedTask, Retries } from './retries.ts'
 import { createRequestHandlers } from './server-requests.ts'
-import { ServerTools, type ToolChanges } from './server-tools.ts'
-import { waitUnless } from './wait-unless.ts'
+import { hasChanges, ServerTools } from './server-tools.ts'
 
 export interface ServerConnectionOptions extends ExtensionHost {
   readonly memory: McpMemory
-  /** Who signs in; `isWanted` where the server said that somebody has to, whatever its configuration says. */
-  authProvider(isWanted: boolean): McpAuthProvider | undefined
+  /** `isRequested`: the server asked for a login, whatever its configuration says. */
+  authProvider(isRequested: boolean): McpAuthProvider | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** The tools are another set. */
-  onTools(): void
+  onToolsChanged(): void
 }
 
-/** One server for as long as an agent lives: connected, lost, connected again, given up. There is never more than one connection. */
+/**
+ * Keeps the connection to one server for the life of an agent: connects, reconnects after a loss, and gives up after too
+ * many failures. There is never more than one connection.
+ */
 export class ServerConnection {
   readonly config: McpServerConfig
   readonly tools: ServerTools
@@ -39,57 +41,57 @@ export class ServerConnection {
   problem: string | undefined
   opened: OpenedClient | undefined
   readonly #options: ServerConnectionOptions
-  readonly #answers: ReturnType<typeof createRequestHandlers>
+  readonly #requests: ReturnType<typeof createRequestHandlers>
   readonly #era: KnownEra
   readonly #retries: Retries
   readonly #closing = new AbortController()
   readonly #secrets: readonly string[]
-  /** A server may say a thousand times a second that its tools changed; it is asked once. */
+  /** A server may report changed tools a thousand times a second; its list is read once. */
   readonly #refresh: DelayedTask
   #opening: Promise<Client> | undefined
-  /** What is still being let go of; until then there is no room for another. */
-  #leaving: Promise<unknown> = Promise.resolve()
-  #wantsLogin = false
+  /** Resolves when all earlier connections are closed; only then is another one opened. */
+  #closed: Promise<unknown> = Promise.resolve()
+  #isLoginRequested = false
   #isFirst = true
-  #lastWords = ''
+  #lastStderr = ''
 
   constructor(config: McpServerConfig, options: ServerConnectionOptions) {
     this.config = config
     this.#options = options
     this.#secrets = secretsOf(config)
-    this.#answers = createRequestHandlers(config, options)
+    this.#requests = createRequestHandlers(config, options)
     const { clock, memory } = options
     const key = serverKey(config)
     this.#era = createKnownEra(memory, key, clock)
     this.#retries = new Retries(clock)
-    this.#refresh = createDelayedTask(clock, refreshPauseMs, () => this.#readAgain())
-    const calling = { config, clock, link: this, answers: this.#answers, secrets: this.#secrets }
+    this.#refresh = createDelayedTask(clock, refreshDelayMs, () => this.#readToolsAgain())
+    const callOptions = { config, clock, link: this, requests: this.#requests, secrets: this.#secrets }
     this.tools = new ServerTools(config, {
       known: createKnownTools(memory, key),
-      call: ({ definition }, input, ctx) => callTool(definition.tool, input, ctx, calling),
+      call: ({ definition }, input, ctx) => callTool(definition.tool, input, ctx, callOptions),
       onChange: (changes) => {
-        options.onTools()
-        if (!this.#isFirst && this.state !== 'closed' && hasAny(changes))
-          void options.hooks.tell('mcp:tools:changed', { ...this.#about, ...changes })
+        options.onToolsChanged()
+        if (!this.#isFirst && this.state !== 'closed' && hasChanges(changes))
+          void options.hooks.tell('mcp:tools:changed', { ...this.#server, ...changes })
       },
     })
   }
 
-  /** The end of what it wrote, also after its own end. */
+  /** The end of the server's stderr, also after its exit. */
   get stderr(): string {
-    return this.opened?.stdio?.stderr ?? this.#lastWords
+    return this.opened?.stdio?.stderr ?? this.#lastStderr
   }
 
-  /** The connection, if there is one. */
+  /** The connected client, if there is one. */
   get ready(): Client | undefined {
     return this.state === 'ready' ? this.opened?.client : undefined
   }
 
-  /** The connection, made if there is none. However many ask, there is one attempt at a time. */
+  /** The connected client; connects if necessary. Concurrent callers share one attempt. */
   async client(): Promise<Client> {
     if (this.state === 'closed') throw new Error(`The connection to the MCP server "${this.config.name}" was closed`)
     if (this.ready) return this.ready
-    if (this.state === 'disabled' && this.#retries.isLeftAlone) throw new Error(`It was given up: ${this.problem}`)
+    if (this.state === 'disabled' && this.#retries.isCoolingDown) throw new Error(`It was given up: ${this.problem}`)
     this.#retries.cancel()
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined
@@ -97,31 +99,29 @@ export class ServerConnection {
     return this.#opening
   }
 
-  /** The next `client()` makes another connection, as after an expired session. Of several calls that lost the same one, the first does it. */
+  /** Drops a connection, for example after an expired session: the next `client()` reconnects. Ignored for an older client. */
   drop(client: Client): void {
-    if (this.opened?.client === client) this.#letGo()
+    if (this.opened?.client === client) this.#disconnect()
   }
 
-  /** What was given up gets another chance. */
-  forgive(): void {
+  /** Lets a disabled server be tried again. */
+  enable(): void {
     if (this.state !== 'disabled') return
     this.state = 'waiting'
-    this.#retries.forget()
+    this.#retries.reset()
   }
 
-  /** A call that worked says that the server is sound. */
-  worked(): void {
-    this.#retries.forget()
+  succeeded(): void {
+    this.#retries.reset()
   }
 
-  /** It turned out in a call that somebody has to log in. */
-  async needsLogin(error: Error, client: Client): Promise<void> {
+  async loginRefused(error: Error, client: Client): Promise<void> {
     if (this.opened && this.opened.client !== client) return
-    this.#letGo()
+    this.#disconnect()
     await this.#failed(error)
   }
 
-  /** Nothing of the server is left when it resolves. */
+  /** Resolves when nothing of the server is left. */
   async close(): Promise<void> {
     this.state = 'closed'
     this.tools.clear()
@@ -129,82 +129,84 @@ export class ServerConnection {
     this.#retries.cancel()
     this.#refresh.stop()
     await this.#opening?.catch(() => {})
-    this.#letGo()
-    await this.#leaving
+    this.#disconnect()
+    await this.#closed
   }
 
-  #letGo(): void {
+  #disconnect(): void {
     const { opened } = this
     if (!opened) return
-    this.#lastWords = this.stderr
+    this.#lastStderr = this.stderr
     this.opened = undefined
-    this.#leave(closeClient(opened))
+    this.#trackClosing(closeClient(opened))
   }
 
-  #leave(work: Promise<unknown>): void {
-    this.#leaving = Promise.allSettled([
-      this.#leaving,
+  #trackClosing(closing: Promise<unknown>): void {
+    this.#closed = Promise.allSettled([
+      this.#closed,
       atMost(
-        mostLeavingMs,
-        work.catch(() => {}),
+        longestCloseMs,
+        closing.catch(() => {}),
       ),
     ])
   }
 
-  get #about(): { name: string; transport: string } {
+  /** The fields that identify the server in hooks. */
+  get #server(): { name: string; transport: string } {
     return { name: this.config.name, transport: this.config.transport }
   }
 
   async #open(): Promise<Client> {
     const { clock, hooks } = this.#options
     this.state = 'connecting'
-    await this.#leaving
+    await this.#closed
     const late = new AbortController()
-    const off = clock.timer(this.config.bootstrapTimeout ?? defaultBootstrapTimeout, () =>
-      late.abort(tooLate(this.config)),
+    const cancelTimer = clock.timer(this.config.bootstrapTimeout ?? defaultBootstrapTimeout, () =>
+      late.abort(timeoutError(this.config)),
     )
     const signal = AbortSignal.any([late.signal, this.#closing.signal])
     try {
       signal.throwIfAborted()
-      const client = await this.#begin(signal)
+      const client = await this.#connectWithMemory(signal)
       signal.throwIfAborted()
       this.state = 'ready'
       this.problem = undefined
       this.#retries.connected()
-      await hooks.tell('mcp:connect', this.#about)
+      await hooks.tell('mcp:connect', this.#server)
       return client
     } catch (error) {
       const cause = signal.aborted ? signal.reason : (asHeaderRefused(error, this.config) ?? error)
-      this.#letGo()
+      this.#disconnect()
       await this.#failed(cause)
       throw withoutSecrets(cause, this.config.name, this.#secrets)
     } finally {
-      off()
+      cancelTimer()
       this.#isFirst = false
     }
   }
 
-  /** With what is remembered about the server, and, should that not hold any more, without. */
-  async #begin(signal: AbortSignal): Promise<Client> {
+  /** Connects with the remembered era, and without it if that fails. */
+  async #connectWithMemory(signal: AbortSignal): Promise<Client> {
     const era = await this.#era.get()
     try {
-      return await this.#greet(era, signal)
+      return await this.#connectAndListTools(era, signal)
     } catch (error) {
       if (!era || signal.aborted || isLoginRequired(error) || isPermanent(error)) throw error
       await this.#era.set(undefined)
-      if (error instanceof ServerEndedError) throw error // the next attempt finds out anew
-      this.#letGo()
-      await waitUnless(signal, this.#leaving)
-      return this.#greet(undefined, signal)
+      if (error instanceof ServerEndedError) throw error // the next attempt negotiates again
+      this.#disconnect()
+      await orAborted(this.#closed, signal)
+      return this.#connectAndListTools(undefined, signal)
     }
   }
 
-  async #greet(era: RememberedEra | undefined, signal: AbortSignal): Promise<Client> {
+  async #connectAndListTools(era: RememberedEra | undefined, signal: AbortSignal): Promise<Client> {
     this.opened = await this.#connect(era, signal)
     this.#watch(this.opened)
     const { client, era: found, stdio } = this.opened
     try {
-      await waitUnless(signal, Promise.all([this.tools.read(client, signal), this.#answers.listen(client, signal)]))
+      const reading = [this.tools.read(client, signal), this.#requests.requestLogs(client, signal)]
+      await orAborted(Promise.all(reading), signal)
     } catch (error) {
       throw withExitReason(error, stdio)
     }
@@ -212,10 +214,10 @@ export class ServerConnection {
     return client
   }
 
-  /** A server that says only now that it wants a login gets one more attempt, with whoever can sign in. */
+  /** A server that asks for a login gets one more attempt, with an auth provider if there is one. */
   async #connect(era: RememberedEra | undefined, signal: AbortSignal): Promise<OpenedClient> {
     const { clock, fetch } = this.#options
-    const authProvider = this.#options.authProvider(this.#wantsLogin)
+    const authProvider = this.#options.authProvider(this.#isLoginRequested)
     const opening = openClient(this.config, {
       era,
       authProvider,
@@ -223,32 +225,31 @@ export class ServerConnection {
       signal,
       now: () => clock.now(),
       client: {
-        capabilities: this.#answers.capabilities,
-        // The library would wait until a server has paused, which one that never does could make it do for ever.
+        capabilities: this.#requests.capabilities,
+        // Debounced by us: the SDK would wait for a pause, which a hostile server never makes.
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#refresh.request() } },
       },
-      prepare: (client) => this.#answers.attach(client),
+      prepare: (client) => this.#requests.attach(client),
     })
     try {
-      return await waitUnless(signal, opening)
+      return await orAborted(opening, signal)
     } catch (error) {
-      this.#leave(opening.then(closeClient))
-      if (authProvider || this.#wantsLogin || !isLoginRequired(error)) throw error
-      this.#wantsLogin = true
+      this.#trackClosing(opening.then(closeClient))
+      if (authProvider || this.#isLoginRequested || !isLoginRequired(error)) throw error
+      this.#isLoginRequested = true
       if (!this.#options.authProvider(true)) throw error
       return this.#connect(era, signal)
     }
   }
 
-  /** A connection that ends by itself is made again, after a pause that grows. */
   #watch(opened: OpenedClient): void {
     opened.client.onclose = () => {
       if (this.opened !== opened) return
-      this.#lastWords = this.stderr
+      this.#lastStderr = this.stderr
       this.opened = undefined
       void opened.transport.close().catch(() => {})
-      if (this.state !== 'ready') return // whoever is waiting for it hears of it
-      this.#retries.lost()
+      if (this.state !== 'ready') return // the attempt to connect reports it
+      this.#retries.disconnected()
       const why = opened.stdio?.ending ?? 'the connection was closed'
       void this.#failed(new Error(`The MCP server "${this.config.name}" was lost: ${why}`))
     }
@@ -262,43 +263,41 @@ export class ServerConnection {
     if (isLoginRequired(error)) {
       this.state = 'needs-login'
       await hooks.tell('mcp:auth:required', { name: this.config.name })
-    } else if (isPermanent(error) || this.#retries.areOver) {
+    } else if (isPermanent(error) || this.#retries.areExhausted) {
       this.state = 'disabled'
-      this.#retries.giveUp()
+      this.#retries.disable()
       if (!this.#isFirst) await this.#tellError(error)
     } else {
       this.state = 'waiting'
-      const { attempt, delayMs } = this.#retries.later(() => void this.client().catch(() => {}))
-      await hooks.tell('mcp:reconnect', { ...this.#about, attempt, delayMs, reason })
+      const { attempt, delayMs } = this.#retries.schedule(() => void this.client().catch(() => {}))
+      await hooks.tell('mcp:reconnect', { ...this.#server, attempt, delayMs, reason })
     }
   }
 
   async #tellError(error: unknown): Promise<void> {
     const shown = withoutSecrets(error, this.config.name, this.#secrets)
-    await this.#options.hooks.tell('mcp:error', { ...this.#about, error: shown })
+    await this.#options.hooks.tell('mcp:error', { ...this.#server, error: shown })
   }
 
-  async #readAgain(): Promise<void> {
+  async #readToolsAgain(): Promise<void> {
     const { opened } = this
     if (!opened) return
-    // Its tools are being read, and may change once more while they are.
+    // The list is being read already, and may change once more meanwhile.
     if (this.state !== 'ready') return this.#refresh.request()
     try {
       await this.tools.read(opened.client, this.#closing.signal)
     } catch (error) {
-      // What it offered before stays; half a list is none.
+      // The previous list stays.
       if (this.opened === opened) await this.#tellError(error)
     }
   }
 }
 
-const hasAny = ({ added, removed, changed }: ToolChanges): boolean => added.length + removed.length + changed.length > 0
+const refreshDelayMs = 1000
+/** Longer than killing a server program takes. */
+const longestCloseMs = 15_000
 
-const refreshPauseMs = 1000
-/** A program is killed long before; what else would not go is not waited for. */
-const mostLeavingMs = 15_000
-
-function tooLate({ name, bootstrapTimeout = defaultBootstrapTimeout }: McpServerConfig): Error {
+function timeoutError({ name, bootstrapTimeout = defaultBootstrapTimeout }: McpServerConfig): Error {
   const seconds = bootstrapTimeout / 1000
   return new Error(
     `The MCP server "${name}" was not ready within ${seconds} s; raise its bootstrapTimeout if it needs longer`,

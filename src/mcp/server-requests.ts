@@ -7,39 +7,39 @@ import type { CallDeadline } from './call-deadline.ts'
 import type { McpServerConfig } from './config.ts'
 import { answerForm, answerUrl } from './elicitation.ts'
 
-/** A call under way, as far as a question of its server is about it. */
+/** A call under way, to which a request of its server may belong. */
 export interface OpenCall {
   readonly interact: Interact | undefined
   readonly signal: AbortSignal
   readonly deadline: CallDeadline
 }
 
-/** What a server may ask of us, and what it is told. It cannot use our model: `sampling` is not offered. */
+/** Answers the requests of a server: elicitation and roots. It also receives its log. `sampling` is not offered. */
 export function createRequestHandlers(
   { name, transport }: McpServerConfig,
   { hooks, interact, openExecution }: ExtensionHost,
 ) {
   const calls = new Set<OpenCall>()
 
-  async function elicited({ params }: ElicitRequest, signal: AbortSignal): Promise<ElicitResult> {
+  async function elicit({ params }: ElicitRequest, signal: AbortSignal): Promise<ElicitResult> {
     const call = [...calls].at(-1)
     const ask = call?.interact ?? interact
     if (!ask) return { action: 'cancel' }
     const until = call ? AbortSignal.any([call.signal, signal]) : signal
-    const goOn = [...calls].map(({ deadline: patience }) => patience.hold())
+    const resumes = [...calls].map(({ deadline }) => deadline.pause())
     try {
       if (params.mode === 'url') return await answerUrl(name, params, ask, until)
       return await answerForm(name, params, ask, until)
     } catch {
-      return { action: 'cancel' } // nobody was there, or somebody called everything off
+      return { action: 'cancel' } // no person could be asked, or the call was aborted
     } finally {
-      for (const each of goOn) each()
+      for (const resume of resumes) resume()
     }
   }
 
   async function roots(): Promise<{ uri: string; name: string }[]> {
     const here = await openExecution?.().catch(() => undefined)
-    // A path inside a container means nothing to a program of this machine.
+    // A path inside a container has no meaning for a program on this machine.
     if (!here || !(here.execution.type === 'process' || here.execution.capabilities.hostPrograms)) return []
     return [{ uri: pathToFileURL(here.handle.cwd).href, name: 'workspace' }]
   }
@@ -55,26 +55,26 @@ export function createRequestHandlers(
     attach(client: Client): void {
       client.setRequestHandler('roots/list', async () => ({ roots: await roots() }))
       if (interact)
-        client.setRequestHandler('elicitation/create', (request, { mcpReq }) => elicited(request, mcpReq.signal))
+        client.setRequestHandler('elicitation/create', (request, { mcpReq }) => elicit(request, mcpReq.signal))
       client.setNotificationHandler('notifications/message', ({ params: { level, data } }) => {
         if (hooks.has('mcp:log')) log(level, data)
       })
-      client.onerror = () => {} // what it is about fails by itself
+      client.onerror = () => {} // the affected request fails by itself
     },
-    /** Old servers log what they are asked to. One that will not is none the worse for it. */
-    async listen(client: Client, signal: AbortSignal): Promise<void> {
+    /** Sets the log level of servers of the old protocol. A failure is ignored. */
+    async requestLogs(client: Client, signal: AbortSignal): Promise<void> {
       const isOld = client.getProtocolEra() === 'legacy'
       if (!isOld || !hooks.has('mcp:log') || !client.getServerCapabilities()?.logging) return
       await client.setLoggingLevel('info', { signal, timeout: 2000 }).catch(() => {})
     },
-    /** New ones are asked with each call. */
+    /** The log level for servers of the new protocol, sent with each call. */
     get logLevel(): { readonly [key: string]: string } | undefined {
       return hooks.has('mcp:log') ? { 'io.modelcontextprotocol/logLevel': 'info' } : undefined
     },
   }
 }
 
-/** Of a server that cannot stop talking the first words count: so many in a second. */
+/** Further log messages within the second are dropped. */
 const mostLogsPerSecond = 20
 
 function createLog(tell: (level: string, text: string) => void): (level: string, data: unknown) => void {

@@ -1,31 +1,32 @@
 import type { Client } from '@modelcontextprotocol/client'
 import type { ToolContext, ToolDef, ToolResult } from '../core/tool.ts'
 import { defaultCallTimeout, type McpServerConfig } from './config.ts'
-import { type McpDefinition, readDefinitions } from './definitions/read-definitions.ts'
+import { readDefinitions, type SeenDefinition } from './definitions/read-definitions.ts'
 import { checkInput } from './definitions/schema-check.ts'
 import type { KnownTools } from './memory.ts'
 
-/** What a set of tools has that the one before had not, by names. */
+/** The difference between two tool lists, by names. */
 export interface ToolChanges {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   readonly changed: readonly string[]
 }
 
-export interface ServerToolsOptions {
+type CallTool = (seen: SeenDefinition, input: Record<string, unknown>, ctx: ToolContext) => Promise<ToolResult>
+
+interface ServerToolsOptions {
   readonly known: KnownTools
   readonly call: CallTool
-  /** They are another set. */
   onChange(changes: ToolChanges): void
 }
 
-/** The tools of one server, as it told them last. They stay while a connection is lost: the model's list must not flicker. */
+/** The last tool list of one server. It stays while the connection is lost, so that the model's tools do not come and go. */
 export class ServerTools {
   readonly #config: McpServerConfig
   readonly #options: ServerToolsOptions
   #seen: readonly SeenDefinition[] = []
   list: readonly ToolDef[] = []
-  /** What was left out, and why; for people. */
+  /** What was left out of the list, and why; for people. */
   notes: readonly string[] = []
 
   constructor(config: McpServerConfig, options: ServerToolsOptions) {
@@ -40,7 +41,7 @@ export class ServerTools {
     signal.throwIfAborted()
     const { definitions, notes } = readDefinitions(tools, this.#config)
     const seen = await this.#options.known.compare(definitions)
-    signal.throwIfAborted() // what comes too late must not bring back what was let go of
+    signal.throwIfAborted() // a late list must not bring back the tools of a closed connection
     this.notes = notes
     this.#set(seen)
   }
@@ -50,8 +51,13 @@ export class ServerTools {
   }
 
   readonly #call: CallTool = async (seen, input, ctx) => {
-    if (!this.#seen.some(({ definition }) => isSame(definition, seen.definition))) return gone(seen)
-    // Who lets a changed tool be called has accepted what it says now.
+    const { name, digest } = seen.definition
+    if (!this.#seen.some(({ definition }) => definition.name === name && definition.digest === digest))
+      return {
+        output: `The server does not offer ${name} any more as it was when you were told of it, so the call was not made; look at the tools you have now`,
+        isError: true,
+      }
+    // The authority asked a person, who accepted the changed definition with the call.
     if (seen.isChanged) {
       await this.#options.known.accept(seen.definition)
       this.#set(await this.#options.known.compare(this.#seen.map(({ definition }) => definition)))
@@ -61,54 +67,41 @@ export class ServerTools {
 
   #set(seen: readonly SeenDefinition[]): void {
     const changes = changesOf(this.#seen, seen)
-    const isOtherwise = seen.some(({ isChanged }, i) => isChanged !== this.#seen[i]?.isChanged)
-    if (changes === undefined && !isOtherwise) return
+    const hasOtherMarks = seen.some(({ isChanged }, i) => isChanged !== this.#seen[i]?.isChanged)
+    if (!hasChanges(changes) && !hasOtherMarks) return
     this.#seen = seen
-    this.list = seen.map((one) => mcpTool(one, this.#config, this.#call))
-    this.#options.onChange(changes ?? { added: [], removed: [], changed: [] })
+    this.list = seen.map((one) => toolDefOf(one, this.#config, this.#call))
+    this.#options.onChange(changes)
   }
 }
 
-const isSame = (a: McpDefinition, b: McpDefinition): boolean => a.name === b.name && a.digest === b.digest
+export const hasChanges = ({ added, removed, changed }: ToolChanges): boolean =>
+  added.length + removed.length + changed.length > 0
 
-/** `undefined` where there are none. */
-function changesOf(before: readonly SeenDefinition[], now: readonly SeenDefinition[]): ToolChanges | undefined {
+function changesOf(before: readonly SeenDefinition[], now: readonly SeenDefinition[]): ToolChanges {
   const digests = new Map(before.map(({ definition }) => [definition.name, definition.digest]))
   const names = new Set(now.map(({ definition }) => definition.name))
-  const added = [...names].filter((name) => !digests.has(name))
-  const removed = [...digests.keys()].filter((name) => !names.has(name))
-  const changed = now.flatMap(({ definition: { name, digest } }) =>
-    digests.has(name) && digests.get(name) !== digest ? [name] : [],
-  )
-  return added.length + removed.length + changed.length === 0 ? undefined : { added, removed, changed }
-}
-
-function gone({ definition: { name } }: SeenDefinition): { output: string; isError: true } {
-  const output = `The server does not offer ${name} any more as it was when you were told of it, so the call was not made; look at the tools you have now`
-  return { output, isError: true }
-}
-
-/** A definition, and whether it is the one that was seen first or accepted since. */
-export interface SeenDefinition {
-  readonly definition: McpDefinition
-  readonly isChanged: boolean
-}
-
-export type CallTool = (seen: SeenDefinition, input: Record<string, unknown>, ctx: ToolContext) => Promise<ToolResult>
-
-/** A tool of a server as agents know it. What the server says of its own harmlessness is not part of it. */
-export function mcpTool(seen: SeenDefinition, { name: server, disclosure }: McpServerConfig, call: CallTool): ToolDef {
-  const { name, tool, description, inputSchema, outputSchema, digest } = seen.definition
-  const check = checkInput(seen.definition)
   return {
-    // Its words are not ours, and the model is told whose they are.
+    added: [...names].filter((name) => !digests.has(name)),
+    removed: [...digests.keys()].filter((name) => !names.has(name)),
+    changed: now.flatMap(({ definition: { name, digest } }) =>
+      digests.has(name) && digests.get(name) !== digest ? [name] : [],
+    ),
+  }
+}
+
+/** The server's own hints about harmless tools are ignored. */
+function toolDefOf(seen: SeenDefinition, { name: server, disclosure }: McpServerConfig, call: CallTool): ToolDef {
+  const { name, tool, description, inputSchema, outputSchema, digest } = seen.definition
+  return {
+    // Tells the model that the description comes from the server.
     spec: { name, description: `(MCP server ${server}) ${description}`, inputSchema },
     ...(outputSchema && { outputSchema }),
     effects: [`mcp:${server}.${tool}`],
-    timeoutMs: 0, // the call has limits of its own, which do not run while a person is asked something
+    timeoutMs: 0, // the call has its own limits, which pause while a person is asked
     origin: { layer: 'mcp', path: server, digest, ...(seen.isChanged && { isChanged: true }) },
     mcp: { server, tool, ...(disclosure && { disclosure }) },
-    check,
+    check: checkInput(seen.definition),
     execute: (input, ctx) => call(seen, input, ctx),
   }
 }

@@ -24,6 +24,12 @@ export interface McpDefinition {
   readonly digest: string
 }
 
+/** A definition, and whether it differs from the one that was first seen or accepted since. */
+export interface SeenDefinition {
+  readonly definition: McpDefinition
+  readonly isChanged: boolean
+}
+
 const mostTools = 512
 const longestDescription = 4096
 /** For the patterns of a whole list; a list that was made to be judged for ever loses its last tools. */
