@@ -192,7 +192,7 @@ describe('files of the user', () => {
     writeFileSync(join(other.home, 'credentials.json'), `{ "openai": "${key}`)
     await complains(other, ['--provider', 'openai', 'hi'], 1, /credentials\.json is not a JSON object.* log in again$/)
     const ended = await other.libero([...offline, 'hi'], { env: { LIBERO_HOME: join(other.home, 'credentials.json') } })
-    expect(complaint(ended)).toEqual([1, expect.stringMatching(/a file stands where its folder should be; /)])
+    expect(complaint(ended)).toEqual([1, expect.stringMatching(/there is a file in place of its folder; /)])
   })
 
   test('sessions that are damaged are left as they are, and said so by every command that needs them', async () => {

@@ -488,7 +488,7 @@ describe('libero sessions export and import', () => {
     )
     expect(said.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1])
     const [notes, nothing, folder, empty] = said.map(({ err }) => err)
-    expect(notes).toContain('notes.txt is no session of Libero, Claude Code, Codex or pi')
+    expect(notes).toContain('notes.txt is not a session of Libero, Claude Code, Codex or pi')
     expect(nothing).toBe('libero: nothing.jsonl cannot be imported: there is no such file\n')
     expect(folder).toBe('libero: . cannot be imported: it is a folder\n')
     expect(empty).toBe('libero: empty.jsonl cannot be imported: there are no messages in it\n')

@@ -7,39 +7,39 @@ import { jsonText } from '../text.ts'
 import { findSession } from './find-session.ts'
 import { requireId, withStore } from './open-store.ts'
 import { isAgentId } from './session-id.ts'
-import { waitingAnswers } from './session-state.ts'
+import { pendingAnswers } from './session-state.ts'
 import { toolChangeLines } from './tool-change.ts'
 
-interface Answering {
+interface AnswerArgs {
   readonly values: { readonly note?: string; readonly text?: string; readonly json?: boolean }
   readonly words: readonly string[]
 }
 
-/** `libero sessions answer`: what a session waits for, and the answer to it. */
-export async function answer({ values, words }: Answering, io: Io): Promise<number> {
-  const wish = readWords(words, values)
+/** `libero sessions answer`: lists the calls that need an answer, or answers one of them. */
+export async function answer({ values, words }: AnswerArgs, io: Io): Promise<number> {
+  const request = readWords(words, values)
   return withStore(io, async (store) => {
-    const id = await findSession(store, wish.session)
+    const id = await findSession(store, request.session)
     const waiting = await openCalls(store, id)
     if (values.json) io.out(jsonText(waiting))
     else if (waiting.length === 0) io.err(`Session ${fullyVisible(id)} waits for nothing`)
-    if (wish.decision === undefined && wish.text === undefined) {
-      if (!values.json) for (const call of waiting) for (const line of described(call, id)) io.out(line)
+    if (request.decision === undefined && request.text === undefined) {
+      if (!values.json) for (const call of waiting) for (const line of callLines(call, id)) io.out(line)
       return exitCodes.done
     }
     if (waiting.length === 0) return exitCodes.error
     if (isAgentId(id))
       throw new CliError(`${fullyVisible(id)} is an agent; answer it with: libero agents answer ${fullyVisible(id)}`)
-    const call = chosen(waiting, id, wish.callId)
-    await give(store, call, wish, io)
+    const call = findCall(waiting, id, request.callId)
+    await sendAnswer(store, call, request, io)
     io.err(
-      `${said(wish)} ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
+      `${answerLabel(request)} ${fullyVisible(call.name)} (${fullyVisible(call.callId)}); go on with: libero sessions resume ${fullyVisible(id)}`,
     )
     return exitCodes.done
   })
 }
 
-interface Wish {
+interface AnswerRequest {
   readonly session: string
   readonly callId?: string
   readonly decision?: 'allow' | 'deny'
@@ -47,7 +47,7 @@ interface Wish {
   readonly text?: string
 }
 
-function readWords(words: readonly string[], { note, text }: Answering['values']): Wish {
+function readWords(words: readonly string[], { note, text }: AnswerArgs['values']): AnswerRequest {
   const session = requireId(words, 'answer')
   const rest = words.slice(1)
   const last = rest.at(-1)
@@ -69,13 +69,13 @@ function readWords(words: readonly string[], { note, text }: Answering['values']
 
 type OpenCall = PendingCall & { readonly sessionId: string; readonly wasAsked: boolean }
 
-/** Calls of the session and its children that nobody has answered yet, here or elsewhere. */
+/** Calls of the session and its children that have no answer yet, neither in the log nor in the inbox. */
 async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
   const session = await loadSession(store, id)
   const open = (await session.pendingInTree()).filter(({ decision }) => decision === undefined)
   const calls: OpenCall[] = []
   for (const call of open) {
-    const answers = await waitingAnswers(store, call.sessionId)
+    const answers = await pendingAnswers(store, call.sessionId)
     if (
       answers.some((item) => item.answer?.callId === call.callId && (item.answer.digest ?? call.digest) === call.digest)
     )
@@ -86,33 +86,38 @@ async function openCalls(store: SessionStore, id: string): Promise<OpenCall[]> {
   return calls
 }
 
-/** Drawn from the call itself, so that what is seen is what is allowed. */
-function described({ sessionId, callId, name, input, reason, wasAsked, request }: OpenCall, id: string): string[] {
+/** Built from the call itself, so that the person sees exactly what they allow. */
+function callLines({ sessionId, callId, name, input, reason, wasAsked, request }: OpenCall, id: string): string[] {
   const where = sessionId === id ? '' : ` (of ${fullyVisible(sessionId)})`
   const what = wasAsked ? 'waits for a decision' : `asks: ${fullyVisible(reason)}`
   const lines = fullyVisible(JSON.stringify(input, null, 2), { lines: 'kept' }).split('\n')
-  const said = [...toolChangeLines(request), ...lines].map((line) => `    ${line}`)
-  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...said]
+  const details = [...toolChangeLines(request), ...lines].map((line) => `    ${line}`)
+  return [`${fullyVisible(callId)}  ${fullyVisible(name)} ${what}${where}`, ...details]
 }
 
-/** Models number their calls, so one of a sub-agent may be called as another's: the session tells them apart. */
-function chosen(waiting: readonly OpenCall[], id: string, callId: string | undefined): OpenCall {
+/** Models number their calls, so a child's call may have the id of another: calls of session `id` come first. */
+function findCall(waiting: readonly OpenCall[], id: string, callId: string | undefined): OpenCall {
   const named = waiting.map((call) => `${fullyVisible(call.callId)} (${fullyVisible(call.name)})`).join(', ')
   if (callId === undefined) {
     if (waiting.length === 1) return waiting[0]!
-    throw new UsageError(`${waiting.length} calls wait: ${named}; say which one before allow or deny`)
+    throw new UsageError(`${waiting.length} calls wait: ${named}; name one of them before allow or deny`)
   }
-  const called = waiting.filter((one) => one.callId === callId)
-  const call = called.length === 1 ? called[0] : called.find(({ sessionId }) => sessionId === id)
+  const matches = waiting.filter((one) => one.callId === callId)
+  const call = matches.length === 1 ? matches[0] : matches.find(({ sessionId }) => sessionId === id)
   if (call) return call
-  if (called.length === 0) throw new CliError(`No call "${fullyVisible(callId)}" waits; ${named} does`)
-  const owners = called.map(({ sessionId }) => fullyVisible(sessionId)).join(', ')
+  if (matches.length === 0) throw new CliError(`No call "${fullyVisible(callId)}" waits; ${named} does`)
+  const owners = matches.map(({ sessionId }) => fullyVisible(sessionId)).join(', ')
   throw new CliError(
-    `${called.length} calls are called "${fullyVisible(callId)}", of the sessions ${owners}; give one of these in place of ${fullyVisible(id)}`,
+    `${matches.length} calls have the id "${fullyVisible(callId)}", in the sessions ${owners}; name one of these instead of ${fullyVisible(id)}`,
   )
 }
 
-async function give(store: SessionStore, call: OpenCall, { decision, note, text }: Wish, io: Io): Promise<void> {
+async function sendAnswer(
+  store: SessionStore,
+  call: OpenCall,
+  { decision, note, text }: AnswerRequest,
+  io: Io,
+): Promise<void> {
   const session = await loadSession(store, call.sessionId)
   const by = io.env.USER || io.env.USERNAME || 'user'
   if (!call.wasAsked) {
@@ -130,7 +135,7 @@ async function give(store: SessionStore, call: OpenCall, { decision, note, text 
   }
 }
 
-function said({ decision }: Wish): string {
+function answerLabel({ decision }: AnswerRequest): string {
   if (decision === 'allow') return 'Allowed, for this once:'
   return decision === 'deny' ? 'Refused:' : 'Answered:'
 }

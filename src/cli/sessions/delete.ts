@@ -7,22 +7,22 @@ import { pluralize } from '../screen/format.ts'
 import { findSession } from './find-session.ts'
 import { requireId, withStore } from './open-store.ts'
 import { isBeingWritten } from './session-state.ts'
-import { openSummaries, type SessionSummary, summarize } from './summary.ts'
+import { openSummaryCache, type SessionSummary, summarize } from './summary.ts'
 
-interface Deleting {
+interface DeleteArgs {
   readonly values: { readonly yes?: boolean }
   readonly words: readonly string[]
 }
 
-/** `libero sessions delete`. All ids are looked up, and the person is asked, before the first one goes. */
-export async function remove({ values, words }: Deleting, io: Io): Promise<number> {
+/** `libero sessions delete`. Finds all ids and asks the person before it deletes the first one. */
+export async function remove({ values, words }: DeleteArgs, io: Io): Promise<number> {
   requireId(words, 'delete')
-  const isThere = io.stdin.isTTY === true && io.stderr.isTTY === true
-  if (!values.yes && !isThere)
+  const canAsk = io.stdin.isTTY === true && io.stderr.isTTY === true
+  if (!values.yes && !canAsk)
     throw new UsageError('sessions delete asks before it deletes, and there is no terminal to ask on; add --yes')
   return withStore(io, async (store) => {
-    const sessions = await meant(store, words, io.env)
-    if (!values.yes && !(await isWanted(sessions, io))) {
+    const sessions = await findSessions(store, words, io.env)
+    if (!values.yes && !(await confirmDeletion(sessions, io))) {
       io.err('Nothing was deleted')
       return exitCodes.done
     }
@@ -30,13 +30,13 @@ export async function remove({ values, words }: Deleting, io: Io): Promise<numbe
       await store.delete(id)
       io.err(`Deleted ${fullyVisible(id)}`)
     }
-    // What it was called is not kept either.
-    await (await openSummaries(store, io)).keep(await store.list())
+    // The cached titles are deleted too.
+    await (await openSummaryCache(store, io)).save(await store.list())
     return exitCodes.done
   })
 }
 
-async function meant(store: SessionStore, words: readonly string[], env: Io['env']): Promise<SessionSummary[]> {
+async function findSessions(store: SessionStore, words: readonly string[], env: Io['env']): Promise<SessionSummary[]> {
   const all = new Map((await store.list()).map((info) => [info.id, info]))
   const found = new Map<string, SessionSummary>()
   for (const word of words) {
@@ -48,7 +48,7 @@ async function meant(store: SessionStore, words: readonly string[], env: Io['env
       throw new CliError(
         `Session ${fullyVisible(id)} is being written by another program; stop that first. Nothing was deleted`,
       )
-    // What cannot be read can still be deleted.
+    // A damaged session can be deleted too.
     found.set(
       id,
       await summarize(store, info, env).catch(() => ({
@@ -62,7 +62,7 @@ async function meant(store: SessionStore, words: readonly string[], env: Io['env
   return [...found.values()]
 }
 
-async function isWanted(sessions: readonly SessionSummary[], { stdin, stderr, err }: Io): Promise<boolean> {
+async function confirmDeletion(sessions: readonly SessionSummary[], { stdin, stderr, err }: Io): Promise<boolean> {
   for (const { id, prompts, title } of sessions) err(`  ${fullyVisible(id)}  ${pluralize(prompts, 'prompt')}  ${title}`)
   const reader = createInterface({ input: stdin, output: stderr })
   try {

@@ -4,14 +4,13 @@ import type { SessionStore } from '../../core/store.ts'
 import { writeFileAtomic } from '../../platform/files.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { exportSession } from '../../sessions/export.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { findSession } from './find-session.ts'
 import { requireId, withStore } from './open-store.ts'
 import { readTranscriptView } from './transcript-view/transcript-view.ts'
 
-interface Exporting {
+interface ExportArgs {
   readonly values: {
     readonly format?: string
     readonly output?: string
@@ -22,14 +21,16 @@ interface Exporting {
 }
 
 /** `libero sessions export`. */
-export async function exportOne({ values, words }: Exporting, io: Io): Promise<number> {
+export async function exportOne({ values, words }: ExportArgs, io: Io): Promise<number> {
   const asked = requireId(words, 'export')
   const { output } = values
   const path = output === undefined || output === '-' ? undefined : resolve(io.cwd, output)
   if (path !== undefined && !values.force) refuseExisting(path, output!)
   const format = values.format ?? formats[extname(output ?? '').toLowerCase()] ?? 'md'
   const redactor = values['with-secrets'] ? undefined : createRedactor({ env: io.env })
-  const text = await withStore(io, async (store) => written(store, await findSession(store, asked), format, redactor))
+  const text = await withStore(io, async (store) =>
+    exportText(store, await findSession(store, asked), format, redactor),
+  )
   if (path === undefined) io.stdout.write(text)
   else {
     await writeFileAtomic(path, text)
@@ -47,13 +48,13 @@ const formats: Readonly<Record<string, string>> = {
   '.htm': 'html',
 }
 
-/** Against mistakes, not against somebody who makes the file in the same moment. */
+/** Prevents mistakes, but not a race with another process. */
 function refuseExisting(path: string, name: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }))
     throw new CliError(`${visibleName(name)} is there already; choose another name, or replace it with --force`)
 }
 
-async function written(
+async function exportText(
   store: SessionStore,
   id: string,
   format: string,
@@ -70,23 +71,21 @@ async function written(
 
 type Line = Readonly<Record<string, unknown>>
 
-/** A session as JSON Lines that can be imported again, without the secrets in it. */
+/** A session as JSON Lines that can be imported again; the redactor removes secrets. */
 export async function exportLines(store: SessionStore, id: string, redactor?: Redactor): Promise<string> {
+  const { exportSession } = await import('../../sessions/export.ts')
   const lines: string[] = []
   for await (const line of exportSession(store, id)) lines.push(line)
   if (!redactor) return lines.join('')
-  // A line at a time: what is parsed is many times as big.
-  for (const line of lines) redactor.learn(readable(JSON.parse(line) as Line))
+  // One line at a time, because parsed lines take much more memory.
+  for (const line of lines) {
+    const parsed = JSON.parse(line) as Line
+    redactor.learn(textOfBlob(parsed) ?? parsed)
+  }
   return lines.map((line) => `${JSON.stringify(redacted(JSON.parse(line) as Line, redactor))}\n`).join('')
 }
 
-/** A blob is base64; what it says is what is looked at. */
-function readable(line: Line): unknown {
-  const text = textOfBlob(line)
-  return text ?? line
-}
-
-/** A blob with other bytes gets another name when it is imported. */
+/** A blob whose bytes change gets a new name when it is imported. */
 function redacted(line: Line, redactor: Redactor): unknown {
   const text = textOfBlob(line)
   if (text === undefined) return line.libero === undefined ? redactor.json(line) : line
@@ -94,6 +93,7 @@ function redacted(line: Line, redactor: Redactor): unknown {
   return clean === text ? line : { ...line, data: Buffer.from(clean, 'utf8').toString('base64') }
 }
 
+/** Blobs are in base64; `undefined` if the bytes are not text. */
 function textOfBlob({ libero, data }: Line): string | undefined {
   if (libero !== 'blob' || typeof data !== 'string') return undefined
   const bytes = Buffer.from(data, 'base64')

@@ -5,30 +5,29 @@ import { CliError } from '../cli-error.ts'
 import { isAgentId } from './session-id.ts'
 import { summarize } from './summary.ts'
 
-/** The id that somebody means by an id, or by a beginning that no other session has. */
+/** The full id for an id, or for a prefix that only one session has. */
 export async function findSession(store: SessionStore, asked: string): Promise<string> {
   const all = await store.list()
   if (all.some(({ id }) => id === asked)) return asked
   const ids = newestFirst(all).map(({ id }) => id)
-  // Somebody who spells it out means an agent.
+  // Sessions of agents are found only by the prefix of agents.
   if (isAgentId(asked))
     ids.push(...all.filter(({ id, parent }) => parent === undefined && isAgentId(id)).map(({ id }) => id))
-  const meant = asked === '' ? [] : ids.filter((id) => id.startsWith(asked))
-  if (meant.length === 1) return meant[0]!
-  if (meant.length > 1) throw ambiguous(asked, meant)
-  throw unknown(asked, ids)
+  const matches = asked === '' ? [] : ids.filter((id) => id.startsWith(asked))
+  if (matches.length === 1) return matches[0]!
+  throw matches.length > 1 ? ambiguous(asked, matches) : unknown(asked, ids)
 }
 
-/** Sessions that stand for themselves, no children and no agents, the one that was written last on top. */
+/** Sessions without those of children and agents, the most recently written first. */
 export function newestFirst(sessions: readonly SessionInfo[]): SessionInfo[] {
   const own = sessions.filter(({ id, parent, head }) => parent === undefined && head > 0 && !isAgentId(id))
   return own.sort((a, b) => (b.updatedAt ?? 0) - (a.updatedAt ?? 0) || (b.createdAt ?? 0) - (a.createdAt ?? 0))
 }
 
-/** The one that was begun in a folder and written last. */
+/** The most recently written session that was begun in a folder. */
 export async function latestInFolder(store: SessionStore, cwd: string): Promise<string | undefined> {
   for (const info of newestFirst(await store.list())) {
-    const summary = await summarize(store, info).catch(() => undefined) // one that is damaged hides no other
+    const summary = await summarize(store, info).catch(() => undefined) // a damaged one is skipped
     if (summary?.cwd === cwd && summary.state !== 'empty') return info.id
   }
   return undefined
@@ -43,8 +42,8 @@ function ambiguous(asked: string, ids: readonly string[]): CliError {
 }
 
 function unknown(asked: string, ids: readonly string[]): CliError {
-  const [meant] = nearest(asked, ids, 1)
-  const hint = meant === undefined ? '' : ` (did you mean ${fullyVisible(meant)}?)`
+  const [similar] = nearest(asked, ids, 1)
+  const hint = similar === undefined ? '' : ` (did you mean ${fullyVisible(similar)}?)`
   return new CliError(
     `There is no session "${fullyVisible(asked)}"${hint}; libero sessions list --all names those there are`,
   )

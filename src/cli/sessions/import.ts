@@ -15,18 +15,18 @@ import { withStore } from './open-store.ts'
 import { folderEntry } from './session-folder.ts'
 import { newSessionId } from './session-id.ts'
 
-interface Importing {
+interface ImportArgs {
   readonly values: { readonly from?: string }
   readonly words: readonly string[]
 }
 
 /** `libero sessions import`. */
-export async function importOne({ values, words }: Importing, io: Io): Promise<number> {
+export async function importOne({ values, words }: ImportArgs, io: Io): Promise<number> {
   const [file] = words
   if (file === undefined) throw new UsageError('sessions import needs a file, or - for stdin')
-  const text = await contentOf(file, io)
+  const text = await readInput(file, io)
   const shown = file === '-' ? 'what came from stdin' : visibleName(file)
-  const from = values.from ?? (await detect(text, shown))
+  const from = values.from ?? (await detectProgram(text, shown))
   const id = await withStore(io, async (store) => {
     try {
       return from === 'libero' ? await importOwn(store, text, io) : await importForeign(store, text, from, io)
@@ -41,7 +41,7 @@ export async function importOne({ values, words }: Importing, io: Io): Promise<n
   return exitCodes.done
 }
 
-async function contentOf(file: string, { cwd, stdin }: Io): Promise<string> {
+async function readInput(file: string, { cwd, stdin }: Io): Promise<string> {
   if (file === '-') return readAll(stdin)
   try {
     return await readFile(resolve(cwd, file), 'utf8')
@@ -59,18 +59,18 @@ async function contentOf(file: string, { cwd, stdin }: Io): Promise<string> {
   }
 }
 
-async function detect(text: string, shown: string): Promise<string> {
+async function detectProgram(text: string, shown: string): Promise<string> {
   if (isOwn(text)) return 'libero'
   const { detectTranscript } = await import('../../sessions/interop/detect-transcript.ts')
   let program: string | undefined
   try {
     program = detectTranscript(text)
   } catch {
-    // What is no JSON Lines was written by none of them.
+    // Not JSON Lines, so not written by any of them.
   }
   if (program !== undefined) return program
   throw new CliError(
-    `${shown} is no session of Libero, Claude Code, Codex or pi: they are JSON Lines; --from says which it is where it cannot be told`,
+    `${shown} is not a session of Libero, Claude Code, Codex or pi, which are JSON Lines; if it is one, name the program with --from`,
   )
 }
 
@@ -84,30 +84,30 @@ function isOwn(text: string): boolean {
   }
 }
 
-/** Under its own name, or under a new one where that is taken or nobody could type it. */
+/** Keeps the id of the session, unless it is taken or hard to type. */
 async function importOwn(store: SessionStore, text: string, io: Io): Promise<string> {
   const [first = ''] = text.trimStart().split('\n', 1)
   const { id: name } = JSON.parse(first) as { id?: unknown }
   const isTaken = typeof name === 'string' && (await store.list()).some(({ id, head }) => id === name && head > 0)
-  const isOdd = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
-  const { id, tornAt } = await importSession(store, text, isTaken || isOdd ? { id: newSessionId() } : {})
+  const isHardToType = typeof name === 'string' && name !== '' && !/^\w[\w.:@~-]{0,199}$/.test(name)
+  const { id, tornAt } = await importSession(store, text, isTaken || isHardToType ? { id: newSessionId() } : {})
   if (isTaken) io.err(`There is a session ${fullyVisible(name)} already; this one is called ${id}`)
-  else if (isOdd) io.err(`Its name "${fullyVisible(name)}" is hard to type; it is called ${id} here`)
+  else if (isHardToType) io.err(`Its name "${fullyVisible(name)}" is hard to type; it is called ${id} here`)
   if (tornAt !== undefined) io.err(`The file was cut off at line ${tornAt}; what is before it was imported`)
   return id
 }
 
 async function importForeign(store: SessionStore, text: string, from: string, io: Io): Promise<string> {
-  const { messages, meta, skipped } = await read(text, from)
+  const { messages, meta, skipped } = await parseTranscript(text, from)
   if (messages.length === 0) throw new Error('there are no messages in it')
   const session = await createSession({ store, id: newSessionId() })
   const newId = createIds()
   const turns = addedTurns(messages, () => ({ id: newId(), createdAt: Date.now() }))
   await session.open()
   try {
-    await session.log.appendAll([folderEntry(meta.cwd ?? io.cwd), ...turns]) // in one append: all of it or nothing
+    await session.log.appendAll([folderEntry(meta.cwd ?? io.cwd), ...turns]) // in one append: all or nothing
   } catch (error) {
-    await store.delete(session.id).catch(() => {}) // without entries it is in no list
+    await store.delete(session.id).catch(() => {}) // without entries no list shows it
     throw error
   } finally {
     await session.release()
@@ -116,7 +116,7 @@ async function importForeign(store: SessionStore, text: string, from: string, io
   return session.id
 }
 
-async function read(text: string, from: string): Promise<ForeignTranscript> {
+async function parseTranscript(text: string, from: string): Promise<ForeignTranscript> {
   if (from === 'codex') return (await import('../../sessions/interop/codex.ts')).fromCodex(text)
   if (from === 'pi') return (await import('../../sessions/interop/pi.ts')).fromPi(text)
   return (await import('../../sessions/interop/claude-code.ts')).fromClaudeCode(text)

@@ -10,17 +10,17 @@ import { newestFirst } from './find-session.ts'
 import { withStore } from './open-store.ts'
 import { realFolder } from './session-folder.ts'
 import { liveState, stateLabels } from './session-state.ts'
-import { openSummaries, type SessionSummary } from './summary.ts'
+import { openSummaryCache, type SessionSummary } from './summary.ts'
 
-const usualLimit = 30
+const defaultLimit = 30
 
-interface Listing {
+interface ListArgs {
   readonly values: { readonly all?: boolean; readonly limit?: string; readonly json?: boolean }
 }
 
-/** `libero sessions list`. Reads no further back than it has to show. */
-export async function list({ values }: Listing, io: Io): Promise<number> {
-  const limit = Number(values.limit ?? usualLimit)
+/** `libero sessions list`. Reads only as many sessions as it shows. */
+export async function list({ values }: ListArgs, io: Io): Promise<number> {
+  const limit = Number(values.limit ?? defaultLimit)
   const isAll = values.all === true
   const { shown, hasMore, others } = await withStore(io, (store) =>
     newest(store, { limit, cwd: isAll ? undefined : realFolder(io.cwd), io }),
@@ -43,14 +43,14 @@ export async function list({ values }: Listing, io: Io): Promise<number> {
 interface Newest {
   readonly shown: SessionSummary[]
   readonly hasMore: boolean
-  /** How many there are elsewhere. */
+  /** The number of sessions of other folders. */
   readonly others: number
 }
 
-/** Sessions in which nothing was said are no sessions for people. */
-async function newest(store: SessionStore, { limit, cwd, io }: Sought): Promise<Newest> {
+/** The most recent sessions, without empty ones. */
+async function newest(store: SessionStore, { limit, cwd, io }: ListQuery): Promise<Newest> {
   const all = await store.list()
-  const summaries = await openSummaries(store, io)
+  const summaries = await openSummaryCache(store, io)
   const shown: SessionSummary[] = []
   let others = 0
   let hasMore = false
@@ -59,14 +59,14 @@ async function newest(store: SessionStore, { limit, cwd, io }: Sought): Promise<
     if (summary.state === 'empty') continue
     if (cwd !== undefined && summary.cwd !== cwd) others++
     else if ((hasMore = shown.length === limit)) break
-    else shown.push(await live(store, summary))
+    else shown.push(await withLiveState(store, summary))
   }
-  await summaries.keep(all)
+  await summaries.save(all)
   return { shown, hasMore, others }
 }
 
-/** What was read once may be damaged by now, and hides no other. */
-async function live(store: SessionStore, summary: SessionSummary): Promise<SessionSummary> {
+/** The session may have been damaged since its summary was cached. */
+async function withLiveState(store: SessionStore, summary: SessionSummary): Promise<SessionSummary> {
   try {
     return { ...summary, state: await liveState(store, summary) }
   } catch {
@@ -74,9 +74,9 @@ async function live(store: SessionStore, summary: SessionSummary): Promise<Sessi
   }
 }
 
-interface Sought {
+interface ListQuery {
   readonly limit: number
-  /** Where they were begun; anywhere without it. */
+  /** Only sessions of this folder. */
   readonly cwd: string | undefined
   readonly io: Pick<Io, 'home' | 'env'>
 }
@@ -112,7 +112,7 @@ function table(
   const widths = [0, 1, 2, 3, ...(isAll ? [4] : [])].map((i) => Math.max(0, ...rows.map((row) => textWidth(row[i]!))))
   return rows.map((row, n) => {
     const cells = row.map((cell, i) =>
-      look(paint, sessions[n]!, i, widths[i] === undefined ? cell : padded(cell, widths[i])),
+      paintCell(paint, sessions[n]!, i, widths[i] === undefined ? cell : padded(cell, widths[i])),
     )
     const line = cells.join('  ').trimEnd()
     return stdout.isTTY ? cutToWidth(line, stdout.columns ?? 80) : line
@@ -121,7 +121,12 @@ function table(
 
 const padded = (cell: string, width: number): string => cell + ' '.repeat(Math.max(0, width - textWidth(cell)))
 
-function look(paint: ReturnType<typeof createPaint>, { state }: SessionSummary, column: number, cell: string): string {
+function paintCell(
+  paint: ReturnType<typeof createPaint>,
+  { state }: SessionSummary,
+  column: number,
+  cell: string,
+): string {
   if (column === 0) return paint.bold(cell)
   if (column === 1 || column === 2 || column === 5) return paint.dim(cell)
   if (column !== 3) return cell

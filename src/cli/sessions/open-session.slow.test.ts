@@ -197,7 +197,7 @@ test('a store is an SQLite file in a folder of its own, or a folder of text file
 test('a store that cannot be opened is one sentence with the next step', async () => {
   writeFileSync(join(folder, 'file'), 'x')
   const inFile = await failure(openStore(join(folder, 'file', 'sessions.db')))
-  expect(inFile.message).toMatch(/a file stands where its folder should be; .* libero config set sessions <path>$/)
+  expect(inFile.message).toMatch(/there is a file in place of its folder; .* libero config set sessions <path>$/)
   writeFileSync(join(folder, 'broken.db'), 'no database at all, but long enough to be looked at\n'.repeat(100), {
     mode: 0o600,
   })

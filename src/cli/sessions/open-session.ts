@@ -5,88 +5,84 @@ import { createSession, loadSession } from '../../sessions/session.ts'
 import { CliError, exitCodes } from '../cli-error.ts'
 import { formatDate } from '../screen/format.ts'
 import { findSession, latestInFolder, newestFirst } from './find-session.ts'
-import { folderEntry, realFolder } from './session-folder.ts'
+import { folderEntry, realFolder, recordedFolder } from './session-folder.ts'
 import { isAgentId, newSessionId } from './session-id.ts'
-import { cliStateOwner, recordedFolder, type SessionSummary, summarize } from './summary.ts'
+import { type SessionSummary, summarize } from './summary.ts'
 
-interface SessionWish {
-  /** An id or the beginning of one; `true` is one that the person picks, or the latest that was begun here. */
+interface SessionRequest {
+  /** An id or its prefix; `true` lets the person pick, or takes the latest session of this folder. */
   readonly resume?: string | true
-  /** The latest that was begun here. */
+  /** The latest session of this folder. */
   readonly continue?: boolean
-  /** Go on in a copy. */
+  /** Continue in a copy. */
   readonly fork?: boolean
-  /** Absolute: where the agent works. */
+  /** The absolute path of the folder in which the agent works. */
   readonly cwd: string
-  /** Lets a session be tried again that ended its process again and again. */
+  /** Lets a parked session run again. */
   readonly unpark?: boolean
 }
 
 export interface OpenSessionOptions {
-  /** Asks the person; `undefined` is a person who does not want any of them. Only where there is a terminal. */
+  /** Lets the person pick a session; `undefined` means none. Absent without a terminal. */
   readonly pick?: (sessions: readonly SessionSummary[]) => Promise<string | undefined>
 }
 
 export interface OpenedSession {
   readonly session: Session
   readonly isNew: boolean
-  /** Where it was begun, when it was elsewhere: its files are not those of here. For people: nothing in it is hidden. */
+  /** The folder in which it was begun, if it is another one, for display. */
   readonly begunIn?: string
 }
 
-/** The session that a run works in: a new one, which is in the store from its first run on, or one that was begun before. Nobody else writes it, as far as one can know. */
+/** A new session for a run, or an existing one that no other process writes. A new one is stored by its first run. */
 export async function openSession(
   store: SessionStore,
-  wish: SessionWish,
+  request: SessionRequest,
   { pick }: OpenSessionOptions = {},
 ): Promise<OpenedSession> {
-  const id = await wantedId(store, wish, pick)
+  const id = await requestedId(store, request, pick)
   if (id === undefined) return { session: await createSession({ store, id: newSessionId() }), isNew: true }
-  if (isAgentId(id) && !wish.fork) throw ofAgent(id)
+  if (isAgentId(id) && !request.fork) throw agentSessionError(id)
   const found = await loadSession(store, id)
-  const session = wish.fork ? await forkSession(found, wish.cwd) : found
-  if (!wish.fork) await checkFree(session, wish)
-  const begunIn = recordedFolder(session.log.transcript.states.get(cliStateOwner))
-  const isElsewhere = begunIn !== undefined && begunIn !== realFolder(wish.cwd)
+  const session = request.fork ? await forkSession(found, request.cwd) : found
+  if (!request.fork) await checkFree(session, request)
+  const begunIn = recordedFolder(session.log.transcript)
+  const isElsewhere = begunIn !== undefined && begunIn !== realFolder(request.cwd)
   return { session, isNew: false, ...(isElsewhere && { begunIn: fullyVisible(begunIn) }) }
 }
 
-/** A copy of a session under a readable id, at home in `cwd`. */
+/** A copy of a session with a readable id, recorded as begun in `cwd`. */
 export async function forkSession(session: Session, cwd: string, atSeq?: number): Promise<Session> {
   const fork = await session.fork(atSeq, { id: newSessionId() })
-  await noteCwd(fork, cwd)
+  if (recordedFolder(fork.log.transcript) === realFolder(cwd)) return fork
+  await fork.open()
+  try {
+    await fork.log.append(folderEntry(cwd))
+  } finally {
+    await fork.release()
+  }
   return fork
 }
 
-async function noteCwd(session: Session, where: string): Promise<void> {
-  if (recordedFolder(session.log.transcript.states.get(cliStateOwner)) === realFolder(where)) return
-  await session.open()
-  try {
-    await session.log.append(folderEntry(where))
-  } finally {
-    await session.release()
-  }
-}
-
-async function wantedId(
+async function requestedId(
   store: SessionStore,
-  { resume, continue: goesOn, fork, cwd }: SessionWish,
+  { resume, continue: isContinued, fork, cwd }: SessionRequest,
   pick: OpenSessionOptions['pick'],
 ): Promise<string | undefined> {
   if (typeof resume === 'string') return findSession(store, resume)
-  if (resume && pick) return picked(store, pick)
-  if (resume || goesOn) return (await latestInFolder(store, realFolder(cwd))) ?? noneHere(cwd)
+  if (resume && pick) return pickId(store, pick)
+  if (resume || isContinued) return (await latestInFolder(store, realFolder(cwd))) ?? noneHere(cwd)
   if (fork) throw new CliError('--fork needs to know of what: add --continue or --resume <id>', exitCodes.usage)
   return undefined
 }
 
 const mostToPick = 20
 
-async function picked(store: SessionStore, pick: NonNullable<OpenSessionOptions['pick']>): Promise<string> {
+async function pickId(store: SessionStore, pick: NonNullable<OpenSessionOptions['pick']>): Promise<string> {
   const sessions: SessionSummary[] = []
   for (const info of newestFirst(await store.list())) {
     if (sessions.length === mostToPick) break
-    const summary = await summarize(store, info).catch(() => undefined) // one that is damaged is not offered
+    const summary = await summarize(store, info).catch(() => undefined) // a damaged one is not offered
     if (summary && summary.state !== 'empty') sessions.push(summary)
   }
   if (sessions.length === 0) throw new CliError('There is no session to resume yet; begin one with libero "task"')
@@ -101,16 +97,16 @@ function noneHere(cwd: string): never {
   )
 }
 
-/** A run would go on without the agent's own prompts, tools and rules. */
-function ofAgent(id: string): CliError {
+/** `libero run` would continue it without the agent's own prompts, tools and rules. */
+function agentSessionError(id: string): CliError {
   const name = fullyVisible(id)
   return new CliError(
-    `${name} is an agent, which is spoken to with: libero agents send ${name} "…" (--fork goes on in a copy that is none)`,
+    `${name} is an agent; talk to it with: libero agents send ${name} "…" (--fork continues in a copy that is no agent)`,
   )
 }
 
-/** Said before a model is asked and a prompt is lost. */
-async function checkFree(session: Session, { unpark }: SessionWish): Promise<void> {
+/** Fails before a model is asked, so that no prompt is lost. */
+async function checkFree(session: Session, { unpark }: SessionRequest): Promise<void> {
   try {
     if (unpark) await session.unpark()
     await session.open()

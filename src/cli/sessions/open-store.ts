@@ -8,7 +8,7 @@ import { CliError, UsageError } from '../cli-error.ts'
 import { type Config, loadConfig } from '../config/config.ts'
 import type { Io } from '../io.ts'
 
-/** Where sessions are kept: where the settings say, else `sessions.db` in the user's own folder. */
+/** The path of the session store: from the settings, else `sessions.db` in the user's folder. */
 export function sessionsPath(
   { sessions }: Pick<Config, 'sessions'>,
   { home, userHome }: Pick<Io, 'home' | 'userHome'>,
@@ -18,30 +18,30 @@ export function sessionsPath(
   return isAbsolute(sessions) ? sessions : join(home, sessions)
 }
 
-/** The store at a path: a folder of text files where it is a folder or ends in a slash, else an SQLite file. */
+/** The store at a path: JSON Lines files if it is a folder or ends in a slash, else an SQLite file. */
 export async function openStore(path: string): Promise<SessionStore> {
-  const place = resolve(path)
+  const absolute = resolve(path)
   try {
     if (isFolderStore(path)) {
       const { createJsonlStore } = await import('../../sessions/jsonl-store.ts')
-      const store = createJsonlStore({ dir: place })
+      const store = createJsonlStore({ dir: absolute })
       await store.identity?.()
       return store
     }
-    mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
-    const store = createSqliteStore({ path: place })
-    await store.identity() // opens it: what is wrong is said now, not in the middle of a run
+    mkdirSync(dirname(absolute), { recursive: true, mode: 0o700 })
+    const store = createSqliteStore({ path: absolute })
+    await store.identity() // opens it, so that errors appear now and not during a run
     return store
   } catch (error) {
-    throw await cannotOpen(visibleName(place), error)
+    throw await cannotOpen(visibleName(absolute), error)
   }
 }
 
-/** Whether sessions at this path are text files in a folder. */
+/** Whether the store at this path is a folder of JSON Lines files. */
 export const isFolderStore = (path: string): boolean =>
   path.endsWith('/') || statSync(resolve(path), { throwIfNoEntry: false })?.isDirectory() === true
 
-async function cannotOpen(place: string, error: unknown): Promise<CliError> {
+async function cannotOpen(path: string, error: unknown): Promise<CliError> {
   const elsewhere = 'or keep sessions elsewhere: libero config set sessions <path>'
   if (error instanceof StoreError) {
     const { explainStore } = await import('../failures/session-failure.ts')
@@ -49,7 +49,7 @@ async function cannotOpen(place: string, error: unknown): Promise<CliError> {
   }
   const what = folderProblems[codeOf(error) ?? ''] ?? messageOf(error)
   return new CliError(
-    `The sessions at ${place} cannot be opened: ${what}; make its folder writable, ${elsewhere}`,
+    `The sessions at ${path} cannot be opened: ${what}; make its folder writable, ${elsewhere}`,
     undefined,
     {
       cause: error,
@@ -62,11 +62,11 @@ const folderProblems: Readonly<Record<string, string>> = {
   EPERM: 'its folder may not be written',
   EROFS: 'the disk is read-only',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'a file stands where its folder should be',
-  EEXIST: 'a file stands where its folder should be',
+  ENOTDIR: 'there is a file in place of its folder',
+  EEXIST: 'there is a file in place of its folder',
 }
 
-/** Opens the user's store for the time of some work. */
+/** Opens the user's store while `work` runs. */
 export async function withStore<T>(
   io: Pick<Io, 'home' | 'userHome'>,
   work: (store: SessionStore) => Promise<T>,
@@ -80,7 +80,7 @@ export async function withStore<T>(
   }
 }
 
-/** The id that a command needs as its first word. */
+/** The first word of a command, which must be a session's id. */
 export function requireId(words: readonly string[], command: string): string {
   const [id] = words
   if (id === undefined || id === '')

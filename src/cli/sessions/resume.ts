@@ -8,32 +8,31 @@ import { findSession } from './find-session.ts'
 import { forkSession } from './open-session.ts'
 import { requireId, withStore } from './open-store.ts'
 
-interface Resuming {
+interface ResumeArgs {
   readonly values: { readonly fork?: boolean; readonly unpark?: boolean }
   readonly words: readonly string[]
 }
 
-/** `libero sessions resume`: a run that goes on with a session. */
-export async function resume({ values, words }: Resuming, io: Io): Promise<number> {
+/** `libero sessions resume`: runs `libero run` in the session. */
+export async function resume({ values, words }: ResumeArgs, io: Io): Promise<number> {
   const asked = requireId(words, 'resume')
-  const task = words.slice(1)
   const id = await withStore(io, async (store) => {
     const found = await findSession(store, asked)
     if (values.unpark) await (await loadSession(store, found)).unpark()
     return found
   })
   const { command } = await import('../commands/run.ts')
-  const wishes: RunValues = { resume: id, ...(values.fork && { fork: true }) }
-  return command.run!({ values: wishes as ParsedArgs['values'], words: task }, io)
+  const runValues: RunValues = { resume: id, ...(values.fork && { fork: true }) }
+  return command.run!({ values: runValues as ParsedArgs['values'], words: words.slice(1) }, io)
 }
 
-interface Forking {
+interface ForkArgs {
   readonly values: { readonly at?: string }
   readonly words: readonly string[]
 }
 
 /** `libero sessions fork`. */
-export async function fork({ values, words }: Forking, io: Io): Promise<number> {
+export async function fork({ values, words }: ForkArgs, io: Io): Promise<number> {
   const asked = requireId(words, 'fork')
   const at = values.at === undefined ? undefined : Number(values.at)
   const id = await withStore(io, async (store) => {

@@ -1,32 +1,39 @@
 import { realpathSync } from 'node:fs'
+import { isRecord } from '../../core/is-record.ts'
 import type { EntryOf } from '../../core/log.ts'
 import type { Extension } from '../../core/run.ts'
-import { cliStateOwner, recordedFolder } from './summary.ts'
+import type { Transcript } from '../../core/transcript.ts'
 
-/** A folder by its one true name: a person comes to it by links, a shell may not. */
+/** Resolves links, so that a folder has one name however the person got there. */
 export function realFolder(cwd: string): string {
   try {
     return realpathSync.native(cwd)
   } catch {
-    return cwd // it may be gone, or on another machine
+    return cwd // it is gone, or on another machine
   }
 }
 
 /**
- * Lets the first run of a session write down where it was begun: no writing before there is something to keep, and in
- * one append with the prompt, so that a session which has one is found in its folder, whenever the process dies.
+ * Makes the first run of a session record its folder. The entry is appended together with the prompt, so that the
+ * session can be found by its folder even if the process dies right after.
  */
 export function recordFolder(cwd: string): Extension {
   return {
-    name: 'note-place',
+    name: 'record-folder',
     begin({ log, facts: { depth } }) {
-      const isKnown = recordedFolder(log.transcript.states.get(cliStateOwner)) !== undefined
-      return depth > 0 || isKnown ? [] : [folderEntry(cwd)]
+      return depth > 0 || recordedFolder(log.transcript) !== undefined ? [] : [folderEntry(cwd)]
     },
   }
 }
 
-/** Says where a session was begun. */
 export function folderEntry(cwd: string): Omit<EntryOf<'state'>, 'seq' | 'id' | 'at'> {
-  return { type: 'state', owner: cliStateOwner, value: { cwd: realFolder(cwd) } }
+  return { type: 'state', owner: stateOwner, value: { cwd: realFolder(cwd) } }
 }
+
+/** The folder in which a session was begun, if by the command line. */
+export function recordedFolder({ states }: Pick<Transcript, 'states'>): string | undefined {
+  const value = states.get(stateOwner)
+  return isRecord(value) && typeof value.cwd === 'string' ? value.cwd : undefined
+}
+
+const stateOwner = 'cli'

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 const consonants = 'bdfghjklmnprstvz'
 const vowels = 'aeiou'
 
-/** An id that can be read aloud and typed, such as `bafitu-kemola`: one of 260 thousand million. */
+/** An id that is easy to read aloud and to type, such as `bafitu-kemola`; one of 2.6 × 10¹¹. */
 export function newSessionId(): string {
   return `${syllable()}${syllable()}${syllable()}-${syllable()}${syllable()}${syllable()}`
 }
@@ -11,5 +11,5 @@ export function newSessionId(): string {
 const syllable = (): string => oneOf(consonants) + oneOf(vowels)
 const oneOf = (letters: string): string => letters[randomInt(letters.length)]!
 
-/** Whether a session is the conversation of an agent: `libero agents` looks after those. */
+/** Whether a session belongs to an agent, which `libero agents` manages. */
 export const isAgentId = (id: string): boolean => id.startsWith('agent-')

@@ -20,15 +20,16 @@ import {
   unplacedChildren,
 } from './transcript-view/transcript-view.ts'
 
+/** Lines of each input and output without `--full`. */
 const fewLines = 8
 
-interface Showing {
+interface ShowArgs {
   readonly values: { readonly full?: boolean; readonly json?: boolean }
   readonly words: readonly string[]
 }
 
 /** `libero sessions show`. */
-export async function show({ values, words }: Showing, io: Io): Promise<number> {
+export async function show({ values, words }: ShowArgs, io: Io): Promise<number> {
   const asked = requireId(words, 'show')
   const transcript = await withStore(io, async (store) => {
     const read = await readTranscriptView(store, await findSession(store, asked))
@@ -43,47 +44,47 @@ export async function show({ values, words }: Showing, io: Io): Promise<number> 
   if (transcript.title !== '') io.out(paint.bold(transcript.title))
   for (const [name, value] of headerRows(transcript))
     io.out(paint.dim(`${`${name}:`.padEnd(12)} ${fullyVisible(value)}`))
-  for (const line of await tell(transcript, { paint, lines })) io.out(line)
-  const [next] = nextSteps(transcript)
+  for (const line of await transcriptLines(transcript, { paint, lines })) io.out(line)
+  const next = nextStep(transcript)
   if (next !== undefined) io.err(next)
   return exitCodes.done
 }
 
-function nextSteps({ id, state }: TranscriptView): string[] {
+function nextStep({ id, state }: TranscriptView): string | undefined {
   const name = fullyVisible(id)
-  if (state === 'waiting') return [`It waits for you: libero sessions answer ${name}`]
-  if (state === 'answered') return [`It was answered; go on with: libero sessions resume ${name}`]
-  return state === 'parked' ? [`libero sessions resume ${name} --unpark tries it again`] : []
+  if (state === 'waiting') return `It waits for you: libero sessions answer ${name}`
+  if (state === 'answered') return `It was answered; go on with: libero sessions resume ${name}`
+  return state === 'parked' ? `libero sessions resume ${name} --unpark tries it again` : undefined
 }
 
-interface Manner {
+interface LineOptions {
   readonly paint: Paint
-  /** How many lines of each input and output. */
+  /** The most lines of each input and output. */
   readonly lines: number
 }
 
-/** Lines for a terminal: all that is foreign in them is visible. */
-async function tell(transcript: TranscriptView, manner: Manner, indent = ''): Promise<string[]> {
+/** Lines for a terminal, with control characters visible. */
+async function transcriptLines(transcript: TranscriptView, options: LineOptions, indent = ''): Promise<string[]> {
   const all: string[] = []
   for (const part of transcript.parts) {
-    all.push(...(await partLines(part, manner)).map((line) => indent + line))
+    all.push(...(await partLines(part, options)).map((line) => indent + line))
     if (part.type !== 'call') continue
     for (const child of transcript.children)
-      if (child.callId === part.id) all.push(...(await childLines(child, manner, indent)))
+      if (child.callId === part.id) all.push(...(await childLines(child, options, indent)))
   }
-  for (const child of unplacedChildren(transcript)) all.push(...(await childLines(child, manner, indent)))
+  for (const child of unplacedChildren(transcript)) all.push(...(await childLines(child, options, indent)))
   return all
 }
 
-async function childLines(child: TranscriptView, manner: Manner, indent: string): Promise<string[]> {
-  const head = `${indent}  ${manner.paint.cyan('sub-agent')} ${child.title}`
-  return [head, ...(await tell(child, manner, `${indent}  │ `))]
+async function childLines(child: TranscriptView, options: LineOptions, indent: string): Promise<string[]> {
+  const head = `${indent}  ${options.paint.cyan('sub-agent')} ${child.title}`
+  return [head, ...(await transcriptLines(child, options, `${indent}  │ `))]
 }
 
-async function partLines(part: TranscriptPart, manner: Manner): Promise<string[]> {
-  const { paint } = manner
-  if (part.type === 'said') return saidLines(part, manner)
-  if (part.type === 'call') return callLines(part, manner)
+async function partLines(part: TranscriptPart, options: LineOptions): Promise<string[]> {
+  const { paint } = options
+  if (part.type === 'said') return saidLines(part, options)
+  if (part.type === 'call') return callLines(part, options)
   return [
     '',
     ...visibleText(part.text)
@@ -92,7 +93,7 @@ async function partLines(part: TranscriptPart, manner: Manner): Promise<string[]
   ]
 }
 
-function saidLines({ who, at, model, content }: SaidPart, { paint }: Manner): string[] {
+function saidLines({ who, at, model, content }: SaidPart, { paint }: LineOptions): string[] {
   const name = who === 'user' ? paint.green('You') : paint.blue('Assistant')
   const by = model === undefined ? '' : ` ${fullyVisible(model)}`
   const lines = content.flatMap((block) => {
@@ -106,28 +107,34 @@ function saidLines({ who, at, model, content }: SaidPart, { paint }: Manner): st
   return ['', `${paint.bold(name)}${paint.dim(`${by}, ${formatDate(at)}`)}`, ...lines]
 }
 
-async function callLines(part: CallPart, { paint, lines }: Manner): Promise<string[]> {
+async function callLines(part: CallPart, { paint, lines }: LineOptions): Promise<string[]> {
   const { tone, text } = callStatus(part)
   const mark = text === '' ? '' : ` (${{ good: paint.green, bad: paint.red, waits: paint.yellow }[tone](text)})`
   const diff = await editDiff(part.input)
-  const input = diff ? diff.map((line) => coloured(paint, fullyVisible(line))) : []
-  const isLong = Number.isFinite(lines)
-  const whole = isLong || diff ? [] : fullyVisible(JSON.stringify(part.input, null, 2), { lines: 'kept' }).split('\n')
+  const input = diff ? diff.map((line) => paintDiffLine(paint, fullyVisible(line))) : []
+  const whole =
+    Number.isFinite(lines) || diff
+      ? []
+      : fullyVisible(JSON.stringify(part.input, null, 2), { lines: 'kept' }).split('\n')
   return [
     '',
     `${paint.cyan('•')} ${paint.bold(fullyVisible(part.name))} ${fullyVisible(describeCall(part))}${mark}`,
     ...part.approvals.map((one) => paint.dim(`    ${decisionWords(one)}`)),
-    ...few([...input, ...whole], lines, paint),
-    ...few(part.output === undefined ? [] : visibleText(outputText(part.output)).trimEnd().split('\n'), lines, paint),
+    ...firstLines([...input, ...whole], lines, paint),
+    ...firstLines(
+      part.output === undefined ? [] : visibleText(outputText(part.output)).trimEnd().split('\n'),
+      lines,
+      paint,
+    ),
   ]
 }
 
-function few(lines: readonly string[], most: number, paint: Paint): string[] {
+function firstLines(lines: readonly string[], most: number, paint: Paint): string[] {
   const shown = lines.slice(0, most).map((line) => `    ${line}`)
   return lines.length > most ? [...shown, paint.dim(`    … ${lines.length - most} more lines (--full)`)] : shown
 }
 
-const coloured = (paint: Paint, line: string): string => {
+const paintDiffLine = (paint: Paint, line: string): string => {
   if (line.startsWith('+')) return paint.green(line)
   return line.startsWith('-') ? paint.red(line) : line
 }

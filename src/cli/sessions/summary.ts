@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { isRecord } from '../../core/is-record.ts'
 import type { LogEntry } from '../../core/log.ts'
 import type { SessionInfo, SessionStore } from '../../core/store.ts'
+import { oneLine } from '../../core/text.ts'
 import { Transcript } from '../../core/transcript.ts'
 import { textOf } from '../../core/turn.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
@@ -10,14 +11,15 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import { withSpill } from '../../sessions/spill.ts'
 import type { Io } from '../io.ts'
 import { cutToWidth } from '../screen/text-width.ts'
-import { stateLabels } from './session-state.ts'
+import { recordedFolder } from './session-folder.ts'
+import { type SessionState, stateLabels, stateOf } from './session-state.ts'
 
-/** What a list says of a session. */
+/** One row of the list of sessions. */
 export interface SessionSummary {
   readonly id: string
   readonly createdAt?: number
   readonly updatedAt?: number
-  /** How often somebody spoke. */
+  /** The number of user messages. */
   readonly prompts: number
   readonly title: string
   /** Where it was begun, if by the command line. */
@@ -25,26 +27,7 @@ export interface SessionSummary {
   readonly state: SessionState
 }
 
-/**
- * `open` has a run that never ended: it is `running` elsewhere, or its process died. What is `waiting` may have been
- * `answered` since. Which of both it is, its log does not say; `liveState` finds out.
- */
-export type SessionState =
-  | 'empty'
-  | 'done'
-  | 'waiting'
-  | 'answered'
-  | 'open'
-  | 'running'
-  | 'interrupted'
-  | 'limited'
-  | 'failed'
-  | 'parked'
-
-/** Who writes the note of where a session was begun. */
-export const cliStateOwner = 'cli'
-
-/** Reads a session, which may be long. The secrets among the variables are no part of its title. */
+/** Reads the whole session. Secrets from `env` are removed from the title. */
 export async function summarize(store: SessionStore, info: SessionInfo, env: Io['env'] = {}): Promise<SessionSummary> {
   return summaryOf(info, await withSpill(store).read(info.id), env)
 }
@@ -56,93 +39,95 @@ export function summaryOf(
 ): SessionSummary {
   const transcript = new Transcript()
   for (const entry of entries) transcript.apply(entry)
-  const cwd = recordedFolder(transcript.states.get(cliStateOwner))
+  const cwd = recordedFolder(transcript)
   return {
     id,
     ...(createdAt !== undefined && { createdAt }),
     ...(updatedAt !== undefined && { updatedAt }),
-    prompts: transcript.turns.filter(({ role, content }) => role === 'user' && content.some(isSpoken)).length,
+    prompts: transcript.turns.filter(({ role, content }) => role === 'user' && content.some(isPrompt)).length,
     title: titleOf(entries, env),
     ...(cwd !== undefined && { cwd }),
     state: stateOf(transcript),
   }
 }
 
-/** What a note says about where a session was begun. */
-export function recordedFolder(note: unknown): string | undefined {
-  const cwd = typeof note === 'object' && note !== null && 'cwd' in note ? note.cwd : undefined
-  return typeof cwd === 'string' ? cwd : undefined
+const isPrompt = ({ type }: { readonly type: string }): boolean => type !== 'tool_result'
+
+/** The first prompt on one line, with control characters visible and secrets removed. */
+export function titleOf(entries: readonly LogEntry[], env: Io['env'] = {}): string {
+  for (const entry of entries) {
+    if (entry.type !== 'turn' || entry.turn.role !== 'user' || !Array.isArray(entry.turn.content)) continue
+    const text = textOf(entry.turn).slice(0, 2000).trim()
+    if (text !== '') return visibleLine(createRedactor({ env }).text(text), titleColumns)
+  }
+  return ''
 }
 
-const isSpoken = ({ type }: { readonly type: string }): boolean => type !== 'tool_result'
+const titleColumns = 60
 
-function stateOf(transcript: Transcript): SessionState {
-  if (transcript.parked !== undefined) return 'parked'
-  if (transcript.activeRun) return 'open'
-  const last = transcript.runs.at(-1)
-  if (!last && transcript.turns.length === 0) return 'empty'
-  if (last?.status === 'suspended') return 'waiting'
-  if (last?.status === 'aborted' || last?.stop === 'crashed') return 'interrupted'
-  if (last?.stop === 'max_turns' || last?.stop === 'budget') return 'limited'
-  return last?.status === 'error' ? 'failed' : 'done'
+/** A text on one line of at most `columns`, with control characters visible. */
+export function visibleLine(text: string, columns: number): string {
+  return cutToWidth(fullyVisible(oneLine(text)), columns)
 }
 
-/** Summaries of sessions, of which those that did not change are not made again. */
-interface Summaries {
+interface SummaryCache {
   of(info: SessionInfo): Promise<SessionSummary>
-  /** Keeps what was learnt about these sessions, and forgets all others. */
-  keep(sessions: readonly SessionInfo[]): Promise<void>
+  /** Writes the summaries of these sessions to the cache file and drops all others. */
+  save(sessions: readonly SessionInfo[]): Promise<void>
 }
 
-/** Another number whenever a summary is made in another way. */
+/** To be increased when a summary is computed differently. */
 const version = 3
 
 /**
- * A log only ever grows, so what was said of one of the same length still holds. The file in the user's folder may be
- * deleted at any time; one that is damaged, or about another store, is passed over.
+ * Caches summaries in a file of the user's folder. A log only grows, so a summary is valid while the length is the
+ * same. The file may be deleted at any time; a damaged one, or one of another store, is ignored.
  */
-export async function openSummaries(store: SessionStore, { home, env }: Pick<Io, 'home' | 'env'>): Promise<Summaries> {
+export async function openSummaryCache(
+  store: SessionStore,
+  { home, env }: Pick<Io, 'home' | 'env'>,
+): Promise<SummaryCache> {
   const path = join(home, 'session-list.json')
-  const place = await store.identity?.().catch(() => undefined)
-  const known = place === undefined ? new Map<string, Known>() : await readKnown(path, place)
+  const storeId = await store.identity?.().catch(() => undefined)
+  const cached = storeId === undefined ? new Map<string, CachedSummary>() : await readCache(path, storeId)
   let hasChanged = false
   return {
     async of(info) {
-      const before = known.get(info.id)
+      const before = cached.get(info.id)
       if (before?.head === info.head && before.updatedAt === info.updatedAt) return before.summary
       const summary = await summarize(store, info, env)
-      known.set(info.id, { head: info.head, updatedAt: info.updatedAt, summary })
+      cached.set(info.id, { head: info.head, updatedAt: info.updatedAt, summary })
       hasChanged = true
       return summary
     },
-    async keep(sessions) {
+    async save(sessions) {
       const ids = new Set(sessions.map(({ id }) => id))
-      for (const id of known.keys()) if (!ids.has(id)) hasChanged = known.delete(id)
-      if (place === undefined || !hasChanged) return
-      // A list that cannot be kept is made again the next time.
-      await writeFileAtomic(path, JSON.stringify({ version, place, known: [...known] })).catch(() => {})
+      for (const id of cached.keys()) if (!ids.has(id)) hasChanged = cached.delete(id)
+      if (storeId === undefined || !hasChanged) return
+      // A cache that cannot be written is computed again the next time.
+      await writeFileAtomic(path, JSON.stringify({ version, place: storeId, known: [...cached] })).catch(() => {})
     },
   }
 }
 
-interface Known {
+interface CachedSummary {
   readonly head: number
   readonly updatedAt: number | undefined
   readonly summary: SessionSummary
 }
 
-async function readKnown(path: string, place: string): Promise<Map<string, Known>> {
+async function readCache(path: string, storeId: string): Promise<Map<string, CachedSummary>> {
   try {
     const file: unknown = JSON.parse((await readTextIfThere(path)) ?? 'null')
-    if (!isRecord(file) || file.version !== version || file.place !== place || !Array.isArray(file.known))
+    if (!isRecord(file) || file.version !== version || file.place !== storeId || !Array.isArray(file.known))
       return new Map()
-    return new Map(file.known.filter(isKnown))
+    return new Map(file.known.filter(isCached))
   } catch {
     return new Map()
   }
 }
 
-function isKnown(pair: unknown): pair is [string, Known] {
+function isCached(pair: unknown): pair is [string, CachedSummary] {
   if (!Array.isArray(pair) || typeof pair[0] !== 'string' || !isRecord(pair[1])) return false
   const { head, summary } = pair[1]
   return (
@@ -153,21 +138,4 @@ function isKnown(pair: unknown): pair is [string, Known] {
     Object.hasOwn(stateLabels, String(summary.state)) &&
     typeof summary.prompts === 'number'
   )
-}
-
-const mostColumns = 60
-
-/** What a session is called: the first thing somebody said in it, on one line, with nothing hidden and no secrets in it, those of the variables included. */
-export function titleOf(entries: readonly LogEntry[], env: Io['env'] = {}): string {
-  for (const entry of entries) {
-    if (entry.type !== 'turn' || entry.turn.role !== 'user' || !Array.isArray(entry.turn.content)) continue
-    const text = textOf(entry.turn).slice(0, 2000).trim()
-    if (text !== '') return oneLine(createRedactor({ env }).text(text), mostColumns)
-  }
-  return ''
-}
-
-/** A text on one line of at most so many columns, with nothing hidden; what was cut off is an ellipsis. */
-export function oneLine(text: string, columns: number): string {
-  return cutToWidth(fullyVisible(text.replace(/\s+/g, ' ').trim()), columns)
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../core/is-record.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 
-/** What a question says of a tool that is not what it was; nobody accepts that without having seen it. Empty for all others. */
+/** The lines of an approval that describe how a tool has changed since it was accepted. Empty if it has not. */
 export function toolChangeLines(request: unknown): string[] {
   const payload = isRecord(request) && isRecord(request.payload) ? request.payload : request
   const text = isRecord(payload) && typeof payload.description === 'string' ? payload.description : ''

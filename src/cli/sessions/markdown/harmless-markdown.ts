@@ -1,7 +1,7 @@
 /**
- * What a model or a person wrote, as Markdown that loads nothing, runs nothing and holds no HTML, whatever reads it:
- * images become links, tags become text, and so do links that lead neither to the web nor to a mailbox. Code stays as
- * it is where every reader agrees that it is code; a fence that is left open is closed, or made text.
+ * Foreign Markdown made harmless for every renderer: it loads nothing, runs nothing and holds no HTML. Images become
+ * links; tags, and links to anything but the web or mail, become text. Code is kept where every renderer agrees that
+ * it is code; an open fence is closed or becomes text.
  */
 export function harmlessMarkdown(text: string): string {
   const out: string[] = []
@@ -34,18 +34,18 @@ export function harmlessMarkdown(text: string): string {
   return out.join('\n')
 }
 
-/** At the very left no list and no quotation can own it. */
+/** A fence without indentation, which cannot belong to a list or a quotation. */
 function openingFence(line: string): string | undefined {
   return /^(`{3,})[^`]*$/.exec(line)?.[1] ?? /^(~{3,})/.exec(line)?.[1]
 }
 
-/** A list may own it, which ends it, or nothing, which lets it swallow all that follows. */
+/** If it belongs to a list it ends with the list, else it may extend to the end of the text. */
 const indentedFence = /^ {1,3}(?:`{3,}[^`]*|~{3,}.*)$/
 
-/** A text of nothing but fences is not read to its end for each of them. */
+/** Bounds the search for the end of each fence. */
 const longestIndented = 500
 
-/** Where one ends, whoever owns it: no line before that may stand further left. -1 where readers may disagree. */
+/** The line that ends an indented fence for every renderer: no line before it may be indented less. -1 if renderers may disagree. */
 function endOfIndented(lines: readonly string[], start: number): number {
   const [, indent = '', fence = ''] = /^( *)(`+|~+)/.exec(lines[start]!) ?? []
   for (let i = start + 1; i < Math.min(lines.length, start + longestIndented); i++) {
@@ -63,7 +63,7 @@ function isClosing(line: string, fence: string): boolean {
   return found !== undefined && found[0] === fence[0] && found.length >= fence.length
 }
 
-/** Lines between two blank ones. Code spans count only if all of them begin and end on their own lines. */
+/** Lines between two blank ones. Code spans are kept only if all of them begin and end on the same line. */
 function harmlessChunk(lines: readonly string[]): string[] {
   const spans = lines.map(codeSpans)
   const areClear = spans.every((one) => one !== undefined)
@@ -75,7 +75,7 @@ interface Span {
   readonly end: number
 }
 
-/** Undefined where readers may disagree: an open span, an escaped backtick, an indented line. */
+/** `undefined` if renderers may disagree: an open span, an escaped backtick, an indented line. */
 function codeSpans(line: string): Span[] | undefined {
   if (line.includes('\\`') || /^(?: {4}|\t)/.test(line)) return undefined
   const runs = Array.from(line.matchAll(/`+/g), (match) => ({ at: match.index, length: match[0].length }))
@@ -92,7 +92,7 @@ function codeSpans(line: string): Span[] | undefined {
   return spans
 }
 
-/** Some readers look for tables, links and bare addresses first. */
+/** Some renderers look for tables, links and bare addresses first. */
 function isPlainlyCode(before: string, code: string): boolean {
   return !/[<!]/.test(code) || (/(?:^|\s)[("'*_]{0,3}$/.test(before) && !/[|[\]]/.test(code))
 }
@@ -107,7 +107,7 @@ function outside(line: string, spans: readonly Span[]): string {
   return out + harmlessText(line.slice(at))
 }
 
-/** By entities, which no reader takes for syntax; a backslash would be taken for the end of a bare address before it. */
+/** Escapes with entities, which no renderer takes for syntax; a backslash could end a bare address before it. */
 function harmlessText(text: string): string {
   return text
     .replace(/!\[/g, '&#33;[')
@@ -117,7 +117,7 @@ function harmlessText(text: string): string {
     )
 }
 
-/** A place on the web, a mailbox, or one beside the file. What is spelled with entities, or on the next line, may be anything. */
+/** A web address, a mail address or a relative path. A target with entities, or on the next line, could be anything. */
 function isHarmless(target: string): boolean {
   return /^(?:https?:\/\/|mailto:)/i.test(target) || /^[^:&\\]+$/.test(target)
 }

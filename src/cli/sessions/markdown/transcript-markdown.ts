@@ -16,11 +16,11 @@ import {
 } from '../transcript-view/transcript-view.ts'
 import { harmlessMarkdown } from './harmless-markdown.ts'
 
-/** A session as Markdown: what was said as it was written, what was done to be unfolded. */
+/** A session as Markdown: messages as they were written, calls in foldable sections. */
 export async function transcriptMarkdown(transcript: TranscriptView): Promise<string> {
-  const about = headerRows(transcript).map(([name, value]) => `- ${name}: ${inCode(value)}`)
+  const header = headerRows(transcript).map(([name, value]) => `- ${name}: ${inCode(value)}`)
   const title = harmlessMarkdown(fullyVisible(transcript.title || transcript.id))
-  const text = [`# ${title}`, about.join('\n'), ...(await partsOf(transcript))].join('\n\n')
+  const text = [`# ${title}`, header.join('\n'), ...(await partsOf(transcript))].join('\n\n')
   return `${text.toWellFormed()}\n`
 }
 
@@ -38,7 +38,7 @@ async function partOf(part: TranscriptPart, transcript: TranscriptView): Promise
   const summary = `<strong>${html(part.name)}</strong> ${html(describeCall(part))}${text === '' ? '' : ` (${text})`}`
   const inside = await callParts(part)
   for (const child of transcript.children) if (child.callId === part.id) inside.push(await childOf(child))
-  return unfolding(summary, inside)
+  return foldable(summary, inside)
 }
 
 function said({ who, at, model, content }: SaidPart): string {
@@ -53,7 +53,7 @@ function blockOf(block: SessionContentBlock, who: SaidPart['who']): string[] {
       return [who === 'user' ? quoted(text) : text]
     }
     case 'thinking':
-      return block.text.trim() === '' ? [] : [unfolding('Thinking', [fenced(visibleText(block.text))])]
+      return block.text.trim() === '' ? [] : [foldable('Thinking', [fenced(visibleText(block.text))])]
     case 'image':
     case 'document':
       return [`*(${block.type} ${inCode(block.mediaType)}, not part of this file)*`]
@@ -72,11 +72,11 @@ async function callParts({ input, output, approvals }: CallPart): Promise<string
 const shown = (text: string): string => fullyVisible(text, { lines: 'kept' })
 
 async function childOf(child: ChildTranscriptView): Promise<string> {
-  return unfolding(`Sub-agent: ${html(child.title || child.id)}`, await partsOf(child))
+  return foldable(`Sub-agent: ${html(child.title || child.id)}`, await partsOf(child))
 }
 
-/** Blank lines around the parts make them Markdown again. */
-const unfolding = (summary: string, parts: readonly string[]): string =>
+/** Blank lines around the parts make renderers parse them as Markdown. */
+const foldable = (summary: string, parts: readonly string[]): string =>
   ['<details>', `<summary>${summary}</summary>`, '', parts.join('\n\n'), '', '</details>'].join('\n')
 
 const html = (text: string): string => escapeHtml(fullyVisible(text))
@@ -86,7 +86,7 @@ const quoted = (text: string): string =>
     .map((line) => `> ${line}`.trimEnd())
     .join('\n')
 
-/** A value on one line, in as many backticks as it takes. */
+/** A value on one line as a code span with enough backticks. */
 function inCode(value: string): string {
   const line = fullyVisible(value)
   const longest = longestTicks(line)
@@ -95,14 +95,14 @@ function inCode(value: string): string {
   return line === '' ? '' : `${ticks}${pad}${line}${pad}${ticks}`
 }
 
-/** A text as a code block that nothing in it can end. */
+/** A code block with a fence that is longer than any in the text. */
 export function fenced(text: string, language = ''): string {
   const fence = '`'.repeat(Math.max(3, longestTicks(text) + 1))
   return `${fence}${language}\n${text.replace(/\n$/, '')}\n${fence}`
 }
 
-/** How many backticks stand side by side at most. */
-export function longestTicks(text: string): number {
+/** The length of the longest run of backticks. */
+function longestTicks(text: string): number {
   let longest = 0
   for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
   return longest

@@ -1,7 +1,7 @@
 import type { ImageBlock } from '../../../core/turn.ts'
 import { fullyVisible, visibleText } from '../../../platform/visible-text.ts'
 
-/** Text as it stands in a page, between tags and in quoted attributes alike. */
+/** Escapes text for use between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.toWellFormed().replace(/[&<>"'`]/g, (sign) => entities[sign]!)
 }
@@ -15,36 +15,36 @@ const entities: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
-/** What somebody said or a tool printed: control characters are seen and do nothing. */
+/** For messages and tool output: control characters become visible. */
 export const textHtml = (text: string): string => escapeHtml(visibleText(text))
 
-/** Names, and what was done or asked for: nothing in it is hidden. */
+/** For names and arguments: all hidden characters become visible. */
 export const exactHtml = (text: string): string => escapeHtml(fullyVisible(text, { lines: 'kept' }))
 
-/** Pictures only: an SVG is a document. */
-const shown = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+/** Not SVG, which is a document. */
+const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 const mostCharacters = 8_000_000
 
-/** A picture inside the page itself, or what it was where it cannot be one. */
+/** An image embedded in the page, or a note if it cannot be shown. */
 export function imageHtml({ mediaType, data }: ImageBlock): string {
-  const isPicture = shown.has(mediaType) && data.length <= mostCharacters && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
+  const isPicture = imageTypes.has(mediaType) && data.length <= mostCharacters && /^[A-Za-z0-9+/]+={0,2}$/.test(data)
   if (!isPicture) return `<p class="gone">[image ${exactHtml(mediaType)}, not shown]</p>\n`
   return `<p><img src="data:${mediaType};base64,${data}" alt="an image"></p>\n`
 }
 
-/** Lines of a diff, each in the colour of its first sign. */
+/** Lines of a diff, coloured by their first character. */
 export function diffHtml(lines: readonly string[]): string {
   const shown = lines.map((line) => {
-    const look = looks[line[0] ?? ''] ?? (line.startsWith('@@') ? 'at' : '')
+    const className = diffClasses[line[0] ?? ''] ?? (line.startsWith('@@') ? 'at' : '')
     const text = exactHtml(line)
-    return look === '' ? text : `<span class="${look}">${text}</span>`
+    return className === '' ? text : `<span class="${className}">${text}</span>`
   })
   return `<pre class="diff">${shown.join('\n')}</pre>\n`
 }
 
-const looks: Readonly<Record<string, string>> = { '+': 'add', '-': 'del' }
+const diffClasses: Readonly<Record<string, string>> = { '+': 'add', '-': 'del' }
 
-/** Whether a text is what `diff -u` or `git diff` prints. */
+/** Whether a text is output of `diff -u` or `git diff`. */
 export function looksLikeDiff(text: string): boolean {
   return /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d)/m.test(text.slice(0, 4000)) && /^@@ -\d/m.test(text.slice(0, 20_000))
 }
@@ -52,8 +52,8 @@ export function looksLikeDiff(text: string): boolean {
 const schemes = new Set(['http:', 'https:', 'mailto:'])
 
 /**
- * Where a link goes, if it may go there: to the web or to a mailbox. Read as a browser reads it, so that tabs and line
- * breaks in a scheme hide nothing; an entity in it is no entity here, since whoever writes it down escapes it.
+ * The target of a link to the web or a mail address, `undefined` for others. Parsed as a browser does, so that tabs and
+ * line breaks in a scheme hide nothing. Entities are not decoded, since the caller escapes the target.
  */
 export function safeLink(href: string): { readonly href: string; readonly host: string } | undefined {
   const url = URL.parse(href)
@@ -62,7 +62,7 @@ export function safeLink(href: string): { readonly href: string; readonly host: 
   return { href: url.href, host }
 }
 
-/** Where something would be loaded from, for people. */
+/** The host that an address names, for display. */
 export function hostOf(href: string): string {
   const url = URL.parse(href)
   if (!url) return 'a relative address'

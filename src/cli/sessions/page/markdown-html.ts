@@ -5,8 +5,9 @@ const mostNodes = 50_000
 const deepest = 60
 
 /**
- * Markdown as HTML of a few harmless elements. Raw HTML stays text, nothing is loaded, and links go to the web or a
- * mailbox only. Throws for what is too big or too deep to be a page. Call it in a thread: a parser can be made to hang.
+ * Markdown tokens as HTML of a few harmless elements. Raw HTML becomes text, nothing is loaded, and links lead to the
+ * web or a mail address only. Throws if the text is too big or nested too deeply. To be called in a thread, because
+ * the parser can be made to hang.
  */
 export function markdownHtml(tokens: readonly Token[]): string {
   let nodes = 0
@@ -21,7 +22,7 @@ export function markdownHtml(tokens: readonly Token[]): string {
     const inside = (): string => all('tokens' in token ? token.tokens : undefined, depth + 1)
     switch (token.type) {
       case 'heading':
-        // The page has its own first heading.
+        // `h1` and `h2` belong to the page.
         return `<h${Math.min(6, token.depth + 2)}>${inside()}</h${Math.min(6, token.depth + 2)}>\n`
       case 'paragraph':
         return `<p>${inside()}</p>\n`
@@ -90,7 +91,7 @@ function codeBlock({ text, lang = '' }: Tokens.Code): string {
   return `<div class="block">${label}<pre><code>${textHtml(text)}</code></pre></div>\n`
 }
 
-/** A text that names another place than the link goes to is told apart by the host behind it. */
+/** Adds the host unless the text of the link is its target. */
 function link({ href, text }: Tokens.Link, inside: string): string {
   const safe = safeLink(href)
   if (!safe) return `<span class="gone">${inside} [link removed]</span>`
@@ -99,7 +100,7 @@ function link({ href, text }: Tokens.Link, inside: string): string {
   return `<a href="${escapeHtml(safe.href)}" target="_blank" rel="noopener noreferrer nofollow">${inside}</a>${host}`
 }
 
-/** The few entities that people write into Markdown to have the sign itself; every other stays as it is spelled. */
+/** Decodes the few entities that people write in Markdown; others stay as they are. */
 function plain(text: string): string {
   return textHtml(text.replace(/&(lt|gt|amp|quot|#39|nbsp);/g, (entity, name: string) => meant[name] ?? entity))
 }

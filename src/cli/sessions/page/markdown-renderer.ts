@@ -1,28 +1,31 @@
 import { OutOfTime, standingWorker } from '../../../platform/standing-worker.ts'
 import { textHtml } from './html.ts'
 
-/** Makes HTML of what models write. */
 export interface MarkdownRenderer {
-  /** Never fails: what is too big, too deep or too slow is shown as it is written. */
+  /** Markdown as HTML. Text that is too big, too deep or too slow to parse is returned as it was written. */
   render(markdown: string): Promise<string>
   close(): Promise<void>
 }
 
 const longest = 300_000
-const usualBudgetMs = 5000
-/** A page of traps is not tried to its end. */
-const mostTraps = 3
+const defaultBudgetMs = 5000
+/** After so many timeouts nothing more is parsed. */
+const mostTimeouts = 3
 
-export function markdownRenderer({ budgetMs = usualBudgetMs }: { readonly budgetMs?: number } = {}): MarkdownRenderer {
+export function markdownRenderer({
+  budgetMs = defaultBudgetMs,
+}: {
+  readonly budgetMs?: number
+} = {}): MarkdownRenderer {
   const thread = standingWorker(() => new URL('./markdown-thread.ts', import.meta.url), 'markdown')
-  let traps = 0
+  let timeouts = 0
   return {
     async render(markdown) {
-      if (markdown.length > longest || traps >= mostTraps) return asWritten(markdown)
+      if (markdown.length > longest || timeouts >= mostTimeouts) return asWritten(markdown)
       try {
         return await thread.ask<string>({ markdown }, budgetMs)
       } catch (error) {
-        if (error instanceof OutOfTime) traps++
+        if (error instanceof OutOfTime) timeouts++
         return asWritten(markdown)
       }
     },

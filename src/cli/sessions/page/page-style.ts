@@ -1,4 +1,4 @@
-/** The only style of an exported page; the page allows it by its digest. */
+/** The style of an exported page. Its digest is part of the page's security policy. */
 export const pageStyle = `
 :root { color-scheme: light dark; --back: #fff; --ink: #1b1f24; --dim: #59636e; --line: #d8dee4; --soft: #f5f7f9; --accent: #0a5fb4; --add: #116329; --add-back: #e3f7e8; --del: #a1111c; --del-back: #fdebec; --warn: #8a5300; }
 @media (prefers-color-scheme: dark) {

@@ -17,7 +17,7 @@ import { diffHtml, exactHtml, imageHtml, looksLikeDiff, textHtml } from './html.
 import { type MarkdownRenderer, markdownRenderer } from './markdown-renderer.ts'
 import { pageStyle } from './page-style.ts'
 
-/** A session as one page that needs nothing else: no scripts, nothing is loaded, and its policy forbids both. */
+/** A session as one HTML page without scripts or external resources; its security policy forbids both. */
 export async function transcriptPage(
   transcript: TranscriptView,
   { isRedacted }: { readonly isRedacted: boolean },
@@ -25,7 +25,7 @@ export async function transcriptPage(
   const markdown = markdownRenderer()
   try {
     const title = exactHtml(transcript.title || transcript.id)
-    const about = headerRows(transcript).map(([name, value]) => `<dt>${name}</dt><dd>${exactHtml(value)}</dd>`)
+    const header = headerRows(transcript).map(([name, value]) => `<dt>${name}</dt><dd>${exactHtml(value)}</dd>`)
     return `<!doctype html>
 <html lang="en">
 <head>
@@ -41,12 +41,12 @@ export async function transcriptPage(
 <header>
 <h1 dir="auto">${title}</h1>
 <dl>
-${about.join('\n')}
+${header.join('\n')}
 </dl>
 </header>
 <main>
 ${await transcriptParts(transcript, markdown)}</main>
-<footer>A session of Libero. Remote images were left out${isRedacted ? ', and so was what looked like a secret' : ''}.</footer>
+<footer>A session of Libero. Remote images were left out${isRedacted ? ', and so was everything that looked like a secret' : ''}.</footer>
 </body>
 </html>
 `
@@ -58,22 +58,15 @@ ${await transcriptParts(transcript, markdown)}</main>
 const styleDigest = createHash('sha256').update(pageStyle).digest('base64')
 const policy = `default-src 'none'; style-src 'sha256-${styleDigest}'; img-src data:; base-uri 'none'; form-action 'none'`
 
-/** What was said and done, as articles and things to unfold. */
-export async function transcriptParts(
-  transcript: TranscriptView,
-  markdown: Pick<MarkdownRenderer, 'render'>,
-): Promise<string> {
+/** Messages as articles, calls as foldable sections. */
+async function transcriptParts(transcript: TranscriptView, markdown: MarkdownRenderer): Promise<string> {
   let html = ''
   for (const part of transcript.parts) html += await partHtml(part, transcript, markdown)
   for (const child of unplacedChildren(transcript)) html += await childHtml(child, markdown)
   return html
 }
 
-async function partHtml(
-  part: TranscriptPart,
-  transcript: TranscriptView,
-  markdown: Pick<MarkdownRenderer, 'render'>,
-): Promise<string> {
+async function partHtml(part: TranscriptPart, transcript: TranscriptView, markdown: MarkdownRenderer): Promise<string> {
   if (part.type === 'note') return `<div class="note">${textHtml(part.text)}</div>\n`
   if (part.type === 'said') return saidHtml(part, markdown)
   const children = transcript.children.filter(({ callId }) => callId === part.id)
@@ -85,10 +78,7 @@ async function partHtml(
   return `<details class="call"><summary>${summary}</summary>\n${inside}</details>\n`
 }
 
-async function saidHtml(
-  { who, at, model, content }: SaidPart,
-  markdown: Pick<MarkdownRenderer, 'render'>,
-): Promise<string> {
+async function saidHtml({ who, at, model, content }: SaidPart, markdown: MarkdownRenderer): Promise<string> {
   const name = who === 'user' ? 'You' : `Assistant${model === undefined ? '' : ` · ${exactHtml(model)}`}`
   let inside = ''
   for (const block of content) inside += await blockHtml(block, who, markdown)
@@ -98,7 +88,7 @@ async function saidHtml(
 async function blockHtml(
   block: SessionContentBlock,
   who: SaidPart['who'],
-  markdown: Pick<MarkdownRenderer, 'render'>,
+  markdown: MarkdownRenderer,
 ): Promise<string> {
   switch (block.type) {
     case 'text':
@@ -151,7 +141,7 @@ function pre(label: string, text: string, shown = exactHtml): string {
   return `<div class="label">${label}</div><pre>${shown(text.slice(0, mostShown))}${more}</pre>\n`
 }
 
-async function childHtml(child: ChildTranscriptView, markdown: Pick<MarkdownRenderer, 'render'>): Promise<string> {
+async function childHtml(child: ChildTranscriptView, markdown: MarkdownRenderer): Promise<string> {
   const title = exactHtml(child.title || child.id)
   return `<details class="child"><summary>Sub-agent: ${title}</summary>\n${await transcriptParts(child, markdown)}</details>\n`
 }

@@ -1,20 +1,20 @@
 import { fullyVisible } from '../../../platform/visible-text.ts'
-import { oneLine } from '../summary.ts'
+import { visibleLine } from '../summary.ts'
 import type { CallApproval, CallPart } from './transcript-view.ts'
 
-const telling = ['command', 'path', 'pattern', 'url', 'query', 'task', 'prompt', 'question']
+const mainArguments = ['command', 'path', 'pattern', 'url', 'query', 'task', 'prompt', 'question']
 
-/** What a call is about, on one visible line: its command or its file, else its arguments. */
+/** The main argument of a call on one line: its command or its file, else all arguments. */
 export function describeCall({ input }: Pick<CallPart, 'input'>, columns = 100): string {
-  for (const name of telling) {
+  for (const name of mainArguments) {
     const value = input[name]
-    if (typeof value === 'string' && value !== '') return oneLine(value.slice(0, 1000), columns)
+    if (typeof value === 'string' && value !== '') return visibleLine(value.slice(0, 1000), columns)
   }
   const rest = JSON.stringify(input) ?? ''
-  return rest === '{}' ? '' : oneLine(rest.slice(0, 1000), columns)
+  return rest === '{}' ? '' : visibleLine(rest.slice(0, 1000), columns)
 }
 
-/** What became of a call, where it is not simply done. */
+/** The status of a call; an empty text if it simply succeeded. */
 export function callStatus({ approvals, output, isError, outcome }: CallPart): {
   tone: 'good' | 'bad' | 'waits'
   text: string
@@ -32,8 +32,8 @@ export function callStatus({ approvals, output, isError, outcome }: CallPart): {
     : { tone: 'good', text: '' }
 }
 
-/** Who decided what about a call, or that nobody has. */
-export function decisionWords({ decision, by = 'somebody', note }: CallApproval): string {
+/** The decision about a call and who made it. */
+export function decisionWords({ decision, by = 'a person', note }: CallApproval): string {
   if (decision === 'asked') return 'Waits for an answer'
   return fullyVisible(`${decisions[decision]} by ${by}${note === undefined ? '' : `: ${note}`}`)
 }

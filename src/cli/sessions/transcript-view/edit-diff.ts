@@ -1,6 +1,6 @@
 const mostCharacters = 20_000
 
-/** What an edit changes, as lines with `-`, `+` and a blank before them; `undefined` for calls that are no edits. */
+/** The changes of an edit as lines that begin with `-`, `+` or a blank; `undefined` for other calls. */
 export async function editDiff(input: Readonly<Record<string, unknown>>): Promise<string[] | undefined> {
   const edits = Array.isArray(input.edits) ? (input.edits as unknown[]) : [input]
   const pairs = edits.map(pairIn)
@@ -25,7 +25,7 @@ function pairIn(edit: unknown): Pair | undefined {
 }
 
 async function changes(before: string, after: string): Promise<string[]> {
-  // Comparing what is long takes long, and says little.
+  // Long texts take long to compare.
   if (before.length + after.length > mostCharacters) return [...marked('-', before), ...marked('+', after)]
   const { diffLines } = await import('diff')
   const parts = diffLines(before, after, { maxEditLength: 500 })

@@ -3,7 +3,7 @@ import { stateLabels } from '../session-state.ts'
 import { totalsLine } from './totals.ts'
 import type { TranscriptView } from './transcript-view.ts'
 
-/** What stands above a session: names and values, the values as they came. */
+/** The header of a transcript as names and values. The values may contain control characters. */
 export function headerRows(transcript: TranscriptView): (readonly [name: string, value: string])[] {
   const { id, cwd, createdAt, updatedAt, models, totals, prompts, state, children } = transcript
   const rows: (readonly [string, string | undefined])[] = [

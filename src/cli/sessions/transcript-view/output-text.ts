@@ -1,6 +1,6 @@
 import type { ToolOutput } from '../../../core/turn.ts'
 
-/** What a tool answered, as text. Its colours are left out: they are no content, and hide nothing by it. */
+/** The output of a tool as text, without colour sequences. */
 export function outputText(output: ToolOutput): string {
   if (typeof output === 'string') return output.replace(colours, '')
   return output
@@ -8,5 +8,5 @@ export function outputText(output: ToolOutput): string {
     .join('\n')
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches colour sequences
 const colours = /\x1b\[[0-9;]*m/g

@@ -2,16 +2,16 @@ import type { LogEntry } from '../../../core/log.ts'
 import type { TurnUsage } from '../../../core/turn.ts'
 import { formatCost, formatCount } from '../../screen/format.ts'
 
-/** What a session has used so far. */
+/** The tokens and cost of a session. */
 export interface Totals {
-  /** With what was read from or written to a cache. */
+  /** Includes cache reads and writes. */
   readonly input: number
   readonly output: number
-  /** Dollars; absent when no call had a known price. */
+  /** In dollars; absent if no price is known. */
   readonly cost?: number
 }
 
-/** Also of what was rewound: what is spent is spent. */
+/** Includes turns that were rewound. */
 export function totalsOf(entries: readonly LogEntry[]): Totals {
   let totals: Totals = { input: 0, output: 0 }
   for (const entry of entries) {
@@ -26,7 +26,7 @@ export function addTotals(one: Totals, other: Totals): Totals {
   return { input: one.input + other.input, output: one.output + other.output, ...cost }
 }
 
-/** `12,400 tokens in, 310 out, $0.0312`, or nothing where no model was called. */
+/** `12,400 tokens in, 310 out, $0.0312`; `undefined` if no model was called. */
 export function totalsLine({ input, output, cost }: Totals): string | undefined {
   if (input === 0 && output === 0 && cost === undefined) return undefined
   const tokens = `${formatCount(input)} tokens in, ${formatCount(output)} out`
@@ -39,5 +39,5 @@ const countOf = ({ input, output, cacheRead = 0, cacheCreation = 0, cost }: Turn
   ...(cost !== undefined && { cost: number(cost) }),
 })
 
-/** A log may come from anywhere. */
+/** An imported log may hold anything. */
 const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)

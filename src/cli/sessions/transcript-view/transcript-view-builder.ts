@@ -2,7 +2,7 @@ import type { EntryOf, LogEntry } from '../../../core/log.ts'
 import { type SessionContentBlock, type ToolCallBlock, textOf } from '../../../core/turn.ts'
 import type { CallPart, TranscriptPart } from './transcript-view.ts'
 
-/** Makes parts of a transcript of entries, one after the other. */
+/** Builds the parts of a transcript from the entries of a log. */
 export class TranscriptViewBuilder {
   parts: TranscriptPart[] = []
   readonly models = new Set<string>()
@@ -48,7 +48,7 @@ export class TranscriptViewBuilder {
     this.parts.push(part)
   }
 
-  /** A call that a tool made counts as part of that tool's own. */
+  /** A call made by a tool counts as part of that tool's call. */
   #callOf(id: string): CallPart | undefined {
     for (let end = id.length; end > 0; end = id.lastIndexOf('.', end - 1)) {
       const call = this.#calls.get(id.slice(0, end))

@@ -8,7 +8,7 @@ import { type SessionSummary, summaryOf } from '../summary.ts'
 import { addTotals, type Totals, totalsOf } from './totals.ts'
 import { TranscriptViewBuilder } from './transcript-view-builder.ts'
 
-/** A session as people read it, whatever it is shown on: what was said, what was done, and who allowed it. */
+/** A session for display in any format: messages, calls with their results, and approvals. */
 export interface TranscriptView extends SessionSummary {
   readonly models: readonly string[]
   /** Children included. */
@@ -17,7 +17,7 @@ export interface TranscriptView extends SessionSummary {
   readonly children: readonly ChildTranscriptView[]
 }
 
-/** A sub-agent's, with the call that began it. */
+/** The transcript of a sub-agent, with the call that started it. */
 export interface ChildTranscriptView extends TranscriptView {
   readonly callId?: string
 }
@@ -46,7 +46,7 @@ export interface CallPart {
   outcome?: CallOutcome
 }
 
-/** `asked` is one that nobody has answered. */
+/** `asked` means that there is no answer yet. */
 export interface CallApproval {
   readonly decision: 'asked' | 'allow' | 'deny' | 'expired'
   readonly by?: string
@@ -60,7 +60,7 @@ interface NotePart {
   readonly text: string
 }
 
-/** Reads a session with its children. A redactor takes out the secrets before anything else looks at it. */
+/** Reads a session with its children. A redactor removes secrets first. */
 export async function readTranscriptView(
   store: SessionStore,
   id: string,
@@ -74,7 +74,7 @@ export async function readTranscriptView(
     logs.set(info, await withSpill(store).read(info.id))
     queue.push(...(family.get(info.id) ?? []))
   }
-  // All of them first: what one of them gives away is taken out of the others too.
+  // The redactor learns from all logs first, so that a secret found in one is removed from the others too.
   if (redactor) for (const entries of logs.values()) redactor.learn(entries)
   const build = (info: SessionInfo): TranscriptView => {
     const entries = logs.get(info) ?? []
@@ -108,7 +108,7 @@ export function buildTranscriptView(
   return { ...summaryOf(info, entries), models: [...builder.models], totals, parts: builder.parts, children }
 }
 
-/** Sub-agents whose call is not in the transcript, as after going back: they are told at its end. */
+/** Sub-agents whose call is not in the transcript, for instance after a rewind. They are shown at its end. */
 export function unplacedChildren({
   parts,
   children,
