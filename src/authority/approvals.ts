@@ -36,7 +36,7 @@ interface ApprovalsOptions {
   readonly judge: (call: JudgedCall, callId: string) => Promise<Decision>
 }
 
-/** A call that somebody has to be asked about. */
+/** A call that needs an approval. */
 interface CallToApprove {
   readonly ctx: Pick<Gate, 'callId' | 'name' | 'input' | 'parentCallId'>
   readonly tool: ToolDef
@@ -49,24 +49,24 @@ interface PreviewedCall extends CallToApprove {
   readonly previewed: Previewed
 }
 
-/** Those who can be asked about the calls of one run. */
+/** Obtains approvals for the calls of one run. */
 interface Approvals {
-  /** What a person said, before or now. `ask` again means that the run has to wait for one: the call is halted. */
+  /** The person's answer, earlier or now. A verdict of `ask` halts the call: the run waits for a person. */
   ask(asked: CallToApprove & { readonly ctx: Gate; readonly isDeferred: boolean }): Promise<Approved>
 }
 
 interface Approved {
   readonly decision: Decision
   readonly approver?: string
-  /** Keeps the answer. To be called once the files were found unchanged since the question. */
+  /** Stores the answer as a grant. Call it once the files are known to be unchanged since the question. */
   readonly remember?: () => Promise<void>
 }
 
-/** Finds out what a person thinks of the calls of one run. */
+/** Creates the approvals of one run. */
 export function createApprovals({ parts, run, workspace, sessionId, prepare, judge }: ApprovalsOptions): Approvals {
   const { options, interactions, grants, redactor } = parts
   const { root, location } = workspace
-  // What a stage says about a call is said once, when its turn has come.
+  // With a state machine the stage judges each call when its turn has come, so calls are not asked about together.
   const isBatching = options.batchPrompts === true && !options.stateMachine
   const shown = {
     cwd: location?.handle.cwd ?? root,
@@ -86,11 +86,11 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       }
 
       const previewed = await previewCall(asked.tool, asked.call, run, redactor)
-      const pointless = await whyPointless(ctx, asked, previewed)
-      if (pointless) return { decision: pointless }
+      const early = await denyEarly(ctx, asked, previewed)
+      if (early) return { decision: early }
       const own = { ctx, ...asked, previewed }
       const all = [own, ...(isBatching ? await siblings(ctx) : [])]
-      await setImmediate() // what is drawn next may be long, and what was judged before may have been
+      await setImmediate() // drawing the prompts may block, and judging may have blocked: other work runs in between
       const kind: Question['kind'] = isDeferred ? 'grantStageTool' : 'Approve'
       const each = all.map(payloadOf)
       const whole = each.length > 1 ? batchPayload(each) : each[0]!
@@ -114,8 +114,8 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     },
   }
 
-  /** A call that cannot work is answered at once, unless the answer tells of files that the model may not read unasked. */
-  async function whyPointless(
+  /** Denies a call that cannot work without asking, unless the error reveals files the model may not read without an approval. */
+  async function denyEarly(
     ctx: Gate,
     { tool, call }: Pick<CallToApprove, 'tool' | 'call'>,
     { error }: Previewed,
@@ -133,7 +133,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
     return { verdict: 'deny', by: 'hook', why: reason }
   }
 
-  /** The other calls of this turn that would be asked about next. */
+  /** The later calls of this turn that need an approval too. */
   async function siblings(ctx: Gate): Promise<PreviewedCall[]> {
     const asked: PreviewedCall[] = []
     for (const { tool, ...sibling } of openSiblings(run, ctx)) {
@@ -142,7 +142,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       if (decision.verdict !== 'ask') continue
       const digest = await digestWithFiles(tool, call, workspace)
       const { preview } = await previewCall(tool, call, run, redactor)
-      // One that cannot work yet may be able to once the calls before it have run.
+      // A call that would fail now may work after the calls before it, so its error is not shown.
       asked.push({ ctx: sibling, tool, call, decision, digest, previewed: preview ? { preview } : {} })
     }
     return asked
@@ -196,7 +196,7 @@ export function createApprovals({ parts, run, workspace, sessionId, prepare, jud
       ...(expiresAt !== undefined && { expiresAt }),
       ...(files.length > 0 && { bound: await digestsOf(files, workspace) }),
     }
-    // Whoever said yes meant this call too; that it cannot be kept only means that he is asked again.
+    // The call itself is approved. If the grant cannot be stored, the person is asked again next time.
     await grants.add(grant).catch((error) => suppressed('GrantNotKept', error))
   }
 }
@@ -209,11 +209,11 @@ const allowedBy = (by: string): Approved => ({
 const interactorLeft: Decision = {
   verdict: 'deny',
   by: 'mode-gate',
-  why: 'whoever was asked about it has left; ask for it again when somebody is there',
+  why: 'the person who was asked has disconnected; request the call again when a person can be asked',
   code: 'NoInteractorAttached',
 }
 
-/** A call of the same turn that has not been asked about. */
+/** A later call of the same turn that was not asked about yet. */
 interface OpenSibling {
   readonly tool: ToolDef
   readonly callId: string
@@ -222,7 +222,7 @@ interface OpenSibling {
   readonly effects: readonly Effect[]
 }
 
-/** The calls that come after one in its turn and could run: with known tools, with arguments that pass. */
+/** The calls after this one in its turn that could run: known tools with valid arguments. */
 function openSiblings(run: Run, { callId, turnId }: HookContexts['tool:gate']): OpenSibling[] {
   const { openCalls, approvals } = run.log.transcript
   const at = openCalls.findIndex(({ id }) => id === callId)

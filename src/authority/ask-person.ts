@@ -8,7 +8,7 @@ import type { InteractionOutcome, Interactions } from './interaction/interaction
 
 type Gate = HookContexts['tool:gate']
 
-/** A question about one or several calls, as it is put to people and kept in the log. */
+/** A question about one or several calls, as it is shown and stored in the log. */
 export interface Question {
   readonly kind: 'Approve' | 'grantStageTool'
   readonly calls: readonly QuestionedCall[]
@@ -16,7 +16,7 @@ export interface Question {
   readonly timeoutMs?: number
 }
 
-/** One of the calls that a question is about. */
+/** One call of a question. */
 export interface QuestionedCall {
   readonly callId: string
   readonly digest: string
@@ -24,18 +24,18 @@ export interface QuestionedCall {
   readonly input: Gate['input']
   readonly parentCallId?: string
   readonly origin: ToolOrigin
-  /** What may be offered; anything wider counts as `once`. */
+  /** The scopes a person may choose. A wider one counts as `once`. */
   readonly scopes: readonly ApprovalScope[]
   readonly reason: string
 }
 
-/** What became of the question, for each call. */
+/** The outcome of a question, by call. */
 type Verdicts =
   | { readonly status: 'answered'; readonly by: string; readonly answers: ReadonlyMap<string, Answer> }
-  /** Nobody can be asked, or whoever could has left. */
-  | { readonly status: 'nobody' | 'left'; readonly correlationId?: string }
+  /** No interactor is attached for this question, or the last one left. */
+  | { readonly status: 'unattended' | 'left'; readonly correlationId?: string }
 
-/** What somebody said about one call. */
+/** The answer about one call. */
 export interface Answer {
   readonly decision: 'allow' | 'deny' | 'expired'
   readonly scope: ApprovalScope
@@ -51,29 +51,29 @@ interface AskContext {
 }
 
 /**
- * Puts a question to whoever is there. It is a fact in the log first, so that it survives a crash and can be answered
- * from elsewhere; the first answer counts, wherever it comes from.
+ * Asks a question. The log stores it first, so that it survives a crash and another process can answer it. The first
+ * answer counts, from wherever it comes.
  */
 export async function askPerson(question: Question, asking: AskContext): Promise<Verdicts> {
   const { run, interactions } = asking
   const request = { kind: question.kind, payload: question.payload }
-  if (interactions.whoAnswers(question.kind) === 'nobody') {
+  if (interactions.whoAnswers(question.kind) === 'unattended') {
     const { correlationId } = await interactions.interact(request, { signal: run.cancellation.signal })
-    return { status: 'nobody', correlationId }
+    return { status: 'unattended', correlationId }
   }
   const answered = new AbortController()
   const elsewhere = answerFromElsewhere(question, asking, answered.signal)
-  elsewhere.catch(() => {}) // the race below hears of it, if it comes to that
+  elsewhere.catch(() => {}) // the race below handles the rejection
   try {
     for (const call of question.calls) await logQuestion(asking, call, question.payload)
     const here = interactions.interact(request, {
       signal: AbortSignal.any([run.cancellation.signal, answered.signal]),
       ...(question.timeoutMs !== undefined && { timeoutMs: question.timeoutMs }),
     })
-    here.catch(() => {}) // withdrawn, when the other one was faster
+    here.catch(() => {}) // it rejects when the other answer came first
     const first = await Promise.race([here, elsewhere])
     if ('entry' in first) return fromLog(first.entry)
-    if (first.status === 'nobody' || first.status === 'left') return first
+    if (first.status === 'unattended' || first.status === 'left') return first
     const verdicts = fromPerson(question, first as Answered)
     for (const call of question.calls) await logAnswer(asking, call, verdicts.by, verdicts.answers.get(call.callId)!)
     return verdicts
@@ -97,10 +97,10 @@ async function logQuestion(
   await run.log.append({ type: 'approval_requested', ...asked })
 }
 
-/** What the question says of the key that an answer has to be signed with. */
+/** The key an answer must be signed with, as the question states it. */
 export const signatureOf = ({ id }: AnswerKey): WantedSignature => (id === undefined ? {} : { keyId: id })
 
-/** Tells hooks why an answer does not count, before its question is put again. */
+/** Reports to hooks why an answer does not count, before the question is asked again. */
 export function reportInvalidAnswer(
   { hooks }: Run,
   { callId, name }: Pick<QuestionedCall, 'callId' | 'name'>,
@@ -110,7 +110,7 @@ export function reportInvalidAnswer(
   if (hooks.has('approval:invalid')) return hooks.tell('approval:invalid', { callId, name, by, reason })
 }
 
-/** A person may answer in another process, through the session. Hooks are told of an answer that does not count, and the question is put again. */
+/** Waits for an answer from another process, through the session. An invalid one is reported, and the question asked again. */
 function answerFromElsewhere(
   { calls: [about], payload }: Question,
   asking: AskContext,
@@ -132,7 +132,7 @@ function answerFromElsewhere(
   })
 }
 
-/** Whether an answer in a log was given by somebody who holds the key. A denial needs no proof. */
+/** Whether an answer in a log was signed with the key. A denial needs no signature. */
 export function isGenuine(
   answer: Pick<EntryOf<'approval_answered'>, 'callId' | 'digest' | 'decision' | 'by' | 'mac'>,
   key: AnswerKey,
@@ -156,7 +156,7 @@ function fromPerson({ kind, calls }: Question, outcome: Answered): Verdicts & { 
 type Answered = Extract<InteractionOutcome, { status: 'accepted' | 'rejected' | 'timeout' }>
 
 function answerFor(kind: Question['kind'], { callId, scopes }: QuestionedCall, outcome: Answered): Answer {
-  if (outcome.status === 'timeout') return { decision: 'expired', scope: 'once', note: 'nobody answered in time' }
+  if (outcome.status === 'timeout') return { decision: 'expired', scope: 'once', note: 'no answer came in time' }
   if (outcome.status === 'rejected') return { decision: 'deny', scope: 'once', note: outcome.reason }
   const { value } = outcome
   if (typeof value !== 'object' || value === null)
@@ -167,7 +167,7 @@ function answerFor(kind: Question['kind'], { callId, scopes }: QuestionedCall, o
   const decision = calls ? calls[callId] : 'allow'
   const offered = scope !== undefined && scopes.includes(scope)
   return {
-    // What a batch answer leaves out was not allowed.
+    // A call that a batch answer does not name is denied.
     decision: decision === 'allow' ? 'allow' : 'deny',
     scope: offered ? scope : 'once',
     ...(typeof expiresAt === 'number' && { expiresAt }),
@@ -175,23 +175,23 @@ function answerFor(kind: Question['kind'], { callId, scopes }: QuestionedCall, o
   }
 }
 
-/** A yes without a scope holds for the session where that may be offered. Stages are asked each time, and `yolo` keeps nothing. */
+/** An answer without a scope counts for the session where that may be offered, but not in stages and not from `yolo`. */
 function plainYes(kind: Question['kind'], scopes: readonly ApprovalScope[], by: string | undefined): ApprovalScope {
   return kind === 'Approve' && by !== 'yolo' && scopes.includes('session') ? 'session' : 'once'
 }
 
-/** What an interactor may answer to `Approve`, beside `true` (for the session) and `false`. Without a scope: this once. */
+/** What an interactor may answer to `Approve`, besides `true` (for the session) and `false`. Without a scope: once. */
 export interface PersonalAnswer {
   readonly scope?: ApprovalScope
   /** When a grant ends, in milliseconds since 1970. */
   readonly expiresAt?: number
   /** For the model. */
   readonly note?: string
-  /** For a prompt about several calls: each by its id; one that is left out is denied. */
+  /** In a prompt about several calls: the decision by call id. A missing call is denied. */
   readonly calls?: Readonly<Record<string, 'allow' | 'deny'>>
 }
 
-/** The answer becomes a fact, signed: after a crash nobody is asked again. */
+/** Writes the signed answer to the log, so that a crash does not repeat the question. */
 async function logAnswer(
   { run, key, sessionId }: AskContext,
   about: QuestionedCall,
@@ -207,9 +207,9 @@ async function logAnswer(
   await run.log.append({ type: 'approval_answered', callId, digest, decision, by, ...mac, ...said })
 }
 
-/** How a denial by a person reads. */
+/** The decision for a denied or unanswered call. */
 export function denialBy(by: string, { decision, note }: Answer): Decision {
   const code = decision === 'expired' ? 'ApprovalTimedOut' : 'ApprovalDenied'
-  const why = decision === 'expired' ? 'nobody answered in time' : note ? `${by} said no: ${note}` : `${by} said no`
+  const why = decision === 'expired' ? 'no answer came in time' : note ? `${by} said no: ${note}` : `${by} said no`
   return { verdict: 'deny', by: 'person', why, code }
 }

@@ -31,76 +31,76 @@ import { createShellReader, type ShellReader } from './shell/shell-reader.ts'
 import type { StateMachine } from './stages/state-machine.ts'
 import { createTimeLimits, type TimeLimits } from './time-limits.ts'
 
-/** What `createAuthority`, and `createAgent({ authority })`, take. The rules among them are those of this launch. */
+/** The options of `createAuthority` and of `createAgent({ authority })`. The rules given here are those of this launch. */
 export interface AuthorityOptions extends AuthoritySettings {
-  /** What the package, the user and the project say; see `loadSettings`. */
+  /** The settings of the package, the user and the project; see `loadSettings`. */
   readonly layers?: Omit<SettingsLayers, 'launch'>
-  /** Who can be asked. More may attach later. */
+  /** Who can be asked. More interactors may attach later. */
   readonly interactors?: readonly (Interactor | Interactor['present'])[]
-  /** Asked after everything else allowed a call; a text refuses it, and so does a failure. */
+  /** Called after everything else allowed a call. A guard refuses by returning a text or by throwing. */
   readonly guards?: readonly Guard[]
   readonly stateMachine?: StateMachine
   readonly audit?: AuditSink
   /**
-   * The user's own folder, such as `~/.libero`. Grants and the key that signs answers are kept there, and so outlive
-   * this process. Without it both end with the process.
+   * The user's own folder, such as `~/.libero`. Stores grants and the key that signs answers. Without it both end with
+   * the process.
    */
   readonly home?: string
-  /** Signs answers in place of the key in `home`: the same on every machine that may answer. */
+  /** Signs answers instead of the key in `home`. Use the same secret on every machine that may answer. */
   readonly answerSecret?: Uint8Array
   /** Whether approvals may be given for a whole project. Default false. */
   readonly projectGrants?: boolean
-  /** Default: where the agent's tools run, and not trusted. */
+  /** Default: the folder in which the agent's tools run, untrusted. */
   readonly workspace?: { readonly root?: string; readonly isTrusted?: boolean | (() => boolean) }
-  /** What happens when nobody can be asked. Default `halt`; `yolo` says yes to everything, and is written down. */
+  /** What happens when no person can be asked. Default `halt`. `yolo` accepts everything, and is recorded. */
   readonly headless?: 'halt' | 'yolo'
-  /** What becomes of what is asked about in every mode, where nobody should be. Default `ask`. */
+  /** What happens to calls that need an approval in every mode, such as writes to protected paths. Default `ask`. */
   readonly floor?: 'ask' | 'deny'
-  /** One prompt for all calls of a turn that have to be asked about. Default false: one after another. */
+  /** One prompt for all calls of a turn that need an approval. Default false: one prompt per call. */
   readonly batchPrompts?: boolean
   /** How long an approval may take, in milliseconds. Default 120,000. */
   readonly approvalTimeoutMs?: number
-  /** Masked in what people are shown, beside what looks like a secret or stands in the environment as one. */
+  /** Masked in prompts, in addition to texts that look like a secret and to secrets in the environment. */
   readonly secrets?: readonly string[]
   readonly clock?: Clock
   readonly newId?: () => string
 }
 
-/** May refuse what everything else allowed: with a text that says why, or by failing. */
+/** May refuse a call that everything else allowed: by returning the reason, or by throwing. */
 export type Guard = (
   call: JudgedCall,
   decision: Decision,
 ) => string | undefined | void | Promise<string | undefined | void>
 
-/** Who may do what. One serves an agent and all its children; several agents may share one. */
+/** Decides about tool calls. One authority serves an agent and all its children; several agents may share one. */
 export interface Authority {
   readonly mode: SecurityMode
-  /** What settings were left out, and why. */
+  /** Settings that were ignored, with the reason. */
   readonly warnings: readonly string[]
   readonly interactions: Interactions
   readonly grants: Grants
   readonly guards: readonly Guard[]
-  /** What the stack says about a call, before guards and people. */
+  /** The decision about a call, before guards and people. */
   judge(call: JudgedCall, asker?: CallScope): Promise<Decision>
-  /** Adds rules that deny or ask; they hold from the next call on, in children under way too. */
+  /** Adds rules that deny or ask. They apply from the next call on, also in running children. */
   tighten(settings: Pick<AuthoritySettings, 'deny' | 'ask'>): void
   /**
-   * Puts other rules by tool in the place of those of this launch; those of other layers stay. They hold from the next
-   * call on, in runs and children under way too, time limits included. Wrong ones are refused, and the old ones stay.
-   * It may loosen, so it is for the host's own settings; `plan` stays `plan`.
+   * Replaces the per-tool rules of this launch; those of other layers stay. They apply from the next call on, also in
+   * running agents and children, time limits included. Invalid rules are refused, and the old ones stay. New rules may
+   * be looser, so only the host program should call it. The mode `plan` stays `plan`.
    */
   setToolRules(tools: Readonly<Record<string, ToolRule>>): void
-  /** The same authority under further rules, or those of another one, for a child: what both allow is allowed. */
+  /** An authority for a child, under further rules or those of another authority: what both allow is allowed. */
   narrow(by: (AuthoritySettings & Pick<AuthorityOptions, 'guards'>) | Authority): Authority
   attach(interactor: Interactor | Interactor['present']): () => void
-  /** Decides about a call that waits in a session, from whichever process; signed, so that it counts. */
+  /** Answers a call that waits in a session, from any process. The answer is signed. */
   answer(session: Session, callId: string, answer: SessionAnswer): Promise<void>
   readonly interact: Interact
   extension(): Extension
   close(): Promise<void>
 }
 
-/** What somebody decided about a call that waits in a session. */
+/** The answer to a call that waits in a session. */
 export interface SessionAnswer {
   readonly decision: 'allow' | 'deny'
   readonly by?: string
@@ -108,17 +108,17 @@ export interface SessionAnswer {
   readonly note?: string
 }
 
-/** Whose call it is, for grants and state machines. */
+/** The sessions, project and stage of a call, for grants and state machines. */
 export interface CallScope {
   readonly callId: string
-  /** The session of the call first, then those above it. */
+  /** The session of the call, then its parents. */
   readonly sessionIds: readonly string[]
   readonly project: string
-  /** What the state machine says about the call. */
+  /** The state machine's verdict about the call. */
   readonly stage?: StageVerdict
 }
 
-/** What the gate works with. */
+/** What the gate and the extension share. */
 export interface AuthorityParts {
   readonly options: AuthorityOptions
   readonly clock: Clock
@@ -129,25 +129,25 @@ export interface AuthorityParts {
   readonly grants: Grants
   key(): Promise<AnswerKey>
   ready(): Promise<void>
-  /** By rules, for tools that have none of their own. */
+  /** Time limits from rules, for tools that declare none. */
   readonly limits: TimeLimits
 }
 
-/** Puts an authority together. Wrong settings are refused here, before anything runs. */
+/** Creates an authority. Throws on invalid settings. */
 export function createAuthority(options: AuthorityOptions = {}): Authority {
   return build(options, partsOf(options), [])
 }
 
 function partsOf(options: AuthorityOptions): AuthorityParts {
-  const { clock = systemClock, newId = createIds(), audit = nowhere, home, projectGrants = false } = options
-  // What screens were told is noted where it can be; only decisions depend on being written.
+  const { clock = systemClock, newId = createIds(), audit = noAudit, home, projectGrants = false } = options
+  // Interaction events may be lost; decisions are awaited elsewhere.
   const note = (record: AuditRecord): void => void Promise.resolve(audit.write(record)).catch(() => {})
   const interactions = createInteractions({
     clock,
     newId,
     headless: options.headless ?? 'halt',
     onEvent: ({ type, ...details }) => {
-      // Whoever writes a screen has to see his mistake; to all others it looks as if nobody was there.
+      // The author of an interactor must see the error; for the run it only looks as if no interactor were attached.
       if (type === 'InteractorFailed') console.error('libero: an interactor failed:', details)
       note({ class: 'Approval', event: type, details })
     },
@@ -170,7 +170,7 @@ function partsOf(options: AuthorityOptions): AuthorityParts {
   }
 }
 
-const nowhere: AuditSink = { write() {} }
+const noAudit: AuditSink = { write() {} }
 
 function build(options: AuthorityOptions, shared: AuthorityParts, above: readonly Authority[]): Authority {
   checkOptions(options)
@@ -188,7 +188,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
       mode,
       rules: current,
       ...(asker && { root: asker.project, protect: protectionOf(asker.project) }),
-      // What a person would have to approve is not approved by a program that says yes to everything.
+      // `yolo` answers are not from a person, so calls that a person must approve are denied.
       floor: options.floor ?? (interactions.whoAnswers('Approve') === 'yolo' ? 'deny' : 'ask'),
       patterns: rule && (await patternsIn(call, rule)),
       ...(asker?.stage && { stage: asker.stage }),
@@ -210,7 +210,7 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
       rules = tightened(rules, more)
     },
     setToolRules(tools) {
-      // Nothing at all would pass for no rules.
+      // `undefined` would mean that nothing is configured.
       const launch = { ...settingsIn(options), tools: tools ?? null }
       rules = { ...rules, tools: resolveSettings({ ...options.layers, launch }).tools }
       parts.limits.renew()
@@ -237,10 +237,10 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
     },
     async interact(request, signal, asking) {
       const outcome = await interactions.interact(request, { signal })
-      if (outcome.status !== 'nobody' && outcome.status !== 'left') return outcome as InteractionResponse
-      // Whoever could answer has left: what is kept can be answered later.
+      if (outcome.status !== 'unattended' && outcome.status !== 'left') return outcome as InteractionResponse
+      // The interactor left. A durable question can be answered later.
       if (outcome.status === 'left' && !asking?.isDurable)
-        return { status: 'rejected', reason: 'nobody is there any more' }
+        return { status: 'rejected', reason: 'no person can be asked any more' }
       throw new Suspended('permission-required')
     },
     extension: () => authorityExtension(authority, parts),
@@ -253,10 +253,10 @@ function build(options: AuthorityOptions, shared: AuthorityParts, above: readonl
 
 const isAuthority = (given: object): given is Authority => 'judge' in given
 
-/** What a child does not inherit as its own: it stands under its parent's rules anyway. */
+/** Settings a narrowed authority does not repeat: the parent's rules apply anyway. */
 const noRules = { allow: [], ask: [], deny: [], allowlist: [], tools: {}, layers: {}, mode: 'yolo' } as const
 
-/** Which paths are protected, in each workspace: this program's own folder among them. */
+/** Protected paths by workspace, including this program's own folder. */
 function protections({ home }: AuthorityOptions): (root: string) => Protect {
   const known = new Map<string, Protect>()
   const own = home === undefined ? [] : [home]
@@ -276,7 +276,7 @@ function settingsIn(options: AuthorityOptions): AuthoritySettings {
 
 const strictness = { allow: 0, ask: 1, deny: 2 }
 
-/** Of two that say the same, the one that rests on an approval: it may turn out not to hold any more. */
+/** The stricter decision. Of two equal ones the one based on a grant: the gate still has to check it. */
 function stricter(one: Decision, other: Decision): Decision {
   const difference = strictness[other.verdict] - strictness[one.verdict]
   if (difference === 0) return other.by === 'grant' ? other : one

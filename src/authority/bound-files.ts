@@ -6,7 +6,7 @@ import { withFile } from '../platform/files-of.ts'
 import type { JudgedCall } from './judged-call.ts'
 import { touchesOf, type Workspace } from './prepare-call.ts'
 
-/** The files whose content decides what an approved command does: a script, or what names the script. */
+/** The files whose content decides what an approved command does: its script, or the file that names the script. */
 export function boundFiles({ shell }: JudgedCall): string[] {
   const files = (shell?.commands ?? []).flatMap(({ command: { words, cwd = '.' } }) => {
     const [program = ''] = words
@@ -25,7 +25,7 @@ const definedIn: ReadonlyMap<string, readonly string[]> = new Map([
   ['make', ['GNUmakefile', 'makefile', 'Makefile']],
 ])
 
-/** What files hold now, by path. */
+/** The current digests of files, by path. */
 export async function digestsOf(paths: readonly string[], { location }: Workspace): Promise<Record<string, string>> {
   const digests: [string, string][] = []
   for (const path of paths)
@@ -35,7 +35,7 @@ export async function digestsOf(paths: readonly string[], { location }: Workspac
 
 const absent = 'absent'
 
-/** The call as a person would approve it: also what the files that it changes hold now. */
+/** The digest a person approves: the call, and the current content of the files it changes. */
 export async function digestWithFiles(tool: ToolDef, call: JudgedCall, workspace: Workspace): Promise<string> {
   const changed = touchesOf(tool, call.input)
     .filter(({ access }) => access === 'write' || access === 'edit')

@@ -2,7 +2,7 @@ import { CodedError } from '../core/errors.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { AuthorityOptions } from './authority.ts'
 
-/** Refuses what is no option: a rule with a misspelt name would not hold, and nobody would know. */
+/** Refuses unknown options: a rule under a misspelt name would silently not apply. */
 export function checkOptions(options: AuthorityOptions): void {
   for (const name of Object.keys(options))
     if (!Object.hasOwn(known, name))

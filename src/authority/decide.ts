@@ -4,32 +4,32 @@ import { type Protect, protection } from './rules/protected-paths.ts'
 import type { CompiledRules, Rule } from './rules/rules.ts'
 import type { SecurityMode } from './rules/settings.ts'
 
-/** What a decision depends on beside the call. */
+/** What a decision depends on besides the call. */
 export interface DecisionContext {
   readonly mode: SecurityMode
   /** Compiled once from all layers. */
   readonly rules: CompiledRules
-  /** The workspace, absolute, for rules that are written with absolute paths. */
+  /** The workspace, absolute, for rules with absolute paths. */
   readonly root?: string
-  /** What the state machine, if one is attached, says about this call. */
+  /** The state machine's verdict about this call, if one is attached. */
   readonly stage?: StageVerdict
-  /** Looks for an approval that was given before and still holds. Not called where no approval is needed, as in `yolo`. */
+  /** Finds a grant that covers the call. Not called where no approval is needed, as in `yolo`. */
   readonly grant?: () => { readonly scope: string; readonly grantedBy: string } | undefined
-  /** What the regular expressions of the tool's rule found; they are tried in a thread, beforehand. */
+  /** Matches of the regular expressions of the tool's rule, which a thread evaluates beforehand. */
   readonly patterns?: { readonly deny?: string; readonly allow?: string } | undefined
-  /** What becomes of what is never allowed silently; `deny` where nobody can be asked. Default `ask`. */
+  /** What happens to calls that always need an approval; `deny` where no person can be asked. Default `ask`. */
   readonly floor?: 'ask' | 'deny'
-  /** Which paths are never written, or read, silently. Default: by name alone. */
+  /** The protected paths. Default: by name alone. */
   readonly protect?: Protect
 }
 
-/** `envelope`: the stage allows the tool; `token`: it granted this very call; `deny`, with a code; `defer`: a person decides. */
+/** `envelope`: the stage allows the tool. `token`: it allowed this one call. `deny`, with a code. `defer`: a person decides. */
 export type StageVerdict =
   | { readonly verdict: 'envelope' | 'token' }
   | { readonly verdict: 'deny'; readonly code: string; readonly why: string }
   | { readonly verdict: 'defer' }
 
-/** The one place that decides. Pure: the same call in the same context gets the same decision, with the reason for it. */
+/** Decides about a call. The only function that does. Pure: the same call and context give the same decision and reason. */
 export function decide(call: JudgedCall, context: DecisionContext): Decision {
   if (!call.gated) return allow('ungated', 'the tool needs no permission')
   const decision = deniedByRuleOrPlan(call, context) ?? decidedByStage(call, context)
@@ -44,7 +44,7 @@ export function decide(call: JudgedCall, context: DecisionContext): Decision {
   return floorOf(call, context, found) ?? found
 }
 
-/** What nothing else can lift: deny rules first, then what `plan` does not do. */
+/** Denials that nothing overrides: deny rules, then the mode `plan`. */
 function deniedByRuleOrPlan(call: JudgedCall, { mode, rules, root, patterns }: DecisionContext): Decision | undefined {
   const found = rules.matchDeny(call, root)
   if (found) return { ...byRules('deny', 'deny-rule', 'denied by', found), code: 'ApprovalDenied' }
@@ -57,7 +57,7 @@ function deniedByRuleOrPlan(call: JudgedCall, { mode, rules, root, patterns }: D
   return {
     verdict: 'deny',
     by: 'plan',
-    why: `the mode is plan, which only looks, and ${beyond}`,
+    why: `the mode is plan, which is read-only, and ${beyond}`,
     code: 'ApprovalDenied',
   }
 }
@@ -65,7 +65,7 @@ function deniedByRuleOrPlan(call: JudgedCall, { mode, rules, root, patterns }: D
 function decidedByStage({ origin }: JudgedCall, { stage }: DecisionContext): Decision | undefined {
   switch (stage?.verdict) {
     case 'envelope':
-      // By its name; what a project put in the place of that tool is asked about like any other.
+      // The stage names a tool. A project's tool of the same name needs an approval like any other.
       if (origin.layer === 'project') return undefined
       return allow('sm-envelope', 'the current stage allows this tool')
     case 'token':
@@ -86,10 +86,10 @@ function askedByRule(call: JudgedCall, context: DecisionContext): Decision | und
 
 function allowedByGrantOrRule(call: JudgedCall, context: DecisionContext): Decision | undefined {
   const { mode, rules, root, patterns } = context
-  // Where nothing would be asked, nobody looks for approvals.
+  // In `yolo` no approval is needed, so grants are not searched.
   const before = mode === 'yolo' ? undefined : granted(context)
   if (before) return before
-  // A rule means the tool that its author knew, not one that a project put in its place.
+  // A rule means the tool its author knew, not a project's tool of the same name.
   if (call.origin.layer === 'project') return decidedByToolRule(call, context, ['confirm'])
   const found = rules.matchAllow(call, root)
   if (found) return byRules('allow', 'allow-rule', 'allowed by', found)
@@ -100,7 +100,7 @@ function allowedByGrantOrRule(call: JudgedCall, context: DecisionContext): Decis
   return decidedByToolRule(call, context, ['auto', 'confirm'])
 }
 
-/** What is set for the tool by its name. */
+/** The decision by `tools.<name>.mode`. */
 function decidedByToolRule(
   call: JudgedCall,
   context: DecisionContext,
@@ -115,7 +115,7 @@ function decidedByToolRule(
   return mode === 'yolo' ? (granted(context) ?? ask) : ask
 }
 
-/** A regular expression sees a line as text; it cannot vouch for what a `;` puts behind what it knows. */
+/** A regular expression matches a line as text, so it may allow only a single plain command. */
 function isOneCommand({ shell }: JudgedCall): boolean {
   if (!shell) return true
   const { isWhole, obstacles, commands } = shell
@@ -139,7 +139,7 @@ function decidedByMode(call: JudgedCall, { mode, rules, root }: DecisionContext)
   return { verdict: 'ask', by: 'mode-gate', why: `${miss}, and no rule or approval covers it${moreAbout(call)}` }
 }
 
-/** What stands in the way of a rule, where it is the line itself. */
+/** Why no rule could cover the shell line, if the line itself is the reason. */
 function moreAbout({ shell }: JudgedCall): string {
   if (!shell) return ''
   if (shell.obstacles.length > 0) return `; it cannot be inspected: ${shell.obstacles.join(', ')}`
@@ -161,7 +161,7 @@ function byRules(verdict: Decision['verdict'], by: DecidedBy, words: string, rul
   return { verdict, by, rule: rules.map(({ text }) => text).join(', '), why: `${words} ${named.join(', ')}` }
 }
 
-/** What of a call goes beyond looking, in words; undefined where `plan` lets it pass. */
+/** What in a call is not read-only, in words; undefined if `plan` allows it. */
 function beyondPlan({ effects, shell }: JudgedCall): string | undefined {
   if (shell) {
     if (!shell.isWhole) return 'this line could not be read whole'
@@ -187,17 +187,17 @@ const words: Readonly<Record<string, string>> = {
   unknown: 'does not say what it does',
 }
 
-/** Whether nothing of it is worth a question: no effect, or asking a person, or a line like `cd src && pwd`. */
+/** Whether the call needs no permission: no effect, only a question to a person, or a line such as `cd src && pwd`. */
 function needsNoPermission(call: JudgedCall): boolean {
   if (!call.shell) return call.effects.every(({ effect }) => effect === 'ask')
   return isPlainLine(call.shell) && call.shell.commands.every(({ table }) => table === 'neutral') && onlyReads(call)
 }
 
-/** `tool`: all it does is read inside the workspace; `line`: a shell line of which that is true. */
+/** Whether the call only reads inside the workspace, as a `tool` or as a shell `line`. */
 function readOnlyKind(call: JudgedCall): 'tool' | 'line' | undefined {
   if (!call.shell) return call.effects.every(isWorkspaceRead) ? 'tool' : undefined
-  const isLooking = isPlainLine(call.shell) && call.shell.commands.every(({ isReadOnly }) => isReadOnly)
-  return isLooking && onlyReads(call) ? 'line' : undefined
+  const isReadOnly = isPlainLine(call.shell) && call.shell.commands.every((command) => command.isReadOnly)
+  return isReadOnly && onlyReads(call) ? 'line' : undefined
 }
 
 function isPlainLine({ isWhole, obstacles, commands }: ShellFacts): boolean {
@@ -210,7 +210,7 @@ const onlyReads = (call: JudgedCall): boolean =>
 
 const isWorkspaceRead = ({ effect, isOutside }: EffectFact): boolean => effect === 'fs.read' && isOutside !== true
 
-/** What is not allowed silently, whoever allowed it, and what whoever is asked has to know: a decision in place of `found`. */
+/** Calls that need an approval in every mode, whatever allowed them. Returns a decision that replaces `found`. */
 function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): Decision | undefined {
   const hurt = whyProtected(call, context)
   if (hurt !== undefined) return floorDecision(hurt, context)
@@ -219,13 +219,13 @@ function floorOf(call: JudgedCall, context: DecisionContext, found: Decision): D
   const doubt = changed === undefined && isQuiet ? whyUncertain(call, context) : undefined
   const why = changed ?? doubt
   if (why === undefined) return undefined
-  // Whoever approved this very call saw as much of it as there is to see. It lifts what is asked here, and nothing else.
+  // A grant for this call overrides what is asked here, and nothing else: the person saw the same information.
   const before = isIdentifiable(call) ? granted(context) : undefined
   if (before) return found.verdict === 'allow' ? before : undefined
   return { ...floorDecision(why, context), ...(changed !== undefined && { rule: changedDefinition }) }
 }
 
-/** The `rule` of a decision that was made only because a tool is not what was accepted. */
+/** The `rule` of a decision made only because a tool's definition changed since it was accepted. */
 export const changedDefinition = 'changed definition'
 
 function floorDecision(why: string, { floor }: DecisionContext): Decision {
@@ -240,10 +240,10 @@ function whyChanged({ origin }: JudgedCall): string | undefined {
   return 'the server changed what this tool says about itself since it was accepted'
 }
 
-/** Without a digest nobody can tell whether an approval was given for what the tool was or for what it became. */
+/** Without a digest a grant may belong to the old or to the new definition. */
 const isIdentifiable = ({ origin }: JudgedCall): boolean => origin.isChanged !== true || origin.digest !== undefined
 
-/** What somebody approved before, if that still holds. */
+/** The decision by a grant, if one covers the call. */
 function granted({ grant }: DecisionContext): Decision | undefined {
   const found = grant?.()
   return found && { verdict: 'allow', by: 'grant', why: `${found.grantedBy} approved it before (${found.scope})` }
@@ -271,5 +271,5 @@ function whyUncertain(call: JudgedCall, { rules }: DecisionContext): string | un
   if (!doubt) return undefined
   const unknown =
     call.shell && !call.shell.isWhole ? 'the line could not be read whole' : 'it does not say what it is about'
-  return `${unknown}, so nobody can tell whether "${doubt.text}" (${doubt.layer}) holds`
+  return `${unknown}, so it is not known whether "${doubt.text}" (${doubt.layer}) applies`
 }

@@ -4,7 +4,7 @@ import { auditCalls } from './audit/audit-calls.ts'
 import type { Authority, AuthorityParts } from './authority.ts'
 import type { Judged } from './gate.ts'
 
-/** The first of the framework's gates, for an agent and its children. */
+/** The authority as an extension: the first gate of an agent and its children. */
 export function authorityExtension(authority: Authority, parts: AuthorityParts): Extension {
   const stages = parts.options.stateMachine?.extension(parts.audit)
   return {
@@ -12,8 +12,8 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
     async start(run, hooks) {
       await parts.ready()
       if (run.facts.depth === 0) await stages?.start?.(run, hooks)
-      parts.limits.hold(run)
-      hooks.hook('session:end', () => parts.limits.letGo(run))
+      parts.limits.apply(run)
+      hooks.hook('session:end', () => parts.limits.release(run))
       const gate = lazyGate(authority, parts, run)
       const audit = auditCalls(run, parts.audit)
       hooks.hook('tool:gate', async (ctx) => {
@@ -35,7 +35,7 @@ export function authorityExtension(authority: Authority, parts: AuthorityParts):
 
 type Gate = (ctx: HookContexts['tool:gate']) => Promise<Judged | undefined>
 
-/** Loaded by the first call: many a run has none, and what reads shell lines is most of it. */
+/** Loads the gate on the first call: many runs have none, and it contains the shell parser. */
 function lazyGate(authority: Authority, parts: AuthorityParts, run: Run): Gate {
   let gate: Gate | undefined
   let loading: Promise<Gate> | undefined

@@ -12,16 +12,16 @@ import { linksOf, prepareCall, type Workspace } from './prepare-call.ts'
 
 type Gate = HookContexts['tool:gate']
 
-/** What was decided, and about what; `call` is missing where nobody could tell what the call is. */
+/** A decision and its call. `call` is missing where the tool could not describe it. */
 export interface Judged {
   readonly call?: JudgedCall
   readonly decision: Decision
   readonly approver?: string
-  /** Why nobody could decide. */
+  /** Why the call could not be judged. */
   readonly failure?: CodedError
 }
 
-/** The gate of one run: decides, asks where it has to, and blocks, halts or lets go. */
+/** The gate of one run: decides about each call, asks a person where needed, then blocks, halts or passes it. */
 export function createGate(
   authority: Authority,
   parts: AuthorityParts,
@@ -44,7 +44,7 @@ export function createGate(
 
   return async (ctx) => {
     const { tool } = ctx
-    // Nothing will run: the pipeline itself answers such a call.
+    // The tool will not run; the pipeline answers such a call.
     if (!tool || ctx.rejected !== undefined) return undefined
     const judged = await judge(ctx, tool)
     const { verdict, by, why, code = 'ApprovalDenied' } = judged.decision
@@ -62,7 +62,7 @@ export function createGate(
       return judged.decision.verdict === 'allow' ? await guarded(call, judged) : judged
     } catch (error) {
       if (!(error instanceof CodedError)) throw error
-      if (error.class === 'Cancellation') run.cancellation.cancel(error) // whoever closes a question calls off what is going on
+      if (error.class === 'Cancellation') run.cancellation.cancel(error) // closing a prompt cancels the run
       if (run.cancellation.isCancelled) throw error
       const { code, message } = error
       return { decision: { verdict: 'deny', by: 'mode-gate', why: message, code }, failure: error }
@@ -74,10 +74,10 @@ export function createGate(
     const proposal = { tool: call.tool, proposalId: callId, input: call.input }
     const stage = call.gated ? await options.stateMachine?.judge(proposal) : undefined
     const asker: CallScope = { ...askerOf(callId), ...(stage && { stage }) }
-    // What was approved is what runs: if it changed while somebody was thinking, he is asked about what it is now.
-    for (let round = 0; round < mostRounds; round++) {
+    // If the files changed while the person was deciding, the person is asked about the new content.
+    for (let round = 0; round < maxApprovalRounds; round++) {
       const decision = await currentDecision(call, asker)
-      // Where a hook answered in the tool's place the tool does not run, and nobody has to be asked.
+      // If a hook answered instead of the tool, the tool does not run, and no approval is needed.
       if (decision.verdict !== 'ask' || ctx.result !== undefined) return { call, decision }
       const digest = await digestWithFiles(tool, call, workspace)
       const { remember, ...approved } = await approvals.ask({
@@ -98,11 +98,11 @@ export function createGate(
     return { call, decision: outdated }
   }
 
-  /** A grant that was given for files which have changed since is none. */
+  /** Judges with current grants. A grant whose files changed is revoked. */
   async function currentDecision(call: JudgedCall, asker: CallScope): Promise<Decision> {
     const decision = await authority.judge(call, asker)
     if (decision.by !== 'grant') return decision
-    await grants.load() // somebody may have taken it back
+    await grants.load() // another process may have revoked it
     const grant = grants.find({ ...call, ...asker })
     if (!grant) return authority.judge(call, asker)
     if (!grant.bound) return decision
@@ -112,7 +112,7 @@ export function createGate(
     return authority.judge(call, asker)
   }
 
-  /** Guards have the last word about what is allowed, whoever allowed it. */
+  /** Guards may refuse an allowed call, whatever allowed it. */
   async function guarded(call: JudgedCall, judged: Judged): Promise<Judged> {
     if (!call.gated) return judged
     for (const guard of authority.guards) {
@@ -123,14 +123,14 @@ export function createGate(
   }
 }
 
-/** Somebody has said no already: a person, before the run went on, or a hook. */
+/** The decision about a call that a person or a hook has already blocked. */
 function blocked({ approval, reason }: Gate): Judged {
   const why = printable(reason) || 'a hook blocked it'
   if (approval?.decision !== 'deny') return { decision: { verdict: 'deny', by: 'hook', why } }
   return { decision: { verdict: 'deny', by: 'person', why, code: 'ApprovalDenied' }, approver: approval.by }
 }
 
-const mostRounds = 3
+const maxApprovalRounds = 3
 const outdated: Decision = {
   verdict: 'deny',
   by: 'mode-gate',
@@ -156,7 +156,7 @@ function workspaceOf({ host: { execution, handle } }: Run, { options }: Authorit
   return {
     root,
     realRoot: () => (real ??= findReal()),
-    // Asked at each call: trust can be taken back while a run is under way.
+    // Evaluated at each call: trust can be revoked during a run.
     get isTrusted() {
       return typeof isTrusted === 'function' ? isTrusted() : isTrusted
     },
@@ -164,7 +164,7 @@ function workspaceOf({ host: { execution, handle } }: Run, { options }: Authorit
   }
 }
 
-/** The session of a run, then those above it. */
+/** The session of a run, then its parents. */
 function sessionChain(run: Run): [string, ...string[]] {
   const above: string[] = []
   for (let one = run.parent; one; one = one.parent) above.push(one.log.id)

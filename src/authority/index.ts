@@ -1,4 +1,4 @@
-/** `libero/authority`: who may do what, decided in one place. */
+/** `libero/authority`: decides which tool calls may run. */
 
 export type { AuditSink, Decision } from '../core/authority.ts'
 export type { Clock } from '../core/clock.ts'

@@ -18,26 +18,26 @@ import { shellFacts } from './shell/shell-facts.ts'
 import { shellKey } from './shell/shell-key.ts'
 import { type WorkspacePath, workspacePath } from './shell/shell-location.ts'
 
-/** Where calls have their effects. */
+/** The workspace that calls act on. */
 export interface Workspace {
   /** Absolute. */
   readonly root: string
-  /** The same once links are followed. */
+  /** The root with links resolved. */
   readonly realRoot?: () => Promise<string>
   readonly isTrusted: boolean
-  /** Absent where the agent has no place for files. */
+  /** The execution context. Absent if the agent has none. */
   readonly location?: FileLocation
 }
 
-/** A call as it was asked for. */
+/** A call as the model requested it. */
 export interface AskedCall {
   readonly tool: ToolDef
   readonly input: Readonly<Record<string, unknown>>
-  /** What the tool declares for this input. */
+  /** The effects the tool declares for this input. */
   readonly effects: readonly Effect[]
 }
 
-/** Finds out all that a decision may depend on. Throws a `CodedError` where a tool cannot say what its call is. */
+/** Collects all facts a decision may depend on. Throws a `CodedError` if the tool cannot describe its call. */
 export async function prepareCall(
   { tool, input, effects }: AskedCall,
   workspace: Workspace,
@@ -49,7 +49,7 @@ export async function prepareCall(
   const cwd = posix.resolve(workspace.location?.handle.cwd ?? workspace.root, line?.cwd ?? '.')
   const where = { root: workspace.root, cwd, home: homedir(), isTrusted: workspace.isTrusted }
   const reading = line && (await readShell(line.command))
-  // Each of the steps with a huge line takes its time; others have their turn in between.
+  // Each step blocks for a while on a huge line, so other work runs in between.
   const isHuge = line !== undefined && line.command.length > hugeLine
   if (isHuge) await setImmediate()
   const shell = reading && shellFacts(reading, where)
@@ -58,7 +58,7 @@ export async function prepareCall(
   return Object.freeze({
     tool: name,
     origin,
-    // A tool that its own project or server calls harmless is not, nor is one that is not what it was.
+    // A project or server cannot exempt its own tool, nor can a tool whose definition changed.
     gated: tool.gated !== false || isForeign(origin) || origin.isChanged === true,
     input,
     key,
@@ -71,16 +71,16 @@ export async function prepareCall(
 
 const hugeLine = 65_536
 
-/** Whether a tool is of a project or a server. */
+/** Whether a tool comes from a project or a server. */
 export const isForeign = ({ layer }: ToolOrigin): boolean => layer === 'project' || layer === 'mcp'
 
-/** What a foreign tool says it does is only its own word. */
+/** Effects added to those a foreign tool declares, because its declaration is not trusted. */
 function undeclared({ mcp }: ToolDef, { layer }: ToolOrigin): Effect[] {
   if (mcp) return [`mcp:${mcp.server}.${mcp.tool}`]
   return layer === 'project' ? ['unknown'] : []
 }
 
-/** An approval of a tool that has no keys holds for the same arguments. */
+/** For tools that derive no key, a grant covers the same arguments only. */
 function keyOf(tool: ToolDef, input: AskedCall['input']): string {
   return tool.deriveApprovalKey ? approvalKeyOf(tool, input) : `sha256:${digestOfJson(input)}`
 }
@@ -99,7 +99,7 @@ async function factsOf(
     if (effect === 'exec' && shell) facts.push({ effect }, ...(await shellEffects(shell, workspace)))
     else if (effect === 'spawn' || effect === 'schedule.write') facts.push({ effect, target: key })
     else if (effect === 'net') facts.push(...netFacts(tool, input))
-    // What a tool does not say about its files may be any of them.
+    // Without declared paths the tool may touch any file.
     else if (effect === 'fs.read' || effect === 'fs.write') {
       if (!touched.some((fact) => fact.effect === effect)) facts.push({ effect, isOutside: true })
     } else facts.push({ effect })
@@ -107,14 +107,14 @@ async function factsOf(
   return facts
 }
 
-/** What the commands of a line do, and what they reach through links. */
+/** The effects of the commands of a line, including those through links. */
 async function shellEffects({ commands }: ShellFacts, workspace: Workspace): Promise<EffectFact[]> {
   const facts = commands.flatMap((command) => command.effects)
   const paths = facts.filter(
     ({ effect, target }) => target !== undefined && /^fs\./.test(effect) && !isShellGlob(target),
   )
   const linked: EffectFact[] = []
-  for (const { effect, target = '.', isDeep } of paths.slice(0, mostLooked)) {
+  for (const { effect, target = '.', isDeep } of paths.slice(0, maxResolvedPaths)) {
     const absolute = posix.resolve(workspace.root, target)
     const real = await realPath(absolute, workspace)
     const isElsewhere = real && real.target !== workspacePath(workspace.root, absolute).target
@@ -123,15 +123,15 @@ async function shellEffects({ commands }: ShellFacts, workspace: Workspace): Pro
   return [...facts, ...linked]
 }
 
-/** A line that names more files has to be content with their names. */
-const mostLooked = 32
+/** Links are resolved for this many paths of a line; the others are judged by name. */
+const maxResolvedPaths = 32
 
 function netFacts(tool: ToolDef, input: AskedCall['input']): EffectFact[] {
   const hosts = hostsOf(tool, input)
   return hosts.length > 0 ? hosts.map((target) => ({ effect: 'net', target })) : [{ effect: 'net' }]
 }
 
-/** Each path as it was asked for and, where a link leads elsewhere, as it really is. */
+/** Each path as written and, if a link leads elsewhere, its real path. */
 async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): Promise<EffectFact[]> {
   const facts: EffectFact[] = []
   for (const { path, access } of touches) {
@@ -147,18 +147,18 @@ async function fileFacts(touches: readonly FileTouch[], workspace: Workspace): P
   return facts
 }
 
-/** What the context of this machine makes of a home folder and of a URL; elsewhere they mean less. */
+/** Expands `~` and `file:` URLs as the local execution context does. Other contexts do less. */
 function plainPath(path: string): string {
   if (/^~(?=$|\/)/.test(path)) return posix.join(homedir(), path.slice(1))
   if (!/^file:\/\//i.test(path)) return path
   try {
     return fileURLToPath(path)
   } catch {
-    return '/' // no tool can open it, and whatever it is, it is not of the workspace
+    return '/' // no tool can open it, and it is outside of every workspace
   }
 }
 
-/** Where a path leads once links are followed; of one that does not exist yet, its nearest folder that does. */
+/** The real path. For a path that does not exist, that of its nearest existing folder, plus the rest. */
 async function realPath(absolute: string, { root, realRoot, location }: Workspace): Promise<WorkspacePath | undefined> {
   const follow = location && linksOf(location)
   if (!follow) return undefined
@@ -170,14 +170,14 @@ async function realPath(absolute: string, { root, realRoot, location }: Workspac
   }
 }
 
-/** How to follow links where calls have their effects. On this machine without the walls around file tools: commands have none. */
+/** Resolves links in the execution context. On this machine not limited to the roots of file tools: commands are not either. */
 export function linksOf({ execution, handle }: FileLocation): ((path: string) => Promise<string>) | undefined {
   if (execution.type === 'process') return realOf
   const { stat } = execution
   return stat && (async (path) => (await stat.call(execution, handle, path)).path)
 }
 
-/** A link to what is not there yet leads there all the same: whoever writes through it makes it. */
+/** Resolves a dangling link too: a write through it creates its target. */
 async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -190,17 +190,17 @@ async function realOf(path: string): Promise<string> {
 
 type Input = Readonly<Record<string, unknown>>
 
-/** The shell line a call would run. Like its neighbours it throws a `CodedError` where a tool says nonsense. */
+/** The shell line a call would run. This and the next two throw a `CodedError` if the tool returns something invalid. */
 function commandLineOf(tool: ToolDef, input: Input): CommandLine | undefined {
   return declaredBy(tool, 'commandLine', input, isCommandLine) as CommandLine | undefined
 }
 
-/** The files a call is about. */
+/** The files a call reads or writes. */
 export function touchesOf(tool: ToolDef, input: Input): readonly FileTouch[] {
   return (declaredBy(tool, 'touches', input, areTouches) ?? []) as readonly FileTouch[]
 }
 
-/** The hosts a call talks to. */
+/** The hosts a call connects to. */
 function hostsOf(tool: ToolDef, input: Input): readonly string[] {
   return (declaredBy(tool, 'reaches', input, areHosts) ?? []) as readonly string[]
 }
@@ -214,7 +214,7 @@ function declaredBy(
   const failed = (why: string): CodedError =>
     new CodedError(
       'ToolTerminal/ToolFactsInvalid',
-      `${field} of ${tool.spec.name} failed, so nobody can tell what its call does: ${why}`,
+      `${field} of ${tool.spec.name} failed, so it is not known what its call does: ${why}`,
     )
   let value: unknown
   try {
@@ -222,7 +222,7 @@ function declaredBy(
   } catch (error) {
     throw failed(messageOf(error))
   }
-  if (isThenable(value)) value.then(undefined, () => {}) // it comes too late to count, and must not hurt
+  if (isThenable(value)) value.then(undefined, () => {}) // refused below; its rejection must not go unhandled
   if (value !== undefined && !isRight(value)) throw failed(`it gave ${show(value)}`)
   return value
 }

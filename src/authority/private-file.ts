@@ -3,16 +3,16 @@ import { type FileHandle, lstat, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AgentError, codeOf } from '../core/errors.ts'
 
-/** What a file says that only its owner can have written, and what tells when it has changed. */
+/** The text of a file that only its owner can have written, and a stamp that changes with the file. */
 interface PrivateText {
   readonly text: string
   readonly stamp: string
 }
 
-/** A file that decides about permissions is not as it must be, so nothing in it counts. Only its owner can mend that. */
+/** A file that decides about permissions is not protected as it must be, so it is ignored. Only its owner can fix that. */
 export class PrivateFileError extends AgentError {}
 
-/** Reads a file that others can neither read nor put in place; undefined when there is none. */
+/** Reads a file that other users can neither read nor replace; undefined if there is none. */
 export async function readPrivateFile(path: string): Promise<PrivateText | undefined> {
   await refuseOpenFolder(dirname(path))
   const file = await ifThere(() => openUnlinked(path))
@@ -30,13 +30,13 @@ export async function readPrivateFile(path: string): Promise<PrivateText | undef
 
 const mostBytes = 16 * 1024 * 1024
 
-/** The stamp that a file has now, without opening it; undefined when there is none. */
+/** The current stamp of a file, without opening it; undefined if there is none. */
 export async function stampOf(path: string): Promise<string | undefined> {
   const info = await ifThere(() => lstat(path, { bigint: true }))
   return info && stampIn(info)
 }
 
-/** Who may write to the folder may put another file in place. */
+/** Refuses a folder that other users can write to: they could replace the file. */
 async function refuseOpenFolder(folder: string): Promise<void> {
   const info = await ifThere(() => lstat(folder, { bigint: true }))
   if (!info) return

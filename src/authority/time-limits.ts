@@ -2,30 +2,30 @@ import type { Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import type { ToolRule } from './rules/settings.ts'
 
-/** The time limits of rules, for tools that have none of their own; they follow the rules while runs are under way. */
+/** Time limits from rules, for tools that declare none. They follow rule changes during runs. */
 export interface TimeLimits {
   of(tool: string): number | undefined
-  /** Of all tools that a rule limits. */
+  /** The names of all tools with a limit. */
   names(): Iterable<string>
-  /** Limits the tools of a run until it is over. */
-  hold(run: Run): void
-  letGo(run: Run): void
-  /** To be called when rules have changed. */
+  /** Applies the limits to the tools of a run until it ends. */
+  apply(run: Run): void
+  release(run: Run): void
+  /** Applies changed rules to the running agents. */
   renew(): void
-  /** One map for an authority and all that were narrowed from it. */
-  readonly held: Map<Run, TimeLimits>
-  /** Tools that ask the rules already; what these say of them now may be nothing. */
+  /** The running agents. Shared by an authority and all that were narrowed from it. */
+  readonly runs: Map<Run, TimeLimits>
+  /** Tools that already take their limit from the rules. */
   readonly limited: WeakSet<ToolDef>
 }
 
-/** `rules` are read anew at each call; what they leave open is for those above to say. */
+/** Reads `rules` at each use. Tools without a limit there get that of `above`. */
 export function createTimeLimits(
   rules: () => Readonly<Record<string, ToolRule>>,
   { above }: { above?: TimeLimits } = {},
 ): TimeLimits {
-  const held = above?.held ?? new Map<Run, TimeLimits>()
+  const runs = above?.runs ?? new Map<Run, TimeLimits>()
   const limits: TimeLimits = {
-    held,
+    runs,
     limited: above?.limited ?? new WeakSet(),
     of(tool) {
       const own = Object.hasOwn(rules(), tool) ? rules()[tool]?.timeoutMs : undefined
@@ -35,14 +35,14 @@ export function createTimeLimits(
       const own = Object.entries(rules()).flatMap(([name, { timeoutMs }]) => (timeoutMs === undefined ? [] : [name]))
       return new Set([...own, ...(above?.names() ?? [])])
     },
-    hold(run) {
-      if (run.progress.isOver) return // it was stopped while it started
-      held.set(run, limits)
+    apply(run) {
+      if (run.progress.isOver) return // stopped while starting
+      runs.set(run, limits)
       limitTools(run, limits)
     },
-    letGo: (run) => void held.delete(run),
+    release: (run) => void runs.delete(run),
     renew() {
-      for (const [run, own] of held) limitTools(run, own)
+      for (const [run, own] of runs) limitTools(run, own)
     },
   }
   return limits
@@ -55,11 +55,11 @@ function limitTools({ tools }: Run, limits: TimeLimits): void {
     if (tool && tool.timeoutMs === undefined && !limits.limited.has(tool)) changed.set(name, withLimit(tool, limits))
   }
   if (changed.size === 0) return
-  // All of them, one after another: what the model is offered keeps its order, and so its place in the cache.
+  // Replaces all tools in order, so that the list sent to the model keeps its order and stays cached.
   for (const name of [...tools.names()]) tools.replace(changed.get(name) ?? tools.get(name)!)
 }
 
-/** A getter, so that calls which were looked up before the rules changed have the new limit too. */
+/** A getter, so that calls which already hold the tool get the new limit too. */
 function withLimit(tool: ToolDef, limits: TimeLimits): ToolDef {
   const timeoutMs = { get: () => limits.of(tool.spec.name), enumerable: true, configurable: true }
   const limited = Object.create(Object.getPrototypeOf(tool), { ...Object.getOwnPropertyDescriptors(tool), timeoutMs })

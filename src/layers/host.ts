@@ -113,12 +113,12 @@ function requester(name: string, services: HostServices, activity: ToolActivity)
         `a tool cannot ask for "${request.kind}"; it may ask for ${[...forTools].join(', ')}`,
       )
     if (activity.isOver)
-      throw new CodedError('ExtensionHost/CallEnded', `${name} asks somebody, but what it asks for has ended`)
+      throw new CodedError('ExtensionHost/CallEnded', `${name} asks a question, but its call has ended`)
     // The question that this call was left open with, put again.
     const known = answer && ({ status: 'accepted', value: textOf({ role: 'user', content: answer }) } as const)
     answer = undefined
     if (known) return known
-    if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} has nobody to ask`)
+    if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} cannot ask: no interactor is attached`)
     return activity.timer.pausedFor(interact(request, activity.signal))
   }
 }

@@ -112,7 +112,7 @@ export class LiveTool {
     try {
       await timer.wait(work(), phaseLimitMs, { cancel: (reason) => stop.cancel(reason) })
     } catch (error) {
-      const why = error instanceof Suspended ? 'it has to ask somebody, and nobody is there' : problemOf(error)
+      const why = error instanceof Suspended ? 'it has to ask a person, and no person can be asked' : problemOf(error)
       throw new CodedError('ExtensionHost/LifecycleFailed', `${name} of ${contract.name} failed: ${why}`)
     } finally {
       activity.isOver = true

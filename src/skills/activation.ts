@@ -182,7 +182,7 @@ export async function requireTrust(skill: Skill, { trustProjectSkills = true }: 
   try {
     isTrusted = await trustProjectSkills(skill.entry ?? skill.folder ?? '')
   } catch (error) {
-    throw new Error(`${refused}, and nobody could tell whether it is trusted: ${messageOf(error)}`)
+    throw new Error(`${refused}, and whether it is trusted could not be found out: ${messageOf(error)}`)
   }
   if (isTrusted !== true) throw new Error(`${refused}, and it is not trusted as it is now; have a person look at it`)
 }

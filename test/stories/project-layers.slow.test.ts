@@ -307,7 +307,7 @@ test('TR-13 without anybody to ask its tools stay off, and the notice says how t
   const list = createTrustList({ folder: join(at.home, 'config') })
   const project = await enterProject(at.project, { list, interact })
   expect([project.state, await project.mayReadTools()]).toEqual(['restricted', false])
-  expect(project.notice).toContain('is not trusted: nobody is there to be asked.')
+  expect(project.notice).toContain('is not trusted: no person can be asked.')
   expect(project.notice).toContain('trustByDigest(')
   await trustByDigest(list, at.project, await projectDigest(at.project))
   const granted = await enterProject(at.project, { list, interact })

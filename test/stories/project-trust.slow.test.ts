@@ -143,7 +143,7 @@ describe('before somebody decides', () => {
     const { root, list } = await world()
     const entry = await enterProject(root, { list })
     expect(entry).toMatchObject({ state: 'restricted', items: [] })
-    expect(entry.notice).toContain('nobody is there to be asked')
+    expect(entry.notice).toContain('no person can be asked')
     expect(entry.notice).toContain(`trustByDigest(list, "${root}", digest)`)
     expect(await list.list()).toEqual([])
   })

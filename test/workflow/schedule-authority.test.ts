@@ -39,7 +39,7 @@ describe('tools that change schedules are judged by what they do', () => {
     for (const more of [{}, { allow: [tool, 'schedule.write'] }, { tools: { [tool]: { mode: 'auto' as const } } }]) {
       const { outcome, isChanged, told } = await judged(tool, { mode: 'plan', ...more })
       expect({ outcome, isChanged }).toEqual({ outcome: 'refused', isChanged: false })
-      expect(told).toContain('the mode is plan, which only looks, and this call changes when an agent is woken')
+      expect(told).toContain('the mode is plan, which is read-only, and this call changes when an agent is woken')
     }
   })
 

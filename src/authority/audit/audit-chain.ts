@@ -191,7 +191,7 @@ async function standOf(
   const { line, torn } = await lastLine(file, info.size)
   const end = line === undefined ? chainStart : readLink(line)
   if (typeof end === 'string')
-    throw new Error(`its last line is damaged: ${end}; keep the file for whoever looks into it, and begin a new one`)
+    throw new Error(`its last line is damaged: ${end}; keep the file for an investigation, and begin a new one`)
   const notes: Link['fields'][] = []
   if (known && end.seq < known.seq) notes.push(integrity('AuditCut', { lastSeq: known.seq, lastHash: known.hash }))
   // Named after the record that will tell of it: if we die in between, the next one finds it and tells.

@@ -3,10 +3,10 @@ import { shellQuote } from '../../core/execution.ts'
 import type { CommandFacts, EffectFact, JudgedCall, ShellFacts } from '../judged-call.ts'
 import type { ReadRedirect } from '../shell/reading.ts'
 
-/** Makes a text fit to be shown on one line, or on its own lines. */
+/** Makes a text safe to show, on one line or with its line breaks kept. */
 type Show = (text: string, lines?: 'kept' | 'shown') => string
 
-/** Every argument whole, on a line of its own or, with a margin that no text can leave, on as many as it has. */
+/** Every argument in full. A text of several lines gets a margin that it cannot break out of. */
 export function argumentLines(
   input: JudgedCall['input'],
   show: Show,
@@ -19,7 +19,7 @@ export function argumentLines(
   return { lines: [`arguments (${length} characters, all shown):`, ...lines], length, hasPadding }
 }
 
-/** What a line was read as: each command with what it does, and what nobody can tell. The line itself stands below, whole. */
+/** The parsed commands of a line with their effects, and what could not be parsed. The arguments show the line itself. */
 export function commandLines({ isWhole, obstacles, commands, words }: ShellFacts, show: Show): string[] {
   const lines = commands.slice(0, mostCommands).flatMap((command, i) => commandBlock(i + 1, command, show))
   const left = commands.length - mostCommands
@@ -39,12 +39,12 @@ export function commandLines({ isWhole, obstacles, commands, words }: ShellFacts
   ]
 }
 
-/** Nobody reads more of them, and to draw them takes time that nobody else has meanwhile. */
+/** Bounds on what is drawn: more would not be read, and drawing blocks the event loop. */
 const mostCommands = 50
 const mostWords = 500
 const longestCommand = 4000
 
-/** What a call does, by its declarations. */
+/** The declared effects of a call. */
 export function effectsLine(effects: readonly EffectFact[], show: Show): string {
   const texts = effects.map(({ effect, target, isOutside }) => {
     const what = target === undefined ? effect : `${effect} ${target}`
@@ -53,14 +53,14 @@ export function effectsLine(effects: readonly EffectFact[], show: Show): string 
   return `does: ${[...new Set(texts)].join('; ') || 'nothing that it says'}`
 }
 
-/** Where a tool comes from, in words. */
+/** The origin of a tool, in words. */
 export function originText({ layer, path, digest, replaces = [] }: ToolOrigin): string {
   const where = path === undefined ? '' : ` ${path}`
   const taken = replaces.map((other) => `, in place of the one ${layers[other]}`).join('')
   return `${layers[layer]}${where}${digest === undefined ? '' : `, digest ${digest.slice(0, 16)}`}${taken}`
 }
 
-/** That a tool is not what was accepted, and what it says about itself now, in its own words behind a margin. */
+/** States that a tool's definition changed, and quotes its current description behind a margin. */
 export function changeLines(
   { origin, changedDescription: says = '' }: Pick<JudgedCall, 'origin' | 'changedDescription'>,
   show: Show,
@@ -70,7 +70,7 @@ export function changeLines(
   const left = says.length - mostSaid
   return [
     `CHANGED: ${who} since it was accepted`,
-    says === '' ? 'it says nothing about itself now' : 'it says about itself now, which nobody has checked:',
+    says === '' ? 'it says nothing about itself now' : 'it says about itself now, unchecked:',
     ...(says === '' ? [] : withoutGaps(show(says.slice(0, mostSaid), 'kept').split('\n'))),
     ...(left > 0 ? [`    … and ${left} more characters`] : []),
   ]
@@ -102,7 +102,7 @@ function valueLines(name: string, text: string, show: Show): string[] {
   return [`  ${name} (${lines.length} lines):`, ...withoutGaps(lines)]
 }
 
-/** Empty lines are counted where there are many: they must not push anything out of sight. */
+/** Replaces many empty lines by their count, so that they cannot push text out of sight. */
 function withoutGaps(lines: readonly string[]): string[] {
   const shown: string[] = []
   for (let i = 0; i < lines.length; ) {
@@ -135,7 +135,7 @@ function commandBlock(number: number, facts: CommandFacts, show: Show): string[]
   ]
 }
 
-/** So that one sees where a word begins and ends. */
+/** Shows where a word begins and ends. */
 const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : shellQuote(word))
 
 function redirectText({ operator, descriptor, target }: ReadRedirect): string {

@@ -325,7 +325,7 @@ describe('a tool of a server', () => {
     const { lines, notes } = consentOf({ ...changed, changedDescription: says }, { ...where, decision: floor })
     const at = lines.indexOf('CHANGED: the server changed what this tool says about itself since it was accepted')
     expect(lines.slice(at + 1, at + 5)).toEqual([
-      'it says about itself now, which nobody has checked:',
+      'it says about itself now, unchecked:',
       '    │ Finds issues.',
       '    │ arguments: none\\u202e␛[2J',
       '    ⋮ 49 empty lines',

@@ -9,24 +9,24 @@ import { argumentLines, changeLines, commandLines, effectsLine, ending, originTe
 import { changeHeading, maskSecrets } from './preview.ts'
 
 interface ConsentOptions {
-  /** Why somebody is asked. */
+  /** Why an approval is needed. */
   readonly decision: Decision
-  /** Where the call runs. */
+  /** The working directory of the call. */
   readonly cwd: string
-  /** What holds it in, in a few words. */
+  /** The kind of sandbox. */
   readonly sandbox?: string
-  /** Knows the secrets that are masked. */
+  /** Finds the secrets to mask. */
   readonly redactor?: Redactor
-  /** Whether an approval may be kept for the project. Default false. */
+  /** Whether a grant for the project may be offered. Default false. */
   readonly projectGrants?: boolean
-  /** What the call would change, or why it cannot work, as the tool itself found out. */
+  /** The changes the call would make, or why it would fail, as the tool reports it. */
   readonly preview?: ToolPreview
   readonly wouldFail?: string
 }
 
 /**
- * What a person is shown who is asked about a call. Drawn from the call alone: no word in it is the model's but as an
- * argument, and nothing of the call is left out. Every line is one line, and does nothing to a terminal.
+ * The text of a prompt about a call. It is built from the call alone: text of the model appears only as arguments, and
+ * no part of the call is left out. Every line is one line and contains no control characters.
  */
 interface Consent {
   readonly title: string
@@ -34,23 +34,23 @@ interface Consent {
   /** Title and lines. */
   readonly text: string
   readonly truncated: false
-  /** Characters of the arguments. */
+  /** The length of the arguments in characters. */
   readonly length: number
-  /** Secrets that are not shown. Nothing else is hidden. */
+  /** The number of masked secrets. Nothing else is hidden. */
   readonly masked: number
-  /** What may be offered: more than `once` only where the call can be remembered for what it says. */
+  /** The scopes a person may choose: more than `once` only where a grant identifies the call. */
   readonly scopes: readonly ApprovalScope[]
-  /** What to mind; part of the lines, too. */
+  /** Warnings, which are part of the lines too. */
   readonly notes: readonly string[]
 }
 
-/** Draws the consent for a call. */
+/** Builds the prompt for a call. */
 export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
   const { decision, cwd, sandbox, redactor, projectGrants = false } = options
   const { tool, origin, input, shell, effects } = call
   const seen = { masked: 0, hasHidden: false, isTooLong: false }
   const show = (text: string, lines: 'kept' | 'shown' = 'shown'): string => {
-    // Looking for secrets takes its time, and nobody else has a turn meanwhile.
+    // Searching a long text for secrets would block the event loop.
     if (redactor && text.length > mostMasked) seen.isTooLong = true
     const masked = redactor && text.length <= mostMasked ? maskSecrets(text, redactor) : text
     if (masked !== text) seen.masked += placeholdersIn(masked) - placeholdersIn(text)
@@ -94,20 +94,20 @@ export function consentOf(call: JudgedCall, options: ConsentOptions): Consent {
 
 const mostMasked = 256 * 1024
 
-/** What goes to whoever is asked about one call. Plain JSON. */
+/** The payload of an `Approve` request for one call. Plain JSON. */
 export interface ApprovePayload extends Readonly<Record<string, unknown>> {
   readonly kind: 'Approve'
   readonly toolId: string
   readonly approvalKey: string
-  /** The consent as one text. */
+  /** The prompt as one text. */
   readonly description: string
   readonly call: AskedCallInfo
   readonly consent: Omit<Consent, 'text'>
-  /** What it would change, where the tool can tell: a bounded diff for each file. */
+  /** The changes it would make, if the tool reports them: a bounded diff per file. */
   readonly preview?: ToolPreview
-  /** Why the tool says that the call cannot work. */
+  /** Why the call would fail, if the tool reports it. */
   readonly wouldFail?: string
-  /** What is approved, and nothing else. */
+  /** Identifies exactly what is approved. */
   readonly digest: string
   readonly scopes: readonly ApprovalScope[]
 }
@@ -143,14 +143,14 @@ export function approvePayload(call: JudgedCall, options: ApproveOptions): Appro
   }
 }
 
-/** Several calls in one question. Each is judged, shown and answered by itself. */
+/** The payload for several calls in one prompt. Each is judged, shown and answered separately. */
 export interface BatchPayload extends Readonly<Record<string, unknown>> {
   readonly kind: 'Approve'
   readonly toolId: string
   readonly approvalKey: string
   readonly description: string
   readonly calls: readonly ApprovePayload[]
-  /** What may be offered for all of them together. */
+  /** The scopes that may be chosen for all calls at once. */
   readonly scopes: readonly ApprovalScope[]
 }
 
@@ -171,10 +171,10 @@ const everyScope: readonly ApprovalScope[] = ['once', 'session', 'project', 'alw
 
 const placeholdersIn = (text: string): number => text.match(/\[REDACTED:\d+\]/g)?.length ?? 0
 
-/** Why an approval must not outlive this call. */
+/** Why the approval cannot be stored as a grant. */
 function whyOnce({ shell, origin }: JudgedCall, { by, rule }: Decision): string | undefined {
   if (by === 'floor' && rule !== changedDefinition) return 'it could hurt beyond repair'
-  if (origin.isChanged && origin.digest === undefined) return 'nobody could tell it from what it may become next'
+  if (origin.isChanged && origin.digest === undefined) return 'without a digest it cannot be told from a later version'
   if (!shell) return undefined
   if (!shell.isWhole || shell.obstacles.length > 0) return 'not all that it does can be known'
   const never = shell.commands.find(({ mayRemember }) => !mayRemember)

@@ -9,12 +9,12 @@ import type {
 import { isRecord } from '../../core/is-record.ts'
 import { copyJson } from '../../core/turn.ts'
 
-/** A question that was found to be one: its kind is known, and its payload has what that kind needs. */
+/** A valid question: its kind is known, and its payload has the fields of that kind. */
 export interface CheckedInteraction extends InteractionRequest {
   readonly kind: InteractionKind
 }
 
-/** Throws unless the kind is known and the payload is what it needs. What comes back shares nothing with the request. */
+/** Throws on an unknown kind or a payload that does not match it. Returns a copy. */
 export function checkInteraction(request: InteractionRequest): CheckedInteraction {
   const { kind, payload } = request ?? {}
   if (!isKind(kind))
@@ -29,7 +29,7 @@ export function checkInteraction(request: InteractionRequest): CheckedInteractio
   return { kind, payload: copyJson(payload) }
 }
 
-/** How long a question of this kind may stand before somebody: for so many ms, or until a moment that nobody can put off. */
+/** How long a question of this kind may be shown: for a duration, or until a fixed time. */
 export function timeLimitOf({ kind, payload }: CheckedInteraction): TimeLimit {
   if (kind === 'Auth.DeviceCode') return { until: payload.expiresAt as number }
   return { ms: kind === 'Confirm' ? 60_000 : 120_000 }
@@ -69,12 +69,12 @@ function mismatch(kind: InteractionKind, field: string, wanted: string, got: unk
   )
 }
 
-/** A response, or what stands for one: `false` for a no where yes or no was asked, all else for accepted with that value. */
+/** A response or a short form: `false` rejects a yes-or-no question; every other value is accepted with that value. */
 export type InteractionAnswer = InteractionResponse | boolean | string | readonly unknown[]
 
 /**
- * The response that an answer stands for. Throws for what cannot be one: nothing that is not clearly a yes becomes one.
- * A word such as `session` for an approval becomes `{ scope: 'session' }`.
+ * The response for an answer. Throws on invalid answers: only a clear yes counts as one. A word such as `session` for an
+ * approval becomes `{ scope: 'session' }`.
  */
 export function readAnswer(kind: InteractionKind, answer: unknown): InteractionResponse {
   const response = responseOf(yesOrNo.has(kind) && isDetailed(answer) ? { status: 'accepted', value: answer } : answer)
@@ -95,7 +95,7 @@ export function readAnswer(kind: InteractionKind, answer: unknown): InteractionR
 const yesOrNo = new Set<InteractionKind>(['Approve', 'Confirm', 'grantStageTool'])
 const scopes = ['once', 'session', 'project', 'always']
 
-/** A typed `n` is a text too, so only known words say yes. */
+/** Only known words count as yes: a typed `n` is a text too. */
 function isScope(value: unknown): boolean {
   return typeof value === 'string' && scopes.includes(value)
 }
@@ -107,13 +107,13 @@ const details: Record<string, (value: unknown) => boolean> = {
   calls: (value) => isRecord(value) && Object.values(value).every((one) => one === 'allow' || one === 'deny'),
 }
 
-/** Only what is known, and at least something of it: `{ approved: false }` is no yes. */
+/** At least one field, and only known ones: `{ approved: false }` is no yes. */
 function isDetailed(value: unknown): boolean {
   if (!isRecord(value) || Object.keys(value).length === 0) return false
   return Object.entries(value).every(([field, detail]) => Object.hasOwn(details, field) && details[field]!(detail))
 }
 
-/** The fields by hand: an answer may come from another machine and carry anything. */
+/** Copies known fields only: an answer may come from another machine and contain anything. */
 function responseOf(answer: unknown): InteractionResponse | undefined {
   if (typeof answer === 'boolean' || typeof answer === 'string' || Array.isArray(answer))
     return { status: 'accepted', value: answer }
@@ -125,7 +125,7 @@ function responseOf(answer: unknown): InteractionResponse | undefined {
   return { status: 'rejected', reason }
 }
 
-/** Without the answer itself, which may be a password. */
+/** Does not quote the answer, which may be a password. */
 function wrongAnswer(kind: InteractionKind, wanted: string): CodedError {
   return new CodedError(
     'Validation/InteractionAnswerInvalid',
@@ -133,10 +133,10 @@ function wrongAnswer(kind: InteractionKind, wanted: string): CodedError {
   )
 }
 
-/** What happens to a question when nobody is there: `halt` leaves it unanswered, `yolo` says yes to nearly everything. */
+/** What happens to a question when no person can be asked: `halt` leaves it open, `yolo` accepts nearly everything. */
 export type Headless = 'halt' | 'yolo'
 
-/** The answer that `yolo` gives when nobody is there. None to whether a project is trusted: only a person can say that. */
+/** The answer of `yolo`. None for trust in a project: only a person may grant that. */
 export function yoloAnswer(
   kind: InteractionKind,
   payload: InteractionRequest['payload'],
@@ -158,7 +158,7 @@ export function yoloAnswer(
   }
 }
 
-/** What a program is told that runs where nobody can be asked. */
+/** Sent to the program when no person can be asked. */
 export interface PermissionRequired {
   readonly kind: 'permission-required'
   readonly requestKind: InteractionKind
@@ -166,11 +166,11 @@ export interface PermissionRequired {
   readonly hint: string
 }
 
-/** The same for every kind of question: what is missing, and what to do about it. */
+/** States for any kind of question what is missing and what to do about it. */
 export function permissionRequired(requestKind: InteractionKind, correlationId: string): PermissionRequired {
   const hint =
     requestKind === 'trustProject'
-      ? 'nobody is there to say whether this project is trusted; trust it beforehand, or run where somebody can be asked'
-      : `nobody is there to answer a question of kind ${requestKind}; attach an interactor, answer it from another process, or allow it by a rule`
+      ? 'no person can be asked whether this project is trusted; trust it beforehand, or run where a person can be asked'
+      : `no person can be asked a question of kind ${requestKind}; attach an interactor, answer it from another process, or allow it by a rule`
   return { kind: 'permission-required', requestKind, correlationId, hint }
 }

@@ -189,7 +189,7 @@ describe('several interactors', () => {
 
   test('are asked only what they take', async () => {
     const screen = fakeScreen('screen', ['Ask', 'Confirm'])
-    expect(await hub.interact(approve, { signal })).toEqual({ status: 'nobody', correlationId: 'q-1' })
+    expect(await hub.interact(approve, { signal })).toEqual({ status: 'unattended', correlationId: 'q-1' })
     expect(screen.shown).toEqual([])
   })
 
@@ -312,7 +312,7 @@ describe('without an answer', () => {
     right.leave()
     expect(await outcome).toEqual({ status: 'left', correlationId: 'q-1' })
     expect(events.at(-1)).toMatchObject({ type: 'InteractionWithdrawn', why: 'left' })
-    expect(await hub.interact(confirm, { signal })).toMatchObject({ status: 'nobody' })
+    expect(await hub.interact(confirm, { signal })).toMatchObject({ status: 'unattended' })
     expect(clock.pending).toBe(0)
   })
 
@@ -396,7 +396,7 @@ describe('with nobody there', () => {
   test.each([approve, confirm, ask, question('Select', { prompt: '', options: [1] })])(
     'no question is answered by itself, and it is told what would be needed: $kind',
     async (request) => {
-      expect(await hub.interact(request, { signal })).toEqual({ status: 'nobody', correlationId: 'q-1' })
+      expect(await hub.interact(request, { signal })).toEqual({ status: 'unattended', correlationId: 'q-1' })
       expect(events).toEqual([
         {
           ...{ type: 'HeadlessInteractionRequired', correlationId: 'q-1', kind: request.kind },
@@ -429,18 +429,18 @@ describe('with nobody there', () => {
   test('B045 yolo never trusts a project by itself', async () => {
     hub = createHub('yolo')
     const request = question('trustProject', { path: '/p', summary: '' })
-    expect(await hub.interact(request, { signal })).toEqual({ status: 'nobody', correlationId: 'q-1' })
+    expect(await hub.interact(request, { signal })).toEqual({ status: 'unattended', correlationId: 'q-1' })
     expect(events.map(({ type }) => type)).toEqual(['HeadlessInteractionRequired'])
   })
 
   test('it is known beforehand who would answer', () => {
     const yolo = createHub('yolo')
-    expect([hub, yolo].map((one) => one.whoAnswers('Approve'))).toEqual(['nobody', 'yolo'])
-    expect(yolo.whoAnswers('trustProject')).toBe('nobody')
+    expect([hub, yolo].map((one) => one.whoAnswers('Approve'))).toEqual(['unattended', 'yolo'])
+    expect(yolo.whoAnswers('trustProject')).toBe('unattended')
     const { leave } = fakeScreen('screen', ['Confirm'])
-    expect([hub.whoAnswers('Confirm'), hub.whoAnswers('Approve')]).toEqual(['person', 'nobody'])
+    expect([hub.whoAnswers('Confirm'), hub.whoAnswers('Approve')]).toEqual(['person', 'unattended'])
     leave()
-    expect(hub.whoAnswers('Confirm')).toBe('nobody')
+    expect(hub.whoAnswers('Confirm')).toBe('unattended')
   })
 
   test('yolo leaves the answer to whoever is there', async () => {

@@ -25,19 +25,19 @@ import {
 interface InteractionsOptions {
   readonly clock: Clock
   readonly newId: () => string
-  /** Told what happens, never an answer's value. What it throws is lost: nothing may depend on it. */
+  /** Receives events without the values of answers. Its errors are ignored. */
   readonly onEvent?: (event: InteractionEvent) => void
   /** Default `halt`. */
   readonly headless?: Headless
 }
 
-/** `nobody` was there who takes such a question; or those who could have answered it `left`. */
+/** `unattended`: no interactor takes such a question. `left`: the interactors that could answer it have left. */
 export type InteractionOutcome = { readonly correlationId: string } & (
   | (InteractionResponse & { readonly by?: string })
-  | { readonly status: 'nobody' | 'left' }
+  | { readonly status: 'unattended' | 'left' }
 )
 
-/** What a screen may show beside the dialogs themselves. Every question that is issued comes to one end. */
+/** Events for a screen or the audit. Every issued question ends with one event. */
 export type InteractionEvent = { readonly correlationId: string; readonly kind: InteractionKind } & EventDetails
 
 type EventDetails =
@@ -48,27 +48,27 @@ type EventDetails =
   | { readonly type: 'InteractorFailed'; readonly error: string; readonly by?: string }
   | { readonly type: 'HeadlessInteractionRequired'; readonly message: PermissionRequired }
 
-/** Where questions to people meet those who can answer them. */
+/** Sends questions to the attached interactors and collects the answers. */
 export interface Interactions {
-  /** From now on it is asked too, also what is open already. Returns how it leaves. */
+  /** Attaches an interactor, which is shown the open questions too. Returns a function that detaches it. */
   attach(interactor: Interactor | Interactor['present']): () => void
-  /** Asks everybody who takes such a question; the first answer counts. Rejects when `signal` is aborted or the dialog closed. */
+  /** Asks all interactors that take such a question; the first answer counts. Rejects if `signal` aborts or the dialog is closed. */
   interact(request: InteractionRequest, options: InteractOptions): Promise<InteractionOutcome>
-  /** Who would answer such a question now. */
-  whoAnswers(kind: InteractionKind): 'person' | 'yolo' | 'nobody'
-  /** For those who answer from elsewhere. Throws when the question is not open. */
+  /** Who would answer a question of this kind now. */
+  whoAnswers(kind: InteractionKind): 'person' | 'yolo' | 'unattended'
+  /** Answers a question from outside an interactor. Throws if it is not open. */
   answer(correlationId: string, answer: InteractionAnswer, by?: string): void
-  /** What waits for an answer, oldest first: for a screen that comes back. */
+  /** The open questions, oldest first, for a screen that reconnects. */
   readonly open: readonly OpenInteraction[]
 }
 
 export interface InteractOptions {
   readonly signal: AbortSignal
-  /** Default: 60 s for a confirmation, what a device code says, 120 s for all else. It passes only while somebody sees the question. */
+  /** Default: 60 s for a confirmation, the expiry of a device code, 120 s otherwise. Time counts only while the question is shown. */
   readonly timeoutMs?: number
 }
 
-/** A hub for questions to people, with no timer and no listener left once all of them came to their end. */
+/** Creates the hub. No timer or listener remains once all questions have ended. */
 export function createInteractions(options: InteractionsOptions): Interactions {
   const { clock, newId, onEvent, headless = 'halt' } = options
   const lines = new Set<InteractorQueue>()
@@ -78,7 +78,7 @@ export function createInteractions(options: InteractionsOptions): Interactions {
     try {
       onEvent?.({ correlationId, kind, ...event })
     } catch {
-      // Who only listens cannot hold up an answer.
+      // A failing listener must not block an answer.
     }
   }
 
@@ -134,15 +134,15 @@ export function createInteractions(options: InteractionsOptions): Interactions {
     return promise
   }
 
-  const isAnybodyThere = (kind: InteractionKind): boolean => [...lines].some((line) => line.takes(kind))
+  const hasInteractor = (kind: InteractionKind): boolean => [...lines].some((line) => line.takes(kind))
 
-  /** Nobody is there. */
-  function goWithout(about: OpenInteraction): InteractionOutcome {
+  /** The outcome where no interactor takes the question. */
+  function answerUnattended(about: OpenInteraction): InteractionOutcome {
     const { correlationId, kind, payload } = about
     const response = headless === 'yolo' ? yoloAnswer(kind, payload) : undefined
     if (!response) {
       tell(about, { type: 'HeadlessInteractionRequired', message: permissionRequired(kind, correlationId) })
-      return { status: 'nobody', correlationId }
+      return { status: 'unattended', correlationId }
     }
     tell(about, { type: 'InteractionIssued', issuedAt: about.issuedAt })
     tell(about, { type: 'InteractionAnswered', status: 'accepted', by: 'yolo' })
@@ -164,11 +164,11 @@ export function createInteractions(options: InteractionsOptions): Interactions {
       const limit = timeoutMs === undefined ? timeLimitOf(checked) : { ms: checkTimeout(timeoutMs) }
       signal.throwIfAborted()
       const about = { ...checked, correlationId: newId(), issuedAt: clock.now() }
-      return isAnybodyThere(checked.kind) ? ask(about, limit, signal) : goWithout(about)
+      return hasInteractor(checked.kind) ? ask(about, limit, signal) : answerUnattended(about)
     },
     whoAnswers(kind) {
-      if (isAnybodyThere(kind)) return 'person'
-      return headless === 'yolo' && kind !== 'trustProject' ? 'yolo' : 'nobody'
+      if (hasInteractor(kind)) return 'person'
+      return headless === 'yolo' && kind !== 'trustProject' ? 'yolo' : 'unattended'
     },
     answer(correlationId, answer, by) {
       const question = questions.get(correlationId)
@@ -189,20 +189,20 @@ function checkTimeout(timeoutMs: number): number {
   throw new TypeError(`timeoutMs of a question must be a number of ms above 0, got ${String(timeoutMs)}`)
 }
 
-/** Closing a dialog is no answer: it calls off what is going on. */
-function closed({ kind, correlationId }: OpenInteraction, by = 'somebody'): CodedError {
+/** Closing a dialog is not an answer: it cancels the run. */
+function closed({ kind, correlationId }: OpenInteraction, by = 'a person'): CodedError {
   return new CodedError(
     'Cancellation/TurnCancelled',
     `${by} closed the question "${correlationId}" of kind ${kind} without an answer; run again to be asked again`,
   )
 }
 
-/** For those who ask outside a run, such as a tool that starts: where nobody is there, nobody said yes. */
+/** For questions outside a run, such as from a starting tool: rejected if no person can be asked. */
 export function interactThrough(interactions: Interactions): Interact {
   return async (request, signal) => {
     const outcome = await interactions.interact(request, { signal })
-    if (outcome.status === 'nobody' || outcome.status === 'left')
-      return { status: 'rejected', reason: 'nobody is there to answer' }
+    if (outcome.status === 'unattended' || outcome.status === 'left')
+      return { status: 'rejected', reason: 'no person can be asked' }
     return outcome as InteractionResponse
   }
 }

@@ -4,51 +4,51 @@ import type { InteractionKind } from '../../core/interaction.ts'
 import { copyJson } from '../../core/turn.ts'
 import type { CheckedInteraction, InteractionAnswer, TimeLimit } from './interaction-kinds.ts'
 
-/** A question that waits for its answer. */
+/** An open question. */
 export interface OpenInteraction extends CheckedInteraction {
   readonly correlationId: string
   /** In ms since the epoch. */
   readonly issuedAt: number
 }
 
-/** A question as it is put to one interactor. */
+/** A question as one interactor sees it. */
 export interface Prompt extends OpenInteraction {
-  /** When it counts as not answered, in ms since the epoch. */
+  /** When it times out, in ms since the epoch. */
   readonly expiresAt: number
-  /** Aborted when the question is over for this interactor: close the dialog. */
+  /** Aborted when the question has ended for this interactor: close the dialog. */
   readonly signal: AbortSignal
-  /** Throws when somebody else was faster, or it is too late. */
+  /** Throws if the question has already ended. */
   respond(answer: InteractionAnswer): void
 }
 
-/** Somebody who can be asked: a screen, a web page, a program that answers for a person. */
+/** Shows questions and returns answers: a screen, a web page, or a program that answers for a person. */
 export interface Interactor {
-  /** Who answers, as the audit has it. */
+  /** The name recorded in the audit. */
   readonly name?: string
-  /** What it can be asked. Default: everything. */
+  /** The kinds of questions it takes. Default: all. */
   readonly kinds?: readonly InteractionKind[]
   /**
-   * Shows a question. What it returns is the answer; `undefined` means that it calls `respond` later. An `AbortError`
-   * says that the dialog was closed, and cancels the turn; any other error that this interactor cannot answer.
+   * Shows a question. Its return value is the answer; `undefined` means that it calls `respond` later. An `AbortError`
+   * means that the dialog was closed, and cancels the turn. Any other error means that it cannot answer.
    */
   present(prompt: Prompt): unknown
 }
 
-/** A question, its time, those who can still answer it, and the ways it can end. */
+/** A question with its countdown, the queues it waits in, and the ways it can end. */
 export interface OpenQuestion {
   readonly interaction: OpenInteraction
   readonly countdown: Countdown
   readonly queues: Set<InteractorQueue>
-  /** Throws for what is no answer to it; the question stays open then. */
+  /** Throws on an invalid answer; the question then stays open. */
   answer(answer: unknown, by: string | undefined): void
   close(by: string | undefined): void
-  /** This one cannot answer it. */
+  /** This interactor failed. */
   fail(error: unknown, line: InteractorQueue): void
-  /** This one will not answer it any more. */
+  /** This interactor will not answer any more. */
   drop(line: InteractorQueue): void
 }
 
-/** The questions of one interactor, which sees them one at a time and in order. */
+/** The questions of one interactor, shown one at a time and in order. */
 export class InteractorQueue {
   readonly interactor: Interactor
   readonly #waiting = new Set<OpenQuestion>()
@@ -68,7 +68,7 @@ export class InteractorQueue {
     this.#showNext()
   }
 
-  /** The question is over, at least for this interactor. */
+  /** The question has ended for this interactor. */
   remove(question: OpenQuestion): void {
     question.queues.delete(this)
     this.#waiting.delete(question)
@@ -96,7 +96,7 @@ export class InteractorQueue {
       if (signal.aborted) throw notOpen(about.correlationId)
       question.answer(answer, name)
     }
-    // Whoever asks or answers is done with that before the next question is shown, however many of them wait.
+    // Lets the current asking or answering finish first, so that a chain of questions does not recurse.
     await null
     if (signal.aborted) return
     try {
@@ -116,15 +116,15 @@ export class InteractorQueue {
   }
 }
 
-/** What somebody hears who answers a question that is not open any more, or never was. */
+/** The error for an answer to a question that is not open. */
 export function notOpen(correlationId: string): CodedError {
   return new CodedError(
     'Session/InteractionAlreadyAnswered',
-    `the question "${correlationId}" is not open for this answer: it was answered, ran out of time or was withdrawn, or who answers has left; look at the open ones`,
+    `the question "${correlationId}" is not open for this answer: it was answered, ran out of time or was withdrawn, or its interactor has left; see the open ones`,
   )
 }
 
-/** The time that a question has, which passes only while somebody sees it. */
+/** The time limit of a question. It counts only while at least one interactor shows the question. */
 export class Countdown {
   readonly #clock: Clock
   readonly #onOver: () => void
@@ -141,7 +141,7 @@ export class Countdown {
     else this.#leftMs = limit.ms
   }
 
-  /** Somebody sees it from now on. Returns when it will be over. */
+  /** An interactor shows it from now on. Returns the time of expiry. */
   watch(): number {
     if (this.#watchers++ === 0) {
       this.#since = this.#clock.now()
@@ -150,7 +150,7 @@ export class Countdown {
     return this.#over()
   }
 
-  /** One of those who saw it does not any more. */
+  /** An interactor no longer shows it. */
   unwatch(): void {
     if (--this.#watchers > 0) return
     this.#cancelTimer()
@@ -161,7 +161,7 @@ export class Countdown {
     return this.#until ?? this.#since + this.#leftMs
   }
 
-  /** Day by day: a clock may have a longest timer. */
+  /** Sets at most a day at once: a clock may limit the length of a timer. */
   #arm(leftMs: number): void {
     const ms = Math.min(Math.max(0, leftMs), dayMs)
     this.#cancelTimer = this.#clock.timer(ms, () => {

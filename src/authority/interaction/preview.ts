@@ -8,12 +8,12 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { isForeign } from '../prepare-call.ts'
 
-/** A tool's preview, fit for a question that is kept in a log and sent to screens: bounded, harmless, without secrets. */
+/** A tool's preview for a prompt that is logged and shown: bounded, with visible control characters, without secrets. */
 function shownPreview({ files }: ToolPreview, redactor: Redactor | undefined): ToolPreview {
   return { files: files.slice(0, mostFiles).map((file) => shownFile(file, redactor)) }
 }
 
-/** What would become of a file, on one line. */
+/** The change to a file, in one line. */
 export function changeHeading({ path, change, added, removed, diff }: FilePreview): string {
   const counts = added === undefined || removed === undefined ? '' : `: +${added} −${removed}`
   if (change === 'create') return `creates ${path}, a new file${counts}`
@@ -37,13 +37,13 @@ function shownFile(file: FilePreview, redactor: Redactor | undefined): FilePrevi
   return { ...about, diff: harmless(shown.join('\n'), redactor), ...(left > 0 && { moreLines: left }) }
 }
 
-/** A text from outside without its secrets, and with its control characters visible; newlines stay. */
+/** Masks secrets and makes control characters visible. Keeps newlines. */
 function harmless(text: string, redactor: Redactor | undefined): string {
   const masked = redactor ? maskSecrets(text, redactor) : text
   return fullyVisible(masked, { lines: 'kept' })
 }
 
-/** From the first hunk on: the name of the file stands beside it. */
+/** The diff from its first hunk on; the file name is shown separately. */
 function bodyOf(diff: string): readonly string[] {
   const lines = diff.replace(/\n$/, '').split('\n')
   const first = lines.findIndex((line) => line.startsWith('@@'))
@@ -62,9 +62,9 @@ function firstLines(lines: readonly string[]): string[] {
 }
 
 /**
- * Hides secrets in what a person is asked to approve, and never anything else: only what is a secret by itself goes, or
- * what stands behind a name within the same word. A redactor for logs would rather hide too much, and with that what a
- * command does: of `password= ./evil` the program, of `TOKEN=abcdef&&curl` the second command.
+ * Masks secrets in a prompt, and nothing else: only a text that is a secret by itself, or a value after its name within
+ * the same word. A redactor for logs hides too much, and with it what a command does: in `password= ./evil` the program,
+ * in `TOKEN=abcdef&&curl` the second command.
  */
 export function maskSecrets(text: string, redactor: Redactor): string {
   const parts = text.split(between)
@@ -78,10 +78,10 @@ export function maskSecrets(text: string, redactor: Redactor): string {
   return masked
 }
 
-/** All that a shell, or any other language, could read as more than a part of a word. Kept by `split`. */
+/** Characters that end a word in a shell or another language. `split` keeps them. */
 const between = /([^\w.+/=~@%:,-]+)/
 
-/** Neighbours in which a redactor would hide something. */
+/** Masks adjacent parts in which the redactor found something. */
 function maskedRun(parts: readonly string[], redactor: Redactor): string {
   const run = parts.join('')
   const masked = redactor.text(run)
@@ -92,21 +92,21 @@ function maskedRun(parts: readonly string[], redactor: Redactor): string {
 }
 
 function isSecretAlone(text: string, redactor: Redactor): boolean {
-  // A private key is known by its first and last line, and anything could stand between them.
+  // A private key is recognised by its first and last line, and any text could stand between them.
   return !text.includes('-----BEGIN') && redactor.text(text).replace(placeholder, '') === ''
 }
 
-/** What is known of a call before a person is asked about it. */
+/** What is known about a call before a person is asked. */
 export interface Previewed {
-  /** What it would change. */
+  /** The changes it would make. */
   readonly preview?: ToolPreview
-  /** Why it cannot work, for the person. */
+  /** Why it would fail, shown to the person. */
   readonly wouldFail?: string
-  /** The same in the words of the tool, for the model. */
+  /** The tool's error, for the model. */
   readonly error?: string
 }
 
-/** Asks a tool what its call would change. Code of a project or a server is not run before it is allowed. */
+/** Asks a tool what its call would change. Tools of a project or a server are not run before they are allowed. */
 export async function previewCall(
   tool: ToolDef,
   { input, origin }: JudgedCall,
@@ -124,7 +124,7 @@ export async function previewCall(
   }
 }
 
-/** Asks the handlers of `approval:before` whether the call can work; the reason if one of them says that it cannot. */
+/** Asks the handlers of `approval:before` whether the call can work. Returns the reason if one says no. */
 export async function refusalByHooks(
   ctx: HookContexts['tool:gate'],
   tool: ToolDef,
@@ -139,12 +139,12 @@ export async function refusalByHooks(
 }
 
 /**
- * The call as if it only read the files that it is about. An error of a preview tells what is in them, so a model gets it
- * unasked only where such a call would not be asked about.
+ * The call as if it only read its files. A preview error reveals file content, so the model gets it without an approval
+ * only where such a read needs none.
  */
 export function asReadOnlyCall(call: JudgedCall): JudgedCall {
   const files = call.effects.filter(({ effect }) => effect === 'fs.read' || effect === 'fs.write')
   const effects = files.map((fact) => ({ ...fact, effect: 'fs.read' as const }))
-  // By no name: a rule that asks about the tool is about what it does, not about looking.
+  // Without a name: a rule about the tool concerns its effects, not reading.
   return { ...call, tool: '', key: '', gated: true, effects: effects.length > 0 ? effects : [{ effect: 'unknown' }] }
 }

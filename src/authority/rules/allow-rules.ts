@@ -11,8 +11,8 @@ import {
 } from './wildcard.ts'
 
 /**
- * Rules that allow: the key covers a call whole, else each of its effects needs a rule; of a shell line each command
- * does. Everything is compared exactly as it is written.
+ * Matches rules that allow. The key covers a whole call; otherwise each effect needs a rule, and each command of a shell
+ * line does. Everything is compared exactly as written.
  */
 export function allowMatcher(rules: readonly Rule[], base: PathBase): Match {
   const byTool = group(rules.filter(({ about, name }) => about === 'tool' || name === 'spawn'))
@@ -49,7 +49,7 @@ function group(rules: readonly Rule[]): Map<string, Rule[]> {
   return Map.groupBy(rules, ({ name }) => name)
 }
 
-/** Finds the rule for a key or a target. One that is not known is covered only by a rule for all of them. */
+/** Finds the rule for a key or a target. An unknown target is covered only by a rule without a pattern. */
 function patterns(
   rules: readonly Rule[],
   spelled: (pattern: string) => string,
@@ -65,7 +65,7 @@ function patterns(
   }
   return (text, budget) => {
     if (all || text === undefined) return all
-    // Nobody knows where "src/../x" leads; whoever judges resolves it before.
+    // Callers resolve paths beforehand, so a remaining ".." leads to an unknown place.
     if (climbs.test(text)) return undefined
     return exact.get(text) ?? starred.find(({ over }) => budget.spend(1) && matchesWildcard(over, text))?.rule
   }
@@ -100,7 +100,7 @@ function coverLine(
     if (!rules) return undefined
     for (const rule of rules) found.add(rule)
   }
-  // What the tool does beside running the line.
+  // Effects of the tool besides running the line.
   const known = new Set(commands.flatMap((facts) => facts.effects.map(identity)))
   const others = effects.filter((fact) => fact.effect !== 'exec' && !known.has(identity(fact)) && !isQuietLink(fact))
   const rest = coverAll(others, coverOf)
@@ -108,13 +108,13 @@ function coverLine(
   return all && all.length > 0 ? all : undefined
 }
 
-/** Where a link leads inside the workspace matters to what denies, not to what allows. */
+/** A link inside the workspace matters only to rules that deny. */
 const isQuietLink = ({ effect, isLinked, isOutside }: EffectFact): boolean =>
   isLinked === true && effect === 'fs.read' && isOutside !== true
 
 const identity = ({ effect, target = '' }: EffectFact): string => `${effect} ${target}`
 
-/** Of a command that needs no permission itself: its redirections may. */
+/** A neutral command needs no rule, but its redirections may. */
 const needsCover = ({ effect, isOutside }: EffectFact): boolean =>
   effect !== 'exec' && !(effect === 'fs.read' && isOutside !== true)
 
@@ -126,7 +126,7 @@ function coverCommand(facts: CommandFacts, byCommand: CoverCommand, coverOf: Cov
   const writes = effects.filter(({ effect }) => effect === 'fs.write')
   if (table === 'neutral') return coverAll(effects.filter(needsCover), coverOf)
   const found = byCommand(facts)
-  // An exact pattern names what its words write, but says nothing of a redirection.
+  // An exact pattern covers what its words write, but not a redirection.
   if (found?.isExact && writesTo.length === 0) return [found.rule]
   const rules = found && coverAll(writes, coverOf)
   if (rules) return [found.rule, ...rules]
@@ -134,7 +134,7 @@ function coverCommand(facts: CommandFacts, byCommand: CoverCommand, coverOf: Cov
   return coverAll([{ effect: 'exec', target: command.words[0] ?? '' }, ...effects], coverOf)
 }
 
-/** Patterns that allow, over one command at a time; `isExact` when the pattern spells every word of it. */
+/** Matches patterns that allow against one command. `isExact`: the pattern spells every word of it. */
 function allowingCommandRules(
   rules: readonly Rule[],
 ): (facts: CommandFacts, budget: MatchBudget) => { readonly rule: Rule; readonly isExact: boolean } | undefined {
@@ -146,7 +146,7 @@ function allowingCommandRules(
     const { words, cwd } = facts.command
     const isTable = facts.table === 'passes'
     if (words.length === 0 || !(isTable || facts.table === 'none')) return undefined
-    // What a program without a table does depends on where it runs, and a rule is about the workspace.
+    // Without a table the effect depends on the directory, and a rule is about the workspace.
     if (!isTable && (cwd === undefined || leaves.test(cwd))) return undefined
     const covers = coverer(words, budget)
     for (const own of byProgram.get(words[0]!) ?? []) {
@@ -163,7 +163,7 @@ function allowingCommandRules(
 
 const leaves = /^[/~]|(^|\/)\.\.(\/|$)/
 
-/** As a rule would spell it: `[ … ]` is test, and without a pager git does no more than with one. */
+/** The spelling of rules: `[ … ]` is `test`, and `git --no-pager` is `git`. */
 function plainly(words: readonly string[]): readonly string[] {
   if (words[0] === '[') return ['test', ...words.slice(1, -1)]
   return words[0] === 'git' && words[1] === '--no-pager' ? ['git', ...words.slice(2)] : words
@@ -171,9 +171,9 @@ function plainly(words: readonly string[]): readonly string[] {
 
 interface AllowRule {
   readonly rule: Rule
-  /** Words without a star; compared one by one, so that `git log` is not the beginning of `git logout`. */
+  /** The words before the first star, compared one by one, so that `git log` does not match `git logout`. */
   readonly leading: readonly string[]
-  /** From the first word with a star. */
+  /** The rest, from the first word with a star. */
   readonly rest?: Wildcard
 }
 
@@ -184,9 +184,9 @@ function allowRule(rule: Rule, pattern: string): AllowRule {
   return { rule, leading: words.slice(0, star), rest: wildcard(words.slice(star).join(' ')) }
 }
 
-/** Whether rules cover a command; they do not once there is no effort left. */
+/** Tests whether rules cover a command. None does once the budget is spent. */
 function coverer(words: readonly string[], budget: MatchBudget): (rule: AllowRule) => boolean {
-  // Ten thousand rules would join the same words again and again.
+  // Joined once: there may be thousands of rules.
   const texts: string[] = []
   return ({ leading, rest }) => {
     if (!leading.every((word, i) => words[i] === word)) return false

@@ -1,18 +1,18 @@
-/** Where paths are read from. */
+/** What paths are relative to. */
 export interface PathBase {
-  /** The workspace, absolute; relative paths begin there. */
+  /** The workspace, absolute. */
   readonly root?: string
-  /** What `~` stands for. */
+  /** The home folder, for `~`. */
   readonly home?: string
 }
 
 /**
  * One spelling for all spellings of a path that some file system takes for the same file: case, Unicode forms, invisible
  * characters, `.`, `..`, doubled and trailing separators, trailing dots and blanks, `file:`, `~`, backslashes, device
- * prefixes and streams. Only for being strict with; never open what it gives.
+ * prefixes and streams. Only for rules that deny or ask; never open the result.
  */
 export function canonicalPath(path: string, base: PathBase = {}): string {
-  // The common case, and most of the time of a decision otherwise.
+  // Fast path: most paths are plain, and this dominates the time of a decision.
   if (plain.test(path)) return path
   const slashed = fold(withoutScheme(path)).replaceAll('\\', '/').replace(devicePrefix, '/')
   const home = base.home === undefined ? undefined : fold(base.home)
@@ -27,7 +27,7 @@ export function canonicalPath(path: string, base: PathBase = {}): string {
   return (isAbsolute ? '/' : '') + segments.join('/') || '.'
 }
 
-/** A path in both forms a rule may be written in: relative to the workspace, where it lies inside, and absolute. */
+/** Both forms a rule may use: absolute, and relative if inside the workspace. */
 export function bothForms(path: string, base: PathBase): string[] {
   const canonical = canonicalPath(path, base)
   if (base.root === undefined) return [canonical]
@@ -38,17 +38,17 @@ export function bothForms(path: string, base: PathBase): string[] {
   return canonical.startsWith(`${root}/`) ? [canonical, canonical.slice(root.length + 1)] : [canonical]
 }
 
-/** As a file system that ignores case and Unicode forms compares names. */
+/** Folds case and Unicode forms, as some file systems do. */
 export function fold(text: string): string {
   if (ascii.test(text)) return text.toLowerCase()
-  // Through upper case, because the long s and its like have no lower case of their own.
+  // Via upper case, because the long s and similar letters have no lower case of their own.
   return text.normalize('NFC').replace(ignorable, '').toUpperCase().toLowerCase().normalize('NFC')
 }
 
 /** Lower-case names in ASCII with a dot at most in front of or inside each. */
 const plain = /^\/?(\.?[a-z0-9_*-]+(\.[a-z0-9_*-]+)*\/)*\.?[a-z0-9_*-]+(\.[a-z0-9_*-]+)*$/
 const ascii = /^[ -~]*$/
-/** What some file systems leave out when they compare names. */
+/** Characters that some file systems ignore in names. */
 const ignorable = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g
 const devicePrefix = /^\/(?:\/[?.]|\?\?)\//
 
@@ -62,7 +62,7 @@ function withoutScheme(path: string): string {
   }
 }
 
-/** Without the name of a stream, and without the dots and blanks at the end that Windows drops. */
+/** Without the stream name and without the trailing dots and blanks that Windows drops. */
 function bare(segment: string): string {
   return segment.replace(/:[^:]*:\$[a-z_]+$/, '').replace(/[. ]+$/, '')
 }

@@ -8,7 +8,7 @@ import { patternsIn } from './patterns.ts'
 import { createProtection } from './protected-paths.ts'
 import { resolveSettings, type SettingsLayers } from './settings.ts'
 
-/** What would be decided, and why: exactly what `policy explain --json` prints. */
+/** The decision about a call, with its reason, as `policy explain --json` prints it. */
 export interface Explanation {
   readonly verdict: Verdict
   readonly by: DecidedBy
@@ -18,23 +18,23 @@ export interface Explanation {
   readonly effects: readonly Effect[]
 }
 
-/** What a decision would be and what it was based on; decides nothing. */
+/** Explains the decision about a call. */
 export function explain(call: JudgedCall, context: DecisionContext): Explanation {
   const { verdict, by, rule = null, why } = decide(call, context)
   return { verdict, by, rule, why, effects: [...new Set(factsOf(call).map(({ effect }) => effect))].sort() }
 }
 
 export interface ExplainOptions {
-  /** The rules to judge under; those of a rules file are a launch's. */
+  /** The rules to apply; those of a rules file belong to `launch`. */
   readonly layers: SettingsLayers
   readonly location: ShellLocation
-  /** Such as `createShellReader().read`, for many lines. Default: one of its own. */
+  /** A shell reader to reuse for many lines. Default: a new one. */
   readonly read?: ReadLine
   /** This program's own folders; see `createProtection`. */
   readonly own?: readonly string[]
 }
 
-/** The same for a shell line, as if the shell tool were asked to run it. Nothing runs. */
+/** Explains the decision about a shell line. Nothing runs. */
 export async function explainCommand(
   command: string,
   { layers, location, read, own = [] }: ExplainOptions,

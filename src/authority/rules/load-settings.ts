@@ -18,14 +18,14 @@ import { type AuthoritySettings, checkSettings, resolveSettings, type SettingsLa
 export interface SettingsSources {
   /** The user's own folder, such as `~/.libero`. */
   readonly home?: string
-  /** Absolute. Nothing in it is read unless it is trusted. */
+  /** Absolute. Read only if `isTrusted`. */
   readonly projectRoot?: string
   readonly isTrusted?: boolean
-  /** Reads a shell line, for rules that bring examples of commands. */
+  /** Reads a shell line, for rules with examples of commands. */
   readonly facts?: FactsOfLine
 }
 
-/** What the user and a trusted project have written down, in `authority.json`. One mistake refuses a file whole. */
+/** Loads `authority.json` of the user and of a trusted project. One error refuses the whole file. */
 export async function loadSettings(sources: SettingsSources): Promise<Pick<SettingsLayers, 'global' | 'project'>> {
   const { home, projectRoot, isTrusted = false, facts } = sources
   const global = home === undefined ? undefined : await loadIfThere(join(home, file), 'global', facts)
@@ -38,7 +38,7 @@ export async function loadSettings(sources: SettingsSources): Promise<Pick<Setti
 
 const file = 'authority.json'
 
-/** One file of rules, such as `policy explain --rules` takes. */
+/** Loads one file of rules, as for `policy explain --rules`. */
 export async function loadRulesFile(path: string, facts?: FactsOfLine): Promise<AuthoritySettings> {
   const settings = await loadIfThere(path, 'launch', facts)
   if (!settings) throw refused(path, 'there is no such file', 'InvalidSettingsFile')
@@ -55,13 +55,13 @@ async function loadIfThere(
   const settings = parseJson(text, path)
   try {
     checkSettings(settings, layer)
-    // As the only layer, for its rules and patterns; whether an allowlist has its mode depends on the others.
+    // Checks its rules and patterns alone; whether the mode for an allowlist is set depends on the other layers.
     resolveSettings({ [layer]: { ...settings, mode: 'allowlist' } })
     const failures = await testPolicy(settings, facts, layer)
     if (failures.length > 0) throw new CodedError('Validation/RuleTestFailed', failures.map(describeFailure).join('; '))
     return settings
   } catch (error) {
-    // A list in a list in a list, and so on: what looks into it does not come back.
+    // Very deep nesting overflows the stack.
     if (error instanceof RangeError) throw refused(path, 'it is nested too deeply', 'InvalidSettingsFile')
     if (!(error instanceof CodedError)) throw error
     throw refused(path, error.sentence, error.code)
@@ -96,19 +96,19 @@ function refused(path: string, why: string, code: string): CodedError {
   return new CodedError(`Validation/${code}`, `${path} is not used: ${why}`)
 }
 
-/** An example that a rule got wrong. */
+/** An example for which a rule gives the wrong result. */
 export interface PolicyFailure {
   readonly list: RuleList
   readonly rule: string
   readonly example: string
-  /** What the rule promised about it. */
+  /** The result the rule declares. */
   readonly expected: 'match' | 'notMatch'
 }
 
-/** Reads a shell line, for rules that bring examples of commands. */
+/** Reads a shell line, for rules with examples of commands. */
 export type FactsOfLine = (line: string) => ShellFacts | Promise<ShellFacts>
 
-/** Tries each rule, alone, on its own examples. Shell lines are read as in a trusted workspace, unless `facts` reads them. */
+/** Tests each rule alone on its examples. Without `facts`, shell lines are read as in a trusted workspace. */
 export async function testPolicy(
   settings: AuthoritySettings,
   facts?: FactsOfLine,
@@ -139,7 +139,7 @@ async function failuresOf(settings: AuthoritySettings, facts: FactsOfLine, layer
   return failures
 }
 
-/** What is wrong, for people. */
+/** A failure in words. */
 export function describeFailure({ list, rule, example, expected }: PolicyFailure): string {
   const claim = expected === 'match' ? 'should match, and does not' : 'should not match, and does'
   return `the ${list} rule "${rule}": its example ${JSON.stringify(example)} ${claim}`

@@ -4,7 +4,7 @@ import type { JudgedCall } from '../judged-call.ts'
 import { holdThread, type ThreadHold } from '../shell/hold-thread.ts'
 import type { ToolRule } from './settings.ts'
 
-/** Refuses regular expressions that are none. `where` says whose they are: "denyPatterns of settings.json". */
+/** Throws on invalid regular expressions. `where` names their origin: "denyPatterns of settings.json". */
 export function compilePatterns(patterns: readonly string[], where: string): void {
   for (const pattern of patterns) {
     try {
@@ -16,7 +16,7 @@ export function compilePatterns(patterns: readonly string[], where: string): voi
   }
 }
 
-/** What the patterns of a tool's rule find in a call of it. */
+/** Matches the patterns of a tool's rule against a call. */
 export function patternsIn(
   { tool, input }: Pick<JudgedCall, 'tool' | 'input'>,
   rule: ToolRule,
@@ -29,19 +29,19 @@ interface PatternTest {
   readonly text: string
   readonly deny: readonly string[]
   readonly allow: readonly string[]
-  /** For one pattern. Default 100. */
+  /** Time limit per pattern. Default 100. */
   readonly budgetMs?: number
 }
 
-/** The first pattern of each list that was found. */
+/** The first matching pattern of each list. */
 interface PatternMatches {
   readonly deny?: string
   readonly allow?: string
 }
 
 /**
- * Looks for patterns in a text, ignoring case, off the event loop. One that does not come to an end counts as found if
- * it denies, and as not found if it allows.
+ * Matches patterns against a text in a thread, ignoring case. A pattern that exceeds its time counts as a match if it
+ * denies, and as no match if it allows.
  */
 export async function testPatterns({ text, deny, allow, budgetMs = 100 }: PatternTest): Promise<PatternMatches> {
   if (deny.length === 0 && allow.length === 0) return {}
@@ -68,11 +68,11 @@ async function firstMatch(hold: ThreadHold, search: Search): Promise<string | un
   try {
     return patterns[await hold.ask<number>({ text, patterns }, budgetMs)]
   } catch (error) {
-    // A pattern may also be too much for the engine; that is no better than one that does not end.
+    // A pattern that the engine fails on is treated like one that takes too long.
     if (!(error instanceof OutOfTime || error instanceof JobFailed)) throw error
   }
   if (patterns.length === 1) return whenLate ? patterns[0] : undefined
-  // One of them does not end. Halves of halves find it without a job for each of thousands.
+  // One of them takes too long. Bisecting finds it without a job per pattern.
   const half = patterns.length >> 1
   const first = await firstMatch(hold, { ...search, patterns: patterns.slice(0, half) })
   return first ?? (await firstMatch(hold, { ...search, patterns: patterns.slice(half) }))

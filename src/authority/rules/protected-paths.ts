@@ -1,19 +1,19 @@
 import { bothForms, canonicalPath, type PathBase } from './canonical-path.ts'
 import { isShellGlob, mayBeName } from './wildcard.ts'
 
-/** Why a path may not be touched without a person, in words: at all, or at least not written. */
+/** Why writing a path, and perhaps reading it, needs an approval, in words. */
 interface Protection {
   readonly write: string
   readonly read?: string
 }
 
 /**
- * Says what protects a path, if anything does: by its name alone, so that a file that is not there yet is protected too.
+ * The protection of a path, if any. Decided by name alone, so that a file that does not exist yet is protected too.
  * `isDeep`: everything in the folder is read.
  */
 export type Protect = (path: string, isDeep?: boolean) => Protection | undefined
 
-/** `own`: the folders where this program keeps its settings, grants and credentials, wherever they are. */
+/** `own`: the folders with this program's settings, grants and credentials. */
 export function createProtection(base: PathBase & { readonly own?: readonly string[] } = {}): Protect {
   const own = (base.own ?? []).map((folder) => canonicalPath(folder, base))
   const [root, home] = [base.root, base.home].map((folder) => folder && canonicalPath(folder, base))
@@ -24,15 +24,15 @@ export function createProtection(base: PathBase & { readonly own?: readonly stri
     if (forms.some((form) => ofTheSystem.test(form))) return systemSecrets
     if (forms.some((form) => own.some((folder) => form === folder || form.startsWith(`${folder}/`)))) return ownFolder
     const [found, elsewhere] = forms.map(byName)
-    // A workspace may lie in the folder of an editor, and is worked in; credentials are no workspace.
+    // A workspace may lie inside an editor's folder and stay writable, but not inside a folder of credentials.
     return elsewhere?.read === undefined ? found : elsewhere
   }
 }
 
-/** The same for a program that keeps its files where it usually does. */
+/** The protection with default folders. */
 export const protection: Protect = createProtection()
 
-/** Where a process shows its environment and memory, and where a system keeps its passwords. */
+/** Environment and memory of processes, and the system's password files. */
 const ofTheSystem =
   /^\/(?:proc\/[^/]+\/(?:task\/[^/]+\/)?(?:environ|mem|maps|root|cwd|fd)|etc\/(?:g?shadow-?|sudoers))(?:\/|$)/
 const systemSecrets: Protection = { write: 'it guards the system', read: 'it holds secrets of the system or a process' }
@@ -46,14 +46,14 @@ const ownFolder: Protection = {
   read: 'it may hold the credentials of this program',
 }
 
-/** At any depth, since every folder may be a project or a home. */
+/** Matches at any depth, since every folder may be a project or a home. */
 function byName(path: string): Protection | undefined {
   let found: Protection | undefined
   const segments = path.split('/')
   for (let i = 0; i < segments.length; i++) {
     for (const entry of entriesFor(segments[i]!)) {
       if (!holds(entry, segments, i)) continue
-      // Somewhere inside a folder that may be read there may be one that may not.
+      // An inner folder may forbid reading even if an outer one does not.
       if (entry.read !== undefined) return { write: entry.write, read: entry.read }
       found ??= { write: entry.write }
     }
@@ -63,29 +63,29 @@ function byName(path: string): Protection | undefined {
 
 function entriesFor(segment: string): readonly Entry[] {
   if (!isShellGlob(segment)) return entries.get(longName(segment)) ?? []
-  // A glob that begins openly means files in general, not one of these.
+  // A glob that begins with a wildcard means files in general.
   if (/^[*?[]/.test(segment)) return []
   return [...entries.keys()].filter((name) => mayBeName(segment, name)).flatMap((name) => entries.get(name)!)
 }
 
 interface Entry extends Protection {
-  /** Of the path that begins here: the next segments, each a name or several. Absent: the whole folder or file. */
+  /** Paths inside the folder that are protected. Absent: the whole folder or file. */
   readonly inside?: readonly string[]
-  /** Only as the last segment. */
+  /** Matches only as the last segment. */
   readonly isFile?: boolean
 }
 
 function holds({ inside, isFile }: Entry, segments: readonly string[], at: number): boolean {
   const rest = segments.slice(at + 1)
   if (isFile) return rest.length === 0
-  // The folder itself: whoever replaces or removes it replaces what is in it.
+  // Replacing or removing the folder itself replaces what is in it.
   if (!inside || rest.length === 0) return true
   const tail = rest.join('/')
   if (isShellGlob(tail)) return true
   return inside.some((inner) => tail === inner || tail.startsWith(`${inner}/`) || inner.startsWith(`${tail}/`))
 }
 
-/** `git~1` is how a Windows disk also calls `.git`. */
+/** Resolves Windows short names: `git~1` is `.git`. */
 function longName(segment: string): string {
   const short = segment.includes('~') ? /^([^~.]{1,6})~\d+(\.[^.]{1,3})?$/.exec(segment) : undefined
   return (short && shortNames.get(`${short[1]}${short[2] ?? ''}`)) ?? segment

@@ -6,31 +6,31 @@ import type { PathBase } from './canonical-path.ts'
 import type { AuthoritySettings, RuleEntry, ToolRule } from './settings.ts'
 import { strictMatcher } from './strict-rules.ts'
 
-/** Rules by the list they stand in, of all layers together. */
+/** The rules of all layers, by list. */
 export type RuleLists = Readonly<Record<RuleList, readonly Rule[]>>
 
-/** What is decided by beside rules. */
+/** Settings that affect decisions besides the rules. */
 export interface DecisionSettings {
   readonly tools: Readonly<Record<string, ToolRule>>
   readonly workspaceReads: 'allow' | 'ask'
-  /** The project chose `plan`; it must not make quiet what would have been asked about. */
+  /** The project chose `plan`; that must not allow what would otherwise need an approval. */
   readonly isPlanFromProject: boolean
 }
 
-/** Rules ready to be asked: what a call costs does not grow with rules about other tools. */
+/** Compiled rules. The cost of a call does not grow with rules about other tools. */
 export interface CompiledRules extends DecisionSettings {
   readonly matchDeny: Match
   readonly matchAsk: Match
-  /** All that were needed to cover the call. */
+  /** Returns all rules needed to cover the call. */
   readonly matchAllow: Match
   readonly matchAllowlist: Match
-  /** A rule that denies or asks and might hit if more were known: the line was not read whole, or a target is not named. */
+  /** A deny or ask rule that might match if more were known: the line was not fully parsed, or a target is unknown. */
   readonly possibleMatch: (call: JudgedCall) => Rule | undefined
-  /** What patterns were compiled for. */
+  /** The base of relative paths in patterns. */
   readonly base: PathBase
 }
 
-/** `place.home` is what `~` means in patterns. */
+/** Compiles rules. `base.home` replaces `~` in patterns. */
 export function compileRules(rules: RuleLists, base: PathBase = {}, manners = defaultSettings): CompiledRules {
   const deny = strictMatcher(rules.deny, base)
   const ask = strictMatcher(rules.ask, base)
@@ -47,7 +47,7 @@ export function compileRules(rules: RuleLists, base: PathBase = {}, manners = de
 
 const defaultSettings: DecisionSettings = { tools: {}, workspaceReads: 'allow', isPlanFromProject: false }
 
-/** The same and some more that deny or ask: what is added while agents run holds from their next call on. */
+/** Adds rules that deny or ask. They apply from the next call on. */
 export function tightened(rules: CompiledRules, added: Pick<AuthoritySettings, 'deny' | 'ask'>): CompiledRules {
   const parse = (list: 'deny' | 'ask'): Rule[] =>
     (added[list] ?? []).map((entry, index) => parseRule(entry, { layer: 'launch', list, index }))
@@ -60,40 +60,40 @@ export function tightened(rules: CompiledRules, added: Pick<AuthoritySettings, '
   }
 }
 
-/** Who wrote a rule, weakest first. */
+/** The origin of a rule, weakest first. */
 export const ruleLayers = ['bundled', 'global', 'project', 'launch'] as const
 export type RuleLayer = (typeof ruleLayers)[number]
 
-/** The lists a rule can stand in. */
+/** The lists of rules. */
 export const ruleLists = ['deny', 'ask', 'allow', 'allowlist'] as const
 export type RuleList = (typeof ruleLists)[number]
 
-/** An entry, taken apart. */
+/** A parsed rule. */
 export interface Rule {
   readonly layer: RuleLayer
-  /** As it was written. */
+  /** The entry as written. */
   readonly text: string
-  /** `mcp` stands for all effects of servers; its pattern is over the rest, `server.tool`. */
+  /** The effect `mcp` covers all tools of servers; its pattern matches `server.tool`. */
   readonly about: 'tool' | 'effect'
   readonly name: string
-  /** Absent: whatever the key or the target. */
+  /** Absent: matches every key or target. */
   readonly pattern?: string
   readonly why?: string
   readonly match?: readonly string[]
   readonly notMatch?: readonly string[]
 }
 
-/** Looks for rules that decide about a call; `root` is the workspace, for patterns with absolute paths. */
+/** Finds the rules that decide about a call. `root` is the workspace, for patterns with absolute paths. */
 export type Match = (call: JudgedCall, root?: string) => readonly Rule[] | undefined
 
-/** Where an entry stands, for messages. */
+/** The position of an entry, for error messages. */
 interface RulePosition {
   readonly layer: RuleLayer
   readonly list: RuleList
   readonly index: number
 }
 
-/** Takes an entry apart, or throws `Validation/InvalidRule`: a rule that can never match would only look like protection. */
+/** Parses an entry. Throws `Validation/InvalidRule`: a rule that never matches would only look like protection. */
 export function parseRule(entry: RuleEntry, position: RulePosition): Rule {
   const { rule: text, ...rest } = fieldsOf(entry, position)
   if (text.trim() === '') throw invalid(position, entry, 'is empty; write a tool, "tool:pattern" or an effect')

@@ -17,7 +17,7 @@ import {
   ruleLists,
 } from './rules.ts'
 
-/** How much is asked. `plan` only looks; `yolo` asks about nothing but what can hurt beyond repair. */
+/** How much needs an approval. `plan` is read-only; `yolo` asks only about irreparable damage. */
 export type SecurityMode = 'plan' | 'ask' | 'allowlist' | 'yolo'
 
 /**
@@ -32,37 +32,37 @@ export type RuleEntry =
       readonly rule: string
       /** Shown with the decision. */
       readonly why?: string
-      /** Calls it has to match or must not match, checked when it is loaded: shell lines, or keys of the tool. */
+      /** Examples it must or must not match, checked when it is loaded: shell lines, or keys of the tool. */
       readonly match?: readonly string[]
       readonly notMatch?: readonly string[]
     }
 
-/** The seeds' rules for one tool: regular expressions over the JSON of `{tool, parameters}`, without regard to case. */
+/** Rules for one tool: regular expressions over the JSON of `{tool, parameters}`, ignoring case. */
 export interface ToolRule {
-  /** `auto` needs no question, `confirm` always asks. Default: what the security mode says. */
+  /** `auto` needs no approval, `confirm` always does. Default: by the security mode. */
   readonly mode?: 'auto' | 'confirm'
   readonly allowPatterns?: readonly string[]
   readonly denyPatterns?: readonly string[]
-  /** For tools that have no time limit of their own. 0 means none. */
+  /** For tools without a time limit of their own. 0 means none. */
   readonly timeoutMs?: number
 }
 
-/** What one layer says. Unknown fields are refused. */
+/** The settings of one layer. Unknown fields are refused. */
 export interface AuthoritySettings {
   readonly mode?: SecurityMode
-  /** Hold in every mode but `plan`, which they cannot widen. */
+  /** Apply in every mode except `plan`, which they cannot widen. */
   readonly allow?: readonly RuleEntry[]
-  /** Ask in every mode, whatever is allowed. */
+  /** Ask in every mode, even where a rule allows. */
   readonly ask?: readonly RuleEntry[]
   readonly deny?: readonly RuleEntry[]
-  /** Count in the mode `allowlist` alone; an error where no layer chooses it. */
+  /** Apply only in the mode `allowlist`; an error if no layer chooses it. */
   readonly allowlist?: readonly RuleEntry[]
   readonly tools?: Readonly<Record<string, ToolRule>>
-  /** Whether a tool that only reads inside the workspace is asked about, in `ask` and `allowlist`. Default `allow`. */
+  /** Whether tools that only read inside the workspace need an approval in `ask` and `allowlist`. Default `allow`: no. */
   readonly workspaceReads?: 'allow' | 'ask'
 }
 
-/** The same from all sides, weakest first. A project may only tighten: what would loosen is left out, with a warning. */
+/** The settings of all layers, weakest first. A project may only tighten: looser settings are ignored, with a warning. */
 export interface SettingsLayers {
   readonly bundled?: AuthoritySettings
   readonly global?: AuthoritySettings
@@ -70,17 +70,17 @@ export interface SettingsLayers {
   readonly launch?: AuthoritySettings
 }
 
-/** What all layers come to. Frozen: nothing changes a mode while a session runs. */
+/** The combined settings. Frozen: the mode never changes during a session. */
 export interface ResolvedSettings extends DecisionSettings {
   readonly mode: SecurityMode
   readonly rules: CompiledRules
-  /** The rules one by one: sorted, each once. */
+  /** The single rules, sorted, without duplicates. */
   readonly lists: RuleLists
-  /** What was left out, and why. */
+  /** Ignored settings, with the reason. */
   readonly warnings: readonly string[]
 }
 
-/** Joins the layers, launch over project over global over bundled over `ask`; refuses what is wrong in any of them. */
+/** Combines the layers: launch over project over global over bundled over the default `ask`. Throws on invalid settings. */
 export function resolveSettings(layers: SettingsLayers, { home = homedir() } = {}): ResolvedSettings {
   const warnings: string[] = []
   for (const layer of ruleLayers) if (layers[layer] !== undefined) checkSettings(layers[layer], layer)
@@ -137,7 +137,7 @@ function joinLists(layers: SettingsLayers, warnings: string[]): RuleLists {
 
 type Lists = Record<RuleList, Map<string, Rule>>
 
-/** By code units, so that it is the same everywhere. */
+/** Compares code units, for the same order everywhere. */
 function byText(a: Rule, b: Rule): number {
   if (a.text === b.text) return 0
   return a.text < b.text ? -1 : 1
@@ -174,10 +174,10 @@ function stricterPart(name: string, rule: ToolRule, below: ToolRule, warnings: s
   return { ...strict, ...(mode === 'confirm' && { mode }), ...(isShorter && { timeoutMs }) }
 }
 
-/** From the strictest to the loosest. */
+/** From strictest to loosest. */
 export const securityModes: readonly SecurityMode[] = ['plan', 'ask', 'allowlist', 'yolo']
 
-/** Refuses settings that are not what they should be, field by field; rules and regular expressions are checked where they are compiled. */
+/** Throws on invalid fields. Rules and regular expressions are checked when they are compiled. */
 export function checkSettings(value: unknown, layer: RuleLayer): asserts value is AuthoritySettings {
   const where = `the ${layer} settings`
   const settings = objectIn(value, where)

@@ -14,8 +14,8 @@ import {
 } from './wildcard.ts'
 
 /**
- * Patterns that forbid or ask, over the commands of a line. On a superset: every command wherever it stands, its program
- * with and without its folder, whatever the case; and where a line could not be read to its end, every word of it.
+ * Matches patterns that deny or ask against the commands of a line. It matches a superset: every command at any depth,
+ * its program with and without its folder, ignoring case; and every word of a line that could not be parsed.
  */
 export function strictCommandRules(rules: readonly Rule[]): (shell: ShellFacts) => Rule | undefined {
   const byProgram = new Map<string, ProgramRules>()
@@ -46,10 +46,10 @@ function distinct(commands: readonly (readonly string[])[]): (readonly string[])
   return [...new Map(commands.map((words) => [words.join('\0'), words])).values()]
 }
 
-/** The rules about one program. */
+/** The rules for one program. */
 interface ProgramRules {
   readonly all: StrictRule[]
-  /** Without a star, by the word that has to follow the program; '' where none has to. */
+  /** Rules without a star, by the word after the program; '' if there is none. */
   readonly byNext: Map<string, StrictRule[]>
   readonly starred: StrictRule[]
 }
@@ -71,7 +71,7 @@ function addTo(byProgram: Map<string, ProgramRules>, program: string, rule: Stri
 interface StrictRule {
   readonly rule: Rule
   readonly words: readonly string[]
-  /** Of patterns with a star. */
+  /** The compiled patterns, if they contain a star. */
   readonly over?: readonly Wildcard[]
 }
 
@@ -80,12 +80,12 @@ function strictRule(rule: Rule): StrictRule {
   const words = pattern.trim().toLowerCase().split(/\s+/)
   if (!pattern.includes('*')) return { rule, words }
   const joined = words.join(' ')
-  // "git push *" is meant to stop a bare "git push" too.
+  // "git push *" also matches a bare "git push".
   const over = joined.endsWith(' *') ? [joined, joined.slice(0, -2)] : [joined]
   return { rule, words, over: over.map(wildcard) }
 }
 
-/** As written and without its folder. */
+/** The program as written, and without its folder. */
 function programForms(program: string): string[] {
   const written = program.toLowerCase()
   const name = written.slice(Math.max(written.lastIndexOf('/'), written.lastIndexOf('\\')) + 1).replace(/\.exe$/, '')
@@ -93,13 +93,13 @@ function programForms(program: string): string[] {
   return name === written || name === '' ? [written] : [written, name]
 }
 
-/** A command alone and behind each of the wrappers that were taken off: `sudo curl` is both a `sudo` and a `curl`. */
+/** A command alone and with each wrapper around it: `sudo curl` matches rules for `sudo` and for `curl`. */
 function readings({ command: { words, via } }: CommandFacts): (readonly string[])[] {
   const all = via.map((_, i) => [...via.slice(i).flatMap((wrapper) => wrapper.split(' ')), ...words])
   return words.length > 0 ? [words, ...startedBy(words), ...all] : all
 }
 
-/** What `uv run`, `bundle exec` and the like start. They are no wrappers: people allow them by name. */
+/** The commands that `uv run`, `bundle exec` and the like start. They are not wrappers: people allow them by name. */
 function startedBy(words: readonly string[]): (readonly string[])[] {
   const [program = '', verb = '', next = ''] = words
   if (program === 'git') {
@@ -138,22 +138,22 @@ function matched(words: readonly string[], rules: readonly StrictRule[], budget:
 
 const mostOptions = 32
 
-/** A command as patterns with a star see it: with its options in front and without; undefined when they are too many to tell. */
+/** The texts that patterns with a star match: with leading options and without; undefined if there are too many options. */
 function textsOf(words: readonly string[]): string[] | undefined {
   const rests = [words.slice(1)]
   for (let at = 1; at < words.length && words[at]!.startsWith('-'); at++) {
     if (rests.length > mostOptions) return undefined
     rests.push(words.slice(at + 1))
-    // The next word may be the option's value.
+    // The next word may be the value of the option.
     if (words[at + 1]?.startsWith('-') === false) rests.push(words.slice(++at + 1))
   }
   const texts = rests.map((rest) => rest.join(' ').toLowerCase())
   return programForms(words[0]!).flatMap((name) => texts.map((text) => (text === '' ? name : `${name} ${text}`)))
 }
 
-/** Whether the wanted words follow the program, with nothing but options, and a value for each, between them. */
+/** Whether the wanted words follow the program, with only options and their values in between. */
 function followsOptions(wanted: readonly string[], words: readonly string[]): boolean {
-  // For each count of words found so far: whether it can be reached here, and whether a value may be skipped next.
+  // By count of matched words: whether the next word may be skipped as an option's value.
   let reached = new Map<number, boolean>([[1, false]])
   for (let i = 1; i < words.length && reached.size > 0; i++) {
     if (reached.has(wanted.length)) return true
@@ -169,7 +169,7 @@ function followsOptions(wanted: readonly string[], words: readonly string[]): bo
   return reached.has(wanted.length)
 }
 
-/** A first look that costs one search for each rule, however many commands there are. */
+/** A cheap filter: one search per rule, independent of the number of commands. */
 function occurring(
   commands: readonly (readonly string[])[],
   budget: MatchBudget,
@@ -194,7 +194,7 @@ function occurring(
   }
 }
 
-/** Whether a line runs what it wrote itself, or evaluates the name of a variable. */
+/** Whether a line may run text that it wrote, or evaluates the name of a variable. */
 function mayRunText({ commands }: ShellFacts): boolean {
   const evaluates = ([program = '', ...words]: readonly string[]): boolean =>
     /^(test|\[|printf)$/.test(program) && words.some((word) => /^-[vR]/.test(word))
@@ -202,7 +202,7 @@ function mayRunText({ commands }: ShellFacts): boolean {
   return commands.some(({ command: { words } }) => evaluates(words) || (writes && runsText(words)))
 }
 
-/** `/bin/r?` may be rm. */
+/** Programs named by a glob: `/bin/r?` may be rm. */
 function byGlob({ commands }: ShellFacts, byProgram: ReadonlyMap<string, ProgramRules>): Rule | undefined {
   const globs = new Set(commands.flatMap(({ command: { globs, words } }) => (globs.includes(0) ? [words[0]!] : [])))
   for (const glob of [...globs].slice(0, mostGlobs)) {
@@ -214,10 +214,10 @@ function byGlob({ commands }: ShellFacts, byProgram: ReadonlyMap<string, Program
   return first?.all[0]?.rule
 }
 
-/** Nobody writes more; every rule is held against each. */
+/** A bound: every rule is tested against each glob. */
 const mostGlobs = 8
 
-/** Where a line hides something, its words are all there is to go by. */
+/** For lines that could not be fully parsed: matches rules against single words. */
 function amongWords(
   shell: ShellFacts,
   commands: readonly (readonly string[])[],
@@ -227,7 +227,7 @@ function amongWords(
 ): Rule | undefined {
   const { isWhole, words, commands: facts } = shell
   const values = facts.flatMap(({ command }) => Object.values(command.env))
-  // Where a text may become a command, so may what is quoted anywhere.
+  // If the line may run text, quoted text may be a command too.
   const isText =
     mayRunText(shell) ||
     facts.some(({ command }) => runsText(command.words) || shellChangers.has(command.words[0] ?? ''))
@@ -236,7 +236,7 @@ function amongWords(
   const known = new Set([...whole, ...looseWords(texts.join('\n'))].flatMap(programForms))
   const isThere = (rule: StrictRule): boolean =>
     !isWhole || rule.words.every((word) => word.includes('*') || word.startsWith('-') || known.has(word))
-  // Of a line that was not read there may be a hundred thousand; paths come without their folder too.
+  // An unparsed line may have a hundred thousand words; paths are included without their folder too.
   const all = isWhole ? [...known] : [...known, ...words]
   for (const word of all) {
     const found = byProgram.get(word.toLowerCase())?.all.find(isThere)

@@ -19,13 +19,13 @@ interface StrictMatcher {
   readonly possibleMatch: (call: JudgedCall) => Rule | undefined
 }
 
-/** Rules that deny or ask: one hit is enough, by key or by any effect, and spelling something differently does not help. */
+/** Matches rules that deny or ask. One match is enough, by key or by any effect, however it is spelled. */
 export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMatcher {
   const byTool = new Map<string, Bucket>()
   const byEffect = new Map<string, Bucket>()
   for (const rule of rules) {
     if (rule.about === 'effect') add(byEffect, rule, formsOf(rule, base))
-    // A tool may have the name of an effect, as `spawn` does.
+    // A tool may have the name of an effect, such as `spawn`.
     if (rule.about === 'tool' || rule.name !== 'mcp')
       add(byTool, rule, rule.pattern === undefined ? [] : [fold(rule.pattern)])
   }
@@ -71,7 +71,7 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
         const own = byTool.get(call.tool) ?? byEffect.get('exec')
         if (own) return own.rules[0]
       }
-      // All of the workspace: what is protected lies somewhere in it.
+      // The call covers the whole workspace, so it may include what a rule names.
       for (const fact of factsOf(call)) {
         const bucket = fact.target === '.' && isWholeFolder(fact) ? byEffect.get(fact.effect) : undefined
         if (bucket) return bucket.rules[0]
@@ -86,7 +86,7 @@ export function strictMatcher(rules: readonly Rule[], base: PathBase): StrictMat
   }
 }
 
-/** Only the running shell knows which program this is. */
+/** Whether the program is only known when the shell runs. */
 function isNameless({ command: { words } }: CommandFacts): boolean {
   const [program = '', ...rest] = words
   const isText = /^(eval|source|\.)$/.test(program)
@@ -95,16 +95,16 @@ function isNameless({ command: { words } }: CommandFacts): boolean {
 
 interface Bucket {
   readonly rules: Rule[]
-  /** Hits whatever the key or the target. */
+  /** Matches every key or target. */
   all?: Rule
   readonly exact: Map<string, Rule>
-  /** How its patterns of paths begin, up to the first star; sorted by the first folder that is held against them. */
+  /** The beginnings of its path patterns, up to the first star. Sorted on first use. */
   readonly starts: { readonly start: string; readonly rule: Rule }[]
   isSorted?: boolean
-  /** Its keys, sorted; by the first pattern of a line that is held against them. */
+  /** Its keys, sorted on first use. */
   paths?: readonly string[]
   readonly starred: { readonly rule: Rule; readonly over: Wildcard }[]
-  /** The same patterns over the commands of a line; compiled by the first line. */
+  /** The same patterns for the commands of a line, compiled on first use. */
   readonly commands: (shell: ShellFacts) => Rule | undefined
 }
 
@@ -130,7 +130,7 @@ function emptyBucket(): Bucket {
   return { rules, exact: new Map(), starred: [], starts: [], commands }
 }
 
-/** What is compared with a target. A folder written with a slash at its end is the folder and all in it. */
+/** The patterns for a target. A folder with a trailing slash covers itself and everything in it. */
 function formsOf({ name, pattern }: Rule, base: PathBase): string[] {
   if (pattern === undefined) return []
   if (!name.startsWith('fs.')) return [fold(pattern)]
@@ -153,10 +153,10 @@ function lookUp({ exact, starred }: Bucket, texts: readonly string[], budget: Ma
   })?.rule
 }
 
-/** Whoever removes, fills or searches a folder reaches what is in it. */
+/** Writing or searching a folder affects everything in it. */
 const isWholeFolder = ({ effect, isDeep }: EffectFact): boolean => effect === 'fs.write' || isDeep === true
 
-/** A rule about something inside a folder, or, for one that the workspace lies in, any. */
+/** A rule about something inside the folder; any rule, if the folder contains the workspace. */
 function lookUpInside(bucket: Bucket, texts: readonly string[], root: string | undefined): Rule | undefined {
   const { starts } = bucket
   if (starts.length === 0) return undefined
@@ -171,7 +171,7 @@ function lookUpInside(bucket: Bucket, texts: readonly string[], root: string | u
   return undefined
 }
 
-/** What a shell finds for `.e*` may be `.env`. */
+/** Shell globs: `.e*` may match `.env`. */
 function lookUpGlobs(bucket: Bucket, texts: readonly string[], budget: MatchBudget): Rule | undefined {
   for (const text of texts.filter(isShellGlob)) {
     const { exact, starred } = bucket
@@ -187,7 +187,7 @@ function lookUpGlobs(bucket: Bucket, texts: readonly string[], budget: MatchBudg
   return undefined
 }
 
-/** Where in a sorted list the texts begin that are not before this one. */
+/** The index of the first text in a sorted list that is not before this one. */
 function firstFrom<T = string>(sorted: readonly T[], text: string, keyOf = (one: T): string => String(one)): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -208,7 +208,7 @@ function textsOf({ effect, target }: EffectFact, base: PathBase): string[] {
   return effect === 'exec' ? [text, text.slice(text.lastIndexOf('/') + 1)] : [text]
 }
 
-/** No line asks, spawns, schedules or calls a server. */
+/** Effects that a shell line cannot have. */
 const notOfLines = ['ask', 'spawn', 'schedule.write', 'mcp']
 
 function firstOf(buckets: ReadonlyMap<string, Bucket>): Rule | undefined {

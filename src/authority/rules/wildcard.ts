@@ -1,11 +1,11 @@
-/** A pattern cut at its stars. Compared piece by piece, so that no pattern takes longer than its length times the text's. */
+/** A pattern split at its stars. Matching takes at most the product of both lengths. */
 export interface Wildcard {
   readonly pieces: readonly string[]
-  /** Occurs in every text that matches: a cheap first look. */
+  /** Occurs in every matching text: a cheap first test. */
   readonly longest: string
 }
 
-/** `*` is any run of characters, separators included; all else is literal. */
+/** `*` matches any characters, including separators; all else is literal. */
 export function wildcard(pattern: string): Wildcard {
   const pieces = pattern.split('*')
   return { pieces, longest: pieces.reduce((longest, piece) => (piece.length > longest.length ? piece : longest)) }
@@ -31,24 +31,24 @@ export function matchesWildcard({ pieces }: Wildcard, text: string): boolean {
 export function overlaps(one: Wildcard, other: Wildcard): boolean {
   if (one.pieces.length === 1) return matchesWildcard(other, one.pieces[0]!)
   if (other.pieces.length === 1) return matchesWildcard(one, other.pieces[0]!)
-  // With a star in each, whatever stands in the middle of both can be put one after the other.
+  // If both have a star, their middles can be placed one after the other.
   const [start, otherStart] = [one.pieces[0]!, other.pieces[0]!]
   const [end, otherEnd] = [one.pieces.at(-1)!, other.pieces.at(-1)!]
   const isStart = start.startsWith(otherStart) || otherStart.startsWith(start)
   return isStart && (end.endsWith(otherEnd) || otherEnd.endsWith(end))
 }
 
-/** Whether a shell would put other names in the place of this one. */
+/** Whether a shell would expand this word to file names. */
 export const isShellGlob = (text: string): boolean => /[*?[]/.test(text)
 
-/** Whether a name of a file may be meant by a glob. A star at the front never means a dot. */
+/** Whether a glob may match a file name. A leading wildcard never matches a dot. */
 export function mayBeName(glob: string, name: string): boolean {
   const first = glob[0]!
   if (name.startsWith('.') && first !== '.') return false
   return matchesWildcard(widened(glob), name)
 }
 
-/** The same for a whole path: a star does not cross a slash. */
+/** Whether a glob may match a path. A star does not match a slash. */
 export function mayBePath(glob: string, path: string): boolean {
   const [globs, names] = [glob.split('/'), path.split('/')]
   return (
@@ -56,24 +56,24 @@ export function mayBePath(glob: string, path: string): boolean {
   )
 }
 
-/** Whether a glob may mean something that a pattern covers. */
+/** Tests whether a glob and a pattern may match the same text. */
 export function mayOverlap(glob: string): (pattern: Wildcard) => boolean {
   const wide = widened(glob)
   return (pattern) => overlaps(wide, pattern)
 }
 
-/** Everything that is not literal becomes a star. */
+/** Widens a glob: everything that is not literal becomes a star. */
 function widened(glob: string): Wildcard {
   return wildcard(glob.replace(/\[[^\]/]*\]|[?[]/g, '*'))
 }
 
-/** What one decision may still spend on comparing, so that no line and no number of rules can hold up the event loop. */
+/** The remaining cost a decision may spend on matching, so that no line or number of rules blocks the event loop. */
 export interface MatchBudget {
-  /** Takes some; false once there is none left. One is about what a short comparison costs. */
+  /** Spends an amount; false once the budget is exhausted. One is about the cost of a short comparison. */
   spend(amount: number): boolean
 }
 
-/** Some tens of milliseconds. Whoever runs out of it must not allow, and has to take what forbids for a hit. */
+/** About tens of milliseconds. When it is exhausted, allow rules do not match, and deny and ask rules do. */
 export function createMatchBudget(left = 300_000): MatchBudget {
   let rest = left
   return {
@@ -84,5 +84,5 @@ export function createMatchBudget(left = 300_000): MatchBudget {
   }
 }
 
-/** What it costs to look for something short in a text. */
+/** The cost of searching a text for a short one. */
 export const searchCost = (text: string): number => 1 + text.length / 400

@@ -106,7 +106,7 @@ function declined(shown: string, { advice }: EnterOptions): string {
 
 function howToGrant(root: string): string {
   const path = fullyVisible(JSON.stringify(root))
-  return `Where nobody can be asked, look through the project, take its digest with projectDigest(${path}), and grant exactly that with trustByDigest(list, ${path}, digest).`
+  return `Where no person can be asked, read through the project, take its digest with projectDigest(${path}), and grant exactly that with trustByDigest(list, ${path}, digest).`
 }
 
 async function restricted(options: EnterOptions, root: string, notice: string): Promise<TrustState> {

@@ -77,8 +77,8 @@ type ProjectAnswer =
 export async function askAboutProject(root: string, names: ProjectNames, asking: Asking): Promise<ProjectAnswer> {
   const summary = `This project brings:\n${describeNames(names)}\nNo file of it was opened. What you trust can run as you and steer the model.`
   const answer = await ask(root, summary, 'project', [], asking)
-  if (answer.status === 'timeout') return { why: 'nobody answered in time' }
-  if (answer.status !== 'accepted') return { why: answer.reason === '' ? 'nobody decided about it' : answer.reason }
+  if (answer.status === 'timeout') return { why: 'no answer came in time' }
+  if (answer.status !== 'accepted') return { why: answer.reason === '' ? 'it was not decided' : answer.reason }
   const { value } = answer
   if (value === 'trust' || value === 'decline' || value === 'once') return { choice: value }
   return { why: 'the answer was none of trust, decline and once' }
@@ -106,7 +106,7 @@ const openings = {
   mcp: 'This project wants to start or call these MCP servers:',
 }
 
-const cannotAsk = { status: 'rejected', reason: 'nobody is there to be asked' } as const
+const cannotAsk = { status: 'rejected', reason: 'no person can be asked' } as const
 
 /** Whoever cannot be asked gives no answer; only a stop goes on upwards. */
 async function ask(

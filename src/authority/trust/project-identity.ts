@@ -39,7 +39,7 @@ export async function whyUntrustable({ canonicalPath }: ProjectIdentity, keptIn:
 export async function whyNotAProject(canonicalPath: string): Promise<string | undefined> {
   const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
   if (canonicalPath === parse(canonicalPath).root) return 'it is the root of the file system'
-  if (temporary.includes(canonicalPath)) return 'it is the folder for temporary files, where anybody may write'
+  if (temporary.includes(canonicalPath)) return 'it is the folder for temporary files, where every user may write'
   if (isWithin(canonicalPath, home ?? '')) return 'it is the home folder, or holds it'
   return undefined
 }

@@ -13,7 +13,7 @@ export function readTest(given: readonly Word[], isBracket: boolean): ReadArgume
     if (/^-[nz]$/.test(first)) return looked(given)
     return /^-[bcdefghkLNOGprsSuwx]$/.test(first)
       ? looked(given, [second])
-      : `${first} is not among the tests that only look`
+      : `${first} is not among the tests that are known to be read-only`
   }
   if (areJoined(words))
     return looked(

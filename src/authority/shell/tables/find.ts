@@ -25,7 +25,7 @@ export function readFind(given: readonly Word[]): ReadArguments | string {
     if (bare.has(text)) continue
     const isFile = /^-(newer([aBcm][aBcm])?|anewer|cnewer|samefile)$/.test(text)
     if (!isFile && !valued.has(text) && !/^-newer[aBcm]t$/.test(text))
-      return `${text} is not among the parts of a find expression that only look`
+      return `${text} is not among the parts of a find expression that are known to be read-only`
     const value = given[++at]
     if (!value) return `${text} needs a value`
     if (value.isGlob) return `${value.text} may be more than one word`

@@ -68,7 +68,7 @@ export function readFlags(table: FlagTable, given: readonly Word[]): ReadArgumen
     }
     if (table.hasNumbers && /^-\d+$/.test(text)) continue
     const found = text.startsWith('--') ? longFlag(table, text) : shortFlags(table, text)
-    if (!found) return `${text} is not among the flags that are known to only look`
+    if (!found) return `${text} is not among the flags that are known to be read-only`
     for (const { name, arity, attached } of found) {
       const isValued = arity !== '' && arity !== '?'
       if (attached === undefined && isValued) {

@@ -89,7 +89,7 @@ export function readGit(given: readonly Word[]): ReadArguments | string {
   const { options, verb, rest } = gitVerb(given)
   const option = options.find(({ text }) => text !== '--no-pager')
   if (option) return `${option.text} in front of the verb can make git run programs or go elsewhere`
-  if (!isGitVerb(verb)) return `git ${verb} is not known to only look`
+  if (!isGitVerb(verb)) return `git ${verb} is not known to be read-only`
   const args = readFlags({ ...verbs[verb]!, words: 'text' }, rest)
   if (typeof args === 'string') return args
   const signed = args.flags.find(
