@@ -118,7 +118,8 @@ function requester(name: string, services: HostServices, activity: ToolActivity)
     const known = answer && ({ status: 'accepted', value: textOf({ role: 'user', content: answer }) } as const)
     answer = undefined
     if (known) return known
-    if (!interact) throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} cannot ask: no interactor is attached`)
+    if (!interact)
+      throw new CodedError('ExtensionHost/NoInteractorAttached', `${name} cannot ask: no interactor is attached`)
     return activity.timer.pausedFor(interact(request, activity.signal))
   }
 }

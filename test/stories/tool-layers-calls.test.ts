@@ -201,7 +201,9 @@ describe('what a tool may use', () => {
     expect(layers.diagnostics).toMatchObject([{ message: expect.stringContaining('a tool cannot ask for "Approve"') }])
     const alone = at.layers()
     await runWith(alone, ['done'])
-    expect(alone.diagnostics.map(({ message }) => message).join()).toContain('login cannot ask: no interactor is attached')
+    expect(alone.diagnostics.map(({ message }) => message).join()).toContain(
+      'login cannot ask: no interactor is attached',
+    )
   })
 })
 

@@ -4,19 +4,19 @@ import type { Run } from '../../core/run.ts'
 import type { ToolHookContext } from '../../core/tool-hooks.ts'
 import type { Judged } from '../gate.ts'
 
-/** Writes down what is decided about the calls of a run, and what becomes of those that start. */
+/** Records the decisions about the calls of a run and their outcomes. */
 interface CallAudit {
-  /** Before anything runs. A failing write stops the call. */
+  /** Before the tool runs. A failing write stops the call. */
   decided(ctx: ToolHookContext, judged: Judged): Promise<void>
-  /** The run was stopped while somebody was still deciding. */
+  /** The run was stopped before a decision. */
   cancelled(ctx: ToolHookContext): Promise<void>
   started(ctx: HookContexts['tool:before']): Promise<void>
   ended(ctx: HookContexts['tool:after']): Promise<void>
-  /** The run is over: what has started and not ended was cancelled. */
+  /** The run has ended: calls that started and did not end were cancelled. */
   left(): Promise<void>
 }
 
-/** Writes down what becomes of the calls of one run. */
+/** Creates the recorder for one run. */
 export function auditCalls(run: Run, audit: AuditSink): CallAudit {
   const about = new Map<string, Partial<AuditRecord>>()
   const running = new Map<string, number>()
@@ -30,7 +30,7 @@ export function auditCalls(run: Run, audit: AuditSink): CallAudit {
     const known = about.get(callId)
     await audit.write({ class: 'ToolInvocation', event, ...ofRun, callId, ...known, ...(details && { details }) })
   }
-  /** Nothing is kept of a call that is over. */
+  /** Records the end of a call and forgets it. */
   const ending = async (event: string, callId: string, details?: AuditRecord['details']): Promise<void> => {
     const durationMs = run.clock.now() - running.get(callId)!
     running.delete(callId)
@@ -62,7 +62,7 @@ export function auditCalls(run: Run, audit: AuditSink): CallAudit {
       await invocation('ToolInvocationStarted', callId)
     },
     async ended({ callId, isError, outputBytes }) {
-      // A hook may have answered in the tool's place.
+      // A hook may have answered instead of the tool.
       if (!running.has(callId)) return invocation('ToolInvocationSubstituted', callId, { outputBytes })
       await ending(isError ? 'ToolInvocationFailed' : 'ToolInvocationSucceeded', callId, { outputBytes })
     },

@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
 import { readTextIfThere, writeFileAtomic } from '../../platform/files.ts'
 
-/** Where a chain stands: the number of its newest record, and the hash the next one has to name. */
+/** The end of a chain: the number of its newest record, and the hash that the next one must name. */
 interface ChainEnd {
   readonly seq: number
   readonly hash: string
@@ -15,14 +15,14 @@ interface ChainEnd {
 /** Before the first record. */
 const chainStart: ChainEnd = { seq: 0, hash: '0'.repeat(64) }
 
-/** The next line of a chain, without its newline. Its hash is that of the line as it would be without it. */
+/** The next line of a chain, without newline. Its hash covers the line without the hash field. */
 function chained(
   end: ChainEnd,
   at: number,
   fields: Readonly<Record<string, unknown>>,
 ): ChainEnd & { readonly line: string } {
   const seq = end.seq + 1
-  // Spread first and last: the numbers lead the line, and no record can bring its own.
+  // Spread first for the order of fields, and last so that no record can overwrite them.
   const own = { seq, at: new Date(at).toISOString() }
   const { hash: _, ...rest } = fields
   const text = JSON.stringify({ ...own, ...rest, ...own, prev: end.hash }).replace(unseen, escapedInJson)
@@ -30,7 +30,7 @@ function chained(
   return { seq, hash, line: `${text.slice(0, -1)},"hash":"${hash}"}` }
 }
 
-// What JSON leaves as it is, and a terminal or a reader of lines does not.
+// Characters that JSON does not escape, but that a terminal or a line reader interprets.
 const unseen = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
 
 const escapedInJson = (character: string): string =>
@@ -39,7 +39,7 @@ const escapedInJson = (character: string): string =>
     (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
   ).join('')
 
-/** Where the chain stands after this line; a text says what is wrong with it. */
+/** The end of the chain after this line; a text if the line is invalid. */
 function readLink(line: string): (ChainEnd & { readonly prev: string }) | string {
   const [ending, hash = ''] = /,"hash":"([0-9a-f]{64})"\}$/.exec(line.slice(-76)) ?? []
   if (ending === undefined) return 'it is no whole record'
@@ -51,14 +51,14 @@ function readLink(line: string): (ChainEnd & { readonly prev: string }) | string
   return 'it is no record of an audit'
 }
 
-/** What `verifyAudit` found; of what is wrong, the first line. */
+/** The result of `verifyAudit`, with the first invalid line. */
 export type AuditCheck =
   | { readonly ok: true; readonly records: number }
   | { readonly ok: false; readonly line: number; readonly problem: string }
 
 /**
- * Reads an audit file, or all those of a folder, and tells whether every record is as it was written and none is missing
- * between two others. What is cut off at the end leaves no trace in the file itself: keep the newest hash elsewhere.
+ * Checks that every record of an audit file, or of all files in a folder, is unchanged and that none is missing in
+ * between. Records cut off at the end leave no trace in the file: store the newest hash elsewhere.
  */
 export async function verifyAudit(path: string): Promise<AuditCheck> {
   try {
@@ -97,7 +97,7 @@ async function verifyFile(path: string): Promise<AuditCheck> {
   }
 }
 
-/** What does not end in a newline comes as a last line. */
+/** The lines of a file, including an unterminated last one. */
 async function* linesOf(file: FileHandle): AsyncGenerator<string> {
   let rest = ''
   for await (const chunk of file.createReadStream({ encoding: 'utf8', autoClose: false })) {
@@ -108,7 +108,7 @@ async function* linesOf(file: FileHandle): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-/** Where a chain stood when it was last written, and the file that had it. */
+/** The end of a chain when it was last written, and the file's identity. */
 export interface KnownEnd extends ChainEnd {
   readonly inode: number
   readonly device: number
@@ -124,11 +124,11 @@ interface AppendOptions {
   readonly known: KnownEnd | undefined
   readonly links: readonly Link[]
   readonly clock: Clock
-  /** Whether to wait for the disk. */
+  /** Whether to wait until the data is on disk. */
   readonly isSynced: boolean
 }
 
-/** Adds lines to the chain in a file, in one write. What it finds wrong at the end of the file it says in a line before them. */
+/** Appends lines in one write. Damage found at the end of the file is recorded in a line before them. */
 export async function appendToChain(path: string, { known, links, clock, isSynced }: AppendOptions): Promise<KnownEnd> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const file = await openOwn(path)
@@ -158,7 +158,7 @@ export async function appendToChain(path: string, { known, links, clock, isSynce
   }
 }
 
-/** Opened at its end, and neither through a link nor to something that is no file; nobody else may read it. */
+/** Opens a regular file for appending, not through a link, readable only by its owner. */
 async function openOwn(path: string): Promise<FileHandle> {
   const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   const file = await open(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600).catch((error) => {
@@ -179,7 +179,7 @@ async function openOwn(path: string): Promise<FileHandle> {
 interface Stand {
   readonly end: ChainEnd
   readonly size: number
-  /** What has to be said before anything else. */
+  /** Records to write first. */
   readonly notes: readonly Link['fields'][]
 }
 
@@ -194,7 +194,7 @@ async function standOf(
     throw new Error(`its last line is damaged: ${end}; keep the file for an investigation, and begin a new one`)
   const notes: Link['fields'][] = []
   if (known && end.seq < known.seq) notes.push(integrity('AuditCut', { lastSeq: known.seq, lastHash: known.hash }))
-  // Named after the record that will tell of it: if we die in between, the next one finds it and tells.
+  // Named after the record that will mention it: after a crash in between, the next process finds and records it.
   const aside = `${path}.torn-${end.seq + 1}`
   if (torn.length > 0) {
     await writeFileAtomic(aside, torn.toString('utf8'))
@@ -212,7 +212,7 @@ const integrity = (event: string, details: Readonly<Record<string, unknown>>): L
   details,
 })
 
-/** The last whole line, and what a crash left behind it. */
+/** The last complete line, and the incomplete rest after a crash. */
 async function lastLine(file: FileHandle, size: number): Promise<{ line: string | undefined; torn: Buffer }> {
   for (let span = 64 * 1024; ; span *= 4) {
     const start = Math.max(size - span, 0)
@@ -226,7 +226,7 @@ async function lastLine(file: FileHandle, size: number): Promise<{ line: string 
   }
 }
 
-/** A new file is on the disk only when its folder is; where a system cannot wait for that, nobody can. */
+/** Syncs the folder, without which a new file may be lost. Ignored where the system does not support it. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   await handle?.sync().catch(() => {})

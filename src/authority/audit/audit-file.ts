@@ -9,25 +9,25 @@ import { shortageOf } from '../../platform/shortage-of.ts'
 import { appendToChain, type KnownEnd } from './audit-chain.ts'
 
 export interface FileAuditOptions {
-  /** A file if it ends in `.jsonl`, for one writer at a time; else a folder, in which every sink has a file of its own. */
+  /** A file if it ends in `.jsonl`, for one writer at a time; otherwise a folder, in which every sink creates its own file. */
   readonly path: string
-  /** Texts that are secret wherever they stand. */
+  /** Texts to redact everywhere. */
   readonly secrets?: readonly string[]
-  /** Variables, of which those named like a secret are taken out. Default: those of this process. */
+  /** Environment variables; the values of those named like a secret are redacted. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** In place of one made of `secrets` and `env`. */
+  /** Replaces the one made from `secrets` and `env`. */
   readonly redactor?: Redactor
   /**
-   * When a record must have reached the disk, not only the file: `decision` before a call that is allowed and after each
-   * outcome; `outcome` after outcomes alone; `none` when the system likes. A crash of this process loses none of them.
+   * When to wait for the disk: `decision` before an allowed call and after each outcome; `outcome` after outcomes only;
+   * `none` never. A crash of this process loses no record in any case.
    */
   readonly sync?: 'decision' | 'outcome' | 'none'
   readonly clock?: Clock
 }
 
 /**
- * An audit of JSON lines, each with the hash of the one before it. A write is done when its line is in the file; secrets
- * are gone from it by then. An existing file is continued.
+ * An audit in JSON lines, each with the hash of the one before. A write resolves when its line is in the file, without
+ * secrets. Continues an existing file.
  */
 export function createFileAudit(options: FileAuditOptions): AuditSink {
   const { sync = 'decision', clock = systemClock } = options
@@ -37,7 +37,7 @@ export function createFileAudit(options: FileAuditOptions): AuditSink {
   let isFlushing = false
   let known: KnownEnd | undefined
 
-  /** All that came while the last ones were written, with one write and at most one wait for the disk. */
+  /** Writes all waiting records with one write and at most one sync. */
   async function flush(): Promise<void> {
     isFlushing = true
     while (waiting.length > 0) {
@@ -103,8 +103,8 @@ function adviceFor(cause: unknown): string {
 }
 
 /**
- * A record as it may be written: plain data of bounded size that shares nothing with the original, without secrets.
- * Names and places stay as they are, and so do references to secrets (`$NAME`). A text that is cut keeps its digest.
+ * A record to write: a copy of bounded size, without secrets. Names, paths and references to secrets (`$NAME`) stay. A
+ * text that is cut keeps its digest.
  */
 export function fitForAudit(record: AuditRecord, redactor: Redactor): Readonly<Record<string, unknown>> {
   const room = { characters: mostCharacters, values: mostValues }
@@ -113,13 +113,13 @@ export function fitForAudit(record: AuditRecord, redactor: Redactor): Readonly<R
   return redactions > 0 ? { ...fields, redactions } : fields
 }
 
-/** Of one text, of all of them together, and of values of any kind. */
+/** Bounds: one text, all texts together, the number of values. */
 const longest = 4_096
 const mostCharacters = 64 * 1024
 const mostValues = 2_000
 const deepest = 20
 
-/** No secret is longer, so that one that begins in what is kept is seen whole. */
+/** No secret is longer, so a secret that begins in the kept part is seen whole. */
 const longestSecret = 24 * 1024
 
 interface Room {

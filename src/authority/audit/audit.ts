@@ -1,11 +1,11 @@
 import type { AuditRecord, AuditSink } from '../../core/authority.ts'
 
-/** Keeps every record in memory, in the order in which they came: for tests, and for programs with a log of their own. */
+/** Keeps every record in memory, in order: for tests, and for programs with their own log. */
 export interface MemoryAudit extends AuditSink {
   readonly records: readonly AuditRecord[]
 }
 
-/** An audit that ends with the process. */
+/** Creates an audit in memory. */
 export function createMemoryAudit(): MemoryAudit {
   const records: AuditRecord[] = []
   return {
@@ -16,7 +16,7 @@ export function createMemoryAudit(): MemoryAudit {
   }
 }
 
-/** One sink out of several. A record is written when all have it; it fails when one does, after the others had it. */
+/** Combines several sinks. A write waits for all, and fails if one fails. */
 export function teeAudit(...sinks: readonly AuditSink[]): AuditSink {
   return {
     async write(record) {

@@ -6,23 +6,23 @@ import { writeFileAtomic } from '../../platform/files.ts'
 import { withLock } from '../../platform/lock.ts'
 import { PrivateFileError, readPrivateFile } from '../private-file.ts'
 
-/** What somebody decided about one call, as it is signed: it counts for no other call, session, decision or person. */
+/** The content of a signature. It counts for no other call, session, decision or person. */
 export interface SignedAnswer {
   readonly sessionId: string
   readonly callId: string
-  /** Of the call that was shown. */
+  /** The digest of the call that was shown. */
   readonly digest: string
   readonly decision: 'allow' | 'deny'
   readonly by: string
   readonly scope?: string
 }
 
-/** Tells answers that a person gave from those that somebody wrote into a log. */
+/** Signs answers, so that entries written into a log by others are recognised as forged. */
 export interface AnswerKey {
-  /** Tells keys apart, and tells nothing of them. Absent for one that ends with its process. */
+  /** Identifies the key without revealing it. Absent for a key that ends with its process. */
   readonly id?: string
   sign(answer: SignedAnswer): string
-  /** Whether `mac` was made for exactly this answer with the same key. */
+  /** Whether `mac` was made for exactly this answer with this key. */
   verify(answer: SignedAnswer, mac: string | undefined): boolean
 }
 
@@ -31,7 +31,7 @@ interface KeyOptions {
   readonly home?: string
 }
 
-/** The key of an authority: that of its secret, else that of its home, else one that ends with this process. */
+/** The key of an authority: from its secret, else from its home, else one that ends with this process. */
 export async function answerKeyFor({ answerSecret, home }: KeyOptions): Promise<AnswerKey> {
   if (answerSecret !== undefined) return answerKeyFromSecret(answerSecret)
   if (home !== undefined) return openAnswerKey(home)
@@ -39,7 +39,7 @@ export async function answerKeyFor({ answerSecret, home }: KeyOptions): Promise<
   return { sign, verify }
 }
 
-/** Throws where the question about a call names another key: an answer that is signed with this one would never count. */
+/** Throws if the question names another key: an answer signed with this key would not count. */
 export function requireKey(callId: string, key: AnswerKey, pending: PendingCall | undefined): void {
   const wanted = pending?.signature?.keyId
   if (wanted === undefined || wanted === key.id) return
@@ -51,14 +51,14 @@ export function requireKey(callId: string, key: AnswerKey, pending: PendingCall 
   )
 }
 
-/** The key in the user's own folder; made by whoever needs it first, also when several processes do at once. */
+/** The key in the user's own folder. Created on first use, once even if several processes start together. */
 export async function openAnswerKey(folder: string): Promise<AnswerKey> {
   const path = join(folder, 'approval.key')
   const secret = (await readSecret(path)) ?? (await withLock(`${path}.lock`, () => makeSecret(path)))
   return answerKeyFromSecret(secret)
 }
 
-/** A key of the operator's own, for answers that are given on one machine and used on another. */
+/** A key from a secret, for answers given on one machine and used on another. */
 export function answerKeyFromSecret(secret: Uint8Array): AnswerKey {
   if (!(secret instanceof Uint8Array) || secret.length < secretBytes)
     throw new TypeError(`The secret for signed answers must be at least ${secretBytes} random bytes`)
@@ -100,7 +100,7 @@ async function makeSecret(path: string): Promise<Uint8Array> {
   return secret
 }
 
-/** One text for one answer, in a fixed order and with a name, so that it can never be taken for something else. */
+/** The text to sign: unambiguous, in a fixed order, with a prefix that no other signed text has. */
 function signedText(answer: SignedAnswer): string | undefined {
   const { sessionId, callId, digest, decision, by, scope } = answer ?? {}
   const fields = [sessionId, callId, digest, decision, by]

@@ -4,9 +4,9 @@ import { PrivateFileError, readPrivateFile, stampOf } from '../private-file.ts'
 import { type Grant, type GrantStore, grantFlaw } from './grants.ts'
 
 /**
- * Grants in one JSON file that only its owner may read or write, shared by all processes of this user. It belongs into
- * the user's own folder, where no project and no agent writes. One that is broken, linked or open to others is refused,
- * and left as it is.
+ * Stores grants in one JSON file that only its owner may read or write, shared by all processes of this user. It belongs
+ * into the user's own folder, where no project and no agent writes. A file that is broken, linked or open to others is
+ * refused and left unchanged.
  */
 export function createGrantFile(path: string): GrantStore {
   let seen: { readonly stamp: string; readonly grants: readonly Grant[] } | undefined

@@ -4,51 +4,51 @@ import { CodedError } from '../../core/errors.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { copyJson } from '../../core/turn.ts'
 
-/** What is looked for: a call of this tool, from this origin, under this key, in one of these sessions or this project. */
+/** What a grant must cover: a call of this tool, from this origin, with this key, in one of these sessions or this project. */
 export interface GrantIdentity {
   readonly tool: string
   readonly key: string
   readonly origin: ToolOrigin
-  /** The session of the call, then its parent's, up to the root. */
+  /** The session of the call, then its parents, up to the root. */
   readonly sessionIds: readonly string[]
   readonly project?: string
 }
 
-/** Where grants outlive the process. */
+/** Stores grants beyond the process. */
 export interface GrantStore {
-  /** All of them as they are now. Rejects when they cannot be trusted. */
+  /** Reads all grants. Rejects if the store cannot be trusted. */
   read(): Promise<readonly Grant[]>
-  /** Reads, edits and writes, with nobody else in between. Returns what is kept. */
+  /** Reads, edits and writes under a lock. Returns the stored grants. */
   change(edit: (grants: readonly Grant[]) => readonly Grant[]): Promise<readonly Grant[]>
 }
 
 interface GrantsOptions {
   readonly clock: Clock
-  /** Default: they are forgotten with the process. */
+  /** Default: in memory only. */
   readonly store?: GrantStore
-  /** Whether approvals may be kept for a project. Default false. */
+  /** Whether grants for a project are allowed. Default false. */
   readonly projectScope?: boolean
 }
 
-/** The approvals that hold for longer than one call. Denials are not kept. */
+/** The stored approvals. Denials are not stored. */
 export interface Grants {
   /**
-   * An approval that covers the call, from memory: `load` first. One with `bound` holds only while these files are the
-   * same: whoever uses it compares, and revokes it if they are not.
+   * A grant that covers the call, from memory: call `load` first. A grant with `bound` is valid only while these files are
+   * unchanged: the caller compares them, and revokes it if they changed.
    */
   find(identity: GrantIdentity): Grant | undefined
-  /** An equal one that is there already stays as it is. */
+  /** Adds a grant, unless an equal one exists. */
   add(grant: Omit<Grant, 'grantedAt'>): Promise<void>
-  /** Returns how many there were. Go by what a grant says (`isSameGrant`): the objects come fresh from the store. */
+  /** Revokes grants and returns their number. Compare with `isSameGrant`: the objects are new after each load. */
   revoke(isMeant: (grant: Grant) => boolean): Promise<number>
   list(): readonly Grant[]
-  /** Ends what was approved for this session. */
+  /** Revokes the grants of a session. */
   clearSession(sessionId: string): Promise<void>
-  /** Brings in what other processes granted or revoked; costs little when nothing changed. If it rejects, no grant counts. */
+  /** Loads changes of other processes; cheap if there are none. If it rejects, no grant counts. */
   load(): Promise<void>
 }
 
-/** Grants in memory, and in a store where there is one. */
+/** Creates grants in memory, backed by a store if given. */
 export function createGrants({ clock, store = memoryOnly(), projectScope = false }: GrantsOptions): Grants {
   let known: readonly Grant[] = []
   let byName = new Map<string, Grant[]>()
@@ -58,11 +58,11 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
   function know(grants: readonly Grant[]): void {
     if (grants === known) return
     known = grants
-    // What is bound to files comes last: it may turn out not to hold.
+    // Grants bound to files come last, because they may be invalid.
     byName = Map.groupBy([...grants.filter(({ bound }) => !bound), ...grants.filter(({ bound }) => bound)], nameOf)
   }
 
-  /** One after another, or an older reading could replace a newer one. */
+  /** Runs store operations in order: an older read must not replace a newer one. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = last.then(work)
     last = turn.catch(() => {})
@@ -73,7 +73,7 @@ export function createGrants({ clock, store = memoryOnly(), projectScope = false
     return inTurn(async () => know(await store.change(edit)))
   }
 
-  /** What has expired stays so, also when the clock is set back. */
+  /** A grant that has expired stays expired, even if the clock is set back. */
   function isCurrent({ expiresAt }: Grant): boolean {
     latest = Math.max(latest, clock.now())
     return expiresAt === undefined || latest < expiresAt
@@ -133,14 +133,14 @@ function memoryOnly(): GrantStore {
   }
 }
 
-/** Where to look. Two names may meet here, so they are compared as well. */
+/** The index key. It may collide, so tool and key are compared as well. */
 function nameOf({ tool, key }: { readonly tool: string; readonly key: string }): string {
   return `${tool}\n${key}`
 }
 
 const mostOfSessions = 2_000
 
-/** Sessions that are never cleared do not make the store grow for ever; what is dropped is asked again. */
+/** Bounds the grants of sessions that are never cleared. Dropped ones are asked about again. */
 function withoutOldest(grants: readonly Grant[]): readonly Grant[] {
   const ofSessions = grants.filter(({ scope }) => scope === 'session')
   const dropped = new Set(ofSessions.slice(0, -mostOfSessions))
@@ -154,33 +154,33 @@ function projectScopeOff({ tool, key }: Grant): CodedError {
   )
 }
 
-/** How long an approval holds. */
+/** How long an approval counts. */
 export type ApprovalScope = 'once' | GrantScope
 
 type GrantScope = 'session' | 'project' | 'always'
 
-/** An approval that holds for longer than one call. */
+/** An approval that counts for longer than one call. */
 export interface Grant {
   readonly tool: string
-  /** The approval key, or what stands for it. */
+  /** The approval key of the call. */
   readonly key: string
-  /** It counts for no other tool of that name, nor for this one once its code has changed. */
+  /** The grant covers neither another tool of that name nor this one after its code changed. */
   readonly origin: ToolOrigin
   readonly scope: GrantScope
-  /** With scope `session`: it holds there and in the sessions of its children. */
+  /** With scope `session`: the grant covers it and the sessions of its children. */
   readonly sessionId?: string
   /** With scope `project`. */
   readonly project?: string
   /** In ms since the epoch. */
   readonly grantedAt: number
   readonly grantedBy: string
-  /** In ms since the epoch; from then on it is none. */
+  /** In ms since the epoch. The grant ends then. */
   readonly expiresAt?: number
-  /** Digests of files, by path: what was approved is void once one of them changes. */
+  /** Digests by file path. The grant is void once one of the files changes. */
   readonly bound?: Readonly<Record<string, string>>
 }
 
-/** What keeps a value from being a grant, in words. Strict: a field that is not known may be a limit that is not known. */
+/** Why a value is not a valid grant. Strict: an unknown field may be an unknown limit. */
 export function grantFlaw(value: unknown): string | undefined {
   if (!isRecord(value)) return 'it is not an object'
   for (const [field, isRight] of Object.entries(fields))
@@ -192,17 +192,17 @@ export function grantFlaw(value: unknown): string | undefined {
   return undefined
 }
 
-/** Whether two grants allow the same for as long; by whom and when does not matter. */
+/** Whether two grants allow the same for the same time; by whom and since when does not matter. */
 export function isSameGrant(one: Grant, other: Grant): boolean {
   return contentOf(one) === contentOf(other)
 }
 
-/** A grant never passes from a tool to another one that took its name. */
+/** Whether two origins are the same. A grant never passes to another tool of the same name. */
 function isSameOrigin(one: ToolOrigin, other: ToolOrigin): boolean {
   return one.layer === other.layer && one.path === other.path && one.digest === other.digest
 }
 
-/** What a grant goes by; what else is known of a tool may differ from one start to the next. */
+/** The part of an origin that a grant stores; the rest may differ at the next start. */
 export function identityOf({ layer, path, digest }: ToolOrigin): ToolOrigin {
   return { layer, ...(path !== undefined && { path }), ...(digest !== undefined && { digest }) }
 }

@@ -7,15 +7,15 @@ import type { ToolDef } from '../../core/tool.ts'
 import { copyJson, deepFreeze } from '../../core/turn.ts'
 import type { Stage, StageContext, Stages } from './stages.ts'
 
-/** One run's way through the stages. */
+/** The progress of one run through the stages. */
 export interface StageRun {
   readonly run: Run
   readonly state: StageState
   readonly stage: Stage
-  /** A turn is over. Leaves the stage where that is due, and says what became of the task. */
+  /** Called after a turn. Leaves the stage if it is complete, and says what happened. */
   afterTurn(): Promise<'stays' | 'moved' | 'ended'>
   /** Takes effect at once; resolves when it is in the log. */
-  keep(change: Partial<StageState>): Promise<void>
+  update(change: Partial<StageState>): Promise<void>
 }
 
 interface StageRunOptions {
@@ -26,12 +26,12 @@ interface StageRunOptions {
 
 const section = 'stage'
 
-/** Goes on where the session stands, or begins. */
+/** Resumes at the session's stage, or enters the first one. */
 export async function runStages(run: Run, { definition, newId, audit }: StageRunOptions): Promise<StageRun> {
   const { id: machine = '', start } = definition
   let state: StageState
   let stage: Stage
-  const walk: StageRun = {
+  const stageRun: StageRun = {
     run,
     get state() {
       return state
@@ -40,24 +40,24 @@ export async function runStages(run: Run, { definition, newId, audit }: StageRun
       return stage
     },
     afterTurn: () => orFail(afterTurn),
-    keep,
+    update,
   }
-  const kept = readState(run.log, definition)
-  if (kept) await orFail(() => takeUp(kept))
+  const stored = readState(run.log, definition)
+  if (stored) await orFail(() => resume(stored))
   else await orFail(() => enter(start, {}))
-  return walk
+  return stageRun
 
-  function keep(change: Partial<StageState>): Promise<void> {
+  function update(change: Partial<StageState>): Promise<void> {
     state = { ...state, ...change }
     return writeState(run.log, state)
   }
 
-  /** A call that was judged before the last run ended is judged anew, so this is another attempt. */
-  async function takeUp(kept: StageState): Promise<void> {
+  /** Resuming is a new attempt: calls that were judged before are judged again. */
+  async function resume(kept: StageState): Promise<void> {
     state = kept
     stage = stageOf(kept.stage)
     await note('StageExecution', 'StageResumed')
-    await keep({ attempt: kept.attempt + 1 })
+    await update({ attempt: kept.attempt + 1 })
     init()
     if (state.completion) await leave()
   }
@@ -79,7 +79,7 @@ export async function runStages(run: Run, { definition, newId, audit }: StageRun
     uninstall()
     stage = entered
     state = fresh
-    await keep({ data })
+    await update({ data })
     init()
     const refusal = await stage.checkGate?.(contextOf(state, stage))
     if (refusal) throw new CodedError('Session/StageGateRefused', `the stage "${id}" must not begin: ${refusal}`)
@@ -92,7 +92,7 @@ export async function runStages(run: Run, { definition, newId, audit }: StageRun
         'Validation/InvalidStages',
         `the completion tool "${completionTool}" of the stage "${stage.id}" has the name of another tool; rename one of them`,
       )
-    run.tools.add(completionToolOf(walk))
+    run.tools.add(completionToolOf(stageRun))
     run.system.set(section, stage.body)
   }
 
@@ -104,7 +104,7 @@ export async function runStages(run: Run, { definition, newId, audit }: StageRun
     if (state.status !== 'running') return 'ended'
     if (!state.completion && state.turns < stage.turnCap) return 'stays'
     await leave()
-    return walk.state.status === 'running' ? 'moved' : 'ended'
+    return stageRun.state.status === 'running' ? 'moved' : 'ended'
   }
 
   async function leave(): Promise<void> {
@@ -118,7 +118,7 @@ export async function runStages(run: Run, { definition, newId, audit }: StageRun
     const { completion } = state
     const completions = completion ? { ...state.completions, [stage.id]: completion.input } : state.completions
     if (to !== undefined) return enter(to, completions)
-    await keep({ status: 'done', completions })
+    await update({ status: 'done', completions })
     uninstall()
   }
 
@@ -136,20 +136,20 @@ export async function runStages(run: Run, { definition, newId, audit }: StageRun
     await audit.write({ class: kind, event, ...ids, details })
   }
 
-  /** A failure is the end of this walk; a later run begins anew. */
+  /** An error ends this pass through the stages; a later run starts again. */
   async function orFail<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (state) await keep({ status: 'failed' }).catch(() => {}) // the log may be what failed
+      if (state) await update({ status: 'failed' }).catch(() => {}) // the log itself may have failed
       throw error
     }
   }
 }
 
-/** Calling it is the end of the stage, once the turn is over. */
-function completionToolOf(walk: StageRun): ToolDef {
-  const { id, completionTool: name, completionSchema: inputSchema } = walk.stage
+/** The tool that completes the stage. The stage ends after the turn. */
+function completionToolOf(stageRun: StageRun): ToolDef {
+  const { id, completionTool: name, completionSchema: inputSchema } = stageRun.stage
   return {
     spec: {
       name,
@@ -159,14 +159,14 @@ function completionToolOf(walk: StageRun): ToolDef {
     effects: [],
     replay: 'pure',
     async execute(input) {
-      if (walk.state.completion) return { output: `The stage "${id}" is complete already.`, isError: true }
-      await walk.keep({ completion: { input } })
+      if (stageRun.state.completion) return { output: `The stage "${id}" is complete already.`, isError: true }
+      await stageRun.update({ completion: { input } })
       return `The stage "${id}" is complete.`
     },
   }
 }
 
-/** Where a machine stands, as it is kept in the log. */
+/** The state of a machine, as stored in the log. */
 export interface StageState {
   readonly machine: string
   readonly status: 'running' | 'done' | 'failed'
@@ -175,16 +175,16 @@ export interface StageState {
   readonly attempt: number
   readonly turns: number
   readonly data: Readonly<Record<string, unknown>>
-  /** The stage is complete, and has not been left yet. */
+  /** Set once the stage is complete, until it is left. */
   readonly completion?: { readonly input: unknown }
   readonly completions: Readonly<Record<string, unknown>>
-  /** Approvals of this stage that are used up. */
+  /** Used approvals of this stage. */
   readonly consumed: readonly string[]
 }
 
 const owner = 'state-machine'
 
-/** Where the session stands; nothing, where it is new or came to its end. */
+/** The session's state; undefined if it is new or finished. */
 function readState({ transcript }: Log, { id, stages }: Stages): StageState | undefined {
   const state = transcript.states.get(owner) as StageState | undefined
   if (state?.status !== 'running') return undefined
@@ -201,7 +201,7 @@ async function writeState(log: Log, state: StageState): Promise<void> {
   await log.append({ type: 'state', owner, value: state })
 }
 
-/** What the phases of a stage are shown: a copy nobody can write to. */
+/** The context of a stage's phases: a frozen copy. */
 function contextOf(state: StageState, { turnCap }: Stage): StageContext {
   const { stage, stageExecutionId, attempt, turns, completion, completions, data } = state
   return deepFreeze({

@@ -2,50 +2,50 @@ import { CodedError } from '../../core/errors.ts'
 import type { JsonSchema } from '../../core/tool.ts'
 
 /**
- * A task in stages, one after another: what the model is told, what it may use without a question, and when it goes
- * on. Stages side by side are not part of it: give each its own agent.
+ * A task in sequential stages: the instructions, the tools that need no approval, and the condition to go on. Parallel
+ * stages are not supported: give each its own agent.
  */
 export interface Stages {
-  /** Kept in the log, so that a session is not taken up by another machine. Default `stages`. */
+  /** Stored in the log, so that another machine does not resume the session. Default `stages`. */
   readonly id?: string
   readonly start: string
   readonly stages: readonly Stage[]
 }
 
-/** One stage. Its phases are called in the order in which they stand here; Act, the turns of the model, is in between. */
+/** One stage. Its phases are called in this order; the turns of the model come between `grantStageTool` and `assert`. */
 export interface Stage {
   readonly id: string
-  /** Stands in the system prompt while the stage lasts. */
+  /** Part of the system prompt during the stage. */
   readonly body: string
-  /** Tools that need no further permission here. All others are denied unless `grantStageTool` says otherwise. */
+  /** Tools that need no approval. All others are denied unless `grantStageTool` decides otherwise. */
   readonly allowedTools?: readonly string[]
-  /** After so many turns the stage ends as if it had been completed, with `capHit`. */
+  /** After this many turns the stage ends as if completed, with `capHit`. */
   readonly turnCap: number
-  /** The tool that the model completes the stage with; it is made from this name and the schema. */
+  /** The tool by which the model completes the stage, created from this name and schema. */
   readonly completionTool: string
   readonly completionSchema: JsonSchema
-  /** The only phase that may write: what it puts into `data` is there for the rest of the stage. */
+  /** The only phase that may write `data`, which the later phases read. */
   setup?(ctx: SetupContext): void | Promise<void>
-  /** A text says why the stage must not begin; the run then fails. */
+  /** Returns why the stage must not begin; the run then fails. */
   checkGate?(ctx: StageContext): Refusal | Promise<Refusal>
-  /** Asked about each call of a tool that is not allowed anyway; `defer` lets a person decide. */
+  /** Decides about each call of another tool; `defer` asks a person. */
   grantStageTool?(proposal: StageProposal): StageGrant | Promise<StageGrant>
-  /** A text says what is wrong with how the stage ended; the run then fails. */
+  /** Returns what is wrong at the end of the stage; the run then fails. */
   assert?(ctx: StageContext): Refusal | Promise<Refusal>
-  /** Clears up. After a crash this phase, and those around it, may be called once more. */
+  /** Cleans up. After a crash this phase and its neighbours may be called again. */
   exit?(ctx: StageContext): void | Promise<void>
-  /** The stage to go on with; `undefined` ends the run. */
+  /** The next stage; `undefined` ends the run. */
   next(ctx: StageContext): string | undefined | Promise<string | undefined>
 }
 
-/** What a stage says about a call of a tool that it does not name. */
+/** A stage's decision about a call of a tool not in `allowedTools`. */
 export type StageGrant = 'approve' | 'deny' | 'defer'
 
-/** What a stage is asked about, and what its approval is bound to: all five. */
+/** A call proposed to a stage. The approval is bound to all five fields. */
 export interface StageProposal {
   readonly stageExecutionId: string
   readonly attempt: number
-  /** Of the call. */
+  /** The id of the call. */
   readonly proposalId: string
   readonly tool: string
   readonly argsDigest: string
@@ -53,29 +53,29 @@ export interface StageProposal {
 
 type Refusal = string | undefined | void
 
-/** What a stage knows of itself. Frozen, except for `data` in `setup`. */
+/** The state of a stage, for its phases. Frozen, except for `data` in `setup`. */
 export interface StageContext {
   readonly stage: string
-  /** Another one each time a stage is entered. */
+  /** New each time a stage is entered. */
   readonly stageExecutionId: string
-  /** 1, or more where later runs went on with the stage. */
+  /** 1, or more if later runs resumed the stage. */
   readonly attempt: number
   readonly turns: number
   readonly capHit: boolean
-  /** What the completion tool was called with. */
+  /** The input of the completion tool. */
   readonly completion?: unknown
-  /** The same of the stages before, by their ids. */
+  /** The inputs of earlier stages, by stage id. */
   readonly completions: Readonly<Record<string, unknown>>
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** The same for `setup`, which may write. */
+/** The context of `setup`, which may write `data`. */
 export interface SetupContext extends Omit<StageContext, 'data'> {
-  /** Has to be JSON: it is kept in the log. */
+  /** Must be JSON: the log stores it. */
   readonly data: Record<string, unknown>
 }
 
-/** Checks a definition and freezes it. What is wrong is said here, not in the middle of a task. */
+/** Checks and freezes a definition. Throws on errors, before a task starts. */
 export function defineStages(definition: Stages): Stages {
   const { id = 'stages', start, stages } = definition
   if (!isName(id)) throw invalid(`id must be a name, got ${JSON.stringify(id)}`)

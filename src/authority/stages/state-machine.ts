@@ -11,19 +11,19 @@ export interface StateMachineOptions {
   readonly newId?: () => string
 }
 
-/** Leads an agent through stages, and says what each of them allows. One serves one conversation at a time. */
+/** Leads an agent through stages and decides what each allows. Serves one conversation at a time. */
 export interface StateMachine {
   /** Undefined before the first run. */
   readonly stage: string | undefined
   readonly stageExecutionId: string | undefined
   readonly status: 'idle' | StageState['status']
-  /** What the present stage says about a call, of the agent or of a child. An approval is used up by asking for it. */
+  /** The current stage's verdict about a call of the agent or a child. Judging uses up an approval. */
   judge(call: StageCall): Promise<StageVerdict>
-  /** What moves the machine along with the turns of a run; the authority starts it. Records go to `audit`. */
+  /** The extension that advances the machine with the turns of a run. The authority starts it. Records go to `audit`. */
   extension(audit?: AuditSink): Extension
 }
 
-/** A call that a stage is asked about. */
+/** A call to judge. */
 interface StageCall {
   readonly tool: string
   /** The id of the call. */
@@ -31,32 +31,32 @@ interface StageCall {
   readonly input: unknown
 }
 
-/** A machine for `createAgent({ authority: { stateMachine } })`. A wrong definition is refused here. */
+/** Creates a machine for `createAgent({ authority: { stateMachine } })`. Throws on an invalid definition. */
 export function createStateMachine(stages: Stages, { newId = createIds() }: StateMachineOptions = {}): StateMachine {
   const definition = defineStages(stages)
-  let walk: StageRun | undefined
+  let stageRun: StageRun | undefined
   return {
     get stage() {
-      return walk?.state.stage
+      return stageRun?.state.stage
     },
     get stageExecutionId() {
-      return walk?.state.stageExecutionId
+      return stageRun?.state.stageExecutionId
     },
     get status() {
-      return walk?.state.status ?? 'idle'
+      return stageRun?.state.status ?? 'idle'
     },
-    judge: (call) => judge(call, walk),
-    extension: (audit = nowhere) => ({
+    judge: (call) => judge(call, stageRun),
+    extension: (audit = noAudit) => ({
       name: 'state-machine',
       async start(run, hooks) {
         if (run.facts.depth > 0) return
-        if (walk && !walk.run.progress.isOver && walk.run !== run) throw busy(walk)
+        if (stageRun && !stageRun.run.progress.isOver && stageRun.run !== run) throw busy(stageRun)
         const current = await runStages(run, { definition, newId, audit })
-        walk = current
+        stageRun = current
         hooks.hook('turn:next', async (next) => {
           try {
             if (next.turnId !== '' && current.state.status === 'running')
-              await current.keep({ turns: current.state.turns + 1 })
+              await current.update({ turns: current.state.turns + 1 })
             const became = await current.afterTurn()
             const isOver = became === 'ended'
             if (!isOver && (next.stop || became === 'moved')) next.add.push(prompting(current, became))
@@ -70,27 +70,27 @@ export function createStateMachine(stages: Stages, { newId = createIds() }: Stat
   }
 }
 
-async function judge({ tool, proposalId, input }: StageCall, walk: StageRun | undefined): Promise<StageVerdict> {
-  if (walk?.state.status !== 'running')
+async function judge({ tool, proposalId, input }: StageCall, stageRun: StageRun | undefined): Promise<StageVerdict> {
+  if (stageRun?.state.status !== 'running')
     return { verdict: 'deny', code: 'StageNotRunning', why: 'the state machine is not in any of its stages' }
-  const { stage } = walk
-  const { stageExecutionId, attempt } = walk.state
+  const { stage } = stageRun
+  const { stageExecutionId, attempt } = stageRun.state
   if (tool === stage.completionTool || stage.allowedTools?.includes(tool)) return { verdict: 'envelope' }
   const proposal = { stageExecutionId, attempt, proposalId, tool, argsDigest: digestOfJson(input) }
   return grantFor(stage, proposal, {
-    has: (token) => walk.state.stageExecutionId !== stageExecutionId || walk.state.consumed.includes(token),
-    consume: (token) => walk.keep({ consumed: [...walk.state.consumed, token] }),
+    has: (token) => stageRun.state.stageExecutionId !== stageExecutionId || stageRun.state.consumed.includes(token),
+    consume: (token) => stageRun.update({ consumed: [...stageRun.state.consumed, token] }),
   })
 }
 
-/** For a model that would stop too early, or that has to hear of its new stage. */
+/** The message for a model that stops too early, or that enters a new stage. */
 function prompting({ stage: { id, completionTool } }: StageRun, became: 'stays' | 'moved'): string {
   return became === 'moved'
     ? `The stage "${id}" begins; its instructions have replaced those of the last one.`
     : `The stage "${id}" is not complete. Go on, and call ${completionTool} when it is.`
 }
 
-const nowhere: AuditSink = { write() {} }
+const noAudit: AuditSink = { write() {} }
 
 const busy = ({ run, state }: StageRun): CodedError =>
   new CodedError(
@@ -98,20 +98,20 @@ const busy = ({ run, state }: StageRun): CodedError =>
     `the state machine is in the stage "${state.stage}" of run ${run.id}; wait for its end, or create another one`,
   )
 
-/** Remembers which approvals were used up. */
+/** Stores which approvals are used up. */
 export interface Tokens {
   has(token: string): boolean
-  /** Takes effect at once; resolves when it is written down. */
+  /** Takes effect at once; resolves when it is in the log. */
   consume(token: string): Promise<void>
 }
 
-/** What a stage says about a call beyond its own tools. An approval serves this one call and no other. */
+/** A stage's verdict about a call of another tool. An approval counts for this one call. */
 export async function grantFor(stage: Stage, proposal: StageProposal, tokens: Tokens): Promise<StageVerdict> {
   const token = digestOfJson(proposal)
   if (tokens.has(token)) return consumed(proposal)
   const grant = await ask(stage, proposal)
   if (grant !== 'approve') return grant
-  if (tokens.has(token)) return consumed(proposal) // somebody used it while the stage was thinking
+  if (tokens.has(token)) return consumed(proposal) // it was used while the stage was deciding
   await tokens.consume(token)
   return { verdict: 'token' }
 }

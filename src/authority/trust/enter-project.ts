@@ -9,22 +9,22 @@ import { digestOfItems, listItems, type ProjectItem } from './project-items.ts'
 import { isProject, type ProjectSearchOptions, projectNames } from './project-names.ts'
 import type { TrustEntry, TrustList } from './trust-list.ts'
 
-/** Who decides, and where it is written down. */
+/** The options of `enterProject`. */
 export interface EnterOptions extends ProjectSearchOptions {
   readonly list: TrustList
-  /** Without it, or where it finds nobody, an unknown project stays restricted. */
+  /** Without it, or if no person can be asked, an unknown project stays restricted. */
   readonly interact?: Interact
   readonly audit?: AuditSink
   readonly signal?: AbortSignal
-  /** The next step that a notice names: where no person could be asked, the person declined, or a file is not what was accepted. */
+  /** The advice in notices: if no person could be asked, the person declined, or a file changed since it was accepted. */
   readonly advice?: string
-  /** The file with the user's own instructions, such as `~/.libero/AGENTS.md`: it comes first, and needs no trust. */
+  /** The user's own instructions, such as `~/.libero/AGENTS.md`. They come first and need no trust. */
   readonly ownInstructions?: string
 }
 
 /**
- * Finds out what of a project may be used: whether it is trusted, then whether each thing it brings is still what was
- * trusted, then which of its MCP servers may start. Before somebody trusts it, no file of it is opened.
+ * Determines what of a project may be used: whether it is trusted, whether each of its items is unchanged since it was
+ * trusted, and which of its MCP servers may start. Opens no file of the project before a person trusts it.
  */
 export async function enterProject(cwd: string, options: EnterOptions): Promise<ProjectEntry> {
   const project = await identifyProject(cwd)
@@ -45,7 +45,7 @@ export async function enterProject(cwd: string, options: EnterOptions): Promise<
   return createEntry(project, { ...always, ...standing, ...(await passGates(project, standing, options)), list })
 }
 
-/** A folder that brings nothing may still be a repository that somebody trusts. */
+/** A folder without items may still be a trusted repository. */
 async function isTrusted(root: string, { list }: EnterOptions): Promise<boolean> {
   const known = await list.lookup(root).catch(() => undefined)
   return known?.decision === 'trusted' && !(await list.refusal(root))
@@ -54,13 +54,13 @@ async function isTrusted(root: string, { list }: EnterOptions): Promise<boolean>
 interface TrustState {
   readonly state: ProjectEntry['state']
   readonly notice?: string
-  /** What the list says, where it says something. */
+  /** The entry of the trust list, if any. */
   readonly known?: TrustEntry
-  /** What whoever has just decided was shown. */
+  /** The items a person was shown who decided just now. */
   readonly shown?: ReadonlySet<string>
 }
 
-/** The first gate: is the project trusted? */
+/** The first gate: whether the project is trusted. */
 async function trustStateOf(project: ProjectIdentity, options: EnterOptions): Promise<TrustState> {
   const root = project.canonicalPath
   const shown = fullyVisible(root)
@@ -120,7 +120,7 @@ interface Passed {
   readonly notices: readonly string[]
 }
 
-/** The second and the third gate: the things it brings, then its MCP servers. */
+/** The second and third gate: the project's items, then its MCP servers. */
 async function passGates(
   project: ProjectIdentity,
   { state, known, shown }: TrustState,
@@ -131,22 +131,22 @@ async function passGates(
   const items = await listItems(root, options)
   const recorded = known?.items ?? {}
   const isKept = state === 'trusted'
-  const things = await passGate(
+  const others = await passGate(
     items.filter(({ kind }) => kind !== 'mcp'),
     recorded,
-    // Whoever has just trusted the project meant what it had when they were asked.
+    // Trusting the project just now covers the items that were shown.
     async (waiting) => (shown ? { ids: shown, isKept } : askAboutItems('changed', root, waiting, options)),
   )
-  if (isKept && !known) await options.list.trust(root, { items: recordOf(things.added) })
-  else await keep(root, things, options)
+  if (isKept && !known) await options.list.trust(root, { items: recordOf(others.added) })
+  else await store(root, others, options)
   const servers = await mcpGate(root, items, recorded, options)
-  await keep(root, isKept ? servers : { ...servers, added: [] }, options)
-  const pending = [...things.pending, ...servers.pending]
+  await store(root, isKept ? servers : { ...servers, added: [] }, options)
+  const pending = [...others.pending, ...servers.pending]
   if (pending.length > 0) await note(options, 'ProjectItemsPending', root, { items: pending.map(({ id }) => id) })
-  return { items: [...things.accepted, ...servers.accepted], pending, notices: notes }
+  return { items: [...others.accepted, ...servers.accepted], pending, notices: notes }
 }
 
-/** The gate for MCP servers: only one that was accepted with all that is written about it may start. Shows each whole. */
+/** The gate for MCP servers. A server may start only if its whole entry was accepted. Prompts show it in full. */
 function mcpGate(
   root: string,
   items: readonly ProjectItem[],
@@ -157,7 +157,7 @@ function mcpGate(
   return passGate(servers, recorded, (waiting) => askAboutItems('mcp', root, waiting, options))
 }
 
-async function keep(root: string, { added }: GateResult, options: EnterOptions): Promise<void> {
+async function store(root: string, { added }: GateResult, options: EnterOptions): Promise<void> {
   if (added.length === 0) return
   const record = recordOf(added)
   await note(options, 'ProjectItemsAccepted', root, { items: record })
@@ -174,16 +174,16 @@ async function note(
   await audit?.write({ class: group, event, details: { path, ...more } })
 }
 
-/** Trusts a project, its MCP servers too, if what it brings has exactly the digest that `projectDigest` gave for it. For programs: nobody is asked. */
+/** Trusts a project and its MCP servers if its items have exactly the digest from `projectDigest`. For programs: asks no person. */
 export async function trustByDigest(
   list: TrustList,
   root: string,
   digest: string,
   audit?: AuditSink,
-  lookFor: ProjectSearchOptions = {},
+  search: ProjectSearchOptions = {},
 ): Promise<TrustEntry> {
   const { canonicalPath } = await identifyProject(root)
-  const items = await listItems(canonicalPath, lookFor)
+  const items = await listItems(canonicalPath, search)
   const now = digestOfItems(items)
   if (now !== digest)
     throw new CodedError(

@@ -7,22 +7,22 @@ import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
 import { whyNotAProject } from './project-identity.ts'
 import type { ProjectItem } from './project-items.ts'
 
-/** Words for the model in a file of a project, or in the user's own. */
+/** Instructions for the model, from a file of a project or of the user. */
 export interface Instructions {
   readonly id: string
   readonly path: string
-  /** Its path from the root of the repository, with `/`: the same wherever the repository lies. */
+  /** The path from the root of the repository, with `/`. */
   readonly name: string
-  /** It is the user's own file, not one of the project. */
+  /** The user's own file, not the project's. */
   readonly isOwn?: boolean
   readonly text: string
-  /** How many characters were left out because no person can see them. */
+  /** The number of removed characters that no person can see. */
   readonly stripped: number
-  /** How many bytes were left out because there were too many; the text says so at its end. */
+  /** The number of bytes cut off; the text says so at its end. */
   readonly left?: number
 }
 
-/** A text without what only a model would read: tags, bidi and zero-width characters. An emoji keeps its parts. */
+/** Removes characters only a model would read: tags, bidi and zero-width characters. Emoji stay whole. */
 export function cleanInstructions(text: string): { readonly text: string; readonly stripped: number } {
   const { text: rest, hidden } = withoutHidden(text.replace(/^\ufeff/, ''))
   let stripped = hidden
@@ -33,12 +33,12 @@ export function cleanInstructions(text: string): { readonly text: string; readon
   return { text: clean, stripped }
 }
 
-/** What one file of instructions may have. */
+/** The size limit of one file of instructions. */
 export function instructionsBudget(): ReadingBudget {
   return readingBudget({ files: 1, mebibytes: 1 })
 }
 
-/** The instructions in an accepted item, or undefined when the file is not what was accepted any more. */
+/** The instructions of an accepted item; undefined if the file changed since. */
 export async function readInstructions(
   root: string,
   { id, path, files }: ProjectItem,
@@ -50,7 +50,7 @@ export async function readInstructions(
   return { id, path, name: slashed(relative(repository, path)), ...cleanInstructions(file.text) }
 }
 
-/** The user's own instructions. They may be a link to wherever the user keeps them; where there are none, nothing is wrong. */
+/** The user's own instructions. The file may be a link, and may be missing. */
 export async function readOwnInstructions(path: string): Promise<{ own?: Instructions; problem?: string }> {
   try {
     const real = await realpath(path)
@@ -66,12 +66,12 @@ export async function readOwnInstructions(path: string): Promise<{ own?: Instruc
 const invisible =
   /(?<!\p{Extended_Pictographic}|[0-9#*])\ufe0f|(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d|\u200d(?!\p{Extended_Pictographic})|(?!\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/gu
 
-/** How much all instructions together may say, in bytes. */
+/** The size limit of all instructions together, in bytes. */
 export const mostInstructions = 32 * 1024
 
 /**
- * Root-first instructions, no more than a model should be told. The user's own are kept first, so that no project can push
- * them out; then the nearest ones, whole; the farther ones are cut, and say so at their end.
+ * Caps instructions, which come root-first. The user's own are kept first, so that no project can displace them; then the
+ * nearest, in full; the farther ones are cut, with a note at their end.
  */
 export function capInstructions(
   given: readonly Instructions[],
@@ -87,7 +87,7 @@ export function capInstructions(
   return given.map((one) => kept.get(one)!)
 }
 
-/** Between two characters, never inside of one. */
+/** Cuts between characters. */
 function cut(one: Instructions, bytes: Uint8Array, room: number, limit: number): Instructions {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, room), { stream: true })
   const left = bytes.length - Buffer.byteLength(text)
@@ -95,7 +95,7 @@ function cut(one: Instructions, bytes: Uint8Array, room: number, limit: number):
   return { ...one, text: text === '' ? mark : `${text}\n${mark}`, left }
 }
 
-/** Instructions as one part of a system prompt: the same bytes for the same files, wherever they lie; empty where there are none. */
+/** Instructions as a section of the system prompt: the same bytes for the same files, wherever they lie; empty if there are none. */
 export function instructionsSection(instructions: readonly Instructions[]): string {
   return instructions.length === 0 ? '' : [opening, ...instructions.map(blockOf)].join('\n\n')
 }
@@ -108,22 +108,22 @@ function blockOf({ name, isOwn, text }: Instructions): string {
   return `<instructions ${from}>\n${text.replace(ownTag, '&lt;').trimEnd()}\n</instructions>`
 }
 
-/** A file must not be able to end its block and go on as another one. */
+/** Escaped, so that a file cannot end its block and start another. */
 const ownTag = /<(?=\s*\/?\s*instructions)/gi
 
 const attribute = (name: string): string =>
   fullyVisible(name).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
 
-/** A file of instructions, by its name alone. */
+/** A file of instructions, found by name. */
 interface InstructionFile {
-  /** Its path from the folder of the project, with `/`: `../AGENTS.md` lies above it. */
+  /** The path from the project folder, with `/`: `../AGENTS.md` lies above it. */
   readonly id: string
   readonly path: string
 }
 
 /**
- * The files of instructions that hold in a folder, from the root of its repository down: one for each folder on the way.
- * Looks for names only, so it finds the same ones in the same order however the disk lists them.
+ * The files of instructions for a folder, from the root of its repository down: one per folder. Finds them by name, so
+ * the order does not depend on the disk.
  */
 export async function instructionFiles(root: string): Promise<readonly InstructionFile[]> {
   const found: InstructionFile[] = []
@@ -135,19 +135,19 @@ export async function instructionFiles(root: string): Promise<readonly Instructi
   return found
 }
 
-/** The root of the repository that a folder belongs to; the folder itself where it belongs to none. */
+/** The root of a folder's repository; the folder itself if it is in none. */
 export async function repositoryOf(root: string): Promise<string> {
   const [top = root] = await instructionFolders(root)
   return top
 }
 
-/** A path with `/`, the same on every system. */
+/** A path with `/` on every system. */
 const slashed = (path: string): string => path.split(sep).join('/')
 
-/** In each folder the first of these is the one that counts. */
+/** In each folder the first of these counts. */
 const fileNames: readonly string[] = ['AGENTS.override.md', 'AGENTS.md', 'CLAUDE.md']
 
-/** Up to the nearest `.git`: a repository inside another one takes nothing from it. What is nobody's project ends the way. */
+/** The folders up to the nearest `.git`. A folder that cannot be a project, such as the home folder, ends the search. */
 async function instructionFolders(root: string): Promise<readonly string[]> {
   const start = await realpath(root)
   const folders: string[] = []

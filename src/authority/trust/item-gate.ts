@@ -5,27 +5,27 @@ import { fullyVisible } from '../../platform/visible-text.ts'
 import type { ProjectItem } from './project-items.ts'
 import { describeNames, type ProjectNames } from './project-names.ts'
 
-/** An item that waits: it is left out, and the rest works. */
+/** An item that was not accepted. It is left out; the rest is used. */
 export interface PendingItem extends ProjectItem {
-  /** `refused` is one with a problem: nobody is asked about it. */
+  /** `refused`: the item has a problem, so no person is asked about it. */
   readonly why: 'new' | 'changed' | 'refused'
 }
 
-/** What became of the items at a gate. */
+/** The result of a gate. */
 export interface GateResult {
   readonly accepted: readonly ProjectItem[]
   readonly pending: readonly PendingItem[]
-  /** Those among the accepted that are to be remembered. */
+  /** The accepted items to store in the trust list. */
   readonly added: readonly ProjectItem[]
 }
 
-/** What somebody said about items: all of them or some, for good or for once. */
+/** The answer about items: the accepted ids, and whether to store them. */
 interface GateAnswer {
   readonly ids: ReadonlySet<string>
   readonly isKept: boolean
 }
 
-/** Lets through what was accepted exactly as it is now, and asks once about the rest. */
+/** Passes items that were accepted exactly as they are now, and asks once about the rest. */
 export async function passGate(
   items: readonly ProjectItem[],
   recorded: Readonly<Record<string, string>>,
@@ -46,10 +46,10 @@ export async function passGate(
   }
 }
 
-/** The answer of nobody. */
+/** No item accepted. */
 const noneAccepted: GateAnswer = { ids: new Set(), isKept: false }
 
-/** What a list remembers of items. */
+/** The digests by id, as the trust list stores them. */
 export function recordOf(items: readonly ProjectItem[]): Readonly<Record<string, string>> {
   return Object.fromEntries(items.map(({ id, digest }) => [id, digest]))
 }
@@ -68,12 +68,12 @@ interface Asking {
   readonly signal?: AbortSignal
 }
 
-/** What somebody said about a project; without a choice, why there is none. */
+/** The answer about a project, or why there is none. */
 type ProjectAnswer =
   | { readonly choice: 'trust' | 'decline' | 'once' }
   | { readonly choice?: never; readonly why: string }
 
-/** Asks whether a project is trusted, and shows the names of what it brings. Only the three words count as answers. */
+/** Asks whether a project is trusted, and shows the names of its items. Only the three words count as answers. */
 export async function askAboutProject(root: string, names: ProjectNames, asking: Asking): Promise<ProjectAnswer> {
   const summary = `This project brings:\n${describeNames(names)}\nNo file of it was opened. What you trust can run as you and steer the model.`
   const answer = await ask(root, summary, 'project', [], asking)
@@ -84,7 +84,7 @@ export async function askAboutProject(root: string, names: ProjectNames, asking:
   return { why: 'the answer was none of trust, decline and once' }
 }
 
-/** Asks once about several items: `trust` and `once` are for all of them, a list of ids is for those. */
+/** Asks once about several items: `trust` and `once` cover all of them, a list of ids covers those. */
 export async function askAboutItems(
   about: 'changed' | 'mcp',
   root: string,
@@ -108,7 +108,7 @@ const openings = {
 
 const cannotAsk = { status: 'rejected', reason: 'no person can be asked' } as const
 
-/** Whoever cannot be asked gives no answer; only a stop goes on upwards. */
+/** Asks a person. Where none can be asked, the question counts as rejected; only an abort is thrown. */
 async function ask(
   root: string,
   summary: string,
@@ -122,7 +122,7 @@ async function ask(
     return await interact({ kind: 'trustProject', payload }, signal)
   } catch (error) {
     signal.throwIfAborted()
-    if (error instanceof Suspended) return cannotAsk // a project is not left open until somebody comes
+    if (error instanceof Suspended) return cannotAsk // this question is not kept open for later
     return { status: 'rejected', reason: messageOf(error) }
   }
 }

@@ -13,35 +13,35 @@ import type { ProjectIdentity } from './project-identity.ts'
 import { boundaryOf, itemFiles, listItems, type ProjectItem } from './project-items.ts'
 import type { TrustList } from './trust-list.ts'
 
-/** What of a project may be used, for as long as it is open. */
+/** The usable part of an open project. */
 export interface ProjectEntry {
   readonly root: string
-  /** `plain` brings nothing; `restricted` is undecided and treated like `declined`; `once` is trusted until it is left. */
+  /** `plain`: has no items. `restricted`: undecided, treated like `declined`. `once`: trusted until it is closed. */
   readonly state: 'trusted' | 'once' | 'declined' | 'restricted' | 'plain'
-  /** What may be used. */
+  /** The items that may be used. */
   readonly items: readonly ProjectItem[]
-  /** What waits for somebody to accept it. */
+  /** The items that were not accepted. */
   readonly pending: readonly PendingItem[]
-  /** The user's own first, then those of the project from the root of its repository down; not more than 32 KiB. */
+  /** The user's own first, then the project's from the root of its repository down; at most 32 KiB. */
   readonly instructions: readonly Instructions[]
-  /** For a person: what is left out, and why. */
+  /** For a person: what is left out and why. */
   readonly notice?: string
-  /** Aborts when trust is taken back, also by another process: whatever came from the project has to stop. */
+  /** Aborts when trust is revoked, also by another process: everything from the project must stop. */
   readonly revoked: AbortSignal
-  /** Whether it is trusted now: what `workspace.isTrusted` of an authority wants to know. */
+  /** Whether it is trusted now; for `workspace.isTrusted` of an authority. */
   isTrusted(): boolean
-  /** The digests of the tools that may be loaded now: what `mayReadProject` of `layeredTools` wants to know. */
+  /** The digests of the tools that may be loaded now; for `mayReadProject` of `layeredTools`. */
   mayReadTools(): Promise<false | { readonly digests: readonly string[] }>
-  /** Whether an item, or the file at a path, may be used; of a skill also its folder, and those in it. */
+  /** Whether an item, or the file at a path, may be used; of a skill also its folder and the folders in it. */
   mayRead(idOrPath: string): boolean
-  /** Whether exactly this was accepted: the digest of an item, or of one of the files it is made of. */
+  /** Whether this digest was accepted, of an item or of one of its files. */
   isAccepted(item: Wanted): boolean
-  /** Looks at an item anew. What is loaded after this can still be another file: only bytes that were hashed are certain. */
+  /** Hashes an item again. A file may still change afterwards: only the bytes that were hashed are certain. */
   isUnchanged(idOrPath: string): Promise<boolean>
   dispose(): void
 }
 
-/** Something by its id or by the path of a file. */
+/** An item by id, or a file by path. */
 interface Wanted {
   readonly id?: string
   readonly path?: string
@@ -54,15 +54,15 @@ interface EntryFacts {
   readonly notices?: readonly string[]
   readonly items?: readonly ProjectItem[]
   readonly pending?: readonly PendingItem[]
-  /** To hear of a revocation. */
+  /** Watched for a revocation. */
   readonly list?: TrustList
   readonly ownInstructions?: string
-  /** What to do about items that are not what was accepted. */
+  /** Advice about items that were not accepted. */
   readonly advice?: string
   readonly claudeSkills: boolean
 }
 
-/** Puts together what entering a project found. */
+/** Creates the entry. */
 export async function createEntry(
   { canonicalPath: root }: Pick<ProjectIdentity, 'canonicalPath'>,
   found: EntryFacts,
@@ -98,7 +98,7 @@ export async function createEntry(
   }
 }
 
-/** What the model is told, and what people have to know about it. */
+/** Reads the instructions, with notices for the person. */
 async function instructionsOf(
   root: string,
   items: readonly ProjectItem[],
@@ -108,7 +108,7 @@ async function instructionsOf(
   const found: Instructions[] = own ? [own] : []
   for (const item of rootFirst(items)) {
     const text = await readInstructions(root, item)
-    // One is often a link to the other.
+    // Skips duplicates: one file is often a link to another.
     if (text && !found.some((other) => other.text === text.text)) found.push(text)
   }
   const instructions = capInstructions(found)
@@ -116,7 +116,7 @@ async function instructionsOf(
   return { instructions, notices: [...unread, ...instructions.flatMap(noticesAbout)] }
 }
 
-/** The gate gives what was known before what is new: the order of folders is made anew. */
+/** Sorts instructions by folder: the gate returns known items before new ones. */
 function rootFirst(items: readonly ProjectItem[]): readonly ProjectItem[] {
   const depth = ({ path }: ProjectItem): number => dirname(path).length
   return items.filter(({ kind }) => kind === 'instructions').sort((a, b) => depth(a) - depth(b))
@@ -132,7 +132,7 @@ function noticesAbout({ id, stripped, left = 0 }: Instructions): readonly string
   ]
 }
 
-/** Trust that nobody wrote down ends when somebody writes down the opposite. */
+/** Watches for a revocation. Trust for once ends only when the project is declined. */
 function watchTrust(list: TrustList, root: string, state: ProjectEntry['state'], onEnd: () => void): () => void {
   const since = state === 'trusted' ? 'trusted' : undefined
   return list.watch(root, since, (now) => {
@@ -154,7 +154,7 @@ function covers({ path, realPath, files, kind }: ProjectItem, asked: string): bo
   if (realPath === undefined) return false
   const real = isWithin(path, asked) ? join(realPath, relative(path, asked)) : asked
   if (!isWithin(realPath, real)) return false
-  // A folder counts for what was found in it; what came later was not.
+  // A folder counts only if accepted files are in it.
   return real === realPath || [...files.keys()].some((file) => isWithin(real, file))
 }
 
@@ -163,7 +163,7 @@ function matches({ path, files, ...item }: ProjectItem, { id, path: asked, diges
   if (asked === undefined) return false
   const full = resolve(root, asked)
   if (files.get(full) === digest) return true
-  // The item itself may be a link; what it leads to was hashed first.
+  // The item itself may be a link; the digest of its target comes first.
   const [first] = files.values()
   return full === path && files.size > 0 && (digest === first || digest === item.digest)
 }

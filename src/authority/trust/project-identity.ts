@@ -5,14 +5,14 @@ import { CodedError, codeOf } from '../../core/errors.ts'
 import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 
-/** A folder as the disk knows it: another one that was put at the same path is another place. */
+/** The identity of a project folder: another folder at the same path is another project. */
 export interface ProjectIdentity {
   readonly canonicalPath: string
   readonly device: string
   readonly inode: string
 }
 
-/** The folder that a path leads to, links followed. */
+/** The identity of the folder at a path, links resolved. */
 export async function identifyProject(path: string): Promise<ProjectIdentity> {
   const canonicalPath = await realpath(path).catch((cause) => noFolder(path, cause))
   const info = await stat(canonicalPath, { bigint: true }).catch((cause) => noFolder(path, cause))
@@ -20,12 +20,12 @@ export async function identifyProject(path: string): Promise<ProjectIdentity> {
   return { canonicalPath, device: String(info.dev), inode: String(info.ino) }
 }
 
-/** Whether two looks saw the same folder. */
+/** Whether two identities are the same folder. */
 export function isSameProject(a: ProjectIdentity, b: ProjectIdentity): boolean {
   return a.canonicalPath === b.canonicalPath && a.device === b.device && a.inode === b.inode
 }
 
-/** Why a folder can never be trusted as a project, or undefined where it can. `keptIn` is where the trust list lies. */
+/** Why a folder can never be trusted, or undefined if it can. `keptIn` is the folder of the trust list. */
 export async function whyUntrustable({ canonicalPath }: ProjectIdentity, keptIn: string): Promise<string | undefined> {
   const reason = await whyNotAProject(canonicalPath)
   if (reason !== undefined) return reason
@@ -35,7 +35,7 @@ export async function whyUntrustable({ canonicalPath }: ProjectIdentity, keptIn:
   return undefined
 }
 
-/** Why a folder is no project, whoever asks; undefined where it may be one. */
+/** Why a folder cannot be a project; undefined if it may be one. */
 export async function whyNotAProject(canonicalPath: string): Promise<string | undefined> {
   const [home, ...temporary] = await Promise.all([homedir(), tmpdir(), '/tmp', '/var/tmp'].map(realPathOrSame))
   if (canonicalPath === parse(canonicalPath).root) return 'it is the root of the file system'
@@ -44,7 +44,7 @@ export async function whyNotAProject(canonicalPath: string): Promise<string | un
   return undefined
 }
 
-/** The real path; of what does not exist yet, the real path of the folder it will lie in. */
+/** The real path; for a path that does not exist, that of its nearest existing folder, plus the rest. */
 export async function realPathOrSame(path: string): Promise<string> {
   const full = resolve(path)
   try {

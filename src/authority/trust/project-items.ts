@@ -16,43 +16,43 @@ import { instructionsBudget, repositoryOf } from './instructions.ts'
 import { identifyProject } from './project-identity.ts'
 import { type ItemKind, type ProjectName, type ProjectSearchOptions, projectNames } from './project-names.ts'
 
-/** Something in a project that could run or steer, as it is now. */
+/** A part of a project that can run code or steer the model, in its current state. */
 export interface ProjectItem {
-  /** Its path from the folder of the project, with `/`; for a server followed by `#` and its name. */
+  /** The path from the project folder, with `/`; for a server followed by `#` and its name. */
   readonly id: string
   readonly kind: ItemKind
   readonly path: string
-  /** Of a skill: where it really lies, links followed. */
+  /** The real path of a skill, links resolved. */
   readonly realPath?: string
   readonly digest: string
-  /** The files it is made of: digests by real path. */
+  /** Digests of its files, by real path. */
   readonly files: ReadonlyMap<string, string>
-  /** For a person: nothing cut, nothing hidden. */
+  /** Text for a prompt, in full. */
   readonly shown: string
   readonly server?: { readonly name: string; readonly entry: McpEntry }
-  /** Why it cannot be trusted as it is. */
+  /** Why it cannot be trusted in its current state. */
   readonly problem?: string
 }
 
 /**
- * All that a project brings, hashed; nothing is run, and only the lists of MCP servers are read for what they say. Opens
- * files of the project, so it is for those that somebody trusts or wants to know the digest of.
+ * All items of a project, hashed. Runs nothing, and parses only the lists of MCP servers. Opens files of the project, so
+ * call it only for a trusted project or to compute a digest.
  */
-export async function listItems(root: string, lookFor: ProjectSearchOptions = {}): Promise<readonly ProjectItem[]> {
+export async function listItems(root: string, search: ProjectSearchOptions = {}): Promise<readonly ProjectItem[]> {
   const { canonicalPath } = await identifyProject(root)
-  const { names } = await projectNames(canonicalPath, lookFor)
+  const { names } = await projectNames(canonicalPath, search)
   const budget = readingBudget()
   const items: ProjectItem[] = []
   for (const name of names) items.push(...(await itemsOf(canonicalPath, name, budget)))
   return items
 }
 
-/** One digest over all that a project brings, to trust it by where nobody can be asked. */
-export async function projectDigest(root: string, lookFor: ProjectSearchOptions = {}): Promise<string> {
-  return digestOfItems(await listItems(root, lookFor))
+/** One digest over all items of a project, to trust it where no person can be asked. */
+export async function projectDigest(root: string, search: ProjectSearchOptions = {}): Promise<string> {
+  return digestOfItems(await listItems(root, search))
 }
 
-/** The same of items that are at hand. */
+/** The digest over given items. */
 export function digestOfItems(items: readonly ProjectItem[]): string {
   return digestOf(JSON.stringify(items.map(({ id, digest, problem }) => [id, problem === undefined ? digest : null])))
 }
@@ -67,18 +67,18 @@ async function itemsOf(root: string, name: ProjectName, budget: ReadingBudget): 
   return [{ ...name, ...found, shown, ...(realPath !== undefined && { realPath }) }]
 }
 
-/** What the files of an item must not lead out of: instructions belong to the whole repository. */
+/** The folder that the files of an item must stay inside: for instructions the whole repository. */
 export async function boundaryOf(root: string, kind: ItemKind): Promise<string> {
   return kind === 'instructions' ? repositoryOf(root) : root
 }
 
-/** What an item is made of. */
+/** The files of an item. */
 interface ItemFiles extends SourceFiles {
-  /** Why it cannot be trusted as it is. */
+  /** Why it cannot be trusted in its current state. */
   readonly problem?: string
 }
 
-/** The files of an item of a project, hashed; one that cannot be read whole says why. */
+/** Hashes the files of an item. If one cannot be read, says why. */
 export async function itemFiles(root: string, path: string, budget: ReadingBudget): Promise<ItemFiles> {
   try {
     return await sourceFiles(root, path, budget)
@@ -89,12 +89,12 @@ export async function itemFiles(root: string, path: string, budget: ReadingBudge
   }
 }
 
-/** A server as a configuration file describes it, nothing expanded. */
+/** A server as written in a configuration file, with variables unexpanded. */
 export type McpEntry = Readonly<Record<string, unknown>>
 
 const mostServers = 100
 
-/** The servers that a configuration file of the project names, each an item of its own. Starts none. */
+/** The servers in a configuration file, each as an item. Starts none. */
 export async function mcpItems(
   root: string,
   file: ProjectName,
@@ -111,7 +111,7 @@ export async function mcpItems(
   try {
     const servers = Object.entries(serversIn((await readInside(root, file.path, budget)).text))
     const items = servers.slice(0, mostServers).map(([name, entry]) => mcpItem(file, name, entry))
-    const problem = `it names ${servers.length} servers; only the first ${mostServers} are looked at`
+    const problem = `it names ${servers.length} servers; only the first ${mostServers} are used`
     return servers.length > mostServers ? [...items, { ...whole, problem }] : items
   } catch (error) {
     if (error instanceof Error) return [{ ...whole, problem: error.message }]
@@ -119,7 +119,7 @@ export async function mcpItems(
   }
 }
 
-/** One server. Its digest covers all that is written about it, values too: a changed `NODE_OPTIONS` is a changed program. */
+/** One server as an item. Its digest covers the whole entry, values too: a changed `NODE_OPTIONS` is a changed program. */
 export function mcpItem(file: Pick<ProjectName, 'id' | 'path'>, name: string, entry: McpEntry): ProjectItem {
   const text = canonicalJson(entry)
   const refused = refusedVariables(text)
@@ -145,7 +145,7 @@ function serversIn(text: string): Readonly<Record<string, McpEntry>> {
   return servers as Readonly<Record<string, McpEntry>>
 }
 
-/** The parser's error quotes the file, which may hold secrets. */
+/** Parses JSON without reporting the parser's error, which quotes the file and may contain secrets. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -154,7 +154,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Everything that decides what runs and where data goes, whole; of environment and headers the names, as values are often secret. */
+/** Everything that decides what runs and where data goes, in full; of environment and headers only the names, as values are often secret. */
 function describe(file: Pick<ProjectName, 'id'>, name: string, entry: McpEntry): string {
   const { command, args, env, url, headers, ...rest } = entry
   const lines = [`server ${quoted(name)} of ${fullyVisible(file.id)}`]
@@ -173,23 +173,23 @@ function namesOf(value: unknown): string {
   return isRecord(value) ? Object.keys(value).map(quoted).join(' ') : quoted(value)
 }
 
-/** In quotes, so that one sees where it begins and ends. */
+/** Quotes a value, to show where it begins and ends. */
 function quoted(value: unknown): string {
   return fullyVisible(JSON.stringify(value) ?? 'undefined')
 }
 
-/** The variables that a text asks for, as `${NAME}` or `${NAME:-default}`. */
+/** The variables a text refers to, as `${NAME}` or `${NAME:-default}`. */
 export function variablesIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(reference)].map(([, name = '']) => name))]
 }
 
-/** Those among them that a project may not read. */
+/** The variables in a text that a project may not read. */
 export function refusedVariables(text: string): readonly string[] {
   return variablesIn(text).filter((name) => !readable.has(name) && !/^LC_[A-Z]+$/.test(name))
 }
 
-/** What a project's configuration may learn about the person: nothing that opens a door. */
+/** Variables that a project may read: none is a credential. */
 const readable: ReadonlySet<string> = new Set(['HOME', 'PWD', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TZ', 'TMPDIR'])
 
-/** By its beginning: a default may hold anything, another reference too. */
+/** Matches the beginning only: a default may contain anything, also another reference. */
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?=:-[^}]*\}|\})/g

@@ -6,27 +6,27 @@ import { isWithin } from '../../platform/source-files.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { instructionFiles } from './instructions.ts'
 
-/** What an item is for. */
+/** The kind of an item. */
 export type ItemKind = 'tool' | 'skill' | 'agent' | 'settings' | 'mcp' | 'instructions'
 
-/** Something that a project brings, by its name alone. */
+/** An item of a project, found by name. */
 export interface ProjectName {
-  /** Its path from the folder of the project, with `/`; only instructions may lie above it. */
+  /** The path from the project folder, with `/`; only instructions may lie above it. */
   readonly id: string
   readonly kind: ItemKind
   readonly path: string
 }
 
-/** What a project brings, by names alone. */
+/** The items of a project, found by name. */
 export interface ProjectNames {
   readonly names: readonly ProjectName[]
-  /** What is left out, and why. */
+  /** Ignored folders, with the reason. */
   readonly notes: readonly string[]
 }
 
-/** What is looked for beside what every project may bring. */
+/** Optional kinds of items. */
 export interface ProjectSearchOptions {
-  /** Skills in `.claude/skills` too. Default false: nobody is asked to trust what is not used. */
+  /** Also skills in `.claude/skills`. Default false: a person is asked only about items that are used. */
   readonly claudeSkills?: boolean
 }
 
@@ -45,7 +45,7 @@ const folders: readonly (readonly [string, ItemKind])[] = [
 const ofClaude = ['.claude/skills', 'skill'] as const
 const mostNames = 500
 
-/** Whether a folder brings anything that could run or steer; an empty `.libero` counts. Above it only instructions of its repository are looked for. Opens nothing. */
+/** Whether a folder has items that can run code or steer the model; an empty `.libero` counts. Opens no file. */
 export async function isProject(root: string, { claudeSkills = false }: ProjectSearchOptions = {}): Promise<boolean> {
   const names = ['.libero', '.mcp.json', '.agents/skills', ...(claudeSkills ? [ofClaude[0]] : [])]
   const found = await Promise.all(names.map((name) => infoOf(join(root, name))))
@@ -75,14 +75,14 @@ export async function projectNames(
   return { names, notes }
 }
 
-/** The same for a person, nothing hidden. */
+/** The items in words, for a prompt. */
 export function describeNames({ names, notes }: ProjectNames): string {
   const lines = names.map(({ id, kind }) => `- ${kind}: ${fullyVisible(id)}`)
   if (lines.length + notes.length === 0) return '- nothing yet: its .libero folder is empty, or its folder of skills'
   return [...lines, ...notes.map((note) => `- ${note}`)].join('\n')
 }
 
-/** What is wrong where there are too many: a choice among them would be nobody's. */
+/** The names in a folder; a text if there are too many to choose among. */
 async function namesIn(folder: string): Promise<readonly string[] | string> {
   const names: string[] = []
   for await (const { name } of await opendir(folder)) {
@@ -92,7 +92,7 @@ async function namesIn(folder: string): Promise<readonly string[] | string> {
   return names.filter((name) => !name.startsWith('.')).sort()
 }
 
-/** A folder, or a link to one that stays inside the project. */
+/** Whether this is a readable folder inside the project. Notes the reason otherwise. */
 async function ownFolder(root: string, id: string, notes: string[]): Promise<boolean> {
   const path = join(root, id)
   if (!(await infoOf(path))) return false

@@ -14,14 +14,14 @@ import {
   whyUntrustable,
 } from './project-identity.ts'
 
-/** What somebody decided about a project. */
+/** The decision about a project. */
 export interface TrustEntry extends ProjectIdentity {
   readonly decision: 'trusted' | 'declined'
   /** An ISO date. */
   readonly grantedAt: string
   readonly schemaVersion: 1
   readonly note?: string
-  /** What was trusted: a digest for each item of the project, by its id. */
+  /** The trusted digests, by item id. */
   readonly items?: Readonly<Record<string, string>>
 }
 
@@ -29,27 +29,27 @@ type Decided = TrustEntry['decision'] | undefined
 
 /** The decisions of one person about projects. */
 export interface TrustList {
-  /** The file, for messages. */
+  /** The path of the file, for messages. */
   readonly path: string
-  /** What holds for exactly this folder; a folder above or below it, or an earlier one at its path, does not count. */
+  /** The decision about exactly this folder. Parent folders, subfolders and earlier folders at its path do not count. */
   lookup(path: string): Promise<TrustEntry | undefined>
-  /** Trusts a folder. Once trusted it keeps its date, and `items` take the place of those before. */
+  /** Trusts a folder. A trusted folder keeps its date; `items` replace the earlier ones. */
   trust(
     path: string,
     given?: { readonly items?: Readonly<Record<string, string>>; readonly note?: string },
   ): Promise<TrustEntry>
-  /** Adds to what is trusted in a folder, unless its trust was taken back meanwhile: then it gives undefined. */
+  /** Adds trusted items, unless trust was revoked meanwhile: then returns undefined. */
   amend(path: string, items: Readonly<Record<string, string>>): Promise<TrustEntry | undefined>
   decline(path: string): Promise<TrustEntry>
-  /** Takes trust back, also of a folder that is gone. Says whether there was any. */
+  /** Revokes trust, also for a folder that no longer exists. Returns whether there was any. */
   revoke(path: string): Promise<boolean>
-  /** Everything ever decided, oldest first. */
+  /** All decisions, oldest first. */
   list(): Promise<readonly TrustEntry[]>
-  /** Why a folder can never be trusted, if so. */
+  /** Why a folder can never be trusted; undefined if it can. */
   refusal(path: string): Promise<string | undefined>
   /**
-   * Calls `listener` when another decision holds for a folder than `since`, whoever made it, within seconds. A list that
-   * cannot be read any more counts as one that says nothing. Returns how to stop.
+   * Calls `listener` within seconds when the decision about a folder differs from `since`. A list that cannot be read
+   * counts as empty. Returns a function that stops watching.
    */
   watch(path: string, since: Decided, listener: (now: Decided) => void): () => void
 }
@@ -73,7 +73,7 @@ export function createTrustList({
     return currentOf(await file.read(), project)
   }
 
-  /** What repeats the decision that holds takes its place; another one comes after all others. */
+  /** Replaces the current entry if the decision is the same; otherwise appends. */
   function record(
     project: ProjectIdentity,
     next: (current: TrustEntry | undefined) => TrustEntry,
@@ -151,7 +151,7 @@ export function createTrustList({
   }
 }
 
-/** Its timers keep no process alive: nobody waits for a decision that may never come. */
+/** A clock whose timers do not keep the process alive. */
 const idleClock: Clock = {
   now: Date.now,
   timer(ms, fn) {
@@ -177,12 +177,12 @@ function scopeViolation({ canonicalPath }: ProjectIdentity, reason: string): Cod
   )
 }
 
-/** The file behind a trust list. One that others could have written, or that makes no sense, is neither used nor changed. */
+/** The file of a trust list. A file that others could have written, or that is invalid, is neither used nor changed. */
 interface TrustFile {
   readonly path: string
   /** Oldest first. */
   read(): Promise<readonly TrustEntry[]>
-  /** Reads, edits and replaces the file while no other process does. An edit without new `entries` leaves it as it is. */
+  /** Reads, edits and replaces the file under a lock. An edit without `entries` leaves it unchanged. */
   change<T>(edit: (entries: readonly TrustEntry[]) => Edit<T>): Promise<T>
 }
 
@@ -191,7 +191,7 @@ interface Edit<T> {
   readonly entries?: readonly TrustEntry[]
 }
 
-/** The file `trust.json` in a folder, which is made when something is first written. */
+/** The file `trust.json` in a folder. The folder is created on the first write. */
 export function createTrustFile(folder: string): TrustFile {
   const path = join(folder, 'trust.json')
   async function read(): Promise<readonly TrustEntry[]> {
@@ -202,7 +202,7 @@ export function createTrustFile(folder: string): TrustFile {
     path,
     read,
     async change(edit) {
-      await read() // a lock is a file too, and has no place in a folder of somebody else
+      await read() // checks the owner first: a lock file must not be created in a folder of another user
       return withLock(`${path}.lock`, async () => {
         const { result, entries } = edit(await read())
         if (entries) await writeFileAtomic(path, `${JSON.stringify({ entries }, null, 2)}\n`)
