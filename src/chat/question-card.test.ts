@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AskedQuestion, readAnswer } from '../plugins/tools/question-answer.ts'
+import { type AskedQuestion, readAnswer } from '../plugins/tools/ask-question.ts'
 import { expireCard, withdrawCard } from './card-status.ts'
 import {
   type QuestionCard,

@@ -5,9 +5,9 @@ import { type Provider, plainProvider } from '../core/provider.ts'
 import type { Run } from '../core/run.ts'
 import type { ToolContext, ToolResult } from '../core/tool.ts'
 import { type Message, type SessionTurn, type ToolResultBlock, textOf, toolCallsOf } from '../core/turn.ts'
-import { type AgentName, agentView } from './agent-view.ts'
-import { contentOfMessage } from './attachments.ts'
+import { userContentOf } from './attachments.ts'
 import { createPluginHooks } from './create-plugin-hooks.ts'
+import { answerCall } from './llm-tool-schemas.ts'
 import type { LogViews } from './log-views.ts'
 import type { AgentInstanceLatestStatus, AgentState } from './message.ts'
 import type { PluginDefinition } from './plugin.ts'
@@ -19,11 +19,10 @@ import type {
   ResponseContext,
   Shared,
 } from './plugin-hooks.ts'
+import { type AgentName, agentView, resetInvalidYield } from './plugin-hooks.ts'
 import { pluginProblem, type SetUpPlugin } from './plugin-set.ts'
 import { concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
 import type { PromptNode } from './prompts/prompt.ts'
-import { answerCall } from './response-helpers.ts'
-import { takeBackYield } from './take-back-yield.ts'
 import { marksOf, type ToolMarks } from './tool-marks.ts'
 
 export interface ExecutionOptions {
@@ -85,10 +84,10 @@ export class Execution {
     })
   }
 
-  async hear(turns: readonly SessionTurn[]): Promise<void> {
+  async onTurns(turns: readonly SessionTurn[]): Promise<void> {
     for (const { id: turnId, createdAt } of turns) {
-      for (const message of this.#views.messages.saidIn(turnId)) {
-        const heard = { content: contentOfMessage(message), messageId: message.id, timestamp: createdAt }
+      for (const message of this.#views.messages.userMessagesOf(turnId)) {
+        const heard = { content: userContentOf(message), messageId: message.id, timestamp: createdAt }
         await this.#hooks.series('userMessageReceived', { ...this.#shared(), ...heard })
         await this.enter('working')
       }
@@ -132,7 +131,7 @@ export class Execution {
   }
 
   /** A hook that fails does not hold a request up, but without its prompt a model must not be asked. */
-  onlyWithPrompt(provider: Provider): Provider {
+  requirePrompt(provider: Provider): Provider {
     return {
       ...plainProvider(provider),
       stream: (request, signal) => {
@@ -152,7 +151,7 @@ export class Execution {
     await this.#hooks.series('responseUpdate', this.#about(response))
   }
 
-  get hearsUpdates(): boolean {
+  get hasUpdateHandlers(): boolean {
     return this.#hooks.has('responseUpdate')
   }
 
@@ -188,13 +187,13 @@ export class Execution {
       this.#metadata.responses = value.responses
   }
 
-  async executed(ctx: HookContexts['tool:after']): Promise<void> {
+  async onToolResult(ctx: HookContexts['tool:after']): Promise<void> {
     const { callId, name, input, turnId, result: output, isError, details: metadata } = ctx
     await this.#tell({ callId, name, input, turnId, output, isError, metadata })
   }
 
   /** Calls that never ran have a result too. */
-  async settled({ resultTurn, turnId }: HookContexts['tool-results:after']): Promise<void> {
+  async onResults({ resultTurn, turnId }: HookContexts['tool-results:after']): Promise<void> {
     const results = resultTurn.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
     for (const { callId, output, isError = false } of results) {
       const call = this.#calls.find((one) => one.callId === callId)
@@ -220,7 +219,7 @@ export class Execution {
   }
 
   /** What a plugin of the older kind answers to a call. After a crash there was no response in this execution. */
-  async answer(
+  async runSchemaTool(
     plugin: PluginDefinition,
     config: Record<string, unknown>,
     call: Calls[number],
@@ -234,7 +233,7 @@ export class Execution {
     const result = await answerCall(call, ctx, shared, (helpers) =>
       plugin.onResponseComplete?.({ ...shared, ...owner, ...helpers, config }),
     )
-    const problem = takeBackYield(shared.actions)
+    const problem = resetInvalidYield(shared.actions)
     if (problem) this.#options.onError(pluginProblem(plugin.toolId, 'responseComplete', problem))
     return result
   }
@@ -242,7 +241,7 @@ export class Execution {
   /** Who is next: asked at the end of each round. A result that leaves the loop has the first word. */
   next(): { readonly to: 'self' | 'human' | 'end' | undefined; readonly say?: string } {
     const left = this.#results.splice(0).map(({ leavesTo }) => leavesTo)
-    const problem = takeBackYield(this.#actions)
+    const problem = resetInvalidYield(this.#actions)
     if (problem) this.#options.onError(problem) // somebody kept the actions, and set them later
     const { yieldNextRoundTo: to, newUserMessage: say } = this.#actions
     this.#actions = {}

@@ -4,8 +4,8 @@ import type { Extension, Run } from '../core/run.ts'
 import type { ToolDef } from '../core/tool.ts'
 import { BatchClock, batchLimitMs } from './batch-clock.ts'
 import { Execution, type ExecutionOptions } from './execution.ts'
+import { schemaTool } from './llm-tool-schemas.ts'
 import { LogViews } from './log-views.ts'
-import { olderTool } from './older-tool.ts'
 import { yieldEntry } from './yield-note.ts'
 
 export interface PluginExtensionOptions extends ExecutionOptions {
@@ -27,7 +27,7 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
   const current = (runId?: string): Execution | undefined =>
     runId === undefined ? [...executions.values()].at(-1) : executions.get(runId)
   const older = plugins.flatMap((one) =>
-    Object.keys(one.plugin.llmToolSchemas ?? {}).map((name) => olderTool(name, one, current)),
+    Object.keys(one.plugin.llmToolSchemas ?? {}).map((name) => schemaTool(name, one, current)),
   )
   const batch = new BatchClock(plugins[0]?.setup.services.clock ?? systemClock)
   const isLimited = ({ timeoutMs }: ToolDef): boolean => timeoutMs !== 0 && batchTimeoutMs > 0
@@ -44,18 +44,18 @@ export function pluginExtension(options: PluginExtensionOptions): { extension: E
         const agent = options.views ? options.agent : { ...options.agent, id: run.log.id }
         const execution = new Execution(run, views, { ...options, agent })
         executions.set(run.id, execution)
-        run.provider = execution.onlyWithPrompt(run.provider)
-        hooks.hook('session:turns', ({ turns }) => execution.hear(turns))
+        run.provider = execution.requirePrompt(run.provider)
+        hooks.hook('session:turns', ({ turns }) => execution.onTurns(turns))
         hooks.hook('request:prepare', async (ctx) => {
           ctx.messages = await execution.prompt(ctx.messages)
         })
         hooks.hook('system:transform', (ctx) => {
           ctx.system = execution.system(ctx.system)
         })
-        if (execution.hearsUpdates) hooks.hook('stream:text', (ctx) => execution.update(ctx))
+        if (execution.hasUpdateHandlers) hooks.hook('stream:text', (ctx) => execution.update(ctx))
         hooks.hook('turn:after', (ctx) => execution.complete(ctx))
-        hooks.hook('tool:after', (ctx) => execution.executed(ctx))
-        hooks.hook('tool-results:after', (ctx) => execution.settled(ctx))
+        hooks.hook('tool:after', (ctx) => execution.onToolResult(ctx))
+        hooks.hook('tool-results:after', (ctx) => execution.onResults(ctx))
         hooks.hook('turn:next', async (ctx) => {
           const { to, say } = execution.next()
           if (to === 'human') await run.log.append(yieldEntry(to))

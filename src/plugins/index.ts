@@ -11,9 +11,13 @@ export type { PublicWebOptions } from '../platform/public-web.ts'
 export type { WebFetchOptions } from '../tools/web-fetch.ts'
 export { batchLimitMs } from './batch-clock.ts'
 export { builtInPlugins } from './built-in-plugins.ts'
-export { concatPrompt } from './checked-concat-prompt.ts'
-export { createHooksWithPlugins, type HandlerConfig, type HooksOptions } from './create-hooks-with-plugins.ts'
-export { createPluginHooks } from './create-plugin-hooks.ts'
+
+export {
+  createHooksWithPlugins,
+  createPluginHooks,
+  type HandlerConfig,
+  type HooksOptions,
+} from './create-plugin-hooks.ts'
 export type { ExecutionOptions } from './execution.ts'
 export { type PluginExtensionOptions, pluginExtension } from './extension.ts'
 export type { LogViews } from './log-views.ts'
@@ -59,11 +63,9 @@ export {
   type WaterfallName,
 } from './plugin-hooks.ts'
 export { type SetUpPlugin, setUpPlugins } from './plugin-set.ts'
-export { type ConcatPromptInput, getFinalPromptResult } from './prompts/concat-prompt.ts'
-export { flattenPrompts } from './prompts/flatten.ts'
-export { fitHistory } from './prompts/history-window.ts'
-export { findPrompt, injectContent } from './prompts/inject.ts'
+export { type ConcatPromptInput, concatPrompt, getFinalPromptResult } from './prompts/concat-prompt.ts'
 export type { FlatPrompt, PromptNode, PromptResult, PromptState } from './prompts/prompt.ts'
+export { findPrompt, flattenPrompts, injectContent } from './prompts/prompt-tree.ts'
 export type {
   ActiveHours,
   NewSchedule,
@@ -91,7 +93,7 @@ export {
   tokenBreakdown,
   withReported,
 } from './tokens/token-breakdown.ts'
-export { trimMessages } from './tokens/trim-messages.ts'
+export { fitHistory, trimMessages } from './tokens/trim-messages.ts'
 export { type ToolMarks, withMarks } from './tool-marks.ts'
 export { createWebFetchPlugin } from './tools/web-fetch.ts'
 export { createZxScriptPlugin, type ZxScriptOptions } from './tools/zx-script.ts'
@@ -119,5 +121,5 @@ export {
   type NamedTiddlyWikiWorkspace,
   type TiddlyWikiStoreOptions,
   type TiddlyWikiWorkspace,
-} from './wiki/stores/tiddlywiki-store.ts'
+} from './wiki/tiddlywiki/tiddlywiki-store.ts'
 export { createVectorIndex, type Embed, type VectorIndex, type VectorIndexOptions } from './wiki/vector-search.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { EntryBody } from '../core/log.ts'
 import { MessageProjection } from './message-projection.ts'
-import { snapshotEntry } from './snapshot-note.ts'
+import { snapshotEntry } from './turn-snapshots.ts'
 
 function projected(...bodies: readonly EntryBody[]): MessageProjection {
   const projection = new MessageProjection({ agentId: 'agent-a', resultDuration: 1 })
@@ -76,7 +76,7 @@ test('D047 files that went back with those of an earlier message are known by it
   const known = (...more: readonly EntryBody[]): unknown => {
     const projection = projected(...said, ...more)
     const marks = projection.messages.map(({ metadata }) => metadata?.rolledBack)
-    return [marks, projection.files.since('Dig').map(({ wentBack }) => wentBack?.to)]
+    return [marks, projection.files.since('Dig').map(({ rolledBack: wentBack }) => wentBack?.to)]
   }
   expect(known(back)).toEqual([
     [true, true],

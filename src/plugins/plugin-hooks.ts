@@ -1,10 +1,11 @@
 import { show } from '../core/behavior.ts'
 import { isRecord } from '../core/is-record.ts'
+import type { Log } from '../core/log.ts'
 import type { Message } from '../core/turn.ts'
 import type { AgentInstanceLatestStatus, AgentInstanceMessage, UserContent } from './message.ts'
+import type { MessageProjection } from './message-projection.ts'
 import type { PluginEntry } from './plugin.ts'
 import type { PromptNode } from './prompts/prompt.ts'
-import { takeBackYield } from './take-back-yield.ts'
 
 /** The agent that is at work, as plugins see it. All state is in here or in the log; a plugin keeps none. */
 export interface AgentFrameworkContext {
@@ -188,7 +189,7 @@ export class PluginHooks {
       this.#onError(error, { hook, plugin })
     }
     const isOurs = actions.yieldNextRoundTo !== before
-    const problem = isOurs ? takeBackYield(actions, before) : undefined
+    const problem = isOurs ? resetInvalidYield(actions, before) : undefined
     if (problem) this.#onError(problem, { hook, plugin })
   }
 
@@ -226,13 +227,13 @@ export class PluginHooks {
 }
 
 /** Deeper trees are refused: nobody means them, and walking them costs the stack. */
-export const deepestPrompt = 100
+export const maxPromptDepth = 100
 
 /** Nodes are copied, the messages they stand for are not. Throws on what is no tree: plugins may leave anything. */
 export function copyTree(nodes: readonly PromptNode[], depth = 1): PromptNode[] {
   if (!Array.isArray(nodes)) throw new TypeError(`prompts must be a list, got ${show(nodes)}`)
-  if (depth > deepestPrompt)
-    throw new TypeError(`prompts are more than ${deepestPrompt} levels deep; is a piece inside itself?`)
+  if (depth > maxPromptDepth)
+    throw new TypeError(`prompts are more than ${maxPromptDepth} levels deep; is a piece inside itself?`)
   return nodes.map((node) => {
     const isNode: boolean = isRecord(node)
     if (!isNode) throw new TypeError(`a prompt must be an object such as { id, text }, got ${show(node)}`)
@@ -240,4 +241,45 @@ export function copyTree(nodes: readonly PromptNode[], depth = 1): PromptNode[] 
       throw new TypeError(`prompt ${show(node.id)}: history must be a list of messages, got ${show(node.history)}`)
     return { ...node, ...(node.children && { children: copyTree(node.children, depth + 1) }) }
   })
+}
+
+/** Who an agent is, for plugins and handlers. */
+export type AgentName = Pick<AgentFrameworkContext['agent'], 'id' | 'definitionId' | 'name'>
+
+/** An agent as plugins and handlers see it: always as it stands when they look. */
+export function agentView(
+  { id, definitionId, name }: AgentName,
+  projection: MessageProjection,
+  log: Pick<Log, 'transcript'>,
+): AgentFrameworkContext['agent'] {
+  return {
+    id,
+    definitionId,
+    ...(name !== undefined && { name }),
+    get messages() {
+      return projection.messages
+    },
+    get status() {
+      return projection.status
+    },
+    get states() {
+      return log.transcript.states
+    },
+  }
+}
+
+/** Takes back a next round that is for nobody there is, and says so; what was said `before` it counts again. */
+export function resetInvalidYield(
+  actions: PluginActions,
+  before?: PluginActions['yieldNextRoundTo'],
+): TypeError | undefined {
+  const { yieldNextRoundTo: to } = actions
+  if (to === undefined || to === 'self' || to === 'human') return undefined
+  // With Reflect, for a plugin may have frozen them: then it is only said.
+  if (before === undefined) Reflect.deleteProperty(actions, 'yieldNextRoundTo')
+  else Reflect.set(actions, 'yieldNextRoundTo', before)
+  const reserved = typeof to === 'string' && to.startsWith('agent:') ? '; agent:<id> is reserved for later' : ''
+  return new TypeError(
+    `actions.yieldNextRoundTo must be "self" or "human", got ${show(to)}, which does not count${reserved}`,
+  )
 }

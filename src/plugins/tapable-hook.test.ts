@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { scripted, texts } from '../testing/scripted.ts'
 import { createWorkflow } from '../workflow/workflow.ts'
-import { createHooksWithPlugins } from './create-hooks-with-plugins.ts'
+import { createHooksWithPlugins } from './create-plugin-hooks.ts'
 import { definePlugin } from './plugin.ts'
 import type { HandlerPlugin } from './tapable-hook.ts'
 import { matchAllToolCallings } from './text-tools/match-tool-calling.ts'

@@ -43,3 +43,19 @@ function messageIn({ message }: Record<string, unknown>): HandlerMessage | undef
 
 /** It is ours by its owner. */
 const isDetail = (value: unknown): value is ErrorDetail => isRecord(value)
+
+const partialOwner = 'workflow:partial'
+
+/**
+ * What had been streamed of an answer when it was cut off, in logs of earlier versions: people see it, the model does not.
+ * Now it is a turn that is marked as interrupted.
+ */
+export interface PartialNote {
+  readonly id: string
+  readonly text: string
+}
+
+export function partialOf(noteOwner: string, value: unknown): PartialNote | undefined {
+  if (noteOwner !== partialOwner || !isRecord(value) || typeof value.id !== 'string') return undefined
+  return { id: value.id, text: String(value.text ?? '') }
+}

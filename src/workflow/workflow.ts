@@ -5,12 +5,11 @@ import { readMeta } from '../core/meta.ts'
 import { didYouMean } from '../core/nearest.ts'
 import type { PromptPart } from '../core/turn.ts'
 import { createProcessContext } from '../execution/process.ts'
-import { checkFile, contentOf } from '../plugins/attachments.ts'
+import { checkFile, messageContent, readAttachedTiddlers } from '../plugins/attachments.ts'
 import { builtInPlugins } from '../plugins/built-in-plugins.ts'
 import type { AgentInstanceLatestStatus, UserContent } from '../plugins/message.ts'
 import { definePlugin } from '../plugins/plugin.ts'
 import type { PromptState } from '../plugins/prompts/prompt.ts'
-import { attachedPages } from '../plugins/wiki/tools/attached-pages.ts'
 import { createVectorIndexes } from '../plugins/wiki/vector-search.ts'
 import { createMemoryStore } from '../sessions/memory-store.ts'
 import { cancelAgent } from './agent/cancel-agent.ts'
@@ -121,7 +120,7 @@ export function createWorkflow(options: WorkflowOptions): Workflow {
 
   async function withPages(content: UserContent): Promise<readonly PromptPart[]> {
     const { wikiTiddlers = [] } = content
-    return contentOf(content, await attachedPages(knowledge, wikiTiddlers))
+    return messageContent(content, await readAttachedTiddlers(knowledge, wikiTiddlers))
   }
 
   async function* prompts(agentId: string, given?: string | UserContent): AsyncGenerator<PromptState> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DurationView } from '../../src/plugins/duration-view.ts'
+import { DurationView } from '../../src/plugins/log-views.ts'
 import { createMemoryStore } from '../../src/sessions/memory-store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { world } from './kit.ts'

@@ -13,7 +13,7 @@ export async function openWikis(
 ): Promise<KnowledgeStore | undefined> {
   const named = Object.entries(wikis)
   if (named.length === 0) return undefined
-  const { createTiddlyWikiStore } = await import('../../plugins/wiki/stores/tiddlywiki-store.ts')
+  const { createTiddlyWikiStore } = await import('../../plugins/wiki/tiddlywiki/tiddlywiki-store.ts')
   try {
     return createTiddlyWikiStore({
       workspaces: named.map(([name, wiki]) => ({ ...wiki, name, folder: wikiFolder(wiki.folder, io) })),

@@ -3,8 +3,8 @@ import { sharedParts } from '../../../test/workflow/prompt-kit.ts'
 import { deepFreeze, type Message } from '../../core/turn.ts'
 import { PluginHooks, type PromptContext } from '../plugin-hooks.ts'
 import { concatPrompt, getFinalPromptResult } from './concat-prompt.ts'
-import { findPrompt, injectContent } from './inject.ts'
 import type { PromptNode, PromptResult, PromptState } from './prompt.ts'
+import { findPrompt, injectContent } from './prompt-tree.ts'
 
 const user = (text: string): Message => deepFreeze({ role: 'user', content: [{ type: 'text', text }] })
 const assistant = (text: string): Message => deepFreeze({ role: 'assistant', content: [{ type: 'text', text }] })

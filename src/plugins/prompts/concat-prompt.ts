@@ -1,10 +1,12 @@
+import { show } from '../../core/behavior.ts'
+import { isRecord } from '../../core/is-record.ts'
+import { didYouMean } from '../../core/nearest.ts'
 import type { Message } from '../../core/turn.ts'
 import { copyTree, type PluginHooks, type Shared } from '../plugin-hooks.ts'
-import { flattenPrompts } from './flatten.ts'
-import { fitHistory } from './history-window.ts'
+import { fitHistory } from '../tokens/trim-messages.ts'
 import type { FlatPrompt, PromptNode, PromptResult, PromptState } from './prompt.ts'
-import { promptResult } from './prompt-result.ts'
-import { sayAgain } from './say-again.ts'
+import { promptResult, reusedMessages } from './prompt-result.ts'
+import { flattenPrompts } from './prompt-tree.ts'
 
 /** What a prompt is made of. */
 export interface ConcatPromptInput
@@ -18,8 +20,39 @@ export interface ConcatPromptInput
   readonly contextWindowSize?: number | undefined
 }
 
-/** Puts a prompt together, and says after each step how far it is. The last state has the result. */
-export async function* concatPrompt(input: ConcatPromptInput): AsyncGenerator<PromptState, void, undefined> {
+/** Builds a prompt, and yields a state after each step. The last state has the result. */
+export function concatPrompt(input: ConcatPromptInput): AsyncGenerator<PromptState, void, undefined> {
+  checkInput(input)
+  return promptStates(input)
+}
+
+function checkInput(input: ConcatPromptInput): void {
+  if (!isRecord(input)) throw new TypeError(`concatPrompt takes an object with prompts and hooks, got ${show(input)}`)
+  for (const name of Object.keys(input))
+    if (!Object.hasOwn(rules, name))
+      throw new TypeError(`concatPrompt takes no "${name}"${didYouMean(name, Object.keys(rules))}`)
+  for (const [name, [isRight, wanted]] of Object.entries(rules)) {
+    const value = input[name as keyof ConcatPromptInput]
+    if (!isRight(value)) throw new TypeError(`concatPrompt needs ${name}, ${wanted}, got ${show(value)}`)
+  }
+}
+
+type Rule = readonly [isRight: (value: unknown) => boolean, wanted: string]
+const anObject: Rule = [isRecord, 'an object']
+const rules: Record<keyof ConcatPromptInput, Rule> = {
+  prompts: [Array.isArray, 'a list of pieces such as { id, text }'],
+  messages: [Array.isArray, 'a list of messages'],
+  hooks: [
+    (value) => isRecord(value) && typeof value.waterfall === 'function',
+    'what createPluginHooks(plugins, onError) gives',
+  ],
+  agentFrameworkContext: [isRecord, 'an object with agent, agentDef and isCancelled()'],
+  metadata: anObject,
+  actions: anObject,
+  contextWindowSize: [(value) => value === undefined || typeof value === 'number', 'a number of tokens, or none'],
+}
+
+async function* promptStates(input: ConcatPromptInput): AsyncGenerator<PromptState, void, undefined> {
   const { agentFrameworkContext, metadata, actions, hooks } = input
   const messages = fitHistory(input.messages, input.contextWindowSize)
   let value: Shared<'processPrompts'> = {
@@ -38,7 +71,13 @@ export async function* concatPrompt(input: ConcatPromptInput): AsyncGenerator<Pr
   yield { step: 'finalize', progress: 0.8, prompts }
   const flat = withHistory(flattenPrompts(prompts), value.messages)
   yield { step: 'flatten', progress: 0.9, prompts, flat }
-  yield { step: 'complete', progress: 1, prompts, flat, result: promptResult(flat, value.messages, sayAgain(metadata)) }
+  yield {
+    step: 'complete',
+    progress: 1,
+    prompts,
+    flat,
+    result: promptResult(flat, value.messages, reusedMessages(metadata)),
+  }
 }
 
 /** Waits for the last state, and gives what the model is to be sent. */

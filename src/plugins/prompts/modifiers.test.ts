@@ -4,8 +4,7 @@ import type { Message } from '../../core/turn.ts'
 import type { PluginDefinition, PluginEntry } from '../plugin.ts'
 import { PluginHooks, type PostProcessContext, type Shared } from '../plugin-hooks.ts'
 import { concatPrompt, getFinalPromptResult } from './concat-prompt.ts'
-import { dynamicPosition } from './dynamic-position.ts'
-import { fullReplacement } from './full-replacement.ts'
+import { dynamicPosition, fullReplacement } from './modifiers.ts'
 import type { PromptNode } from './prompt.ts'
 
 const user = (text: string): Message => ({ role: 'user', content: [{ type: 'text', text }] })

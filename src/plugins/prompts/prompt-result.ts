@@ -1,13 +1,16 @@
-import type { Message } from '../../core/turn.ts'
-import { hasResults } from '../tokens/newest-within.ts'
+import { deepFreeze, type Message } from '../../core/turn.ts'
+import { hasResults } from '../tokens/trim-messages.ts'
 import type { FlatPrompt, PromptResult } from './prompt.ts'
-import type { Say } from './say-again.ts'
 
 /**
  * What a model is sent. System texts that stand first are its system prompt; later ones are said by the user, where they
  * stand. What the user asked last comes after everything else; once work on it has begun, it stays where it was said.
  */
-export function promptResult(flat: readonly FlatPrompt[], conversation: readonly Message[], say: Say): PromptResult {
+export function promptResult(
+  flat: readonly FlatPrompt[],
+  conversation: readonly Message[],
+  say: MakeMessage,
+): PromptResult {
   const lead = flat.findIndex((piece) => piece.role !== 'system')
   const first = lead < 0 ? flat.length : lead
   const system = flat.slice(0, first).map(contentOf).join('\n\n')
@@ -25,7 +28,7 @@ function endsAs(conversation: readonly Message[], messages: readonly Message[]):
   return !questionAtEnd(conversation) || questionOf(messages, conversation) !== undefined
 }
 
-function inOrder(pieces: readonly FlatPrompt[], conversation: readonly Message[], say: Say): Message[] {
+function inOrder(pieces: readonly FlatPrompt[], conversation: readonly Message[], say: MakeMessage): Message[] {
   const lastHistory = pieces.findLastIndex((piece) => piece.role === 'history')
   const messages: Message[] = []
   let question = questionAtEnd(conversation)
@@ -54,3 +57,25 @@ function questionAtEnd(messages: readonly Message[]): Message | undefined {
   const last = messages.at(-1)
   return last?.role === 'user' && !hasResults(last) ? last : undefined
 }
+
+/** Makes a message of a text. */
+export type MakeMessage = (role: Message['role'], text: string) => Message
+
+/**
+ * Texts as messages, for one round of an execution. What was said in the round before is the same message again:
+ * providers know what they sent by identity, and a new one ahead of the conversation would have them start over.
+ */
+export function reusedMessages(execution: object): MakeMessage {
+  const before = lastSaid.get(execution)
+  const now = new Map<string, Message>()
+  lastSaid.set(execution, now)
+  return (role, text) => {
+    const key = `${role}:${text}`
+    const message = now.get(key) ?? before?.get(key) ?? deepFreeze({ role, content: [{ type: 'text', text }] } as const)
+    now.set(key, message)
+    return message
+  }
+}
+
+/** Of the last round alone: a text that changes every round must not pile up. */
+const lastSaid = new WeakMap<object, Map<string, Message>>()

@@ -1,7 +1,6 @@
 import { isObjectText, parametersText, readNamedCall } from './read-parameters.ts'
-import { isCutClose, readTag } from './read-tag.ts'
+import { isCutClose, readTag, type ThoughtTag, thoughtTagAt } from './read-tag.ts'
 import type { TextCallPattern } from './text-call-pattern.ts'
-import { type ThoughtTag, thoughtTagAt } from './thought-tag.ts'
 
 /** What is there of a text, and whether that is all. */
 export interface Piece {

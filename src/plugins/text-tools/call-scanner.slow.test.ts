@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { sampleOf } from '../../../test/soak.ts'
 import { CallScanner, scan } from './call-scanner.ts'
-import type { Scanned, ScanOptions } from './scanned.ts'
-import { spokenBlocks } from './spoken-blocks.ts'
+import { readReplyBlocks } from './spoken-blocks.ts'
+import type { Scanned, ScanOptions } from './text-call-pattern.ts'
 import { allPatterns } from './text-call-pattern.ts'
 
 const options: ScanOptions = { patterns: allPatterns() }
@@ -51,7 +51,7 @@ describe('D014 hostile lengths take linear work', () => {
 
 describe('D013 large answers', () => {
   const nameOf = (name: string): string => name
-  const read = (text: string) => spokenBlocks([{ type: 'text', text }], { ...options, nameOf, idOf: nameOf })
+  const read = (text: string) => readReplyBlocks([{ type: 'text', text }], { ...options, nameOf, idOf: nameOf })
 
   test('ten thousand calls in one answer', () => {
     const text = Array.from({ length: 10_000 }, (_, i) => `<tool_use name="a">{"x":${i}}</tool_use>`).join('\n')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fragments, replies, thoughtReplies } from '../../../test/stories/text-tools-kit.ts'
 import { CallScanner, scan } from './call-scanner.ts'
-import type { Scanned, ScanOptions } from './scanned.ts'
+import type { Scanned, ScanOptions } from './text-call-pattern.ts'
 import { allPatterns } from './text-call-pattern.ts'
 
 const options: ScanOptions = { patterns: allPatterns() }

@@ -1,11 +1,16 @@
-import { type Aside, asideAt, endOfAside } from './aside.ts'
 import { type BodyEnding, CallBody } from './call-body.ts'
-import { Fence, type FenceEnding } from './fence.ts'
-import { InlineCode } from './inline-code.ts'
+import { Fence, type FenceEnding, InlineCode } from './quoted-code.ts'
 import { parametersText } from './read-parameters.ts'
-import { readTag, type Tag } from './read-tag.ts'
-import type { Scanned, ScannedCall, ScanOptions } from './scanned.ts'
-import { type ThoughtTag, thoughtTagAt } from './thought-tag.ts'
+import {
+  endOfSpan,
+  type NonCallSpan,
+  nonCallSpanAt,
+  readTag,
+  type Tag,
+  type ThoughtTag,
+  thoughtTagAt,
+} from './read-tag.ts'
+import type { Scanned, ScannedCall, ScanOptions } from './text-call-pattern.ts'
 
 /** Everything in a text that is complete. */
 export function scan(text: string, options: ScanOptions): Scanned[] {
@@ -39,7 +44,7 @@ export class CallScanner {
   #ticks = ''
   /** What they are: reading them out of a text that grows would copy it each time. */
   #tick = ''
-  #aside: Aside | undefined
+  #aside: NonCallSpan | undefined
   #fence: Fence | undefined
   #body: CallBody | undefined
   /** Quotes in parameters turned out not to be trusted: from here on the first closing tag closes. */
@@ -135,7 +140,7 @@ export class CallScanner {
 
   #stepTag(): boolean {
     const place = { text: this.#input, at: this.#at, isEnd: this.#isEnd }
-    const aside = this.#isLineStart ? asideAt(place) : undefined
+    const aside = this.#isLineStart ? nonCallSpanAt(place) : undefined
     const thought = aside ? undefined : thoughtTagAt(place)
     const tag = aside ?? readTag(place, this.#options.patterns)
     if (tag === 'more' || thought === 'more') return false
@@ -180,9 +185,9 @@ export class CallScanner {
     this.#isThoughtOver = true
   }
 
-  #stepAside(aside: Aside): boolean {
-    const end = endOfAside(aside, this.#input, this.#at)
-    const safe = this.#isEnd ? this.#input.length : this.#input.length - aside.most
+  #stepAside(aside: NonCallSpan): boolean {
+    const end = endOfSpan(aside, this.#input, this.#at)
+    const safe = this.#isEnd ? this.#input.length : this.#input.length - aside.longestPartialClose
     const until = Math.max(this.#at, end ?? safe)
     const said = this.#input.slice(this.#at, until)
     if (end !== undefined) this.#aside = undefined

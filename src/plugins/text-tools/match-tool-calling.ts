@@ -1,6 +1,6 @@
 import { scan } from './call-scanner.ts'
 import { inputOf, readParameters } from './read-parameters.ts'
-import type { ScannedCall } from './scanned.ts'
+import type { ScannedCall } from './text-call-pattern.ts'
 import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
 
 /** A call that a model wrote into its answer. */

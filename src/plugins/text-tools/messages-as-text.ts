@@ -1,8 +1,9 @@
 import { isRecord } from '../../core/is-record.ts'
 import { memoize } from '../../core/memoize.ts'
+import type { Refusal } from '../../core/provider.ts'
 import type { Message, SessionContentBlock, TextBlock, ToolCallBlock, ToolResultBlock } from '../../core/turn.ts'
 import { partsBeyondText, resultText } from './result-text.ts'
-import { between, isSpoken, type Neighbour, type SpokenBlock, spokenData, spokenWords } from './spoken-call.ts'
+import { between, isWritten, type Neighbour, type WrittenBlock, writtenData, writtenText } from './spoken-call.ts'
 
 /**
  * Conversations without calls and results: both become text. What a message becomes depends on itself and on the calls
@@ -52,14 +53,14 @@ function answerBlocks(
 /** A text of the model's, as it grows. */
 interface Speech {
   text: string
-  last: SpokenBlock
+  last: WrittenBlock
   readonly providerData: TextBlock['providerData']
 }
 
 /** Thoughts, texts and calls that follow each other were one text, and become one again. */
 function spokenMessage(message: Message): Message {
   const isOurs = (block: SessionContentBlock): boolean =>
-    isSpoken(block) && (block.type !== 'text' || block.providerData?.textTools !== undefined)
+    isWritten(block) && (block.type !== 'text' || block.providerData?.textTools !== undefined)
   if (!message.content.some(isOurs)) return message
   const content: SessionContentBlock[] = []
   let speech: Speech | undefined
@@ -68,13 +69,13 @@ function spokenMessage(message: Message): Message {
     speech = undefined
   }
   for (const block of message.content) {
-    if (!isSpoken(block)) {
+    if (!isWritten(block)) {
       finish()
       content.push(block)
       continue
     }
     if (speech && startsAnew(speech.last, block)) finish()
-    const text = (speech?.text ?? '') + spaceBetween(speech?.last, block) + spokenWords(block)
+    const text = (speech?.text ?? '') + spaceBetween(speech?.last, block) + writtenText(block)
     speech = { text, last: block, providerData: speech ? speech.providerData : ownData(block) }
   }
   finish()
@@ -85,27 +86,53 @@ function blockOf({ text, last, providerData }: Speech): TextBlock {
   return { type: 'text', text: text + spaceBetween(last, undefined), ...(providerData && { providerData }) }
 }
 
-function startsAnew(last: SpokenBlock, block: SpokenBlock): boolean {
+function startsAnew(last: WrittenBlock, block: WrittenBlock): boolean {
   if (last.type === 'text' && block.type === 'text') return true
-  return spokenData(block).starts === true || ownData(block) !== undefined
+  return writtenData(block).starts === true || ownData(block) !== undefined
 }
 
-function spaceBetween(last: SpokenBlock | undefined, next: SpokenBlock | undefined): string {
-  const { after } = last?.type === 'tool_call' ? spokenData(last) : {}
-  const { before } = next?.type === 'tool_call' ? spokenData(next) : {}
+function spaceBetween(last: WrittenBlock | undefined, next: WrittenBlock | undefined): string {
+  const { after } = last?.type === 'tool_call' ? writtenData(last) : {}
+  const { before } = next?.type === 'tool_call' ? writtenData(next) : {}
   const said = next?.type === 'tool_call' ? before : after
   return typeof said === 'string' ? said : between(kindOf(last), kindOf(next))
 }
 
-function kindOf(block: SpokenBlock | undefined): Neighbour {
+function kindOf(block: WrittenBlock | undefined): Neighbour {
   if (block?.type === 'thinking') return undefined
   if (block?.type !== 'tool_call') return block?.type
   return block.providerData?.parallel === true ? 'parallel call' : 'call'
 }
 
 /** What the provider itself said of the text that begins with this block. */
-function ownData(block: SpokenBlock): TextBlock['providerData'] {
-  if (block.type !== 'text') return isRecord(spokenData(block).block) ? spokenData(block).block : undefined
+function ownData(block: WrittenBlock): TextBlock['providerData'] {
+  if (block.type !== 'text') return isRecord(writtenData(block).block) ? writtenData(block).block : undefined
   const { textTools: _, ...own } = block.providerData ?? {}
   return Object.keys(own).length > 0 ? own : undefined
+}
+
+/** A conversation as it was given, and as it was sent. */
+export interface SentConversation {
+  readonly given: readonly Message[]
+  readonly sent: readonly Message[]
+}
+
+/** A place in what was sent, as a place in what was given; without a block where several became one. */
+export function originalPosition<Place extends Refusal>(place: Place, told: SentConversation): Place {
+  const { message = -1, block } = place
+  if (block === undefined || told.given[message] === told.sent[message]) return place
+  const { block: _, ...whole } = place
+  const found = originalBlock(told.given[message], block)
+  return (found === undefined ? whole : { ...whole, block: found }) as Place
+}
+
+/** Each result became a text and what follows it. */
+function originalBlock(given: Message | undefined, block: number): number | undefined {
+  if (given?.role !== 'user') return undefined
+  let left = block
+  for (const [i, one] of given.content.entries()) {
+    left -= one.type === 'tool_result' ? 1 + partsBeyondText(one.output).length : 1
+    if (left < 0) return i
+  }
+  return undefined
 }

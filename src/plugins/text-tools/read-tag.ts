@@ -7,7 +7,7 @@ export type Tag =
   | { readonly kind: 'close' | 'wrap' | 'unwrap'; readonly end: number }
 
 /** Where a tag may be, and whether more text may follow. */
-export interface TagPlace {
+export interface TagPosition {
   readonly text: string
   /** The index of a `<`. */
   readonly at: number
@@ -18,7 +18,7 @@ export interface TagPlace {
 const longestTag = 500
 
 /** The tag that begins here; `more` where that depends on what follows. */
-export function readTag(place: TagPlace, patterns: readonly TextCallPattern[]): Tag | 'more' | undefined {
+export function readTag(place: TagPosition, patterns: readonly TextCallPattern[]): Tag | 'more' | undefined {
   const { text, at, isEnd } = place
   const isClosing = text[at + 1] === '/'
   const from = at + (isClosing ? 2 : 1)
@@ -106,4 +106,70 @@ function readValue(text: string, at: number): { text: string; end: number } | un
   unquoted.lastIndex = at
   const found = unquoted.exec(text)?.[0]
   return found === undefined ? undefined : { text: found, end: at + found.length }
+}
+
+/** A tag between which a model thinks; `end` is the index behind it. */
+export interface ThoughtTag {
+  readonly kind: 'thought opens' | 'thought ends'
+  readonly name: string
+  readonly end: number
+}
+
+/** The words that models think in. */
+export const thoughtNames = ['think', 'thinking', 'thought', 'reasoning'] as const
+
+/** The tag of a thought that begins here; `more` where that depends on what follows. */
+export function thoughtTagAt({ text, at, isEnd }: TagPosition): ThoughtTag | 'more' | undefined {
+  let mayFollow = false
+  for (const { tag, kind, name } of tags) {
+    const found = text.slice(at, at + tag.length).toLowerCase()
+    if (found === tag) return { kind, name, end: at + tag.length }
+    if (at + found.length === text.length && tag.startsWith(found)) mayFollow = true
+  }
+  return mayFollow && !isEnd ? 'more' : undefined
+}
+
+const tags = thoughtNames.flatMap((name) => [
+  { tag: `<${name}>`, kind: 'thought opens', name } as const,
+  { tag: `</${name}>`, kind: 'thought ends', name } as const,
+])
+
+/** No tag of a thought is longer. */
+export const longestThoughtTag = Math.max(...tags.map(({ tag }) => tag.length))
+
+/** What a model says to itself, or repeats. Whatever stands in it is text. */
+export interface NonCallSpan {
+  readonly open: string
+  readonly close: RegExp
+  /** No beginning of what closes it is longer. */
+  readonly longestPartialClose: number
+}
+
+/** The aside that begins here; `more` where that depends on what follows. */
+export function nonCallSpanAt({ text, at, isEnd }: TagPosition): NonCallSpan | 'more' | undefined {
+  let mayFollow = false
+  for (const aside of asides) {
+    const found = text.slice(at, at + aside.open.length).toLowerCase()
+    if (found === aside.open) return aside
+    if (at + found.length === text.length && aside.open.startsWith(found)) mayFollow = true
+  }
+  return mayFollow && !isEnd ? 'more' : undefined
+}
+
+const asides: readonly NonCallSpan[] = [
+  ...thoughtNames.map((name) => ({
+    open: `<${name}>`,
+    close: new RegExp(`</${name}>`, 'gi'),
+    longestPartialClose: name.length + 2,
+  })),
+  // Results are ours to give; a model that writes them makes them up, or quotes.
+  { open: '<functions_result>', close: /<\/functions_result>/gi, longestPartialClose: 18 },
+  { open: '<!--', close: /-->/g, longestPartialClose: 2 },
+]
+
+/** Where what has begun is over; undefined where that is not to be seen yet. */
+export function endOfSpan({ close }: NonCallSpan, text: string, from: number): number | undefined {
+  close.lastIndex = from
+  const found = close.exec(text)
+  return found ? found.index + found[0].length : undefined
 }

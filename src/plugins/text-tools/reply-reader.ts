@@ -1,8 +1,7 @@
 import type { ModelEvent, ModelReply } from '../../core/provider.ts'
 import { CallScanner } from './call-scanner.ts'
-import type { Scanned, ScanOptions } from './scanned.ts'
-import { Seam } from './seam.ts'
-import { spokenBlocks } from './spoken-blocks.ts'
+import { CallSpacing, readReplyBlocks } from './spoken-blocks.ts'
+import type { Scanned, ScanOptions } from './text-call-pattern.ts'
 
 export interface ReplyReaderOptions extends ScanOptions {
   readonly nameOf: (said: string) => string
@@ -13,7 +12,7 @@ export interface ReplyReaderOptions extends ScanOptions {
 export class ReplyReader {
   readonly #options: ReplyReaderOptions
   #scanner: CallScanner | undefined
-  readonly #seam = new Seam()
+  readonly #seam = new CallSpacing()
   /** Calls that were streamed; the reply gives them the same ids. */
   #streamed: { readonly id: string; readonly name: string }[] = []
 
@@ -95,7 +94,7 @@ export class ReplyReader {
       const streamed = this.#streamed[count++]
       return streamed?.name === name ? streamed.id : newId()
     }
-    const content = spokenBlocks(reply.content, { ...this.#options, idOf })
+    const content = readReplyBlocks(reply.content, { ...this.#options, idOf })
     if (content === reply.content) return reply
     const native = new Set<unknown>(reply.content)
     const isCalling = content.some((block) => block.type === 'tool_call' && !native.has(block))

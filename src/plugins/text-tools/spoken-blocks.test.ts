@@ -4,7 +4,7 @@ import { callsIn, fragments, stored, thoughtReplies } from '../../../test/storie
 import type { SessionContentBlock, TextBlock } from '../../core/turn.ts'
 import { messagesAsText } from './messages-as-text.ts'
 import { ReplyReader } from './reply-reader.ts'
-import { spokenBlocks } from './spoken-blocks.ts'
+import { readReplyBlocks } from './spoken-blocks.ts'
 import { allPatterns } from './text-call-pattern.ts'
 
 const patterns = allPatterns()
@@ -13,12 +13,12 @@ const said = (text: string): TextBlock => ({ type: 'text', text })
 
 /** What the model is sent of what it said. */
 function sentBack(content: readonly TextBlock[]): readonly SessionContentBlock[] {
-  return messagesAsText()([{ role: 'assistant', content: stored(spokenBlocks(content, options)) }])[0]!.content
+  return messagesAsText()([{ role: 'assistant', content: stored(readReplyBlocks(content, options)) }])[0]!.content
 }
 
 describe('a thought of which only the end is marked', () => {
   test.each(thoughtReplies)('is thinking: $title', ({ text, thought, said: words, calls }) => {
-    const [first, ...rest] = spokenBlocks([said(text)], options)
+    const [first, ...rest] = readReplyBlocks([said(text)], options)
     expect(first).toMatchObject({ type: 'thinking', text: thought })
     const spoken = rest.flatMap((block) => (block.type === 'text' ? [block.text] : []))
     expect(spoken.join('').trim()).toBe(words)
@@ -31,7 +31,7 @@ describe('a thought of which only the end is marked', () => {
     const own = { ...said('Hm. <tool_use name="a">{}</tool_use>'), providerData: { wire: { id: 7 } } }
     const content = [own, said('So'), said('or</think>Yes.'), said('<tool_use name="b"/>')]
     expect(
-      spokenBlocks([...content, native], options).map((block) => [block.type, 'text' in block && block.text]),
+      readReplyBlocks([...content, native], options).map((block) => [block.type, 'text' in block && block.text]),
     ).toEqual([
       ['thinking', own.text],
       ['thinking', 'So'],
@@ -56,7 +56,7 @@ describe('an answer put together at random', () => {
 
   test('is streamed as it is read in the end, but for what turns out to be thought', () => {
     const property = fc.property(text, fc.integer({ min: 1, max: 9 }), (one, size) => {
-      const read = spokenBlocks([said(one)], options)
+      const read = readReplyBlocks([said(one)], options)
       if (read.some(({ type }) => type === 'thinking')) return
       const reader = new ReplyReader({ ...options, newId: () => 'id' })
       const deltas = one.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []

@@ -2,9 +2,8 @@ import type { ModelReply, ReplyToolCall } from '../../core/provider.ts'
 import type { ProviderData, TextBlock, ThinkingBlock } from '../../core/turn.ts'
 import { scan } from './call-scanner.ts'
 import { readParameters } from './read-parameters.ts'
-import type { Scanned, ScannedCall, ScanOptions } from './scanned.ts'
-import { Seam } from './seam.ts'
-import { between, callText, jsonOf, type Neighbour, type SpokenData } from './spoken-call.ts'
+import { between, callText, jsonOf, type Neighbour, type WrittenCallData } from './spoken-call.ts'
+import type { Scanned, ScannedCall, ScanOptions } from './text-call-pattern.ts'
 
 export interface ReadOptions extends ScanOptions {
   /** The tool that a model means by a name. */
@@ -18,14 +17,14 @@ type ReplyBlock = ModelReply['content'][number]
  * The blocks of a reply with the calls in its texts as calls, and thoughts of which only the end was marked as thinking.
  * Where there is neither, the very same list.
  */
-export function spokenBlocks(content: readonly ReplyBlock[], options: ReadOptions): readonly ReplyBlock[] {
+export function readReplyBlocks(content: readonly ReplyBlock[], options: ReadOptions): readonly ReplyBlock[] {
   const read = content.map((block) => (isText(block) ? speechOf(block.text, options) : undefined))
   const lastThought = read.findLastIndex((speech) => speech?.thought)
   const parts = read.map((speech, i) => (speech && i < lastThought ? allThought(content[i] as TextBlock) : speech))
   const isOther = (i: number): boolean =>
     parts[i]?.thought !== undefined || (parts[i]?.items.some((item) => item.call) ?? false)
   if (!parts.some((_, i) => isOther(i))) return content
-  const seam = new Seam()
+  const seam = new CallSpacing()
   return content.flatMap((block, i) => {
     const before = content[i - 1]
     if (!isText(block)) seam.breakOff()
@@ -106,7 +105,7 @@ function itemsOf(found: readonly Scanned[], spaces = 0): Item[] {
 interface BlockOptions extends ReadOptions {
   readonly starts: boolean
   readonly block: ProviderData | undefined
-  readonly seam: Seam
+  readonly seam: CallSpacing
 }
 
 function blocksOf({ thought, items }: Speech, options: BlockOptions): ReplyBlock[] {
@@ -136,18 +135,18 @@ function blocksOf({ thought, items }: Speech, options: BlockOptions): ReplyBlock
   })
 }
 
-function thoughtBlock({ text, after }: Thought, data: SpokenData): ThinkingBlock {
-  const textTools: SpokenData = { ...data, after: after.toWellFormed() }
+function thoughtBlock({ text, after }: Thought, data: WrittenCallData): ThinkingBlock {
+  const textTools: WrittenCallData = { ...data, after: after.toWellFormed() }
   return { type: 'thinking', text, providerData: { textTools } }
 }
 
-function textBlock(text: string, data: SpokenData, block: ProviderData | undefined): TextBlock {
+function textBlock(text: string, data: WrittenCallData, block: ProviderData | undefined): TextBlock {
   const providerData = { ...block, ...(Object.keys(data).length > 0 && { textTools: data }) }
   return { type: 'text', text, ...(Object.keys(providerData).length > 0 && { providerData }) }
 }
 
 /** The space around a call, where it is not what we would put there. */
-function spacing(items: readonly Item[], i: number): SpokenData {
+function spacing(items: readonly Item[], i: number): WrittenCallData {
   const item = items[i]!
   const next = items[i + 1]
   const kind = kindOf(item)
@@ -166,14 +165,14 @@ function kindOf(item: Item | undefined): Neighbour {
   return item.call.isParallel ? 'parallel call' : 'call'
 }
 
-function callBlock(call: ScannedCall, around: SpokenData, { nameOf, idOf }: ReadOptions): ReplyToolCall {
+function callBlock(call: ScannedCall, around: WrittenCallData, { nameOf, idOf }: ReadOptions): ReplyToolCall {
   const name = nameOf(call.name)
   const [head, body, tail] = call.words
   const { text, read } = readParameters(body, call.nameIn)
   // The engine gets the text where it has to refuse it, or to see how a number was written.
   const input = read.problem === undefined && read.isComplete ? read.value : text
   const isUsual = typeof input !== 'string' && head + body + tail === callText(name, jsonOf(input))
-  const textTools: SpokenData = {
+  const textTools: WrittenCallData = {
     ...(!isUsual && { name, words: [head.toWellFormed(), body.toWellFormed(), tail] as const }),
     ...(call.nameIn && { nameIn: call.nameIn }),
     ...around,
@@ -184,4 +183,47 @@ function callBlock(call: ScannedCall, around: SpokenData, { nameOf, idOf }: Read
   }
   const data = Object.keys(providerData).length > 0 && { providerData }
   return { type: 'tool_call', id: idOf(name), name, input, ...data }
+}
+
+/**
+ * Keeps the words before calls and those behind them apart, once the calls are taken out of the text: as the model did,
+ * or by an empty line where it did not. Told of a reply in its order, in one piece or as it comes in.
+ */
+export class CallSpacing {
+  #hasWords = false
+  #wasCall = false
+  #space = ''
+
+  /** What has to stand before these words. */
+  words(text: string): string {
+    const isFirst = !this.#hasWords
+    if (isFirst) this.#hasWords = text.trim() !== ''
+    if (!this.#wasCall) return ''
+    const isApart = this.#space !== '' || text.trimStart() !== text
+    const space = isApart ? this.#space : '\n\n'
+    this.breakOff()
+    return isFirst ? '' : space
+  }
+
+  /** What stood beside a call. Of a wrapper around calls only the space behind it counts. */
+  gap(text: string): void {
+    const space = text.slice(text.trimEnd().length)
+    if (space !== '') this.#space = space
+  }
+
+  call(): void {
+    this.#wasCall = true
+  }
+
+  /** Something else than text came. */
+  breakOff(): void {
+    this.#wasCall = false
+    this.#space = ''
+  }
+
+  /** What was said so far does not count. */
+  startOver(): void {
+    this.breakOff()
+    this.#hasWords = false
+  }
 }

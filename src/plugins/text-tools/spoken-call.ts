@@ -4,7 +4,7 @@ import { readParameters } from './read-parameters.ts'
 import { parallelTag } from './text-call-pattern.ts'
 
 /** What has to be known to say a call again exactly as the model did. Where it spoke as we would, nothing. */
-export interface SpokenData {
+export interface WrittenCallData {
   /** Under this name the call was understood. */
   readonly name?: string
   /** Its opening tag, what stood between the tags, and its closing tag. */
@@ -29,7 +29,7 @@ export function callText(name: string, body: string): string {
 
 /** A call of the history as text: in the model's own words, as long as they still say what the block says. */
 function spokenCall(block: ToolCallBlock): string {
-  const { name, words, nameIn } = spokenData(block)
+  const { name, words, nameIn } = writtenData(block)
   const { input, raw } = block
   // Hooks and compaction may have changed what is in the block since it was said.
   const isSame = name === block.name && isWords(words) && jsonOf(inputIn(words[1], nameIn)) === jsonOf(input)
@@ -44,24 +44,24 @@ function inputIn(body: string, nameIn: 'json' | undefined): Record<string, unkno
 }
 
 /** A call, a text, or a thought that was part of a text. */
-export type SpokenBlock = ToolCallBlock | TextBlock | ThinkingBlock
+export type WrittenBlock = ToolCallBlock | TextBlock | ThinkingBlock
 
 /** Whether a block was part of a text, or is one. */
-export function isSpoken(block: SessionContentBlock): block is SpokenBlock {
-  if (block?.type === 'thinking') return typeof spokenData(block).after === 'string'
+export function isWritten(block: SessionContentBlock): block is WrittenBlock {
+  if (block?.type === 'thinking') return typeof writtenData(block).after === 'string'
   return block?.type === 'text' || block?.type === 'tool_call'
 }
 
 /** What a block was in the text of the model. */
-export function spokenWords(block: SpokenBlock): string {
+export function writtenText(block: WrittenBlock): string {
   if (block.type === 'tool_call') return spokenCall(block)
-  const { after, lead } = spokenData(block)
+  const { after, lead } = writtenData(block)
   if (block.type === 'thinking') return block.text + after
   return typeof lead === 'string' && block.text.startsWith(lead) ? block.text.slice(lead.length) : block.text
 }
 
 /** What we wrote into a block, if it is still there. */
-export function spokenData(block: SpokenBlock): SpokenData {
+export function writtenData(block: WrittenBlock): WrittenCallData {
   const data = block.providerData?.textTools
   return isRecord(data) ? data : {}
 }
@@ -81,7 +81,7 @@ function space(before: Neighbour, after: Neighbour): string {
   return before === 'text' || after === 'text' ? '\n\n' : '\n'
 }
 
-type Words = NonNullable<SpokenData['words']>
+type Words = NonNullable<WrittenCallData['words']>
 
 const isWords = (words: unknown): words is Words =>
   Array.isArray(words) && words.length === 3 && words.every((word) => typeof word === 'string')

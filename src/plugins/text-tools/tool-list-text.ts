@@ -1,7 +1,6 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { JsonSchema, ToolSpec } from '../../core/tool.ts'
-import { exampleOf } from './example-of.ts'
-import { type Schema, shapeOf, typeOf } from './schema-type.ts'
+import { setOwn } from '../../core/turn.ts'
 import { callText } from './spoken-call.ts'
 
 /** Objects inside objects are told down to this level. */
@@ -60,3 +59,77 @@ function parameterLine(
 const oneLine = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
 const withStop = (text: string): string => (/[.!?:]$/.test(text) ? text : `${text}.`)
+
+const deepest = 5
+
+/** A value that fits a schema, with no more in it than there must be. */
+export function exampleOf(given: unknown, root: JsonSchema, level = 1): unknown {
+  const schema = shapeOf(given, root)
+  const told = toldValue(schema)
+  if (told !== undefined) return told
+  const choices = schema.anyOf ?? schema.oneOf
+  if (Array.isArray(choices) && choices.length > 0 && level < deepest) return exampleOf(choices[0], root, level + 1)
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  if (type === 'object' || level === 1 || isRecord(schema.properties)) return objectOf(schema, root, level)
+  if (type === 'array') return level < deepest ? [exampleOf(schema.items, root, level + 1)] : []
+  return Object.hasOwn(simple, String(type)) ? simple[String(type)] : '…'
+}
+
+const simple: Readonly<Record<string, unknown>> = { number: 1, integer: 1, boolean: true, null: null }
+
+function toldValue({ const: only, examples, default: usual, enum: values }: Schema): unknown {
+  if (only !== undefined) return only
+  if (Array.isArray(examples) && examples.length > 0) return examples[0]
+  if (usual !== undefined) return usual
+  return Array.isArray(values) ? values[0] : undefined
+}
+
+function objectOf({ properties, required }: Schema, root: JsonSchema, level: number): Record<string, unknown> {
+  const object: Record<string, unknown> = {}
+  if (!isRecord(properties) || !Array.isArray(required) || level >= deepest) return object
+  for (const name of required)
+    if (typeof name === 'string' && Object.hasOwn(properties, name))
+      setOwn(object, name, exampleOf(properties[name], root, level + 1))
+  return object
+}
+
+/** A schema, or what is left of one that cannot be read. */
+export type Schema = Readonly<Record<string, unknown>>
+
+/** References are followed so often, and types told so deep. */
+const deepestReference = 5
+
+/** The schema that is meant, references within the document followed. */
+export function shapeOf(given: unknown, root: JsonSchema): Schema {
+  let schema = given
+  for (let i = 0; i < deepestReference && isRecord(schema) && typeof schema.$ref === 'string'; i++) {
+    const { $ref, ...beside } = schema
+    const found = lookUp(root, $ref as string)
+    schema = isRecord(found) ? { ...found, ...beside } : beside
+  }
+  return isRecord(schema) ? schema : {}
+}
+
+/** The type of a value, in a word or two. */
+export function typeOf(schema: Schema, root: JsonSchema, level = 1): string {
+  const { type, const: only, anyOf, oneOf, items, properties } = schema
+  if (only !== undefined) return JSON.stringify(only)
+  const choices = anyOf ?? oneOf
+  if (Array.isArray(choices) && level < deepestReference)
+    return [...new Set(choices.map((choice) => typeOf(shapeOf(choice, root), root, level + 1)))].join(' or ')
+  if (type === 'array' && isRecord(items) && level < deepestReference)
+    return `array of ${typeOf(shapeOf(items, root), root, level + 1)}`
+  if (typeof type === 'string') return type
+  if (Array.isArray(type)) return type.map(String).join(' or ')
+  return isRecord(properties) ? 'object' : 'any'
+}
+
+function lookUp(root: JsonSchema, ref: string): unknown {
+  if (!ref.startsWith('#/')) return undefined
+  let found: unknown = root
+  for (const part of ref.slice(2).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    found = isRecord(found) && Object.hasOwn(found, key) ? found[key] : undefined
+  }
+  return found
+}

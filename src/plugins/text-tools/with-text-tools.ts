@@ -2,12 +2,12 @@ import { createIds } from '../../core/clock.ts'
 import { memoize } from '../../core/memoize.ts'
 import { type ClassifiedError, type ModelRequest, type Provider, plainProvider } from '../../core/provider.ts'
 import type { ToolSpec } from '../../core/tool.ts'
-import { messagesAsText } from './messages-as-text.ts'
-import { originalPlace, type Told } from './original-place.ts'
+import type { Message } from '../../core/turn.ts'
+import { messagesAsText, originalPosition, type SentConversation } from './messages-as-text.ts'
 import { ReplyReader } from './reply-reader.ts'
-import { allPatterns, type TextCallPattern } from './text-call-pattern.ts'
-import { textToolPrompt, withChoice } from './text-tool-prompt.ts'
-import { ToolNames } from './tool-names.ts'
+import { callText } from './spoken-call.ts'
+import { allPatterns, parallelTag, type TextCallPattern } from './text-call-pattern.ts'
+import { toolListText } from './tool-list-text.ts'
 
 export interface TextToolsOptions {
   /** Forms of calls that are understood beside `<tool_use>` and `<function_call>`. */
@@ -24,14 +24,14 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
   const told = memoize((tools: readonly ToolSpec[]) => ({ prompt: textToolPrompt(tools), names: new ToolNames(tools) }))
 
   /** Which conversation an error is about. */
-  const failures = new WeakMap<object, Told>()
+  const failures = new WeakMap<object, SentConversation>()
 
   /** A service speaks of the blocks it was sent. */
   function classify(error: unknown): ClassifiedError | null {
     const found = provider.classifyError?.(error) ?? null
     const conversation = typeof error === 'object' && error !== null ? failures.get(error) : undefined
     if (!found?.refused || !conversation) return found
-    return { ...found, refused: originalPlace(found.refused, conversation) }
+    return { ...found, refused: originalPosition(found.refused, conversation) }
   }
 
   function outbound(request: ModelRequest): ModelRequest {
@@ -64,7 +64,7 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
       const reader = readerOf(request)
       try {
         for await (const event of provider.stream(sent, signal)) {
-          const placed = event?.type === 'repair' ? originalPlace(event, conversation) : event
+          const placed = event?.type === 'repair' ? originalPosition(event, conversation) : event
           if (!reader) yield placed
           else for (const read of reader.read(placed)) yield read
         }
@@ -74,4 +74,60 @@ export function withTextTools(provider: Provider, options: TextToolsOptions = {}
       }
     },
   }
+}
+
+/** What a model is told that can call tools only in its text. */
+export function textToolPrompt(tools: readonly ToolSpec[]): string {
+  return `# Tools
+
+You can call the tools below. To call one, write its name and its parameters, as one JSON object, in this form:
+
+${callText('tool_name', '{"parameter":"value"}')}
+
+Write the form as it is, not in a code block. You may say something before it. After your calls stop and wait: what they gave comes in the next message, in <functions_result> blocks. Never write such a block yourself.
+
+Several calls in one answer run one after another. Calls that do not depend on each other may run together:
+
+<${parallelTag}>
+${callText('tool_name', '{"parameter":"first"}')}
+${callText('tool_name', '{"parameter":"second"}')}
+</${parallelTag}>
+
+${toolListText(tools)}`
+}
+
+/** The conversation with a last word on which tool must be called, or that none may be; its beginning stays as it is. */
+export function withChoice(messages: readonly Message[], choice: ModelRequest['toolChoice']): readonly Message[] {
+  if (choice === undefined) return messages
+  const said = { type: 'text', text: choiceText(choice) } as const
+  const last = messages.at(-1)
+  if (last?.role !== 'user') return [...messages, { role: 'user', content: [said] }]
+  return [...messages.slice(0, -1), { ...last, content: [...last.content, said] }]
+}
+
+function choiceText(choice: NonNullable<ModelRequest['toolChoice']>): string {
+  if (choice === 'none') return 'Answer this time without calling a tool.'
+  return `Answer this time with one call of the tool ${choice.name} and nothing else: ${callText(choice.name, '{…}')}`
+}
+
+/** The tool that a model means by a name. Tools of MCP servers may be written with hyphens, where that is clear. */
+export class ToolNames {
+  readonly #names: ReadonlySet<string>
+  readonly #hyphened = new Map<string, string | undefined>()
+
+  constructor(tools: readonly ToolSpec[]) {
+    this.#names = new Set(tools.map(({ name }) => name))
+    for (const name of this.#names) {
+      if (!name.startsWith('mcp_')) continue
+      const written = name.replaceAll('_', '-')
+      this.#hyphened.set(written, this.#hyphened.has(written) ? undefined : name)
+    }
+  }
+
+  readonly meant = (said: string): string => {
+    if (this.#names.has(said)) return said
+    return this.#hyphened.get(said.replaceAll('_', '-')) ?? said
+  }
+
+  readonly isKnown = (said: string): boolean => this.#names.has(this.meant(said))
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Message, SessionContentBlock } from '../../core/turn.ts'
-import { estimateTokens } from './estimate-tokens.ts'
-import { messageTokens } from './message-tokens.ts'
+import { estimateTokens, messageTokens } from './estimate-tokens.ts'
 import { type TokenBreakdown, tokenBreakdown, tokenLevel, withReported } from './token-breakdown.ts'
 
 const read = { name: 'read', description: 'Reads a file.', inputSchema: { type: 'object', properties: {} } }

@@ -1,7 +1,6 @@
 import type { ToolSpec } from '../../core/tool.ts'
 import type { Message, TurnUsage } from '../../core/turn.ts'
-import { estimateTokens } from './estimate-tokens.ts'
-import { messageTokens } from './message-tokens.ts'
+import { estimateTokens, messageTokens } from './estimate-tokens.ts'
 
 /** What the tokens of a request are spent on. The five parts sum to the total. */
 export interface TokenBreakdown {

@@ -2,8 +2,7 @@ import type { ToolDef } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
-import { innerPath } from './git/inner-path.ts'
-import { runGit } from './git/run-git.ts'
+import { innerPath, runGit } from './run-git.ts'
 import { workspaceFolder } from './workspace-folder.ts'
 
 const description = `Shows commits of the git repository, newest first: hash, date, author and subject.

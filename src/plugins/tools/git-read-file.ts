@@ -3,8 +3,7 @@ import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
-import { innerPath } from './git/inner-path.ts'
-import { runGit } from './git/run-git.ts'
+import { innerPath, runGit } from './run-git.ts'
 import { workspaceFolder } from './workspace-folder.ts'
 
 const mostLines = 500

@@ -1,7 +1,8 @@
+import type { Session } from '../../core/store.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
+import { toolResultToText } from '../../core/tool-output.ts'
 import { boundedKey } from '../../platform/bounded-key.ts'
 import { childRunner } from '../../tools/spawn.ts'
-import { endedWith } from '../ended-with.ts'
 import {
   definePlugin,
   type PluginDefinition,
@@ -9,7 +10,7 @@ import {
   type PluginSetup,
   type SubAgentPreset,
 } from '../plugin.ts'
-import { withMarks } from '../tool-marks.ts'
+import { marksOf, withMarks } from '../tool-marks.ts'
 
 const description = `Hands a task to a sub-agent that works on its own and reports back once, at the end.
 It sees nothing of this conversation: say in the task and the context everything it needs to know.`
@@ -71,4 +72,17 @@ function inputSchema(definitionIds: readonly string[]): JsonSchema {
     },
     required: ['task'],
   }
+}
+
+/** The result with which a call ended the work of an agent for good; nothing where it has not, or was spoken to since. */
+export async function endedWith(session: Session): Promise<string | undefined> {
+  if (session.log.transcript.openCalls.length > 0) return undefined
+  const [entries = []] = await session.tree()
+  const lastTurn = entries.findLastIndex(({ type }) => type === 'turn')
+  const results = entries
+    .slice(lastTurn + 1)
+    .flatMap((entry) => (entry.type === 'call_result' ? [{ ...entry, ...marksOf(entry.details) }] : []))
+  if (results.some(({ leavesTo }) => leavesTo === 'human')) return undefined
+  const last = results.findLast(({ leavesTo, isError }) => leavesTo === 'end' && !isError)
+  return last && toolResultToText(last.output)
 }

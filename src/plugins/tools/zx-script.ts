@@ -1,12 +1,13 @@
+import { dirname } from 'node:path'
+import { shellQuote } from '../../core/execution.ts'
 import type { ToolCheck, ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { peerPackages } from '../../platform/peer-packages.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { OutputCollector } from '../../tools/shell/output-collector.ts'
 import { shellResult } from '../../tools/shell/shell-result.ts'
 import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
 import { workspaceFolder } from './workspace-folder.ts'
-import { findZx } from './zx/find-zx.ts'
-import { zxCommand } from './zx/zx-command.ts'
 
 const description = `Runs a JavaScript module with zx: \`$\`, \`cd\`, \`fs\`, \`path\`, \`glob\` and the like are there, and top-level await.
 What it prints with console.log comes back, with its exit code. It runs in the folder of the workspace and is ended at its time limit, with all it started.`
@@ -123,3 +124,40 @@ async function runScript(input: ZxScriptInput, ctx: ToolContext, start: Start): 
 }
 
 const longestLabel = 200
+
+export interface ZxPackage {
+  /** Its command line, to be run with node. */
+  readonly cli: string
+  /** So that scripts may import it by its name. */
+  readonly folder: string
+}
+
+/** The `zx` package beside us, an optional peer; `undefined` where nobody installed it. */
+export function findZx(): ZxPackage | undefined {
+  try {
+    const { resolve } = peerPackages()
+    return { cli: resolve('zx/cli'), folder: dirname(resolve('zx/package.json')) }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A shell line that runs the script on its stdin with zx, from a file of its own that lies outside of any workspace. The
+ * shell waits beside zx, not behind it: so it hears when it has to end, and takes the file with it.
+ */
+export function zxCommand(zx: ZxPackage | undefined): string {
+  const program = zx ? [process.execPath, zx.cli].map(shellQuote).join(' ') : 'zx'
+  return [
+    ...(zx ? [] : [`command -v zx >/dev/null || { echo ${shellQuote(missingThere)} >&2; exit 127; }`]),
+    'dir=$(mktemp -d -t zx-script-XXXXXX) || exit 1',
+    `trap 'rm -rf "$dir"' EXIT`,
+    `trap 'exit 143' TERM INT HUP`,
+    'cat >"$dir/script.mjs" || exit 1',
+    ...(zx ? [`mkdir "$dir/node_modules" && ln -s ${shellQuote(zx.folder)} "$dir/node_modules/zx"`] : []),
+    `${program} "$dir/script.mjs" </dev/null &`,
+    'wait $!',
+  ].join('\n')
+}
+
+const missingThere = 'zx is not installed where scripts run; run `npm install -g zx` there'

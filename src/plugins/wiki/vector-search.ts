@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { orAborted } from '../../core/waiting.ts'
 import { runSerially } from '../../tools/serial-queue.ts'
 import type { Tiddler, Wiki } from './knowledge-store.ts'
-import { orAborted } from './or-aborted.ts'
 import { hasText } from './tools/page-text.ts'
 import {
   mostPieces,
@@ -184,7 +184,7 @@ async function vectorsOf(
 ): Promise<readonly Float32Array[]> {
   signal.throwIfAborted()
   // A function that does not listen to its signal would hold up every search after it.
-  const rows: unknown = await orAborted(embed(texts, signal), signal)
+  const rows: unknown = await orAborted(Promise.resolve(embed(texts, signal)), signal)
   signal.throwIfAborted()
   if (!Array.isArray(rows) || rows.length !== texts.length)
     throw new Error(

@@ -2,7 +2,6 @@ import { show } from '../../core/behavior.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { EntryBody } from '../../core/log.ts'
 import { didYouMean } from '../../core/nearest.ts'
-import { agentView } from '../../plugins/agent-view.ts'
 import {
   type AgentInstanceLatestStatus,
   type AgentInstanceMessage,
@@ -10,6 +9,7 @@ import {
   agentStates,
   isAgentState,
 } from '../../plugins/message.ts'
+import { agentView } from '../../plugins/plugin-hooks.ts'
 import { type HandlerMessage, yieldEntry } from '../../plugins/yield-note.ts'
 import type { AgentDefinition, AgentInstance } from '../definitions/definition.ts'
 import type { AgentHandler, HandlerContext } from '../workflow-contract.ts'

@@ -2,7 +2,7 @@ import { checkBehavior, show } from '../../core/behavior.ts'
 import { isRecord } from '../../core/is-record.ts'
 import { didYouMean } from '../../core/nearest.ts'
 import { checkMcpServers } from '../../mcp/config.ts'
-import { deepestPrompt } from '../../plugins/plugin-hooks.ts'
+import { maxPromptDepth } from '../../plugins/plugin-hooks.ts'
 import type { ActiveHours } from '../../plugins/schedule.ts'
 import { checkHours } from '../schedules/check-schedule.ts'
 import type { AgentDefinition, InstanceConfig } from './definition.ts'
@@ -83,8 +83,8 @@ function checkToolId(toolId: unknown, id: string, where: string, known: KnownEnt
 }
 
 function checkPrompts(prompts: unknown, where: string, ids = new Set<string>(), depth = 1): void {
-  if (depth > deepestPrompt)
-    throw new TypeError(`${where.slice(0, 100)}… is more than ${deepestPrompt} levels deep; flatten it`)
+  if (depth > maxPromptDepth)
+    throw new TypeError(`${where.slice(0, 100)}… is more than ${maxPromptDepth} levels deep; flatten it`)
   for (const [i, node] of list(prompts, where).entries()) {
     const fields = record(node, `${where}[${i}]`, promptFields)
     const { role, children, enabled, tags, source, history } = fields

@@ -19,7 +19,7 @@ export class AgentRollback {
   rewind(messageId: string): Promise<UserContent> {
     const { id, session, log } = this.#agent
     return this.#withLease(async () => {
-      const removed = log.views.messages.saidBefore(messageId)
+      const removed = log.views.messages.rewindPoint(messageId)
       if (!removed)
         throw new Error(`agent ${id} has no message of a person "${messageId}"; getMessages lists what was said`)
       await session.rewind(removed.toSeq)

@@ -1,8 +1,8 @@
 import { AgentError, messageOf } from '../../core/errors.ts'
 import type { EntryBody } from '../../core/log.ts'
 import type { SessionTurn } from '../../core/turn.ts'
-import { snapshotEntry } from '../../plugins/snapshot-note.ts'
-import type { KeptFiles, TurnSnapshots } from '../../plugins/turn-snapshots.ts'
+import type { MessageSnapshots, TurnSnapshots } from '../../plugins/turn-snapshots.ts'
+import { snapshotEntry } from '../../plugins/turn-snapshots.ts'
 import type { FileHistory } from './file-history.ts'
 import type { RollbackConflict, RollbackPlan, RollbackResult, Snapshot } from './file-snapshots.ts'
 
@@ -93,7 +93,7 @@ export class MessageFiles {
       )
     }
     const result = await files.rollback({ before: undo.before as Snapshot, after: undo.after as Snapshot, force })
-    const withIt = since.slice(1).filter(({ wentBack }) => wentBack?.to === messageId)
+    const withIt = since.slice(1).filter(({ rolledBack }) => rolledBack?.to === messageId)
     await append(
       snapshotEntry({ messageId, folder: '.', isRolledBack: false, withIt: withIt.map((one) => one.messageId) }),
     )
@@ -113,15 +113,15 @@ export class MessageFiles {
     const known = recorded.since(messageId)
     if (known.length === 0)
       throw new RollbackError('not_kept', `${refused}: ${files.unavailable ?? 'its files were not kept'}`)
-    const isRolledBack = known.every(({ wentBack }) => wentBack)
+    const isRolledBack = known.every(({ rolledBack }) => rolledBack)
     if (isRolledBack) checkNotWithOther(messageId, known)
-    if (isRolledBack && !force && !known[0]!.wentBack!.isPartial)
+    if (isRolledBack && !force && !known[0]!.rolledBack!.isPartial)
       throw new RollbackError(
         'already_back',
         `the files went back to before the message "${messageId}" already; to do it once more, use force`,
       )
-    const isDone = ({ wentBack }: KeptFiles): boolean => !force && wentBack?.isPartial === false
-    const turns: MessageSnapshots[] = []
+    const isDone = ({ rolledBack }: MessageSnapshots): boolean => !force && rolledBack?.isPartial === false
+    const turns: SnapshotPair[] = []
     for (const [i, one] of known.entries()) {
       const { before, after = known[i + 1]?.before } = one
       if (isDone(one)) continue
@@ -133,7 +133,7 @@ export class MessageFiles {
         )
       turns.push({ before: before as Snapshot, after: end as Snapshot })
     }
-    const later = known.slice(1).filter(({ wentBack }) => !wentBack || wentBack.to === messageId)
+    const later = known.slice(1).filter(({ rolledBack }) => !rolledBack || rolledBack.to === messageId)
     return { files, turns, withIt: later.map((one) => one.messageId) }
   }
 }
@@ -141,13 +141,13 @@ export class MessageFiles {
 interface RollbackScope {
   readonly files: FileHistory
   /** Oldest first. */
-  readonly turns: readonly MessageSnapshots[]
+  readonly turns: readonly SnapshotPair[]
   /** Later messages whose files are restored together with those of the given one. */
   readonly withIt: readonly string[]
 }
 
-function checkNotWithOther(messageId: string, [own]: readonly KeptFiles[]): void {
-  const to = own?.wentBack?.to ?? messageId
+function checkNotWithOther(messageId: string, [own]: readonly MessageSnapshots[]): void {
+  const to = own?.rolledBack?.to ?? messageId
   if (to === messageId) return
   throw new RollbackError(
     'with_another',
@@ -174,13 +174,13 @@ function combine(results: readonly RollbackResult[]): RollbackResult {
 }
 
 /** The files before and after the work on one message. */
-interface MessageSnapshots {
+interface SnapshotPair {
   readonly before: Snapshot
   readonly after: Snapshot
 }
 
 /** What rolling back several messages, given oldest first, would do. */
-async function planMessages(files: FileHistory, turns: readonly MessageSnapshots[]): Promise<RollbackPlan> {
+async function planMessages(files: FileHistory, turns: readonly SnapshotPair[]): Promise<RollbackPlan> {
   const kinds = new Map<string, 'restore' | 'delete' | 'nothing'>()
   const conflicts = new Map<string, RollbackConflict>()
   /** Changed by others between two of the messages. */

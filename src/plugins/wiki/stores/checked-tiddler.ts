@@ -1,6 +1,7 @@
 import { AgentError } from '../../../core/errors.ts'
-import type { Tiddler } from '../knowledge-store.ts'
-import { boundedText, bounds } from './bounds.ts'
+import { canonicalJson } from '../../../platform/canonical-json.ts'
+import { PageChanged, type Tiddler, type WikiWrite } from '../knowledge-store.ts'
+import { boundedText, bounds } from './wiki-limits.ts'
 
 /** A tiddler as it may be kept: its fields are texts, and none of them can pass for another one in a file. */
 export function checkedTiddler(tiddler: Tiddler): Tiddler {
@@ -82,3 +83,26 @@ function refuse(title: string, what: string, instead: string): never {
 }
 
 const quoted = (value: unknown): string => JSON.stringify(boundedText(String(value), 100))
+
+/** Nobody knows a workspace of this name. */
+export function throwUnknownWorkspace(name: string, known: readonly string[]): never {
+  const there = known.length > 0 ? `there are ${known.map((one) => JSON.stringify(one)).join(', ')}` : 'there are none'
+  throw new AgentError(`There is no workspace ${JSON.stringify(String(name).slice(0, 200))}; ${there}`)
+}
+
+/** Somebody wants to change what may not be changed. */
+export function throwReadOnly(name: string): never {
+  throw new AgentError(`The workspace ${JSON.stringify(name)} is read-only; change another one, or only read`)
+}
+
+/** A tiddler that is to be shown is not there. */
+export function throwUnknownTiddler(title: string, workspace: string): never {
+  throw new AgentError(
+    `There is no tiddler ${JSON.stringify(String(title).slice(0, 200))} in the workspace ${JSON.stringify(workspace)}; look for its title with a filter such as "[search[…]]"`,
+  )
+}
+
+/** Somebody writes on the ground of what he read, and that is no longer so. */
+export function checkUnchanged(title: string, present: Tiddler | undefined, { ifSame }: WikiWrite = {}): void {
+  if (ifSame !== undefined && canonicalJson(present ?? null) !== canonicalJson(ifSame)) throw new PageChanged(title)
+}

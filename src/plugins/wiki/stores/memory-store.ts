@@ -1,12 +1,18 @@
 import { type Clock, systemClock } from '../../../core/clock.ts'
 import { AgentError } from '../../../core/errors.ts'
-import type { KnowledgeStore, Tiddler, Wiki, WikiCall, WorkspaceInfo } from '../knowledge-store.ts'
-import { bounds, checkedFilter, pageOf, wholeNumber } from './bounds.ts'
-import { checkedTiddler, checkTitle, wikiDate } from './checked-tiddler.ts'
+import type { KnowledgeStore, RenderProblem, Tiddler, Wiki, WikiCall, WorkspaceInfo } from '../knowledge-store.ts'
+import {
+  checkedTiddler,
+  checkTitle,
+  checkUnchanged,
+  throwReadOnly,
+  throwUnknownTiddler,
+  throwUnknownWorkspace,
+  wikiDate,
+} from './checked-tiddler.ts'
 import { type FilterSource, runFilter } from './memory-filter.ts'
-import { fieldOf, linksOf, renderMarkup } from './memory-markup.ts'
-import { checkSame, noSuchTiddler, noSuchWorkspace, readOnlyWorkspace } from './refusals.ts'
-import { tagTree } from './tag-tree.ts'
+import { unclosedMarks, withoutCode } from './unclosed-marks.ts'
+import { boundedText, bounds, checkedFilter, pageOf, tagTree, wholeNumber } from './wiki-limits.ts'
 
 export interface MemoryKnowledgeOptions {
   readonly workspaces: Readonly<Record<string, readonly Tiddler[]>>
@@ -30,7 +36,7 @@ export function createMemoryKnowledgeStore(options: MemoryKnowledgeOptions): Kno
   return {
     workspaces: async () => [...wikis.values()].map(({ info }) => info),
     async open(name) {
-      return wikis.get(name) ?? noSuchWorkspace(name, [...wikis.keys()])
+      return wikis.get(name) ?? throwUnknownWorkspace(name, [...wikis.keys()])
     },
   }
 }
@@ -57,14 +63,14 @@ function memoryWiki(info: WorkspaceInfo, seed: readonly Tiddler[], clock: Clock)
       }),
     render: (title, call) =>
       answer(call, () => {
-        if (!pages.has(title)) noSuchTiddler(title, info.name)
+        if (!pages.has(title)) throwUnknownTiddler(title, info.name)
         return renderMarkup(title, (wanted) => pages.get(wanted))
       }),
     put: (tiddler, call) =>
       answer(call, () => {
-        if (info.isReadOnly) readOnlyWorkspace(info.name)
+        if (info.isReadOnly) throwReadOnly(info.name)
         const checked = checkedTiddler(tiddler)
-        checkSame(checked.title, pages.get(checked.title), call)
+        checkUnchanged(checked.title, pages.get(checked.title), call)
         const now = wikiDate(clock.now())
         const created = pages.get(checked.title)?.created ?? checked.created ?? now
         const kept = { ...checked, created, modified: now }
@@ -73,9 +79,9 @@ function memoryWiki(info: WorkspaceInfo, seed: readonly Tiddler[], clock: Clock)
       }),
     delete: (title, call) =>
       answer(call, () => {
-        if (info.isReadOnly) readOnlyWorkspace(info.name)
+        if (info.isReadOnly) throwReadOnly(info.name)
         checkTitle(title)
-        checkSame(title, pages.get(title), call)
+        checkUnchanged(title, pages.get(title), call)
         return pages.delete(title)
       }),
   }
@@ -120,3 +126,51 @@ function filterSource(pages: ReadonlyMap<string, Tiddler>): () => FilterSource {
 function listOf(text: string): string[] {
   return [...text.matchAll(/\[\[([^[\]]*)\]\](?=\s|$)|(\S+)/g)].map(([, long, short]) => long ?? short ?? '')
 }
+
+/** The titles a text links to: `[[x]]` and `[[text|x]]`. A transclusion is no link, nor is an address on the web. */
+export function linksOf(text: string): string[] {
+  const found = withoutCode(text).matchAll(/\[\[(?:[^[\]|]*\|)?([^[\]|]+)\]\]/g)
+  return [...new Set([...found].map((link) => link[1]!.trim()))].filter((target) => !/^[a-z][a-z\d+.-]*:/i.test(target))
+}
+
+/** A text with its transclusions in their places, and what is wrong with them. Other markup stays as it is written. */
+export function renderMarkup(
+  title: string,
+  find: (title: string) => Tiddler | undefined,
+): { readonly text: string; readonly problems: readonly RenderProblem[] } {
+  const problems: RenderProblem[] = []
+  let left: number = bounds.renderedCharacters
+  const note = (problem: RenderProblem): string => {
+    if (problems.length < bounds.problems && !problems.some(({ message }) => message === problem.message))
+      problems.push({ ...problem, message: boundedText(problem.message, bounds.problemCharacters) })
+    return ''
+  }
+  const resolved = (text: string, above: readonly string[]): string =>
+    text.replace(/\{\{([^{}|!\n]*)(?:!!([^{}|\n]+))?\}\}/g, (_, spelled: string, field: string | undefined) => {
+      const target = spelled.trim() || title
+      const page = find(target)
+      if (!page) return note({ kind: 'missing', message: `There is no tiddler "${target}" to transclude` })
+      if (field !== undefined) return fieldOf(page, field.trim()) ?? ''
+      if (above.includes(target) || left <= 0) return note({ kind: 'recursion', message: recursion })
+      left -= page.text?.length ?? 0
+      return resolved(page.text ?? '', [...above, target])
+    })
+  const page = find(title)
+  for (const problem of unclosedMarks(page?.text ?? '')) note(problem)
+  const text = resolved(page?.text ?? '', [title]).replace(
+    /\[\[(?:([^[\]|]*)\|)?([^[\]|]+)\]\]/g,
+    (_, shown, target) => shown ?? target,
+  )
+  return { text: boundedText(text, bounds.renderedCharacters), problems }
+}
+
+/** A field by the name it has in TiddlyWiki. */
+export function fieldOf(tiddler: Tiddler, name: string): string | undefined {
+  if (name === 'tags') return tiddler.tags?.map((tag) => (/\s/.test(tag) ? `[[${tag}]]` : tag)).join(' ')
+  if (name === 'title' || name === 'text' || name === 'type' || name === 'created' || name === 'modified')
+    return tiddler[name]
+  return tiddler.fields && Object.hasOwn(tiddler.fields, name) ? tiddler.fields[name] : undefined
+}
+
+/** TiddlyWiki's own words. */
+const recursion = 'Recursive transclusion error in transclude widget'

@@ -3,7 +3,7 @@ import { visibleName, visibleText } from '../../../platform/visible-text.ts'
 import type { Tiddler } from '../knowledge-store.ts'
 
 /** So many characters are given back at once. */
-export const mostGiven = 32_000
+export const maxOutputCharacters = 32_000
 
 /** What a page says, between marks that it cannot write itself: they carry a digest of it. */
 export function fenced(text: string): string {
@@ -33,7 +33,7 @@ export function partOf(text: string, from: number, most: number): { readonly par
 export function linesWithin(
   lines: readonly string[],
   more: (left: number) => string,
-  most: number = mostGiven - 1000,
+  most: number = maxOutputCharacters - 1000,
 ): string {
   let length = 0
   const end = lines.findIndex((one) => (length += one.length + 1) > most)

@@ -4,22 +4,18 @@ import { checkApprovalKey } from '../../../core/approval-key.ts'
 import type { ToolContext, ToolDef } from '../../../core/tool.ts'
 import { createAgent } from '../../../index.ts'
 import { call, fakeClock, scripted } from '../../../testing/index.ts'
+import { readAttachedTiddlers } from '../../attachments.ts'
+import { wikiPlugins } from '../../built-in-plugins.ts'
 import type { PluginDefinition, PluginServices } from '../../plugin.ts'
 import { PluginHooks } from '../../plugin-hooks.ts'
 import type { PromptNode } from '../../prompts/prompt.ts'
 import { tapableHooks } from '../../tapable-hook.ts'
 import type { KnowledgeStore, Tiddler, Wiki, WorkspaceInfo } from '../knowledge-store.ts'
 import { createMemoryKnowledgeStore } from '../stores/memory-store.ts'
-import { attachedPages } from './attached-pages.ts'
 import { editTiddler } from './edit-tiddler.ts'
-import { wikiBacklinks } from './wiki-backlinks.ts'
-import { wikiGetErrors } from './wiki-get-errors.ts'
-import { wikiListTiddlers } from './wiki-list-tiddlers.ts'
 import { wikiOperation } from './wiki-operation.ts'
-import { wikiPlugins } from './wiki-plugins.ts'
-import { wikiRecent } from './wiki-recent.ts'
+import { wikiBacklinks, wikiGetErrors, wikiListTiddlers, wikiRecent, wikiToc } from './wiki-reading.ts'
 import { wikiSearch } from './wiki-search.ts'
-import { wikiToc } from './wiki-toc.ts'
 
 const day = 86_400_000
 const date = (ms: number): string => new Date(ms).toISOString().replace(/\D/g, '')
@@ -583,8 +579,8 @@ test('pages that come with a message are bounded each and together, and what is 
     notes: [page('A', 'a'.repeat(60_000)), page('B', 'short'), page('I', 'AAAA', { type: 'image/png' })],
   })
   const ref = (tiddlerTitle: string, workspaceName = 'notes') => ({ workspaceName, tiddlerTitle })
-  const attached = async (...args: Parameters<typeof attachedPages>) =>
-    (await attachedPages(...args)).map((one) => `${one.workspaceName} ${one.tiddlerTitle}: ${one.text}`)
+  const attached = async (...args: Parameters<typeof readAttachedTiddlers>) =>
+    (await readAttachedTiddlers(...args)).map((one) => `${one.workspaceName} ${one.tiddlerTitle}: ${one.text}`)
   const texts = await attached(store, [ref('A'), ref('B'), ref('C'), ref('I'), ref('A', 'nowhere')])
   expect(texts[0]).toMatch(/^notes A: <page-text \w+>\na{50000}\n<.*\n\(the first 50000 of 60000 characters/)
   expect(texts[1]).toMatch(/^notes B: <page-text \w+>\nshort\n</)

@@ -1,0 +1,182 @@
+import type { Piece } from './call-body.ts'
+import { longestThoughtTag, readTag, type ThoughtTag, thoughtTagAt } from './read-tag.ts'
+import type { TextCallPattern } from './text-call-pattern.ts'
+
+/**
+ * How a fence ends: as the text it was given out as; held back, to be judged; it was inline code all along; or a thought
+ * ended before the fence did.
+ */
+export type FenceEnding = 'done' | 'held' | 'inline' | 'thought'
+
+export interface FenceStep {
+  readonly read: number
+  /** What is certainly text. */
+  readonly text: string
+  readonly ending?: FenceEnding
+}
+
+/** A fenced code block as it comes. It is held back only if the first thing in it is a call. */
+export class Fence {
+  readonly ticks: string
+  /** The rest of its first line. */
+  info = ''
+  readonly #patterns: readonly TextCallPattern[]
+  #state: 'info' | 'lead' | 'open' | 'held' = 'info'
+  #lead = ''
+  #body = ''
+  #lineAt = 0
+  #line: 'indent' | 'ticks' | 'space' | 'other' = 'indent'
+  #count = 0
+  #lineBegins = ''
+  /** Whether a thought began in here; where all thoughts are over already, none can end here. */
+  #isThinking: boolean
+
+  constructor(ticks: string, options: { patterns: readonly TextCallPattern[]; isThoughtOver: boolean }) {
+    this.ticks = ticks
+    this.#patterns = options.patterns
+    this.#isThinking = options.isThoughtOver
+  }
+
+  get head(): string {
+    return this.ticks + this.info + this.#lead
+  }
+
+  get isHeld(): boolean {
+    return this.#state === 'held'
+  }
+
+  get inner(): string {
+    return this.#isClosed() ? this.#body.slice(0, this.#lineAt) : this.#body
+  }
+
+  get tail(): string {
+    return this.#isClosed() ? this.#body.slice(this.#lineAt) : ''
+  }
+
+  read(piece: Piece): FenceStep {
+    if (this.#state === 'info') return this.#readInfo(piece.text)
+    if (this.#state === 'lead') return this.#readLead(piece)
+    return this.#readLine(piece.text)
+  }
+
+  ending(): FenceEnding {
+    if (this.#state === 'info') return 'inline'
+    if (this.#isThoughtEnd()) return 'thought'
+    return this.#state === 'open' ? 'done' : 'held'
+  }
+
+  #readInfo(text: string): FenceStep {
+    const line = lineOf(text)
+    if (this.ticks[0] === '`' && line.includes('`')) return { read: 0, text: '', ending: 'inline' }
+    this.info += line
+    if (line.endsWith('\n')) this.#state = 'lead'
+    return { read: line.length, text: '' }
+  }
+
+  #readLead(piece: Piece): FenceStep {
+    const space = piece.text.length - piece.text.trimStart().length
+    if (space > 0) {
+      this.#lead += piece.text.slice(0, space)
+      return { read: space, text: '' }
+    }
+    const tag = piece.text[0] === '<' ? readTag({ ...piece, at: 0 }, this.#patterns) : undefined
+    if (tag === 'more') return { read: 0, text: '' }
+    this.#state = tag?.kind === 'open' || tag?.kind === 'wrap' ? 'held' : 'open'
+    const { read, text, ending } = this.#readLine(piece.text)
+    return { read, text: this.#state === 'open' ? this.head + text : text, ...(ending && { ending }) }
+  }
+
+  #readLine(text: string): FenceStep {
+    const isHeld = this.#state === 'held'
+    const line = lineOf(text)
+    const isWhole = line.endsWith('\n')
+    const said = isWhole ? line.slice(0, -1) : line
+    this.#follow(said)
+    this.#lineBegins = (this.#lineBegins + said).trimStart().slice(0, longestThoughtTag + 1)
+    if (isHeld) this.#body += said
+    const shown = isHeld ? '' : said
+    if (!isWhole) return { read: said.length, text: shown }
+    if (this.#isClosed() || this.#isThoughtEnd()) return { read: said.length, text: shown, ending: this.ending() }
+    if (this.#thoughtTag()?.kind === 'thought opens') this.#isThinking = true
+    this.#lineBegins = ''
+    this.#line = 'indent'
+    this.#count = 0
+    if (isHeld) this.#lineAt = (this.#body += '\n').length
+    return { read: line.length, text: isHeld ? '' : line }
+  }
+
+  /** Looks for the fence that closes this one. */
+  #follow(said: string): void {
+    for (let i = 0; i < said.length && this.#line !== 'other'; i++) this.#line = this.#lineAfter(said[i]!)
+  }
+
+  #lineAfter(char: string): 'indent' | 'ticks' | 'space' | 'other' {
+    if (char === this.ticks[0] && this.#line !== 'space') {
+      this.#count++
+      return 'ticks'
+    }
+    if (char !== ' ' && char !== '\t' && char !== '\r') return 'other'
+    return this.#line === 'indent' ? 'indent' : 'space'
+  }
+
+  #thoughtTag(): ThoughtTag | undefined {
+    const tag = thoughtTagAt({ text: this.#lineBegins, at: 0, isEnd: true })
+    return tag === 'more' ? undefined : tag
+  }
+
+  /** Nothing else stands in the line, and the thought did not begin in here. */
+  #isThoughtEnd(): boolean {
+    const tag = this.#isThinking ? undefined : this.#thoughtTag()
+    return tag?.kind === 'thought ends' && this.#lineBegins.trimEnd().length === tag.end
+  }
+
+  #isClosed(): boolean {
+    return (this.#line === 'ticks' || this.#line === 'space') && this.#count >= this.ticks.length
+  }
+}
+
+function lineOf(text: string): string {
+  const end = text.indexOf('\n')
+  return end < 0 ? text : text.slice(0, end + 1)
+}
+
+/** Whether a place in a line is quoted: in backticks, or behind a `>` at its beginning. */
+export class InlineCode {
+  /** How many backticks opened the code we are in. */
+  #ticks = 0
+  #isQuote = false
+  #holdsThoughtEnd = false
+
+  get isQuoted(): boolean {
+    return this.#ticks > 0 || this.#isQuote
+  }
+
+  /** Backticks that came together. */
+  toggle(count: number): void {
+    if (this.#ticks === 0) this.#ticks = count
+    else if (this.#ticks === count) {
+      this.#ticks = 0
+      this.#holdsThoughtEnd = false
+    }
+  }
+
+  quoteLine(): void {
+    this.#isQuote = true
+  }
+
+  /** The end of a thought stands in backticks. */
+  holdThoughtEnd(): void {
+    if (!this.#isQuote) this.#holdsThoughtEnd = true
+  }
+
+  /** It stood behind a backtick that never closed: it was not quoted after all. */
+  get wasThoughtEnd(): boolean {
+    return this.#holdsThoughtEnd
+  }
+
+  end(): void {
+    this.#ticks = 0
+    this.#isQuote = false
+    this.#holdsThoughtEnd = false
+  }
+}

@@ -1,0 +1,126 @@
+import { posix } from 'node:path'
+import { shellQuote } from '../../core/execution.ts'
+import type { ToolContext } from '../../core/tool.ts'
+import { visibleName, visibleText } from '../../platform/visible-text.ts'
+
+export interface GitRequest {
+  readonly args: readonly string[]
+  /** Default: where the agent's tools work. */
+  readonly folder: string | undefined
+  /** More output than this is not waited for. */
+  readonly maxBytes: number
+}
+
+export interface GitOutput {
+  readonly text: string
+  /** There was more than `maxBytes`. */
+  readonly isCut: boolean
+}
+
+/** Runs a git command that only looks, so that no setting of the repository can make it run something. Throws what git says. */
+export async function runGit({ args, folder, maxBytes }: GitRequest, ctx: ToolContext): Promise<GitOutput> {
+  const { execution, handle, signal } = ctx
+  if (!execution.capabilities.shell)
+    throw new Error(`git cannot be run here: the execution context "${execution.type}" has no shell`)
+  const wrong = args.find((arg) => arg.includes('\0'))
+  if (wrong !== undefined) throw new Error('a NUL character is in what git is asked for; take it out')
+  const enough = new AbortController()
+  const heard = { text: '', complaints: '' }
+  const hear = (text: string, from: 'stdout' | 'stderr'): void => {
+    if (from === 'stderr') heard.complaints = (heard.complaints + text).slice(0, mostComplaints)
+    else if (heard.text.length <= maxBytes) heard.text += text
+    if (heard.text.length > maxBytes) enough.abort()
+  }
+  const line = `${ownRepositoryScript}exec ${['git', ...safeOptions, ...args].map(shellQuote).join(' ')}`
+  const ended = await execution
+    .exec(handle, line, {
+      timeout: limitMs,
+      signal: AbortSignal.any([signal, enough.signal]),
+      env: safeEnv,
+      onOutput: hear,
+      ...(folder !== undefined && { cwd: folder }),
+    })
+    .catch((error) => {
+      if (enough.signal.aborted && !signal.aborted) return undefined
+      throw error
+    })
+  signal.throwIfAborted()
+  // Some contexts do not tell what comes, and give it at the end.
+  if (ended) hear(ended.stdout, 'stdout')
+  if (ended) hear(ended.stderr, 'stderr')
+  const isCut = heard.text.length > maxBytes
+  if (isCut) return { text: heard.text.slice(0, maxBytes), isCut }
+  if (ended?.timedOut) throw new Error(`git took longer than ${limitMs / 1000} s and was ended; ask for less`)
+  if (ended?.exitCode === 0) return { text: heard.text, isCut }
+  throw new Error(problemOf(ended?.exitCode ?? null, heard.complaints))
+}
+
+const limitMs = 20_000
+const mostComplaints = 4000
+
+// Hooks, monitors, signature checkers and pagers are programs that a repository may name.
+const safeOptions = [
+  '--no-pager',
+  ...[
+    'core.fsmonitor=false',
+    'core.hooksPath=/dev/null',
+    'log.showSignature=false',
+    'safe.bareRepository=explicit',
+  ].flatMap((setting) => ['-c', setting]),
+]
+
+const safeEnv = {
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_LITERAL_PATHSPECS: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  // A repository that lacks objects names where to get them, and with which program.
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_ALLOW_PROTOCOL: 'none',
+  LC_ALL: 'C',
+}
+
+const foreignCode = 77
+const foreign =
+  'the .git of this folder leads to another repository, which does not know this folder, and is not read; tell the user'
+
+/**
+ * A folder may come from anywhere, with a .git that leads to the history of something private elsewhere. Worktrees and
+ * submodules are known to the repository they belong to. Objects that it borrows (alternates) are not looked at.
+ */
+const ownRepositoryScript = `
+if facts=$(git ${safeOptions.map(shellQuote).join(' ')} rev-parse --show-toplevel --absolute-git-dir --git-common-dir 2>/dev/null); then
+  { read -r top; read -r dir; read -r common; } <<end
+$facts
+end
+  common=$(cd -- "$common" && pwd -P)
+  known=no
+  if [ "$dir" = "$common" ]; then
+    if [ "$dir" = "$top/.git" ] || git config --file "$dir/config" core.worktree >/dev/null 2>&1; then known=yes; fi
+  elif [ -f "$dir/gitdir" ] && [ "$(head -n 1 -- "$dir/gitdir")" = "$top/.git" ]; then
+    case $dir in "$common"/worktrees/*) known=yes ;; esac
+  fi
+  if [ "$known" = no ] || [ -L "$common/objects" ]; then echo ${shellQuote(foreign)} >&2; exit ${foreignCode}; fi
+fi
+`
+
+function problemOf(exitCode: number | null, complaints: string): string {
+  if (exitCode === foreignCode) return foreign
+  if (exitCode === 127) return 'git is not installed where the tools run'
+  if (/not a git repository/i.test(complaints)) return 'this folder is not in a git repository, so it has no history'
+  if (/(bad revision|ambiguous argument|not a valid object name) '?HEAD\b(?:\^\{commit\})?(?![~^@:])/i.test(complaints))
+    return 'the repository has no commits yet'
+  const said = visibleText(complaints.trim()).slice(0, 500)
+  return `git failed (exit ${exitCode ?? 'by a signal'})${said === '' ? '' : `: ${said}`}`
+}
+
+/** A path as git is asked for it; throws for one that leads out of the folder. */
+export function innerPath(path: string): string {
+  const shown = visibleName(path.slice(0, 200))
+  if (path === '' || path.length > longestPath) throw new Error(`"${shown}" is no path; name a file in the repository`)
+  const plain = posix.normalize(path)
+  if (posix.isAbsolute(plain) || plain === '..' || plain.startsWith('../'))
+    throw new Error(`"${shown}" leads out of the folder; give a path relative to it, without ".."`)
+  return plain
+}
+
+const longestPath = 4096

@@ -1,0 +1,97 @@
+import { dirname } from 'node:path'
+import { AgentError, messageOf } from '../../../core/errors.ts'
+import { orAborted } from '../../../core/waiting.ts'
+import { peerPackages } from '../../../platform/peer-packages.ts'
+import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from '../../../platform/standing-worker.ts'
+import type { WikiToBoot } from './boot-wiki.ts'
+import type { WikiQuestion } from './wiki-thread.ts'
+
+/** One wiki in a thread of its own, one question after the other. */
+export interface WikiClient {
+  ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined): Promise<Answer>
+  /** Does something while no other such work is done. */
+  alone<T>(work: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface WikiClientOptions {
+  readonly workspace: string
+  readonly folder: string
+  readonly loadPlugins: boolean
+  readonly timeLimitMs: number
+}
+
+/** The thread is started by the first question, ended by one that takes too long or is called off, and started again by the next. */
+export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }: WikiClientOptions): WikiClient {
+  let thread: StandingWorker | undefined
+  let isClosed = false
+  let lastQuestion: Promise<unknown> = Promise.resolve()
+  let lastWork: Promise<unknown> = Promise.resolve()
+
+  const answered = async (question: WikiQuestion, signal: AbortSignal | undefined): Promise<unknown> => {
+    signal?.throwIfAborted()
+    if (isClosed) throw new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
+    thread ??= standingWorker(() => new URL('./wiki-thread.ts', import.meta.url), 'tiddlywiki')
+    const asked = thread
+    const job: WikiToBoot = { program: findTiddlyWiki(), folder, loadPlugins }
+    const abort = (): void => {
+      if (thread === asked) thread = undefined
+      void asked.close()
+    }
+    signal?.addEventListener('abort', abort)
+    try {
+      await asked.ask({ ...job, ask: 'refresh' }, bootMs)
+      return await asked.ask({ ...job, ...question }, timeLimitMs)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw inWords(error, question)
+    } finally {
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  const inWords = (error: unknown, { ask }: WikiQuestion): Error => {
+    if (error instanceof JobFailed) return new AgentError(error.message)
+    if (error instanceof OutOfTime)
+      return new AgentError(
+        `The wiki "${workspace}" did not answer "${ask}": ${error.message}, and was stopped; ask for less, such as a simpler filter`,
+        { cause: error },
+      )
+    if (isClosed) return new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
+    return new AgentError(
+      `The wiki "${workspace}" did not answer "${ask}": its thread broke down (${messageOf(error)}); ask for less, such as a simpler filter`,
+      { cause: error },
+    )
+  }
+
+  return {
+    ask<Answer>(question: WikiQuestion, signal: AbortSignal | undefined) {
+      const answer = lastQuestion.then(() => answered(question, signal))
+      lastQuestion = answer.catch(() => {})
+      // Whoever waits in the queue need not wait for his turn to hear that he called it off.
+      return orAborted(answer, signal) as Promise<Answer>
+    },
+    alone(work) {
+      const done = lastWork.then(work)
+      lastWork = done.catch(() => {})
+      return done
+    },
+    async close() {
+      isClosed = true
+      await thread?.close()
+      thread = undefined
+    },
+  }
+}
+
+/** To load the wiki, or what changed in it. Far beyond what it takes: a busy machine is no failure. */
+const bootMs = 60_000
+
+/** The thread cannot find it: its code is a text that lies in no folder. */
+function findTiddlyWiki(): string | undefined {
+  try {
+    return dirname(peerPackages().resolve('tiddlywiki/package.json'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,155 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { AgentError, codeOf } from '../../../core/errors.ts'
+import { type FolderReader, folderReader } from './folder-reader.ts'
+import type { TiddlyWikiCore } from './tiddlywiki-core.ts'
+
+/** A wiki that was booted, and what keeps it like its folder. */
+export interface BootedWiki {
+  readonly $tw: TiddlyWikiCore
+  readonly reader: FolderReader
+}
+
+export interface WikiToBoot {
+  /** The folder of the package "tiddlywiki". Absent: it was not found. */
+  readonly program: string | undefined
+  readonly folder: string
+  readonly loadPlugins: boolean
+}
+
+/**
+ * Boots TiddlyWiki with nothing but its core and adds the folder's tiddlers only then: by that time no module of theirs
+ * can be defined, so none is ever run. With `loadPlugins` the folder is trusted: its plugins and modules run.
+ */
+export function bootWiki({ program, folder, loadPlugins }: WikiToBoot): BootedWiki {
+  const $tw = loadTiddlyWiki(program)
+  // Its own way is to print and to end the process.
+  $tw.utils.error = (problem) => {
+    throw new AgentError(`TiddlyWiki cannot start with the wiki ${folder}: ${String(problem).slice(0, 500)}`)
+  }
+  const info = readInfo(folder)
+  const loadIncluded = $tw.loadWikiTiddlers
+  let reader: FolderReader | undefined
+  $tw.loadWikiTiddlers = () => {
+    // Later the core adds more ways to read a file; TiddlyWiki itself does not use them at boot.
+    const deserializers = { ...$tw.Wiki.tiddlerDeserializerModules }
+    reader = folderReader({ $tw, folder, deserializers, isTrusted: loadPlugins })
+    if (loadPlugins) loadTrusted($tw, folder, info, loadIncluded)
+    if (loadPlugins) reader.refresh()
+    return info
+  }
+  $tw.boot.argv = [folder]
+  $tw.boot.disabledStartupModules = [...notStarted]
+  let isReady = false
+  $tw.boot.boot(() => {
+    isReady = true
+  })
+  if (!isReady || !reader) throw new AgentError(`TiddlyWiki did not come up with the wiki ${folder}; check its plugins`)
+  // Its own program lies among the tiddlers, where every search would find it.
+  for (const title of ofProgram) if (reader.filesOf(title).length === 0) $tw.wiki.deleteTiddler(title)
+  // Changes of tiddlers would run what they ask for: background actions, plugins that are unpacked.
+  $tw.wiki.dispatchEvent = () => {}
+  $tw.boot.wikiPath = folder
+  $tw.boot.wikiTiddlersPath = join(folder, 'tiddlers')
+  return { $tw, reader }
+}
+
+const ofProgram = [
+  '$:/boot/boot.css',
+  '$:/boot/boot.js',
+  '$:/boot/bootprefix.js',
+  '$:/core',
+  '$:/core-server',
+  '$:/isEncrypted',
+  '$:/library/sjcl.js',
+  '$:/status/RequireReloadDueToPluginChange',
+]
+
+/** They show a page, run a command line or talk to a browser. */
+const notStarted = [
+  'commands',
+  'story',
+  'render',
+  'favicon',
+  'info',
+  'password',
+  'browser-messaging',
+  'windows',
+  'eventbus',
+]
+
+/** They write files and ask servers by themselves, beside us. */
+const notLoaded = ['tiddlywiki/filesystem', 'tiddlywiki/tiddlyweb']
+
+function loadTiddlyWiki(program: string | undefined): TiddlyWikiCore {
+  if (program === undefined)
+    throw new AgentError('createTiddlyWikiStore needs the package "tiddlywiki": npm install tiddlywiki')
+  const require = createRequire(join(program, 'package.json'))
+  checkVersion((require('./package.json') as { version: string }).version)
+  const { TiddlyWiki } = require(program) as { TiddlyWiki: () => TiddlyWikiCore }
+  return TiddlyWiki()
+}
+
+/** Earlier ones render to nodes that do not say what they are, and follow circles of pages without end. */
+export function checkVersion(version: string): void {
+  const isOld = version.localeCompare('5.3.5', 'en', { numeric: true }) < 0
+  if (isOld)
+    throw new AgentError(
+      `createTiddlyWikiStore needs "tiddlywiki" 5.3.5 or later, found ${version}: npm install tiddlywiki@latest`,
+    )
+}
+
+function readInfo(folder: string): Record<string, unknown> {
+  const text = infoText(folder)
+  try {
+    const info: unknown = JSON.parse(text)
+    if (typeof info === 'object' && info !== null) return info as Record<string, unknown>
+  } catch {}
+  throw new AgentError(`${join(folder, 'tiddlywiki.info')} is no JSON object; mend it`)
+}
+
+function infoText(folder: string): string {
+  try {
+    return readFileSync(join(folder, 'tiddlywiki.info'), 'utf8')
+  } catch (cause) {
+    throw new AgentError(
+      `${folder} is no folder of a wiki, or is gone: its tiddlywiki.info cannot be read (${codeOf(cause) ?? 'unknown'}); make a wiki with npx tiddlywiki ${JSON.stringify(folder)} --init server`,
+      { cause },
+    )
+  }
+}
+
+function loadTrusted(
+  $tw: TiddlyWikiCore,
+  folder: string,
+  info: Record<string, unknown>,
+  loadIncluded: TiddlyWikiCore['loadWikiTiddlers'],
+): void {
+  for (const included of listOf(info.includeWikis)) {
+    const path = typeof included === 'string' ? included : (included as { path?: unknown } | null)?.path
+    if (typeof path === 'string') loadIncluded(resolve(folder, path), { parentPaths: [folder], readOnly: true })
+  }
+  const plugins = listOf(info.plugins).filter((name) => !notLoaded.includes(String(name)))
+  $tw.loadPlugins(plugins, $tw.config.pluginsPath)
+  $tw.loadPlugins(listOf(info.themes), $tw.config.themesPath)
+  $tw.loadPlugins(listOf(info.languages), $tw.config.languagesPath)
+  for (const kind of ['plugins', 'themes', 'languages']) loadOwn($tw, join(folder, kind))
+}
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+function loadOwn($tw: TiddlyWikiCore, parent: string): void {
+  for (const name of foldersIn(parent)) {
+    const fields = $tw.loadPluginFolder(join(parent, name))
+    if (fields) $tw.wiki.addTiddler(fields)
+  }
+}
+
+function foldersIn(parent: string): string[] {
+  try {
+    return readdirSync(parent).sort()
+  } catch {
+    return []
+  }
+}
