@@ -6,43 +6,43 @@ import type { Session } from './store.ts'
 
 export interface AgentResourcesOptions {
   readonly execution: ExecutionContext | undefined
-  /** The place of a parent, which is shared and not ours to give up. */
+  /** The parent's handle, which the child shares and does not destroy. */
   readonly handle: ExecutionHandle | undefined
-  /** Those that are ours to warm up and to dispose of. */
+  /** The extensions that this agent warms up and disposes of. */
   readonly extensions: readonly Extension[]
   readonly host: ExtensionHost
   readonly session: Session | undefined
 }
 
-/** What an agent needs before its first word: a place for its tools, warm extensions, the right to write its session. */
+/** What an agent needs before a run can begin: a place for its tools, warm extensions, the lease of its session. */
 export class AgentResources {
   handle: ExecutionHandle | undefined
   readonly #options: AgentResourcesOptions
-  #spawning: Promise<ExecutionHandle> | undefined
+  #openingExecution: Promise<ExecutionHandle> | undefined
   #warming: Promise<void> | undefined
-  #leftover: Promise<unknown> | undefined
+  #earlierWork: Promise<unknown> | undefined
 
   constructor(options: AgentResourcesOptions) {
     this.#options = options
     this.handle = options.handle
   }
 
-  /** Returns with the session open, or throws as soon as `stop` says so. */
-  async prepare(stop: Cancellation): Promise<void> {
-    const preparing = this.#prepare(stop)
-    if (stop.isCancelled) return void (await preparing) // the run begins, to end at once in good order
+  /** Resolves with the session open, or rejects as soon as the run is cancelled. */
+  async prepare(cancellation: Cancellation): Promise<void> {
+    const preparing = this.#prepare(cancellation)
+    if (cancellation.isCancelled) return void (await preparing) // the run begins and ends at once, so that the log has both
     try {
-      await orCancelled(preparing, stop)
+      await orCancelled(preparing, cancellation)
     } catch (error) {
       if (error !== waitCancelled) throw error
       this.waitFor(preparing.then((hasOpened) => (hasOpened ? this.#options.session?.release() : undefined)))
-      throw new AgentAbortedError('The run was aborted before it began', { cause: stop.reason })
+      throw new AgentAbortedError('The run was aborted before it began', { cause: cancellation.reason })
     }
   }
 
-  /** The next run waits for `work`, however it ends. */
+  /** The next run waits for `work`, even if it fails. */
   waitFor(work: Promise<unknown>): void {
-    this.#leftover = work.catch(() => {})
+    this.#earlierWork = work.catch(() => {})
   }
 
   async warmup(): Promise<void> {
@@ -50,18 +50,18 @@ export class AgentResources {
     try {
       await this.#warming
     } catch (error) {
-      this.#warming = undefined // the next one tries again
+      this.#warming = undefined // the next warmup tries again
       throw error
     }
   }
 
-  /** A failure shows on the next warmup or run, which joins this very promise. */
+  /** A failure shows on the next warmup or run, which awaits the same promise. */
   warmInBackground(): void {
     this.#warming = this.#warmAll()
     this.#warming.catch(() => {})
   }
 
-  /** Where tools run; made now if it is not there yet. */
+  /** Opens the place where tools run, if it is not open yet. */
   async openExecution(): Promise<{ execution: ExecutionContext; handle: ExecutionHandle } | undefined> {
     const { execution } = this.#options
     if (!execution) return undefined
@@ -73,30 +73,30 @@ export class AgentResources {
     const { execution, extensions, handle: shared } = this.#options
     await Promise.allSettled(extensions.map(async (extension) => extension.dispose?.()))
     if (!execution || shared) return
-    // A place that is still being made is let go of as soon as it is there.
-    if (!this.handle) void this.#spawning?.then((late) => execution.destroy(late)).catch(() => {})
+    // One that is still being opened is destroyed as soon as it is open.
+    if (!this.handle) void this.#openingExecution?.then((late) => execution.destroy(late)).catch(() => {})
     else await execution.destroy(this.handle)
   }
 
-  /** Says whether it opened the session. */
-  async #prepare(stop: Cancellation): Promise<boolean> {
-    const needsOnlyTheLog = stop.isCancelled
+  /** Returns whether it opened the session. */
+  async #prepare(cancellation: Cancellation): Promise<boolean> {
+    const needsOnlyTheLog = cancellation.isCancelled
     if (!needsOnlyTheLog) {
-      await this.#leftover
+      await this.#earlierWork
       await this.openExecution()
-      if (!stop.isCancelled) await this.warmup()
-      if (stop.isCancelled) return false
+      if (!cancellation.isCancelled) await this.warmup()
+      if (cancellation.isCancelled) return false
     }
     await this.#options.session?.open()
     return true
   }
 
   async #spawn(execution: ExecutionContext): Promise<ExecutionHandle> {
-    this.#spawning ??= execution.spawn()
+    this.#openingExecution ??= execution.spawn()
     try {
-      return await this.#spawning
+      return await this.#openingExecution
     } catch (error) {
-      this.#spawning = undefined // the next run tries again
+      this.#openingExecution = undefined // the next run tries again
       throw error
     }
   }

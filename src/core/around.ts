@@ -6,7 +6,7 @@ import type { ToolHookContext } from './tool-hooks.ts'
 import type { ToolOutput, TurnUsage } from './turn.ts'
 import type { AgentStats } from './usage.ts'
 
-/** What each kind of work is about. */
+/** The context of each kind of work. */
 export interface AroundContexts {
   run: RunFacts
   model: AroundModel
@@ -17,45 +17,45 @@ export interface AroundContexts {
 export interface AroundOutcomes {
   run: AgentStats
   model: { readonly content: readonly unknown[]; readonly usage: TurnUsage; readonly stop: string }
-  /** `suspended` says why the call stays open and has no result yet. */
+  /** `suspended` is the reason for which the call stays open. */
   tool: { readonly output: ToolOutput; readonly isError: boolean; readonly suspended?: string }
 }
 
 export type AroundKind = keyof AroundContexts
 
-/** One model call of a turn with all its attempts, or a call beside the conversation, which has a `cause`. */
+/** One model call of a turn with all its attempts, or a call outside the conversation, which has a `cause`. */
 export interface AroundModel {
   readonly run: RunFacts
   readonly turnId: string
   readonly turn: number
   readonly model: string
   readonly provider: string
-  /** Of the attempt under way, or the last one: it grows while the wrapper waits. */
+  /** The number of the attempt under way, or of the last one. It grows while the wrapper waits. */
   readonly attempt: number
-  /** Why the model is asked beside the conversation, such as `compaction`. */
+  /** Why the model is asked outside the conversation, such as `compaction`. */
   readonly cause?: string
 }
 
-/** One call that is going to run. */
+/** A tool call that is about to run. */
 export interface AroundTool extends ToolHookContext {
   readonly run: RunFacts
   readonly turn: number
   /** 1, or more when the call begins again after a crash or a suspension. */
   readonly attempt: number
   readonly origin: ToolOrigin
-  /** Where a tool of an MCP server really lives. */
+  /** For tools of MCP servers: the server, and the tool's name there. */
   readonly mcp?: { readonly server: string; readonly tool: string }
 }
 
-/** Runs the work by calling `next`, once. What it returns is ignored: a wrapper gives a context and changes no outcome. */
+/** Runs the work by calling `next` once. Its return value is ignored: a wrapper adds context and changes no outcome. */
 export type AroundHandler<Kind extends AroundKind> = (
   ctx: AroundContexts[Kind],
   next: () => Promise<AroundOutcomes[Kind]>,
 ) => unknown
 
-/** What a wrapper needs of the hooks that it was registered with. */
+/** What `runWrapped` needs of the hooks. */
 export interface WrapHost {
-  /** Waits for a handler, though not beyond the end of the run. */
+  /** Waits for a handler until the run is cancelled. */
   waitFor(wait: PromiseLike<unknown>): Promise<unknown>
   report(hook: string, error: unknown): void
 }
@@ -64,13 +64,13 @@ export interface Wrapped<Kind extends AroundKind, Outcome extends AroundOutcomes
   readonly kind: Kind
   readonly ctx: AroundContexts[Kind]
   readonly work: () => Promise<Outcome>
-  /** What becomes of the work where a wrapper failed before it called `next`, or never called it. */
+  /** The outcome if a wrapper failed before it called `next`, or never called it. */
   readonly refused: (error: unknown) => Outcome | Promise<Outcome>
 }
 
 /**
- * Runs `work` inside the handlers, the first one outermost. The work runs once or not at all, and its own outcome is
- * what counts: a handler that fails after it called `next` is reported, and the outcome stands.
+ * Runs `work` inside the handlers, the first one outermost. The work runs at most once, and its outcome is the result:
+ * a handler that fails after it called `next` is only reported.
  */
 export async function runWrapped<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(
   { kind, ctx, work, refused }: Wrapped<Kind, Outcome>,
@@ -91,7 +91,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       misuse = new Error(inner ? calledTwice(kind) : calledLate(kind))
       if (!isStopped) host.report(`around:${kind}`, misuse)
       const rejected = Promise.reject(misuse)
-      rejected.catch(() => {}) // it is reported already, also where the handler does not wait for it
+      rejected.catch(() => {}) // reported above; a handler may ignore the promise
       return rejected
     }
     let failure: Rejection | undefined
@@ -99,7 +99,7 @@ export async function runWrapped<Kind extends AroundKind, Outcome extends Around
       const wait = handler(ctx, next)
       if (isThenable(wait)) {
         failure = await rejectionOf(host.waitFor(wait))
-        // A run stops with its end; what its wrapper does after that, such as sending a trace, is waited for.
+        // A run is cancelled when it ends; the wrapper may still have work to do, such as sending a trace.
         if (kind === 'run' && inner && failure?.error === waitCancelled) failure = await rejectionOf(wait)
       }
     } catch (error) {

@@ -1,17 +1,17 @@
 import { type Cancellation, waitCancelled } from './cancellation.ts'
 import type { Clock } from './clock.ts'
 
-/** Told why nobody waits for it any more. */
+/** Work that the timer can give up on. */
 export interface Cancellable {
   cancel(reason: unknown): void
 }
 
-/** Why a call that took too long was given up on. */
+/** A call took longer than its time limit. */
 export class TimeLimitError extends Error {}
 
 /**
- * Calls that run one after another share one timer and one listener on what may stop them, so that a call which ends
- * in time costs neither.
+ * The time limit and the cancellation of calls that run one after another. They share one timer and one listener, so that
+ * a call which ends in time costs neither.
  */
 export class CallTimer {
   readonly cancellation: Cancellation
@@ -20,8 +20,8 @@ export class CallTimer {
   #giveUp: ((error: unknown) => void) | undefined
   #limit = 0
   #limitedSince = 0
-  #holds = 0
-  #heldSince = 0
+  #pauses = 0
+  #pausedSince = 0
   #dueAt = Number.POSITIVE_INFINITY
   #firesAt = Number.POSITIVE_INFINITY
   #cancelTimer: (() => void) | undefined
@@ -33,8 +33,8 @@ export class CallTimer {
   }
 
   /**
-   * What `work` comes to. When the lane is stopped or `limitMs` is over (0: never) it is given up on: `waiting`
-   * hears why, the promise rejects, and what the work returns later is dropped.
+   * The outcome of `work`. On cancellation, or after `limitMs` (0: no limit), the promise rejects, `waiting` is cancelled
+   * with the reason, and a later outcome of the work is dropped.
    */
   wait(work: PromiseLike<unknown>, limitMs: number, waiting: Cancellable): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -43,16 +43,16 @@ export class CallTimer {
         waiting.cancel(error === waitCancelled ? this.cancellation.reason : error)
         reject(error)
       }
-      const mine = this.#giveUp
-      if (this.cancellation.isCancelled) mine(waitCancelled)
+      const ownGiveUp = this.#giveUp
+      if (this.cancellation.isCancelled) ownGiveUp(waitCancelled)
       else if (limitMs > 0) this.#limitTo(limitMs)
       const fail = (error: unknown): void => {
-        if (this.#giveUp === mine) this.#end()
+        if (this.#giveUp === ownGiveUp) this.#end()
         reject(error)
       }
       try {
         work.then((value) => {
-          if (this.#giveUp === mine) this.#end()
+          if (this.#giveUp === ownGiveUp) this.#end()
           resolve(value)
         }, fail)
       } catch (error) {
@@ -61,13 +61,13 @@ export class CallTimer {
     })
   }
 
-  /** Stops the clock for as long as somebody else takes his time: a person at a gate, for instance. */
+  /** Stops the clock while `work` runs: for waiting for a person, for instance. */
   async pausedFor<T>(work: T | Promise<T>): Promise<T> {
-    if (this.#holds++ === 0) this.#heldSince = this.#clock.now()
+    if (this.#pauses++ === 0) this.#pausedSince = this.#clock.now()
     try {
       return await work
     } finally {
-      if (--this.#holds === 0) this.#dueAt += this.#clock.now() - Math.max(this.#heldSince, this.#limitedSince)
+      if (--this.#pauses === 0) this.#dueAt += this.#clock.now() - Math.max(this.#pausedSince, this.#limitedSince)
     }
   }
 
@@ -96,12 +96,12 @@ export class CallTimer {
     this.#cancelTimer = this.#clock.timer(ms, () => this.#fire())
   }
 
-  /** The timer may have been set for an earlier call: then it goes on for what is left of the present one's time. */
+  /** The timer may have been set for an earlier call: it is then set again for the rest of the present call's time. */
   #fire(): void {
     this.#cancelTimer = undefined
     this.#firesAt = Number.POSITIVE_INFINITY
     if (this.#dueAt === Number.POSITIVE_INFINITY) return
-    const left = this.#holds > 0 ? this.#limit : this.#dueAt - this.#clock.now()
+    const left = this.#pauses > 0 ? this.#limit : this.#dueAt - this.#clock.now()
     if (left > 0) this.#arm(left)
     else this.#giveUp?.(new TimeLimitError(`it took longer than ${this.#limit} ms`))
   }

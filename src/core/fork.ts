@@ -9,8 +9,9 @@ import type { Session } from './store.ts'
 import type { ToolDef } from './tool.ts'
 import { abortedResult } from './tool-result.ts'
 import type { AgentStats } from './usage.ts'
+import type { MaybePromise } from './waiting.ts'
 
-/** What a child may get instead of its parent's; more fields pass through to whoever builds the child. */
+/** The parts in which a child differs from its parent. Unknown fields are passed to `AgentParts.childParts`. */
 export interface ChildPreset {
   readonly name?: string
   readonly system?: string
@@ -21,9 +22,9 @@ export interface ChildPreset {
 
 export interface ForkOptions {
   readonly preset?: ChildPreset
-  /** For people: what the child is there for. */
+  /** The child's task, for people. */
   readonly task?: string
-  /** Parent and child may edit what either has read. Default false. */
+  /** A file that the parent or the child has read counts as read for both. Default false. */
   readonly shareReadState?: boolean
 }
 
@@ -32,13 +33,13 @@ export interface Child {
   readonly id: string
   readonly depth: number
   readonly session: Session | undefined
-  /** Whether it was begun before a crash; then run it without a prompt. */
+  /** The child had begun before a crash; then run it without a prompt. */
   readonly hasBegun: boolean
-  /** Once. */
+  /** May be called once. */
   run(options: RunOptions): Promise<AgentStats>
 }
 
-/** Who a child works for. */
+/** The parent of a child, and the call that the child works for. */
 export interface Lineage {
   readonly depth: number
   readonly parent: ParentCall
@@ -61,30 +62,25 @@ export interface ForkRequest {
   readonly createAgent: (lineage: Lineage, session: Session | undefined, preset: ChildPreset | undefined) => ForkedAgent
 }
 
-/** Makes a child for one call. Named after the call, so that the same call finds the same child again after a crash. */
-export async function forkAgent({
-  run,
-  callId,
-  cancellation: stop,
-  options = {},
-  createAgent: make,
-}: ForkRequest): Promise<Child> {
+/** Creates a child for a call. It is named after the call, so that the call finds the same child again after a crash. */
+export async function forkAgent(request: ForkRequest): Promise<Child> {
+  const { run, callId, cancellation, options = {}, createAgent } = request
   const { task, preset, shareReadState } = options
   const depth = run.facts.depth + 1
   const session = await run.session?.child(callId)
-  stop.signal.throwIfAborted()
+  cancellation.signal.throwIfAborted()
   const id = session?.id ?? `${run.id}/${callId}`
-  const about = { childId: id, depth, callId }
+  const childInfo = { childId: id, depth, callId }
   const parent: ParentCall = { ...(run.session && { session: run.session.id }), runId: run.id, callId }
-  const agent = make({ depth, parent, run }, session, preset)
-  bubble(agent.hooks, run.hooks, about)
+  const agent = createAgent({ depth, parent, run }, session, preset)
+  bubble(agent.hooks, run.hooks, childInfo)
   agent.hooks.hook(
     'agent:done',
     (stats) => void run.children.stats.push({ ...stats, childId: id, depth, ...(task && { task }) }),
   )
   const { log, hooks } = agent
   await run.hooks.tell('spawn:before', {
-    ...about,
+    ...childInfo,
     ...(task && { task }),
     ...(shareReadState && { shareReadState }),
     log,
@@ -97,7 +93,7 @@ export async function forkAgent({
     session,
     hasBegun: agent.turns.length > 0,
     run(options) {
-      const work = runChild({ model: run.settings.model, ...options, signal: stop.signal })
+      const work = runChild({ model: run.settings.model, ...options, signal: cancellation.signal })
       run.progress.pending.add(work)
       run.children.running.set(callId, work)
       const done = (): boolean => run.progress.pending.delete(work) && run.children.running.delete(callId)
@@ -109,10 +105,10 @@ export async function forkAgent({
   async function runChild(options: RunOptions): Promise<AgentStats> {
     try {
       const stats = await agent.run(options)
-      await run.hooks.tell('spawn:complete', { ...about, stats })
+      await run.hooks.tell('spawn:complete', { ...childInfo, stats })
       return stats
     } catch (error) {
-      await run.hooks.tell('spawn:error', { ...about, error })
+      await run.hooks.tell('spawn:error', { ...childInfo, error })
       throw error
     } finally {
       await agent.destroy()
@@ -120,7 +116,7 @@ export async function forkAgent({
   }
 }
 
-/** The ctx itself is handed up, so that a parent's gate decides on the very object the child waits for. */
+/** Passes the context object itself to the parent, so that the parent's gate decides about the child's call. */
 function bubble(
   from: Hooks<HookContexts>,
   to: Hooks<HookContexts>,
@@ -129,31 +125,31 @@ function bubble(
   for (const name of bubbled) {
     const up = `child:${name}` as const
     const verb = name.endsWith(':gate') || name === 'tool:error' ? 'ask' : 'tell'
-    from.hook(name, (ctx) => pass(up, Object.assign(ctx, { childId, depth }) as HookContexts[typeof up]), tier.run)
-    from.hook(up, (ctx) => pass(up, ctx), tier.run)
+    from.hook(name, (ctx) => pass(Object.assign(ctx, { childId, depth }) as HookContexts[typeof up]), tier.run)
+    from.hook(up, pass, tier.run)
 
-    function pass(to_: typeof up, ctx: HookContexts[typeof up]): Promise<void> | void {
-      if (to.has(to_)) return to[verb](to_, ctx as never)
+    function pass(ctx: HookContexts[typeof up]): MaybePromise<void> {
+      if (to.has(up)) return to[verb](up, ctx as never)
     }
   }
 }
 
 /**
- * A call that began before (its process died, or it was suspended) and is now answered without being run again may have
- * left children behind. Nobody will go on with them, so the calls they left open are answered here, before their parent's:
- * then a crash in between leaves nothing without an answer.
+ * Answers the open calls in the sessions of children that these calls started. For calls that began earlier (their
+ * process died, or they were suspended) and are now answered without running again: nothing will continue their children.
+ * The children's calls are answered first, so that a crash in between leaves no call without an answer.
  */
 export async function abandonChildren(session: Session, callIds: readonly string[]): Promise<void> {
   if (callIds.length === 0) return
   for (const name of await session.childrenOf(...callIds)) {
-    const child = await session.child(name) // settles what its process left behind
+    const child = await session.child(name) // repairs what a crashed process left in it
     const open = child.log.transcript.openCalls.map(({ id }) => abortedResult(child.log.transcript, id))
     await abandonOpenCalls(child)
     if (open.length > 0) await child.log.appendAll(open)
   }
 }
 
-/** The same for all calls that a session has open: nobody goes on with what they began. */
+/** The same for all open calls of a session. */
 export function abandonOpenCalls(session: Session): Promise<void> {
   const { transcript } = session.log
   const begun = transcript.openCalls.filter(({ id }) => transcript.startOf(id))
@@ -163,6 +159,6 @@ export function abandonOpenCalls(session: Session): Promise<void> {
   )
 }
 
-/** Whether a call began that child. By itself: `call`, the second `call~2`. Through calls of its own: `call.1`. */
+/** Whether a call started that child: directly (`call`, the second one `call~2`) or through nested calls (`call.1`). */
 export const isChildOf = (name: string, callId: string): boolean =>
   name === callId || name.startsWith(`${callId}.`) || name.startsWith(`${callId}~`)

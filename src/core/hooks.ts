@@ -2,20 +2,21 @@ import { type AroundHandler, type AroundKind, type AroundOutcomes, runWrapped, t
 import { type Cancellation, isThenable, orCancelled, waitCancelled } from './cancellation.ts'
 import { messageOf } from './errors.ts'
 import { didYouMean } from './nearest.ts'
+import type { MaybePromise } from './waiting.ts'
 
 /** A promise is awaited; any other return value is ignored. */
 export type Handler<Ctx> = (ctx: Ctx) => unknown
-/** Handlers by name, one or several each: what `hooks` options take. */
+/** One or several handlers per hook: the type of `hooks` options. */
 export type HandlerMap<HookMap> = {
   [Name in keyof HookMap]?: Handler<HookMap[Name]> | readonly Handler<HookMap[Name]>[]
 }
 export type Unhook = () => void
 
-/** Who speaks first at a moment: the agent's handlers, then the run's, then the framework's own. */
+/** The order in which handlers are called: those of the agent, of the run, of extensions. */
 export const tier = { agent: 0, run: 1, framework: 2 } as const
 export type Tier = (typeof tier)[keyof typeof tier]
 
-// biome-ignore lint/suspicious/noExplicitAny: the map's types are checked where handlers are added and moments fired
+// biome-ignore lint/suspicious/noExplicitAny: the map's types are checked where handlers are added and hooks are fired
 type AnyHandler = Handler<any>
 interface Entry {
   readonly handler: AnyHandler
@@ -27,31 +28,32 @@ interface WrapperEntry {
   readonly tier: Tier
 }
 type Report = (hook: string, error: unknown) => void
+/** What happens to the context of an asked hook after a handler failed on it. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
-type Mend = (ctx: any, before: object | undefined, error: unknown) => void
+type FailureRule = (ctx: any, before: object | undefined, error: unknown) => void
 
 /**
- * Named moments. Lists are copied when they change, never when they fire; a moment without handlers, or whose handlers
- * answer at once, costs no promise.
+ * The hooks of an agent and their handlers. Lists of handlers are copied when they change, never when a hook fires. A
+ * hook without handlers, or with synchronous ones only, costs no promise.
  */
 export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
   readonly #entries = new Map<keyof HookMap, readonly Entry[]>()
   readonly #names: ReadonlySet<keyof HookMap>
   readonly #report: Report
-  /** Absent until there is one: calls and turns look here each time. */
+  /** Absent until there is a wrapper, because every call and every turn checks it. */
   #wrappers: Map<AroundKind, readonly WrapperEntry[]> | undefined
-  /** Those of the agent above, whose wrappers reach its children. */
-  readonly #above: Hooks<HookMap> | undefined
-  /** When to wait for handlers no longer: a run that was stopped does not hang on somebody's promise. */
+  /** The hooks of the parent agent, whose wrappers also apply to its children. */
+  readonly #parent: Hooks<HookMap> | undefined
+  /** When this is cancelled, handlers are no longer waited for: a cancelled run must not hang on a handler's promise. */
   abandonOn: Cancellation | undefined
 
-  constructor(names: ReadonlySet<keyof HookMap>, report: Report, above?: Hooks<HookMap>) {
+  constructor(names: ReadonlySet<keyof HookMap>, report: Report, parent?: Hooks<HookMap>) {
     this.#names = names
     this.#report = report
-    this.#above = above
+    this.#parent = parent
   }
 
-  /** Returns how to take the handler back. Throws on a name that no moment has. */
+  /** Returns a function that removes the handler. Throws if there is no such hook. */
   hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>, at: Tier = tier.agent): Unhook {
     this.#check(name, handler)
     const entry: Entry = { handler, tier: at }
@@ -68,24 +70,24 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     return this.#of(name).length > 0
   }
 
-  /** Gives notice. A handler that fails is reported and stops nothing. */
-  tell<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): Promise<void> | void {
+  /** Tells the handlers. One that fails is reported and changes nothing. */
+  tell<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): MaybePromise<void> {
     const list = this.#of(name)
     if (list.length > 0) return this.#fire(name, list, 0, ctx, undefined)
   }
 
   /**
-   * Puts a question; the answer is what handlers wrote into `ctx`. A failing handler of a gate blocks, of a tool
-   * transform withholds the output; of anything else its own changes are taken back.
+   * Asks the handlers; their answer is what they write into `ctx`. If a handler fails, a gate blocks, a tool transform
+   * withholds the output, and any other hook undoes the changes of that handler.
    */
-  ask<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): Promise<void> | void {
+  ask<Name extends keyof HookMap>(name: Name, ctx: HookMap[Name]): MaybePromise<void> {
     const list = this.#of(name)
-    if (list.length > 0) return this.#fire(name, list, 0, ctx, mendOf(String(name)))
+    if (list.length > 0) return this.#fire(name, list, 0, ctx, failureRuleOf(String(name)))
   }
 
   /**
-   * Runs each piece of work of a kind inside `handler`, which has to call `next` once; the first one registered is the
-   * outermost. Reaches the agent's children too. Returns how to take the handler back.
+   * Runs all work of this kind inside `handler`, which has to call `next` once. The first wrapper is the outermost.
+   * Applies to the agent's children too. Returns a function that removes the handler.
    */
   around<Kind extends AroundKind>(kind: Kind, handler: AroundHandler<Kind>, at: Tier = tier.agent): Unhook {
     if (!kinds.includes(kind))
@@ -106,52 +108,64 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
     }
   }
 
-  /** Whether `wrap` has anything to do: ask before the work is put into a function. */
+  /** Whether there is a wrapper: checked before a closure is made for `wrap`. */
   isWrapped(kind: AroundKind): boolean {
-    return this.#wrappers?.has(kind) || this.#above?.isWrapped(kind) || false
+    return this.#wrappers?.has(kind) || this.#parent?.isWrapped(kind) || false
   }
 
-  /** The work inside every wrapper that there is for it. */
+  /** Runs the work inside all wrappers of its kind. */
   wrap<Kind extends AroundKind, Outcome extends AroundOutcomes[Kind]>(work: Wrapped<Kind, Outcome>): Promise<Outcome> {
     const own = this.#wrappers?.get(work.kind) ?? []
     return runWrapped(work, [...this.#inherited(work.kind), ...own.map(({ handler }) => handler)], {
-      waitFor: (wait) => this.#patiently(wait),
+      waitFor: (wait) => this.#waitFor(wait),
       report: this.#report,
     })
   }
 
-  /** Not those of extensions, which start anew with each run of a child. */
+  /** Without those of extensions, which are added again when they start for a child. */
   #inherited<Kind extends AroundKind>(kind: Kind): readonly AroundHandler<Kind>[] {
-    if (!this.#above) return []
-    const theirs = this.#above.#wrappers?.get(kind)?.filter((entry) => entry.tier !== tier.framework) ?? []
-    return [...this.#above.#inherited(kind), ...theirs.map(({ handler }) => handler)]
+    if (!this.#parent) return []
+    const own = this.#parent.#wrappers?.get(kind)?.filter((entry) => entry.tier !== tier.framework) ?? []
+    return [...this.#parent.#inherited(kind), ...own.map(({ handler }) => handler)]
   }
 
-  #fire(name: keyof HookMap, list: readonly Entry[], from: number, ctx: object, mend?: Mend): Promise<void> | void {
+  #fire(
+    name: keyof HookMap,
+    list: readonly Entry[],
+    from: number,
+    ctx: object,
+    onFailure?: FailureRule,
+  ): MaybePromise<void> {
     for (let i = from; i < list.length; i++) {
-      if (mend === failClosed && list[i]!.tier === tier.framework) seal(ctx)
-      const before = mend === restore ? snapshot(ctx) : undefined
+      if (onFailure === failClosed && list[i]!.tier === tier.framework) seal(ctx)
+      const before = onFailure === restore ? snapshot(ctx) : undefined
       try {
         const wait = list[i]!.handler(ctx)
         if (isThenable(wait))
-          return this.#patiently(wait)
-            .catch((error) => this.#failed(name, error, ctx, before, mend))
-            .then(() => this.#fire(name, list, i + 1, ctx, mend))
+          return this.#waitFor(wait)
+            .catch((error) => this.#failed(name, error, ctx, before, onFailure))
+            .then(() => this.#fire(name, list, i + 1, ctx, onFailure))
       } catch (error) {
-        this.#failed(name, error, ctx, before, mend)
+        this.#failed(name, error, ctx, before, onFailure)
       }
     }
   }
 
-  #patiently(wait: PromiseLike<unknown>): Promise<unknown> {
+  #waitFor(wait: PromiseLike<unknown>): Promise<unknown> {
     const promise = Promise.resolve(wait)
     return this.abandonOn ? orCancelled(promise, this.abandonOn) : promise
   }
 
-  #failed(name: keyof HookMap, error: unknown, ctx: object, before: object | undefined, mend: Mend | undefined): void {
-    const isGivenUp = error === waitCancelled
-    mend?.(ctx, before, isGivenUp ? new Error('the run was stopped') : error)
-    if (!isGivenUp) this.#report(String(name), error)
+  #failed(
+    name: keyof HookMap,
+    error: unknown,
+    ctx: object,
+    before: object | undefined,
+    onFailure: FailureRule | undefined,
+  ): void {
+    const isAbandoned = error === waitCancelled
+    onFailure?.(ctx, before, isAbandoned ? new Error('the run was stopped') : error)
+    if (!isAbandoned) this.#report(String(name), error)
   }
 
   #of(name: keyof HookMap): readonly Entry[] {
@@ -169,55 +183,55 @@ export class Hooks<HookMap extends { [Name in keyof HookMap]: object }> {
 const none: readonly Entry[] = []
 const kinds: readonly AroundKind[] = ['run', 'model', 'tool']
 
-/** Behind those of its tier, before those of a later one. */
+/** Adds an item after those of its tier and before those of later tiers. */
 function inserted<Item extends { readonly tier: Tier }>(list: readonly Item[], item: Item): readonly Item[] {
   const later = list.findIndex((other) => other.tier > item.tier)
   return list.toSpliced(later < 0 ? list.length : later, 0, item)
 }
 
-function mendOf(name: string): Mend {
+function failureRuleOf(name: string): FailureRule {
   if (name.endsWith(':gate')) return failClosed
   return name.endsWith('tool:transform') ? withhold : restore
 }
 
-/** Lists are copied too: a handler may have spliced one before it failed. */
+/** Lists are copied too: a handler may have changed one in place before it failed. */
 function snapshot(ctx: object): object {
   const copy: Record<string, unknown> = { ...ctx }
   for (const key in copy) if (Array.isArray(copy[key])) copy[key] = [...copy[key]]
   return copy
 }
 
-const restore: Mend = (ctx, before = {}) => {
+const restore: FailureRule = (ctx, before = {}) => {
   for (const key of Object.keys(ctx)) if (!Object.hasOwn(before, key)) delete ctx[key]
   Object.assign(ctx, before)
 }
 
-/** A block stays one, and so does a halt: what comes later may tighten, never loosen. */
+/** Makes a block or a halt final: later handlers can only be stricter. */
 function seal(ctx: { block?: boolean; halt?: unknown }): void {
   if (ctx.block === true) Object.defineProperty(ctx, 'block', { get: () => true, set() {}, enumerable: true })
   const { halt } = ctx
   if (halt !== undefined) Object.defineProperty(ctx, 'halt', { get: () => halt, set() {}, enumerable: true })
 }
 
-/** Closed for good: no later handler can know what the failed one would have said. */
-const failClosed: Mend = (ctx, _, error) => {
+/** Blocks for good, because it is unknown what the failed handler would have decided. */
+const failClosed: FailureRule = (ctx, _, error) => {
   ctx.block = true
   seal(ctx)
   ctx.reason = `a gate failed: ${messageOf(error)}`
 }
 
-/** The handler may have been the one that takes secrets out, so what it did not finish must not be shown. */
-const withhold: Mend = (ctx, _, error) => {
+/** The failed handler may have been the one that removes secrets, so the output must not be shown. */
+const withhold: FailureRule = (ctx, _, error) => {
   Object.defineProperty(ctx, 'isWithheld', { value: true })
   ctx.result = `Tool error: the output was withheld because a handler failed on it: ${messageOf(error)}`
   ctx.isError = true
 }
 
-/** The same moments seen from one tier; `dispose` takes back everything that was added through this view. */
+/** The hooks, for handlers of one tier. `dispose` removes everything that was added through it. */
 export interface HookScope<HookMap> {
   hook<Name extends keyof HookMap>(name: Name, handler: Handler<HookMap[Name]>): Unhook
   hookAll(handlers: HandlerMap<HookMap> | undefined): void
-  /** A run that has begun cannot be wrapped any more; `warmup` is early enough for that. */
+  /** For `run`, which has begun by then, use `host.hooks.around` in `warmup`. */
   around<Kind extends 'model' | 'tool'>(kind: Kind, handler: AroundHandler<Kind>): Unhook
   dispose(): void
 }

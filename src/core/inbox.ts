@@ -3,10 +3,11 @@ import { type Meta, sharedMeta } from './meta.ts'
 import type { Run } from './run.ts'
 import type { Session } from './store.ts'
 import { type SessionContentBlock, type SessionTurn, textOf } from './turn.ts'
+import type { MaybePromise } from './waiting.ts'
 
 type InboxMessage = EntryOf<'input'>
 
-/** Messages that wait for a safe moment. They are log entries: an accepted one survives a crash. */
+/** Messages that wait to be delivered between two turns. They are log entries: an accepted message survives a crash. */
 export class Inbox {
   readonly #log: Log
   readonly #session: Session | undefined
@@ -16,7 +17,7 @@ export class Inbox {
     this.#session = session
   }
 
-  /** Resolves once the message cannot be lost any more. The same `clientKey` again changes nothing. */
+  /** Resolves once the message is durable. A second message with the same `clientKey` is ignored. */
   async post(
     mode: 'steer' | 'followUp',
     content: readonly SessionContentBlock[],
@@ -26,7 +27,7 @@ export class Inbox {
     await (this.#session ? this.#session.send(item) : this.#log.admit(item))
   }
 
-  /** Calls `listener` when somebody, here or elsewhere, wants the run to stop. Returns how to take it back. */
+  /** Calls `listener` on a stop request, from this process or another one. Returns a function that removes it. */
   onStopRequest(listener: () => void): () => void {
     return this.#log.subscribe((entry) => {
       if (entry.type === 'input' && entry.mode === 'stop') listener()
@@ -35,10 +36,10 @@ export class Inbox {
 
   get hasSteering(): boolean {
     const waiting = this.#log.transcript.inbox
-    return (waiting.length > 0 && waiting.some((letter) => letter.mode === 'steer')) || this.#log.isAdmitting('steer')
+    return (waiting.length > 0 && waiting.some((message) => message.mode === 'steer')) || this.#log.isAdmitting('steer')
   }
 
-  /** What was said into an earlier run, which ended before it could deliver it. */
+  /** Messages that earlier runs accepted and did not deliver. */
   fromEarlierRuns(): readonly InboxMessage[] {
     const { inbox, runs } = this.#log.transcript
     if (inbox.length === 0) return inbox
@@ -46,59 +47,61 @@ export class Inbox {
     return inbox.filter(({ mode, seq }) => seq < endSeq && (mode === 'steer' || mode === 'followUp'))
   }
 
-  /** All steering, and the oldest prompt that was left for the session while no run was under way. */
+  /** All steering, and the oldest prompt that was sent to the session while no run was under way. */
   waitingAtStart(): readonly InboxMessage[] {
     const waiting = this.#log.transcript.inbox
-    const prompt = waiting.find((letter) => letter.mode === 'prompt')
-    return waiting.filter((letter) => letter === prompt || letter.mode === 'steer')
+    const prompt = waiting.find((message) => message.mode === 'prompt')
+    return waiting.filter((message) => message === prompt || message.mode === 'steer')
   }
 
-  /** All steering, or else, when the model is done, the oldest follow-up. */
+  /** All steering; if there is none and the model is done, the oldest follow-up or prompt. */
   next(isDone: boolean): readonly InboxMessage[] {
     const waiting = this.#log.transcript.inbox
     if (waiting.length === 0) return waiting
-    const steering = waiting.filter((letter) => letter.mode === 'steer')
+    const steering = waiting.filter((message) => message.mode === 'steer')
     if (steering.length > 0 || !isDone) return steering
-    return waiting.filter((letter) => letter.mode === 'followUp' || letter.mode === 'prompt').slice(0, 1)
+    return waiting.filter((message) => message.mode === 'followUp' || message.mode === 'prompt').slice(0, 1)
   }
 }
-
-export type InboxMessages = ReturnType<Run['inbox']['next']>
 
 export function userTurn(run: Run, content: readonly SessionContentBlock[], meta: Meta | undefined): SessionTurn {
   return { id: run.newId(), runId: run.id, role: 'user', content, createdAt: run.clock.now(), ...(meta && { meta }) }
 }
 
-/** The turn that delivers messages, with what extensions add. Leaving the inbox and entering the conversation is one entry. */
+/** The turn that delivers messages, with notes of extensions. The same entry takes the messages out of the inbox. */
 export function deliveryEntry(
   run: Run,
-  letters: InboxMessages,
+  messages: readonly InboxMessage[],
   notes: readonly string[] = [],
 ): Extract<EntryBody, { type: 'turn' }> {
-  const said = letters.flatMap((letter): readonly SessionContentBlock[] => letter.content)
+  const contents = messages.flatMap(({ content }): readonly SessionContentBlock[] => content)
   const added = notes.map((text): SessionContentBlock => ({ type: 'text', text }))
-  const turn = userTurn(run, [...said, ...added], sharedMeta(letters))
-  const consumed = letters.map((letter) => letter.id)
+  const turn = userTurn(run, [...contents, ...added], sharedMeta(messages))
+  const consumed = messages.map((message) => message.id)
   return { type: 'turn', turn, ...(consumed.length > 0 && { consumed }) }
 }
 
-/** Takes messages out of the inbox, and what extensions add to them, as one turn. */
-export async function deliverInbox(run: Run, letters: InboxMessages, notes?: readonly string[]): Promise<void> {
-  const delivery = deliveryEntry(run, letters, notes)
+/** Delivers messages of the inbox and notes of extensions, as one turn. */
+export async function deliverInbox(
+  run: Run,
+  messages: readonly InboxMessage[],
+  notes?: readonly string[],
+): Promise<void> {
+  const delivery = deliveryEntry(run, messages, notes)
   await run.log.append(delivery)
   await tellTurns(run, delivery.turn)
-  await tellDelivered(run, letters)
+  await tellDelivered(run, messages)
 }
 
-/** After the turn that delivers these messages was told. */
-export async function tellDelivered(run: Run, letters: InboxMessages): Promise<void> {
-  for (const { mode, content, meta } of letters) {
+/** Called after `session:turns` was told of the turn that delivers these messages. */
+export async function tellDelivered(run: Run, messages: readonly InboxMessage[]): Promise<void> {
+  for (const { mode, content, meta } of messages) {
     const message = textOf({ role: 'user', content })
-    const told = { message, mode: mode === 'steer' ? 'steer' : 'followUp', ...(meta && { meta }) } as const
-    await run.hooks.tell('steer:inject', told)
+    const as = mode === 'steer' ? mode : 'followUp'
+    await run.hooks.tell('steer:inject', { message, mode: as, ...(meta && { meta }) })
   }
 }
 
-export function tellTurns(run: Run, ...turns: readonly SessionTurn[]): Promise<void> | void {
+export function tellTurns(run: Run, ...turns: readonly SessionTurn[]): MaybePromise<void> {
   if (run.hooks.has('session:turns')) return run.hooks.tell('session:turns', { turns, runId: run.id })
 }

@@ -4,15 +4,16 @@ import { wellFormed } from './plain-json.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
 import type { Message, SessionTurn, TurnUsage } from './turn.ts'
-import { addUsage, estimatedTokens, spend } from './usage.ts'
+import { countUsage, estimatedTokens, spend } from './usage.ts'
 
 /**
- * What a person saw of a reply that was broken off becomes a turn: its text alone, marked. Calls and thinking without
- * their end are dropped. Whatever came is counted, as an estimate where the service did not say what it was.
+ * Logs the text of an interrupted reply as a turn, marked as such. Unfinished calls and thinking are dropped. Its usage
+ * is counted, estimated if the service did not report it.
  */
 export async function keepInterrupted(run: Run, request: ModelRequest, draft: Draft): Promise<SessionTurn | undefined> {
-  const { log, cancellation: stop } = run
-  if (!(draft.hasContent || draft.counted) || log.isBroken || stop.reason instanceof LeaseLostError) return undefined
+  const { log, cancellation } = run
+  if (!(draft.hasContent || draft.counted) || log.isBroken || cancellation.reason instanceof LeaseLostError)
+    return undefined
   const usage = draft.isCounted ? undefined : await estimateOf(run, request, draft)
   const text = wellFormed(draft.text)
   if (text.trim() === '') {
@@ -32,9 +33,9 @@ export async function keepInterrupted(run: Run, request: ModelRequest, draft: Dr
   }
   await log.append({ type: 'turn', turn })
   if (!usage) return turn
-  run.progress.usage = addUsage(run.progress.usage, usage)
-  run.progress.turnUsage.push(usage)
-  await run.hooks.tell('usage', { turnId: turn.id, turn: run.progress.turn, usage, totals: run.progress.usage })
+  const { progress } = run
+  countUsage(progress, usage)
+  await run.hooks.tell('usage', { turnId: turn.id, turn: progress.turn, usage, totals: progress.usage })
   return turn
 }
 
@@ -52,14 +53,14 @@ async function estimateOf({ provider }: Run, request: ModelRequest, draft: Draft
 }
 
 function inputOf({ system, tools, messages }: ModelRequest): number {
-  const said = messages.map(({ content }) => content)
-  return estimatedTokens(system + JSON.stringify(tools) + JSON.stringify(said, withoutMedia))
+  const contents = messages.map(({ content }) => content)
+  return estimatedTokens(system + JSON.stringify(tools) + JSON.stringify(contents, withoutMedia))
 }
 
-/** An image is far less for a model than its base64. */
+/** The base64 of an image is much longer than what the model reads of it. */
 const withoutMedia = (key: string, value: unknown): unknown => (key === 'data' ? undefined : value)
 
-/** As a model is shown an interrupted reply. It depends on the message alone, so that what a wire made of it is kept. */
+/** An interrupted reply as the model gets it. It depends on the message alone, so that a wire can cache what it makes of it. */
 export function withInterruptionNote(message: Message): Message {
   if (!message.interrupted) return message
   const { interrupted: _, content, ...shown } = message
@@ -71,5 +72,5 @@ export function withInterruptionNote(message: Message): Message {
 
 const interruptionNote = '[This reply was interrupted here, before it was complete.]'
 
-/** What the model is told where a run goes on from an interrupted reply, and the user has said nothing since. */
-export const goOnNote = '[Your last reply was interrupted. Go on from there.]'
+/** For the model, when a run continues from an interrupted reply and the user has sent nothing since. */
+export const continueNote = '[Your last reply was interrupted. Go on from there.]'

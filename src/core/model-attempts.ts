@@ -8,17 +8,18 @@ import type { Run } from './run.ts'
 import { originOf } from './tool.ts'
 import type { TurnUsage } from './turn.ts'
 import { countedPrompt, readUsage, spend } from './usage.ts'
+import type { MaybePromise } from './waiting.ts'
 
 /**
- * The reply to a request. A service that says nothing at all is asked once more; so is one that breaks off in the middle
- * of what it says, from the same durable prefix: none of its calls has started.
+ * The reply to a request. The service is asked once more if its reply is empty, and once more if the stream breaks off
+ * in the middle of a reply: none of its calls has started by then.
  */
 export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Promise<Reply> {
   let wasEmpty = false
   let wasCut = false
   for (;;) {
     if (run.cancellation.isCancelled) throw run.cancellation.reason
-    // Whoever goes on after a crash learns from it that something was asked, and perhaps billed.
+    // After a crash, this entry tells that a request was sent, and may have been billed.
     if (run.session)
       await run.log.append({ type: 'attempt', runId: run.id, turnId: draft.turnId, attempt: draft.attempt })
     let reply: Reply
@@ -46,26 +47,26 @@ export async function replyTo(run: Run, request: ModelRequest, draft: Draft): Pr
   }
 }
 
-/** What was streamed so far. It is shown; only where a reply is broken off for good its text becomes a turn. */
+/** The reply as it is streamed. Its text becomes a turn only if the reply is interrupted for good. */
 export class Draft {
   text = ''
   thinking = ''
-  /** The arguments of all calls. */
+  /** The argument texts of all calls. */
   args = ''
-  /** What the service had counted when it accepted the request. */
+  /** The usage that the service reported when it accepted the request. */
   counted: TurnUsage | undefined
   attempt = 1
   isStarted = false
-  /** Something of the present attempt was shown. */
+  /** The present attempt has streamed something. */
   hasContent = false
-  /** What empty replies and failed attempts cost; counted once the streaming is over, for a log that cannot be written is no provider error. */
+  /** Usage of empty replies and failed attempts. Logged after streaming, so that a failing log is not taken for a provider error. */
   readonly discarded: { readonly cause: string; readonly usage: TurnUsage }[] = []
   readonly turnId: string
   readonly ids: CallIds
   readonly #run: Run
-  /** How many usages were counted when the present attempt began. */
+  /** The length of `turnUsage` when the present attempt began. */
   #countedBefore: number
-  #isWasted = false
+  #isDiscarded = false
 
   constructor(run: Run, turnId: string) {
     this.#run = run
@@ -75,24 +76,24 @@ export class Draft {
   }
 
   discard(cause: string, usage: unknown, model: string): void {
-    this.#isWasted = typeof usage === 'object' && usage !== null
-    if (this.#isWasted) this.discarded.push({ cause, usage: readUsage(usage as object, model) })
+    this.#isDiscarded = typeof usage === 'object' && usage !== null
+    if (this.#isDiscarded) this.discarded.push({ cause, usage: readUsage(usage as object, model) })
   }
 
-  /** What the present attempt used is known already: the service said it, or limits counted it. */
+  /** The usage of the present attempt is counted already: reported with the error, or counted by limits. */
   get isCounted(): boolean {
-    return this.#isWasted || this.#run.progress.turnUsage.length > this.#countedBefore
+    return this.#isDiscarded || this.#run.progress.turnUsage.length > this.#countedBefore
   }
 
   async logDiscarded(): Promise<void> {
     for (const { cause, usage } of this.discarded.splice(0)) await spend(this.#run, this.turnId, cause, usage)
   }
 
-  retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): Promise<void> | void {
+  retry({ attempt, reason, delayMs }: { attempt: number; reason: string; delayMs?: number }): MaybePromise<void> {
     this.text = this.thinking = this.args = ''
     this.counted = undefined
     this.attempt = attempt
-    this.hasContent = this.#isWasted = false
+    this.hasContent = this.#isDiscarded = false
     this.#countedBefore = this.#run.progress.turnUsage.length
     this.ids.clear()
     const more = delayMs !== undefined && { delayMs }
@@ -119,25 +120,20 @@ async function streamReply(run: Run, request: ModelRequest, draft: Draft): Promi
       if (wait) await wait // most deltas have no listener, or one that answers at once
     }
   } finally {
-    tidyUp(events)
+    closeStream(events)
   }
 }
 
-/** Not waited for: a reply that is complete must not depend on how its provider tidies up. */
-function tidyUp(events: AsyncIterator<ModelEvent>): void {
+/** Not awaited: a complete reply must not depend on the provider's cleanup. */
+function closeStream(events: AsyncIterator<ModelEvent>): void {
   try {
     events.return?.().then(undefined, () => {})
   } catch {
-    // it had nothing to tidy up
+    // a failing cleanup does not matter any more
   }
 }
 
-function tellEvent(
-  run: Run,
-  event: Exclude<ModelEvent, ModelReply>,
-  draft: Draft,
-  model: string,
-): Promise<void> | void {
+function tellEvent(run: Run, event: Exclude<ModelEvent, ModelReply>, draft: Draft, model: string): MaybePromise<void> {
   const { hooks } = run
   const { turnId, attempt } = draft
   switch (event?.type) {
@@ -177,7 +173,7 @@ function tellEvent(
     case 'alive':
       return
     case 'retry':
-      // A provider counts from one each time it is asked, which may be more than once.
+      // A provider counts its attempts from one at each request; here they are counted over all requests of the turn.
       return draft.retry({ ...event, attempt: attempt + 1 })
     case 'repair': {
       const { type: _, ...repair } = event

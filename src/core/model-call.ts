@@ -9,21 +9,26 @@ import type { ModelRequest } from './provider.ts'
 import type { Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import type { SessionTurn } from './turn.ts'
-import { addUsage, noUsage } from './usage.ts'
+import { countUsage, noUsage } from './usage.ts'
+import type { MaybePromise } from './waiting.ts'
 
-/** One model call, inside the wrappers that there are for it. Comes back only after the reply, with all its calls, is in the log. */
+/** One model call, inside the wrappers around models. Resolves after the reply, with all its calls, is in the log. */
 export function askModel(run: Run): Promise<SessionTurn> {
   const turnId = run.newId()
   const turn = ++run.progress.turn
-  const building = buildRequest(run, turnId)
+  const request = buildRequest(run, turnId)
   const draft = new Draft(run, turnId)
-  if (run.hooks.isWrapped('model')) return askWrapped(run, turn, building, draft)
-  return takeReply(run, turn, building, draft)
+  return run.hooks.isWrapped('model') ? askWrapped(run, turn, request, draft) : ask(run, turn, request, draft)
 }
 
-async function askWrapped(run: Run, turn: number, building: Building, draft: Draft): Promise<SessionTurn> {
+async function askWrapped(
+  run: Run,
+  turn: number,
+  building: MaybePromise<ModelRequest>,
+  draft: Draft,
+): Promise<SessionTurn> {
   const request = await building
-  let said: SessionTurn | undefined
+  let replyTurn: SessionTurn | undefined
   await run.hooks.wrap({
     kind: 'model',
     ctx: {
@@ -33,17 +38,15 @@ async function askWrapped(run: Run, turn: number, building: Building, draft: Dra
       },
     },
     async work() {
-      said = await takeReply(run, turn, request, draft)
-      return { content: said.content, usage: said.usage ?? noUsage, stop: run.result.stopReason }
+      replyTurn = await ask(run, turn, request, draft)
+      return { content: replyTurn.content, usage: replyTurn.usage ?? noUsage, stop: run.result.stopReason }
     },
     refused: (error) => Promise.reject(error),
   })
-  return said!
+  return replyTurn!
 }
 
-type Building = ModelRequest | Promise<ModelRequest>
-
-async function takeReply(run: Run, turn: number, building: Building, draft: Draft): Promise<SessionTurn> {
+async function ask(run: Run, turn: number, building: MaybePromise<ModelRequest>, draft: Draft): Promise<SessionTurn> {
   const { hooks } = run
   const { turnId } = draft
   let request = building instanceof Promise ? await building : building
@@ -53,102 +56,115 @@ async function takeReply(run: Run, turn: number, building: Building, draft: Draf
 
   let reply: Reply
   try {
-    for (let tries = 0; ; tries++) {
+    for (let repairs = 0; ; repairs++) {
       try {
         reply = await replyTo(run, request, draft)
         break
       } catch (error) {
-        const mended = tries < mostMendings && (await mend(run, turnId, request, error))
-        if (!mended) throw error
-        request = mended.request
-        await draft.retry({ attempt: draft.attempt + 1, reason: mended.reason })
+        const repaired = repairs < maxRepairs && (await repairRequest(run, turnId, request, error))
+        if (!repaired) throw error
+        request = repaired.request
+        await draft.retry({ attempt: draft.attempt + 1, reason: repaired.reason })
       }
     }
   } catch (cause) {
-    const error = nameFailure(run, cause)
-    if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turn-- // what was never sent was no turn
-    const interrupted = await keepInterrupted(run, request, draft)
-    await draft.logDiscarded()
-    const stop = error instanceof AgentAbortedError ? 'aborted' : 'error'
-    const partial = draft.isStarted && { partial: draft.text }
-    run.tools.counts.refresh()
-    await hooks.tell('turn:after', {
-      turnId,
-      turn,
-      usage: interrupted?.usage ?? noUsage,
-      stop,
-      error,
-      ...partial,
-      ...(interrupted && { interrupted }),
-      toolCounts: run.tools.counts.snapshot,
-    })
-    if (interrupted) await tellTurns(run, interrupted)
-    throw error
+    throw await failTurn(run, turn, request, draft, cause)
   }
-
   if (draft.discarded.length > 0) await draft.logDiscarded()
-  const { content, usage, stop } = reply
-  const now = run.clock.now()
+  return logReply(run, turn, request, draft, reply)
+}
+
+/** Logs a complete reply as a turn and tells the hooks. */
+async function logReply(
+  run: Run,
+  turn: number,
+  request: ModelRequest,
+  draft: Draft,
+  { content, usage, stop }: Reply,
+): Promise<SessionTurn> {
+  const { hooks, progress } = run
+  const { turnId } = draft
   const sessionTurn: SessionTurn = {
     id: turnId,
     runId: run.id,
     role: 'assistant',
     content,
-    createdAt: now,
+    createdAt: run.clock.now(),
     usage,
     model: request.model,
     provider: run.provider.meta.name,
   }
   await run.log.append({ type: 'turn', turn: sessionTurn, stop })
-  run.progress.usage = addUsage(run.progress.usage, usage)
-  run.progress.turnUsage.push(usage)
+  countUsage(progress, usage)
   run.result.stopReason = stop
 
   if (draft.text !== '' && hooks.has('stream:end')) await hooks.tell('stream:end', { turnId, text: draft.text })
   if (hooks.has('turn:after')) {
-    run.tools.counts.refresh()
-    await hooks.tell('turn:after', {
-      turnId,
-      turn,
-      usage,
-      stop,
-      message: sessionTurn,
-      sessionTurn,
-      toolCounts: run.tools.counts.snapshot,
-    })
+    const { counts } = run.tools
+    counts.refresh()
+    const toolCounts = counts.snapshot
+    await hooks.tell('turn:after', { turnId, turn, usage, stop, message: sessionTurn, sessionTurn, toolCounts })
   }
-  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: run.progress.usage })
+  if (hooks.has('usage')) await hooks.tell('usage', { turnId, turn, usage, totals: progress.usage })
   await tellTurns(run, sessionTurn)
   return sessionTurn
 }
 
-/** Of one request: three places, each perhaps twice, and once more to take them back when it did not help. */
-const mostMendings = 7
+/** Logs what was streamed before the failure, tells the hooks and returns the error to throw. */
+async function failTurn(run: Run, turn: number, request: ModelRequest, draft: Draft, cause: unknown): Promise<Error> {
+  const error = nameFailure(run, cause)
+  if (error instanceof AgentBudgetError && !draft.isStarted) run.progress.turn-- // the request was never sent
+  const interrupted = await keepInterrupted(run, request, draft)
+  await draft.logDiscarded()
+  const { counts } = run.tools
+  counts.refresh()
+  await run.hooks.tell('turn:after', {
+    turnId: draft.turnId,
+    turn,
+    usage: interrupted?.usage ?? noUsage,
+    stop: error instanceof AgentAbortedError ? 'aborted' : 'error',
+    error,
+    ...(draft.isStarted && { partial: draft.text }),
+    ...(interrupted && { interrupted }),
+    toolCounts: counts.snapshot,
+  })
+  if (interrupted) await tellTurns(run, interrupted)
+  return error
+}
 
-interface Mended {
+/** Per turn: an extension may set aside three blocks in two steps each, and restore them all if that did not help. */
+const maxRepairs = 7
+
+interface RepairedRequest {
   readonly request: ModelRequest
   readonly reason: string
 }
 
-/** Asks what to do about a conversation that was refused; a new request when something was done about it. */
-async function mend(run: Run, turnId: string, request: ModelRequest, error: unknown): Promise<Mended | undefined> {
-  if (error instanceof AgentContextExceededError) return shrink(run, turnId, request, error)
+/** Lets extensions change a conversation that the service refused. Returns the new request if one of them did. */
+async function repairRequest(
+  run: Run,
+  turnId: string,
+  request: ModelRequest,
+  error: unknown,
+): Promise<RepairedRequest | undefined> {
+  if (error instanceof AgentContextExceededError) return shortenRequest(run, turnId, request, error)
   if (!(error instanceof AgentProviderError) || !error.refused || !run.hooks.has('request:refused')) return undefined
-  const refused = { turnId, turn: run.progress.turn, request, error, refused: error.refused, retry: false }
+  const { turn } = run.progress
+  const refused = { turnId, turn, request, error, refused: error.refused, retry: false }
   await run.hooks.ask('request:refused', refused)
   if (!refused.retry) return undefined
   return { request: await buildRequest(run, turnId), reason: 'what the service refused was set aside' }
 }
 
-/** Asks for a smaller request. */
-async function shrink(
+async function shortenRequest(
   run: Run,
   turnId: string,
   request: ModelRequest,
   error: AgentContextExceededError,
-): Promise<Mended | undefined> {
+): Promise<RepairedRequest | undefined> {
   if (!run.hooks.has('request:overflow')) return undefined
-  const overflow: HookContexts['request:overflow'] = { turnId, turn: run.progress.turn, request, error, retry: false }
+  const { turn } = run.progress
+  const overflow: HookContexts['request:overflow'] = { turnId, turn, request, error, retry: false }
   await run.hooks.ask('request:overflow', overflow)
   if (!overflow.retry) throw overflow.error
   return { request: await buildRequest(run, turnId), reason: 'the conversation was made shorter' }

@@ -13,14 +13,14 @@ import {
 import type { ClassifiedError } from './provider.ts'
 import type { Run } from './run.ts'
 
-/** Gives an error the class a caller can act on. */
+/** Turns any error of a model call into an `AgentError` of the class that callers can act on. */
 export function nameFailure(run: Run, cause: unknown): AgentError {
   if (cause instanceof AgentAbortedError || cause instanceof AgentBudgetError) return cause
   if (run.cancellation.reason instanceof AgentBudgetError) return run.cancellation.reason
   if (run.cancellation.isCancelled) return new AgentAbortedError('The run was aborted', { cause })
-  // A log that cannot be written is no failure of the model's side.
+  // A log that cannot be written is not the provider's failure.
   if (run.log.isBroken && !(cause instanceof AgentError)) throw cause
-  // Ours has its class already, be it the provider's failure or that of a log which a decorator wrote to.
+  // It has its class already.
   if (cause instanceof AgentError) return cause
   const known = classify(run, cause)
   const message = known?.message ?? messageOf(cause)
@@ -28,7 +28,7 @@ export function nameFailure(run: Run, cause: unknown): AgentError {
   return failure(run, message, { cause, ...known })
 }
 
-/** A provider that fails at explaining its failure has still failed. */
+/** If `classifyError` itself throws, the failure stays unclassified. */
 function classify({ provider }: Run, cause: unknown): ClassifiedError | null | undefined {
   try {
     return provider.classifyError?.(cause)
@@ -62,5 +62,5 @@ const classes: Readonly<Record<ClassifiedError['kind'], typeof AgentProviderErro
   rate_limited: AgentRateLimitError,
   auth_failed: AgentAuthError,
   quota_exceeded: AgentQuotaError,
-  aborted: AgentProviderError, // named before it comes to this
+  aborted: AgentProviderError, // never used: `nameFailure` handles it before
 }

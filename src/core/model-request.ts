@@ -5,15 +5,16 @@ import { keepPaired } from './pairing.ts'
 import type { ModelRequest } from './provider.ts'
 import type { Run } from './run.ts'
 import type { Message } from './turn.ts'
+import type { MaybePromise } from './waiting.ts'
 
-/** What to ask the model next. The framework prepares it, then the consumer's hooks see it; where there are none, at once. */
-export function buildRequest(run: Run, turnId: string): ModelRequest | Promise<ModelRequest> {
+/** Builds the next request. Extensions prepare it, then the embedder's hooks may change it. Without any handler no promise is made. */
+export function buildRequest(run: Run, turnId: string): MaybePromise<ModelRequest> {
   const prepared = prepare(run, turnId, run.settings.thinking.thinkingBudget)
-  const isHeard = prepared instanceof Promise || run.hooks.has('system:transform')
-  return isHeard ? askAll(run, turnId, prepared) : requestOf(run, prepared, run.system.text)
+  const hasHandlers = prepared instanceof Promise || run.hooks.has('system:transform')
+  return hasHandlers ? askAll(run, turnId, prepared) : requestOf(run, prepared, run.system.text)
 }
 
-async function askAll(run: Run, turnId: string, preparing: Prepared | Promise<Prepared>): Promise<ModelRequest> {
+async function askAll(run: Run, turnId: string, preparing: MaybePromise<Prepared>): Promise<ModelRequest> {
   const prepared = await preparing
   const system = run.hooks.has('system:transform') ? await askSystem(run, turnId) : run.system.text
   return requestOf(run, prepared, system)
@@ -34,8 +35,8 @@ function requestOf(run: Run, { model, messages, tools, thinkingBudget }: Prepare
 
 type Prepared = Pick<HookContexts['request:prepare'], 'model' | 'messages' | 'tools' | 'thinkingBudget'>
 
-/** The session's own list goes out as it is, unless somebody asks to change it: a turn costs what it adds. */
-function prepare(run: Run, turnId: string, thinkingBudget: number | undefined): Prepared | Promise<Prepared> {
+/** Without handlers the list of turns itself is sent: the cost of a turn must not grow with the conversation. */
+function prepare(run: Run, turnId: string, thinkingBudget: number | undefined): MaybePromise<Prepared> {
   const { hooks, log, provider } = run
   const { model } = run.settings
   const { turn } = run.progress
@@ -43,37 +44,37 @@ function prepare(run: Run, turnId: string, thinkingBudget: number | undefined): 
   const messages = provider.view?.(stored) ?? stored
   const budget = thinkingBudget !== undefined && { thinkingBudget }
   const prepared: HookContexts['request:prepare'] = { turnId, turn, model, messages, tools: run.tools.specs, ...budget }
-  const isHeard = hooks.has('request:prepare') || hooks.has('context:transform')
-  return isHeard ? askHooks(run, prepared) : prepared
+  const hasHandlers = hooks.has('request:prepare') || hooks.has('context:transform')
+  return hasHandlers ? askHooks(run, prepared) : prepared
 }
 
 async function askHooks(run: Run, prepared: HookContexts['request:prepare']): Promise<Prepared> {
   const { hooks } = run
-  const shown = prepared.messages
+  const original = prepared.messages
   if (hooks.has('request:prepare')) {
-    prepared.messages = [...shown]
+    prepared.messages = [...original]
     await hooks.ask('request:prepare', prepared)
     if (prepared.refuse) throw prepared.refuse
   }
   let { messages } = prepared
   if (!isConversation(messages)) {
-    await complain(run, 'request:prepare', messages)
-    messages = shown
+    await reportInvalid(run, 'request:prepare', messages)
+    messages = original
   }
   const context = { turnId: prepared.turnId, messages: [...messages] }
   if (hooks.has('context:transform')) await hooks.ask('context:transform', context)
   if (isConversation(context.messages)) messages = context.messages
-  else await complain(run, 'context:transform', context.messages)
-  // Whatever changed the list, calls and results stay together; an untouched list stays the very same one.
+  else await reportInvalid(run, 'context:transform', context.messages)
+  // Handlers may have separated calls from their results. An unchanged list keeps its identity.
   const tools = Array.isArray(prepared.tools) ? prepared.tools : run.tools.specs
-  return { ...prepared, tools, model: prepared.model || run.settings.model, messages: keepPaired(messages, shown) }
+  return { ...prepared, tools, model: prepared.model || run.settings.model, messages: keepPaired(messages, original) }
 }
 
 const isConversation = (messages: unknown): messages is Message[] =>
   Array.isArray(messages) && messages.every((message: Message | null) => Array.isArray(message?.content))
 
-/** What a handler left there is no list of messages: the request goes out without its changes. */
-async function complain({ hooks }: Run, hook: keyof HookContexts, found: unknown): Promise<void> {
+/** A handler left something that is no list of messages: the request is sent without its changes. */
+async function reportInvalid({ hooks }: Run, hook: keyof HookContexts, found: unknown): Promise<void> {
   const error = new TypeError(`${hook} must leave a list of { role, content: blocks }, got ${show(found)}`)
   if (hooks.has('hook:error')) await hooks.tell('hook:error', { hook, error })
   else console.error('libero:', error.message)

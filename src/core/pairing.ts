@@ -1,8 +1,8 @@
 import { type Message, type SessionContentBlock, toolCallsOf } from './turn.ts'
 
 /**
- * Mends what a hook cut apart: no provider accepts a call without its result or a result without its call. Messages
- * that are whole keep their identity; an untouched list is given back as it was.
+ * Repairs a list that hooks changed: no provider accepts a call without its result or a result without its call.
+ * Messages that need no repair keep their identity; so does an unchanged list.
  */
 export function keepPaired(messages: readonly Message[], before: readonly Message[]): readonly Message[] {
   const repaired = repairPairs(messages)
@@ -18,48 +18,48 @@ export function repairPairs(messages: readonly Message[]): readonly Message[] {
   return pairs.messages
 }
 
-/** The same for a list that grows: each message is looked at once. */
+/** `repairPairs` for a list that grows: each message is processed once. */
 export class Pairs {
   readonly messages: Message[] = []
-  #asked: readonly string[] = []
+  #openIds: readonly string[] = []
 
   add(message: Message): void {
     if (message.role === 'assistant') {
       this.close()
       if (message.content.length > 0) this.messages.push(message)
-      this.#asked = toolCallsOf(message).map((call) => call.id)
+      this.#openIds = toolCallsOf(message).map((call) => call.id)
       return
     }
     if (!message.content.some((block) => block.type === 'tool_result')) this.close()
-    const mended = withResultsOf(message, this.#asked)
-    if (mended.content.length > 0) this.messages.push(mended)
-    this.#asked = []
+    const repaired = withResultsOf(message, this.#openIds)
+    if (repaired.content.length > 0) this.messages.push(repaired)
+    this.#openIds = []
   }
 
-  /** Answers the calls that nothing follows. */
+  /** Answers the calls that have no result. */
   close(): void {
-    if (this.#asked.length > 0) this.messages.push({ role: 'user', content: this.#asked.map(removed) })
-    this.#asked = []
+    if (this.#openIds.length > 0) this.messages.push({ role: 'user', content: this.#openIds.map(removedResult) })
+    this.#openIds = []
   }
 }
 
-/** The message with exactly one result for each call that was asked. */
-function withResultsOf(message: Message, asked: readonly string[]): Message {
+/** The message with exactly one result for each of these calls. */
+function withResultsOf(message: Message, callIds: readonly string[]): Message {
   const answered = message.content.flatMap((block) => (block.type === 'tool_result' ? [block.callId] : []))
-  const missing = asked.filter((id) => !answered.includes(id))
-  const isWhole = missing.length === 0 && answered.length === asked.length
+  const missing = callIds.filter((id) => !answered.includes(id))
+  const isWhole = missing.length === 0 && answered.length === callIds.length
   if (isWhole) return message
   const seen = new Set<string>()
   const kept = message.content.filter((block) => {
     if (block.type !== 'tool_result') return true
-    const isFirst = asked.includes(block.callId) && !seen.has(block.callId)
+    const isFirst = callIds.includes(block.callId) && !seen.has(block.callId)
     seen.add(block.callId)
     return isFirst
   })
-  return { ...message, content: [...missing.map(removed), ...kept] }
+  return { ...message, content: [...missing.map(removedResult), ...kept] }
 }
 
-const removed = (callId: string): SessionContentBlock => ({
+const removedResult = (callId: string): SessionContentBlock => ({
   type: 'tool_result',
   callId,
   output: 'Removed: this result is no longer part of the context',

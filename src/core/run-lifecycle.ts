@@ -22,70 +22,69 @@ import type { SessionContentBlock, SessionTurn } from './turn.ts'
 import { type AgentStats, statsOf } from './usage.ts'
 
 export interface RunPlan {
-  /** What the user says; absent where the session has something to answer. */
+  /** Absent if the session has something to answer. */
   readonly prompt: readonly SessionContentBlock[] | undefined
   readonly extensions: readonly Extension[]
-  /** Whatever has to be there before the first entry is logged. */
+  /** Runs before the first entry is logged. */
   prepare(): Promise<void>
 }
 
-/** A run from its first log entry to its last, with every ending it can have. */
+/** Executes a run from its first log entry to its last, for every way in which it can end. */
 export async function executeRun(run: Run, plan: RunPlan): Promise<AgentStats> {
   const { hooks, log } = run
-  const begun: Beginning = { isLogged: false, from: 0, startedAt: run.clock.now() }
+  const start: RunStart = { isLogged: false, firstTurn: 0, startedAt: run.clock.now() }
   hooks.abandonOn = run.cancellation
   const unlisten = run.cancellation.onCancel(() => {
-    begun.stoppedAt = log.head
+    start.cancelledAt = log.head
   })
   try {
-    // Wrappers come only now: extensions may have added theirs.
-    const unready = await rejectionOf(plan.prepare())
-    if (!plan.prompt) noteSender(run)
-    const conduct = (failure = unready): Promise<AgentStats> => conductReady(run, plan, begun, failure)
-    if (!hooks.isWrapped('run')) return await conduct()
-    const refused = (error: unknown): Promise<AgentStats> => conduct({ error })
-    return await hooks.wrap({ kind: 'run', ctx: run.facts, work: conduct, refused })
+    // Prepared before the wrappers are asked for, because extensions add theirs in `warmup`.
+    const unprepared = await rejectionOf(plan.prepare())
+    if (!plan.prompt) adoptMeta(run)
+    const work = (failure = unprepared): Promise<AgentStats> => executePrepared(run, plan, start, failure)
+    if (!hooks.isWrapped('run')) return await work()
+    return await hooks.wrap({ kind: 'run', ctx: run.facts, work, refused: (error) => work({ error }) })
   } finally {
     unlisten()
   }
 }
 
-async function conductReady(
+async function executePrepared(
   run: Run,
   plan: RunPlan,
-  begun: Beginning,
-  unready: Rejection | undefined,
+  start: RunStart,
+  unprepared: Rejection | undefined,
 ): Promise<AgentStats> {
   const { hooks, log } = run
-  const framework = scopeOf(hooks, tier.framework)
-  let { status, stopReason, failure } = await outcomeOf(run, plan, framework, begun, unready)
+  const extensionHooks = scopeOf(hooks, tier.framework)
+  let { status, stopReason, failure } = await outcomeOf(run, plan, extensionHooks, start, unprepared)
   await Promise.allSettled(run.progress.pending)
-  hooks.abandonOn = undefined // whoever hears of the end is waited for
+  hooks.abandonOn = undefined // handlers of the hooks below are waited for, even in a cancelled run
   run.progress.isOver = true
   try {
     if (status === 'aborted') await hooks.tell('agent:abort', { runId: run.id })
-    if (begun.isLogged && isStopped({ status, stopReason }))
+    if (start.isLogged && answersOpenCalls({ status, stopReason }))
       await abandonIfBegun(run, ...log.transcript.openCalls.map(({ id }) => id))
-    if (begun.isLogged) await log.append(...ending(run, { status, stopReason, failure }, begun))
+    if (start.isLogged) await log.append(...lastEntries(run, { status, stopReason, failure }, start))
   } catch (error) {
-    failure ??= error // a log that cannot be written cannot be told so
+    failure ??= error // there is no entry for it: the log cannot be written
     status = stopReason = 'error'
   }
-  if (begun.isLogged) log.transcript.isLive = false
-  const stats = statsOf(run, status, stopReason, begun.startedAt)
+  if (start.isLogged) log.transcript.isLive = false
+  const stats = statsOf(run, status, stopReason, start.startedAt)
   if (failure instanceof AgentAbortedError) failure.stats = stats
   await hooks.tell('agent:done', stats)
-  const turnRange = [begun.from, begun.isLogged ? log.transcript.completeTurns.length : 0] as const
+  const turnRange = [start.firstTurn, start.isLogged ? log.transcript.completeTurns.length : 0] as const
   await hooks.tell('session:end', { ...run.facts, status, stopReason, turnRange })
-  framework.dispose()
+  extensionHooks.dispose()
   run.callTimer.close()
-  run.cancellation.cancel(new Error('the run is over')) // whatever a tool left behind
+  run.cancellation.cancel(new Error('the run is over')) // stops what tools left running
   if (failure !== undefined) throw failure
   return stats
 }
 
-/** A run without a prompt answers the one that waits in the session, or goes on with the last one: it has the `meta` of that message. */
-function noteSender(run: Run): void {
+/** A run without a prompt answers a message of the session: the one that waits, else the last one. It takes over the `meta` of that message. */
+function adoptMeta(run: Run): void {
   const { inbox, log, facts } = run
   if (facts.meta) return
   const waiting = log.transcript.openTurn ? undefined : inbox.waitingAtStart()[0]
@@ -96,13 +95,13 @@ function noteSender(run: Run): void {
 const isMessage = ({ role, content }: SessionTurn): boolean =>
   role === 'user' && content.some(({ type }) => type !== 'tool_result')
 
-interface Beginning {
+interface RunStart {
   readonly startedAt: number
   isLogged: boolean
-  /** How many turns there were before. */
-  from: number
-  /** The log's head when somebody said stop. */
-  stoppedAt?: number
+  /** The index of the run's first turn. */
+  firstTurn: number
+  /** The head of the log when the run was cancelled. */
+  cancelledAt?: number
 }
 
 interface Outcome {
@@ -114,56 +113,59 @@ interface Outcome {
 async function outcomeOf(
   run: Run,
   plan: RunPlan,
-  framework: HookScope<HookContexts>,
-  begun: Beginning,
-  unready: Rejection | undefined,
+  extensionHooks: HookScope<HookContexts>,
+  start: RunStart,
+  unprepared: Rejection | undefined,
 ): Promise<Outcome> {
   try {
-    if (unready) throw unready.error
-    const tell = await logBeginning(run, plan, begun)
+    if (unprepared) throw unprepared.error
+    const tellFirstTurns = await logStart(run, plan, start)
     await run.hooks.tell('session:start', run.facts)
     try {
       for (const extension of plan.extensions) {
-        const starting = extension.start?.(run, framework)
+        const starting = extension.start?.(run, extensionHooks)
         if (isThenable(starting)) await orCancelled(Promise.resolve(starting), run.cancellation)
       }
     } finally {
-      await tell() // it is in the log, whatever comes next
+      await tellFirstTurns() // even if an extension fails: the turns are in the log
     }
     await readSystem(run)
     return await runLoop(run)
   } catch (error) {
     if (isOverBudget(run, error)) return closeOnBudget(run)
-    const { isCancelled: stopped, reason } = run.cancellation
-    // Who lost the right to write was not aborted by anybody here.
-    if (stopped && reason instanceof LeaseLostError) return { status: 'error', stopReason: 'error', failure: reason }
+    const { isCancelled, reason } = run.cancellation
+    // The loss of the lease cancels the run, but it is an error, not an abort.
+    if (isCancelled && reason instanceof LeaseLostError)
+      return { status: 'error', stopReason: 'error', failure: reason }
     const failure = error === waitCancelled ? new AgentAbortedError('The run was aborted') : error
     if (failure instanceof AgentAbortedError) return { status: 'aborted', stopReason: 'aborted', failure }
     return { status: 'error', stopReason: 'error', failure }
   }
 }
 
-/** What the budget keeps for a last answer may be used now. Whether there is one, the run ends all the same. */
-async function closeOnBudget({ hooks, cancellation: stop }: Run): Promise<Outcome> {
+/** Lets extensions use the reserve of the budget for a final answer. The run ends with or without one. */
+async function closeOnBudget({ hooks, cancellation }: Run): Promise<Outcome> {
   try {
-    if (!stop.isCancelled) await hooks.ask('limit:close', { turnId: '' })
+    if (!cancellation.isCancelled) await hooks.ask('limit:close', { turnId: '' })
   } catch {
-    // The run was stopped meanwhile.
+    // the run was cancelled meanwhile
   }
   return { status: 'completed', stopReason: 'budget' }
 }
 
-/** Whether a run ended because it may use no more; then what it did until then counts, as at `maxTurns`. */
-function isOverBudget({ cancellation: stop }: Run, error: unknown): boolean {
+/** Whether the budget ended the run. Such a run is completed, as at `maxTurns`. */
+function isOverBudget({ cancellation }: Run, error: unknown): boolean {
   if (error instanceof AgentBudgetError) return true
-  return (error === waitCancelled || error instanceof AgentAbortedError) && stop.reason instanceof AgentBudgetError
+  return (
+    (error === waitCancelled || error instanceof AgentAbortedError) && cancellation.reason instanceof AgentBudgetError
+  )
 }
 
 /**
- * A prompt that comes while calls are open answers them: the user went on without them. Messages that an earlier run did
- * not deliver come before it, as they were said before it. Returns how to tell listeners.
+ * Logs the first entries of a run. A prompt answers open calls as skipped, because the user went on without them.
+ * Messages that an earlier run did not deliver come before the prompt. Returns a function that tells the hooks.
  */
-async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<() => Promise<void>> {
+async function logStart(run: Run, plan: RunPlan, start: RunStart): Promise<() => Promise<void>> {
   const { log, id: runId } = run
   const { model } = run.settings
   const { transcript } = log
@@ -179,7 +181,7 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
   const entries: EntryBody[] = [{ type: 'run_started', runId, model, ...who }, ...states]
   const waiting = prompt ? run.inbox.fromEarlierRuns() : []
   const before = transcript.turns.length
-  begun.from = transcript.completeTurns.length
+  start.firstTurn = transcript.completeTurns.length
   if (prompt) {
     const open = transcript.openCalls.map(({ id }) => id)
     await abandonIfBegun(run, ...open)
@@ -187,7 +189,7 @@ async function logBeginning(run: Run, plan: RunPlan, begun: Beginning): Promise<
     if (waiting.length > 0) entries.push(deliveryEntry(run, waiting))
     entries.push({ type: 'turn', turn: userTurn(run, prompt, meta), ...(clientKey !== undefined && { clientKey }) })
   }
-  begun.isLogged = true
+  start.isLogged = true
   transcript.isLive = true
   await log.append(...entries)
   const turns = transcript.turns.slice(before)
@@ -205,16 +207,15 @@ async function readSystem(run: Run): Promise<void> {
   run.system.set('run', printable(before.system))
 }
 
-/** Whoever stops a run stops its calls: none of them waits for the next run. */
-const isStopped = ({ status, stopReason }: Outcome): boolean =>
+/** Whether the open calls of the run are answered at its end, rather than left for the next run. */
+const answersOpenCalls = ({ status, stopReason }: Outcome): boolean =>
   status === 'aborted' || (status === 'completed' && stopReason === 'budget')
 
-/** The last entries of a run. */
-function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody[] {
+function lastEntries(run: Run, outcome: Outcome, { cancelledAt }: RunStart): EntryBody[] {
   const { log, id: runId } = run
   const { status, stopReason: stop, failure } = outcome
   const output = asJson(run.result.output)
-  const open = isStopped(outcome) ? log.transcript.openCalls : []
+  const open = answersOpenCalls(outcome) ? log.transcript.openCalls : []
   const why = status === 'completed' ? noBudget : undefined
   const results = open.map((call) => abortedResult(log.transcript, call.id, why))
   const end: EntryBody = {
@@ -222,7 +223,7 @@ function ending(run: Run, outcome: Outcome, { stoppedAt }: Beginning): EntryBody
     runId,
     status,
     stop,
-    ...(status === 'aborted' && { stoppedAt: stoppedAt ?? log.head }),
+    ...(status === 'aborted' && { stoppedAt: cancelledAt ?? log.head }),
     ...(failure !== undefined && { error: describe(failure) }),
     ...(output !== undefined && { output }),
   }

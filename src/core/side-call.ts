@@ -6,16 +6,18 @@ import { admitReply, CallIds, type Reply } from './reply.ts'
 import type { Run } from './run.ts'
 import { spend } from './usage.ts'
 
+/** A request outside the conversation. Missing fields are those of the run. */
 export interface SideCall extends Partial<Omit<ModelRequest, 'messages'>>, Pick<ModelRequest, 'messages'> {
-  /** What the money is spent on; the log and the stats name it. */
+  /** The purpose of the call, as logged with its usage. */
   readonly cause: string
-  /** The turn it belongs to, if any. */
+  /** The turn that the call belongs to, if any. */
   readonly turnId?: string
 }
 
+/** The reply to a side call. */
 export type SideReply = Reply
 
-/** A model call that leaves no turn: no hooks of a turn fire, but its usage is logged and counted. */
+/** A model call without a turn: no hooks of a turn fire, but its usage is logged and counted. */
 export async function askAside(run: Run, { cause, turnId = '', ...call }: SideCall): Promise<SideReply> {
   const { behavior, model } = run.settings
   const defaults = {

@@ -1,18 +1,18 @@
 import type { EntryOf, Log, RunStatus } from './log.ts'
-import type { Run } from './run.ts'
+import type { Run, RunProgress } from './run.ts'
 import { toolOutputByteLength } from './tool-output.ts'
 import { type TurnUsage, textOf } from './turn.ts'
 
-/** What a run did and cost. Totals include children, children's children and so on; `turns` and `turnUsage` do not. */
+/** What a run did and cost. Totals include all descendants; `turns` and `turnUsage` do not. */
 export interface AgentStats<Output = unknown> {
   readonly runId: string
   readonly status: RunStatus
-  /** What the model said last in this run; empty when it said nothing. */
+  /** The last text of the model in this run; empty if there is none. */
   readonly text: string
   readonly stopReason: string
   readonly totalIn: number
   readonly totalOut: number
-  /** Dollars; absent when no call had a known price. */
+  /** Dollars; absent if no call had a known price. */
   readonly cost?: number
   readonly turns: number
   readonly turnUsage: readonly TurnUsage[]
@@ -20,13 +20,13 @@ export interface AgentStats<Output = unknown> {
   readonly children: readonly ChildRunStats[]
   readonly timeTillFirstTokenMs?: number
   readonly elapsed: number
-  /** The structured answer, when `behavior.schema` asked for one. */
+  /** The structured answer, if `behavior.schema` is set. */
   readonly output?: Output
-  /** Messages that were accepted and that this run did not deliver: they wait for the next run. Absent when there are none. */
+  /** Accepted messages that this run did not deliver; they wait for the next run. Absent if there are none. */
   readonly undelivered?: readonly UndeliveredMessage[]
 }
 
-/** A message that was accepted and is in no turn. */
+/** An accepted message that is not in any turn. */
 export type UndeliveredMessage = Pick<EntryOf<'input'>, 'clientKey' | 'mode' | 'content' | 'meta'>
 
 export const undeliveredOf = ({ transcript }: Log): readonly UndeliveredMessage[] =>
@@ -38,13 +38,13 @@ export interface ChildRunStats extends AgentStats {
   readonly task?: string
 }
 
-/** What a run did so far, its children included. */
+/** The stats of a run so far, its children included. */
 export function statsOf(run: Run, status: RunStatus, stopReason: string, startedAt: number): AgentStats {
   const { clock, log, result } = run
   const { turn, usage, turnUsage, firstTokenAt } = run.progress
   const children = run.children.stats
   const costs = [usage, ...children].flatMap(({ cost }) => (cost === undefined ? [] : [cost]))
-  // A run that found everything answered already says what the answer was.
+  // A run that found nothing to do reports the last answer of the session.
   const isRepeating = status === 'completed' && turn === 0
   const last = log.transcript.turns.findLast(
     ({ role, runId }) => role === 'assistant' && (isRepeating || runId === run.id),
@@ -75,7 +75,7 @@ export function flattenTurns(stats: AgentStats): TurnUsage[] {
 export interface ModelTotals {
   input: number
   output: number
-  /** Dollars; absent when no call to this model had a known price. */
+  /** Dollars; absent if no call to this model had a known price. */
   cost?: number
   cacheRead: number
   cacheCreation: number
@@ -111,7 +111,7 @@ export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
 type Writable = { -readonly [Key in keyof TurnUsage]: TurnUsage[Key] }
 const optionalCounts = ['cacheRead', 'cacheCreation', 'cost'] as const
 
-/** Usage as a service reported it, with whatever is no count taken out: a total must never become NaN. */
+/** Usage as reported by a service, without fields that are no counts: a total must never become NaN. */
 export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | undefined, model: string): TurnUsage {
   const usage: Writable = { input: count(reported?.input) ?? 0, output: count(reported?.output) ?? 0, model }
   for (const key of optionalCounts) {
@@ -121,27 +121,33 @@ export function readUsage(reported: Partial<Record<keyof TurnUsage, unknown>> | 
   return usage
 }
 
-/** What a service has counted when it accepts a request, if the prompt is in it: some begin with a count of nothing. */
+/** The usage that a service reports when it accepts a request, unless it is empty: some services count the prompt later. */
 export function countedPrompt(reported: TurnUsage | undefined, model: string): TurnUsage | undefined {
   if (!reported) return undefined
   const usage = readUsage(reported, model)
   return usage.input + (usage.cacheRead ?? 0) + (usage.cacheCreation ?? 0) > 0 ? usage : undefined
 }
 
-/** About how many tokens a text has, by its length. */
+/** The approximate number of tokens of a text, by its length. */
 export const estimatedTokens = (text: string): number => Math.ceil(toolOutputByteLength(text) / bytesPerToken)
 const bytesPerToken = 4
 
 const count = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 
-/** Counts and logs a model call that left no turn. It is counted at once: what is spent is spent, whatever the log says. */
-export async function spend(run: Run, turnId: string, cause: string, usage: TurnUsage): Promise<void> {
-  run.progress.usage = addUsage(run.progress.usage, usage)
-  run.progress.turnUsage.push(usage)
-  await run.log.append({ type: 'usage', runId: run.id, cause, usage })
-  await run.hooks.tell('usage', { turnId, turn: run.progress.turn, usage, totals: run.progress.usage })
+/** Adds the usage of one model call to the totals of a run. */
+export function countUsage(progress: RunProgress, usage: TurnUsage): void {
+  progress.usage = addUsage(progress.usage, usage)
+  progress.turnUsage.push(usage)
 }
 
-/** The index range `[from, to)` of a run's turns, for hosts that clean up after one. */
+/** Counts and logs the usage of a model call without a turn. It is counted first: a failing log does not undo the cost. */
+export async function spend(run: Run, turnId: string, cause: string, usage: TurnUsage): Promise<void> {
+  const { progress } = run
+  countUsage(progress, usage)
+  await run.log.append({ type: 'usage', runId: run.id, cause, usage })
+  await run.hooks.tell('usage', { turnId, turn: progress.turn, usage, totals: progress.usage })
+}
+
+/** The index range `[from, to)` of a run's turns. */
 export type TurnRange = readonly [from: number, to: number]

@@ -1,4 +1,4 @@
-import { goOnNote } from '../core/interrupted-turn.ts'
+import { continueNote } from '../core/interrupted-turn.ts'
 import type { EntryOf, LogEntry } from '../core/log.ts'
 import { type SessionTurn, type ToolCallBlock, textOf, toolCallsOf } from '../core/turn.ts'
 import { AgentStatus, PendingCallMarks, type WaitChange } from './agent-status.ts'
@@ -126,7 +126,7 @@ export class MessageProjection {
     const results = turn.content.filter((block) => block.type === 'tool_result')
     if (results.length > 0 && results.length === turn.content.length) return []
     const isBare = consumed.length === 0 && clientKey === undefined
-    const isNote = isBare && (!this.#isBeginning || textOf(turn) === goOnNote)
+    const isNote = isBare && (!this.#isBeginning || textOf(turn) === continueNote)
     // An answer of an earlier run is no answer to this message.
     if (!isNote && (this.#isBeginning || !this.#isRunning)) this.#lastAnswer = undefined
     this.#isBeginning = false
