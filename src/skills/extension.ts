@@ -105,7 +105,7 @@ export function createSkills(config: SkillsConfig): Skills {
     const left = suspended.get(run.log) ?? []
     suspended.delete(run.log)
     const earlier = seen.has(run.log)
-      ? left.map((one) => ({ ...one, via: 'resume' as const, isGiven: isInSystemPrompt(one) }))
+      ? left.map((one) => ({ ...one, via: 'resume' as const, wasInSystemPrompt: isInSystemPrompt(one) }))
       : activeSkillsIn(run.log, skills)
     seen.add(run.log)
     const room = (config.maxActive ?? Number.POSITIVE_INFINITY) - active.all.length
