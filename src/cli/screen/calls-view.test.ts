@@ -3,7 +3,7 @@ import type { EntryBody, LogEntry } from '../../core/log.ts'
 import { createCallsView } from './calls-view.ts'
 import { createPaint } from './paint.ts'
 
-/** What is printed of a call that was asked about, by what became of it. */
+/** The lines for a call that needed approval, by its outcome. */
 function shown(...bodies: readonly (EntryBody & { readonly at: number })[]): string[] {
   const view = createCallsView({
     paint: createPaint({ colours: false }),
@@ -28,18 +28,18 @@ const blocked = {
   at: 9001,
 } as const
 
-test('a call that was refused in the dialog is not told of again', () => {
+test('a call that was refused in the dialog is not shown again', () => {
   expect(shown(answer, blocked)).toEqual([])
 })
 
-test('one that was refused elsewhere, or by a rule, is', () => {
+test('a call that was refused elsewhere, or by a rule, is shown', () => {
   const told = ['✗ shell make  not allowed', '  No.']
   expect(shown({ ...answer, by: 'phone' }, blocked)).toEqual(told)
   expect(shown({ ...answer, clientKey: 'k' }, blocked)).toEqual(told)
   expect(shown({ ...answer, decision: 'allow' }, blocked)).toEqual(told)
 })
 
-test('the time that a person took to answer is not the time a call took', () => {
+test('the duration of a call does not include the time to answer its approval', () => {
   const done = { type: 'call_result', callId: 'c', outcome: 'done', output: 'made', at: 11_000 } as const
   expect(shown({ ...answer, decision: 'allow' }, done)).toEqual(['✓ shell make  made · 2.0 s'])
 })

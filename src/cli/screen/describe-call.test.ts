@@ -18,7 +18,7 @@ test.each([
   expect(callTitle(input, '/desk/project')).toBe(title)
 })
 
-test('an input of megabytes is not written out to be cut', () => {
+test('an input of megabytes is cut before it is serialized', () => {
   const title = callTitle({ blob: 'x'.repeat(5_000_000), list: Array.from({ length: 1000 }, () => 'y') }, '/desk')
   expect(title.length).toBeLessThan(500)
   expect(title).toContain('…')

@@ -10,7 +10,7 @@ function film(isAnimated = false) {
   return { clock, drawn, world, frames }
 }
 
-test('the first change is drawn at once, those that follow with the next frame', async () => {
+test('the first change is drawn at once, later ones with the next frame', async () => {
   const { clock, drawn, frames } = film()
   for (let i = 0; i < 10; i++) frames.changed()
   expect(drawn).toEqual([0])
@@ -19,7 +19,7 @@ test('the first change is drawn at once, those that follow with the next frame',
   expect(clock.pending).toBe(0)
 })
 
-test('what moves is drawn until it stands still', async () => {
+test('an animation is drawn repeatedly until it ends', async () => {
   const { clock, drawn, frames, world } = film(true)
   frames.changed()
   await clock.advance(350)
@@ -30,7 +30,7 @@ test('what moves is drawn until it stands still', async () => {
   expect(clock.pending).toBe(0)
 })
 
-test('nothing is drawn after a stop, until something changes', async () => {
+test('after stop nothing is drawn until the next change', async () => {
   const { clock, drawn, frames } = film(true)
   frames.changed()
   frames.stop()

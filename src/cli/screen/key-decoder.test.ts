@@ -23,7 +23,7 @@ function decoded(): {
 
 const text = (typed: string): Key => ({ type: 'text', text: typed })
 
-test('letters are a text, and what stands between them a key', () => {
+test('letters become text, control characters between them become keys', () => {
   const { push } = decoded()
   expect(push('ab\r')).toEqual([text('ab'), { type: 'enter' }])
   expect(push('\n', '\t', '\x7f', '\b')).toEqual([{ type: 'tab' }, { type: 'backspace' }, { type: 'backspace' }])
@@ -31,7 +31,7 @@ test('letters are a text, and what stands between them a key', () => {
   expect(push('\x00\x1f')).toEqual([])
 })
 
-test('arrows and their neighbours come in two spellings, with and without Shift', () => {
+test('arrows, Home, End and Delete are decoded in both spellings, with and without Shift', () => {
   const { push } = decoded()
   const types = (input: string): string[] => push(input).map(({ type }) => type)
   expect(types('\x1b[A\x1b[B\x1b[C\x1b[D\x1b[H\x1b[F')).toEqual(['up', 'down', 'right', 'left', 'home', 'end'])
@@ -47,14 +47,14 @@ test('arrows and their neighbours come in two spellings, with and without Shift'
   expect(types('\x1b[1~\x1b[4~\x1b[7~\x1b[8~\x1b[3~\x1b[1;2A')).toEqual(['home', 'end', 'home', 'end', 'delete', 'up'])
 })
 
-test('a character may come in pieces', () => {
+test('a character may arrive in several chunks', () => {
   const { push } = decoded()
   const bytes = Buffer.from('é日👍')
   const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte))
   expect(push(...pieces)).toEqual([text('é'), text('日'), text('👍')])
 })
 
-test('a sequence that means nothing is dropped whole, however it is cut', () => {
+test('an unknown sequence is dropped whole, however it is split', () => {
   const unknown = [
     '\x1b[15~', // F5
     '\x1b[[A', // F1 of the Linux console
@@ -76,7 +76,7 @@ test('a sequence that means nothing is dropped whole, however it is cut', () => 
   )
 })
 
-test('a lone ESC is a key after a moment, and not the beginning of what comes later', async () => {
+test('a lone ESC becomes a key after a moment and does not start a sequence with later input', async () => {
   const { push, clock, keys } = decoded()
   expect(push('\x1b')).toEqual([])
   await clock.advance(49)
@@ -88,7 +88,7 @@ test('a lone ESC is a key after a moment, and not the beginning of what comes la
   expect(clock.pending).toBe(0)
 })
 
-test('a sequence that never ends is forgotten, and Ctrl-C is heard in the middle of one', async () => {
+test('an endless sequence is dropped after a while, and Ctrl-C works in the middle of one', async () => {
   const { push, clock } = decoded()
   for (const begun of ['\x1b[1;', '\x1bO', '\x1b]0;title']) {
     expect(push(begun, '\x03')).toEqual([{ type: 'ctrl', key: 'c' }])
@@ -99,7 +99,7 @@ test('a sequence that never ends is forgotten, and Ctrl-C is heard in the middle
   expect(push('\x1b', '\x03')).toEqual([{ type: 'escape' }, { type: 'ctrl', key: 'c' }])
 })
 
-test('a paste is one text with its lines, and no key of it is pressed', () => {
+test('a paste is one text with its newlines, and its control characters are no keys', () => {
   const { push } = decoded()
   const pasted = (typed: string): Key => ({ type: 'text', text: typed, isPaste: true })
   expect(push('a\x1b[200~y\r\nb\rc\td\x03\x1b[A\x1b[201~z')).toEqual([text('a'), pasted('y\nb\nc\td[A'), text('z')])
@@ -107,7 +107,7 @@ test('a paste is one text with its lines, and no key of it is pressed', () => {
   expect(push('\x1b[200~\x1b[201~')).toEqual([])
 })
 
-test('a paste may hold anything like its end, and as often as it wants', () => {
+test('a paste may contain parts of its end sequence any number of times', () => {
   const { push } = decoded()
   expect(push('\x1b[200~a\x1b\x1b[20~b\x1b[201\x1b[201~c')).toEqual([
     { type: 'text', text: 'a[20~b[201', isPaste: true },
@@ -117,7 +117,7 @@ test('a paste may hold anything like its end, and as often as it wants', () => {
   expect(long?.type === 'text' && long.text.length).toBe(400_000)
 })
 
-test('a paste whose end is lost is given after a while', async () => {
+test('a paste without its end sequence is emitted after a while', async () => {
   const { push, clock, keys } = decoded()
   expect(push('\x1b[200~half')).toEqual([])
   await clock.advance(1000)

@@ -22,10 +22,10 @@ function stream({ isTTY }: { isTTY: boolean }): Fake {
 const written = (output: Fake): string => String(output.read() ?? '')
 const io = (stdin: Fake, stderr: Fake): Pick<Io, 'stdin' | 'stderr'> => ({ stdin, stderr })
 
-/** A stream gives its data later. */
+/** A stream emits its data later. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('raw mode and pastes are on while somebody reads, and off before and after', async () => {
+test('raw mode and bracketed paste are on only while there is a reader', async () => {
   const [stdin, stderr] = [stream({ isTTY: true }), stream({ isTTY: true })]
   const keyboard = openKeyboard(io(stdin, stderr))!
   expect([stdin.modes, written(stderr)]).toEqual([[], ''])
@@ -43,7 +43,7 @@ test('raw mode and pastes are on while somebody reads, and off before and after'
   expect(keys).toEqual([{ type: 'text', text: 'a' }])
 })
 
-test('whoever owns the keyboard can close it in the middle of reading', () => {
+test('the keyboard can be closed while it is being read', () => {
   const [stdin, stderr] = [stream({ isTTY: true }), stream({ isTTY: true })]
   const keyboard = openKeyboard(io(stdin, stderr))!
   keyboard.read(() => {})
@@ -54,7 +54,7 @@ test('whoever owns the keyboard can close it in the middle of reading', () => {
   expect(() => keyboard.read(() => {})).toThrow('closed')
 })
 
-test('a second reader is refused, and the next one hears nothing of what the first half read', async () => {
+test('a second reader is refused, and the next one does not get an incomplete sequence of the first', async () => {
   const stdin = stream({ isTTY: true })
   const keyboard = openKeyboard({ stdin })!
   const stop = keyboard.read(() => {})
@@ -70,7 +70,7 @@ test('a second reader is refused, and the next one hears nothing of what the fir
   keyboard.close()
 })
 
-test('a listener that stops in the middle of a chunk gets no more of it', async () => {
+test('a listener that stops in the middle of a chunk gets no more keys of it', async () => {
   const stdin = stream({ isTTY: true })
   const keyboard = openKeyboard({ stdin })!
   const keys: Key[] = []
@@ -83,7 +83,7 @@ test('a listener that stops in the middle of a chunk gets no more of it', async 
   expect(keys).toEqual([{ type: 'text', text: 'y' }])
 })
 
-test('a terminal that goes away is as good as Ctrl-C', async () => {
+test('when the terminal disappears the reader gets Ctrl-C', async () => {
   const stdin = stream({ isTTY: true })
   const keyboard = openKeyboard({ stdin })!
   const keys: Key[] = []
@@ -93,7 +93,7 @@ test('a terminal that goes away is as good as Ctrl-C', async () => {
   keyboard.close()
 })
 
-test('a terminal that went away is told to everybody who reads afterwards, too', async () => {
+test('after the terminal has disappeared every later reader gets Ctrl-C', async () => {
   const stdin = stream({ isTTY: true })
   const keyboard = openKeyboard({ stdin })!
   const [first, second]: [Key[], Key[]] = [[], []]
@@ -109,7 +109,7 @@ test('a terminal that went away is told to everybody who reads afterwards, too',
   keyboard.close()
 })
 
-test('where stdin is a pipe the terminal of the process is used, if somebody can see a question', () => {
+test('if stdin is a pipe the controlling terminal is used, provided stderr is a terminal', () => {
   const terminal = stream({ isTTY: true })
   const openTerminal = () => terminal
   const pipe = stream({ isTTY: false })

@@ -5,7 +5,7 @@ import { sampleOf } from '../../../test/soak.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { createScreen } from './screen.ts'
 
-/** Streams a text on a terminal, a frame after every so many deltas, and gives back what was printed. */
+/** Streams a text to a terminal, with a frame after some deltas, and returns the output. */
 async function printed(text: string, size: number): Promise<string> {
   const { terminal, said } = fakeTerminal({ env: { NO_COLOR: '1' } })
   const clock = fakeClock()
@@ -23,7 +23,7 @@ async function printed(text: string, size: number): Promise<string> {
 
 const letters = (text: string): string => text.replace(/[\s•]/g, '')
 
-describe('UI-09 an answer of any size and shape is shown, and soon', () => {
+describe('UI-09 an answer of any size and shape is shown within the time limit', () => {
   test.each(
     sampleOf(
       [
@@ -43,7 +43,7 @@ describe('UI-09 an answer of any size and shape is shown, and soon', () => {
   )('%s', async (_, text) => {
     const out = await printed(text, 40)
     const [lost, made] = [letters(text), letters(out)]
-    // Marks may become looks; letters are never lost.
+    // Marks may become styles; letters are never lost.
     expect(made.replace(/[^a-z]/g, '').length).toBe(lost.replace(/[^a-z]/g, '').length)
   })
 

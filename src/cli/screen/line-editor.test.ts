@@ -15,13 +15,13 @@ function edited(...keys: Key[]): string {
   return `${before}[${under}]${after}`
 }
 
-test('text goes where the cursor is', () => {
+test('text is inserted at the cursor', () => {
   expect(edited(typed('ac'), key('left'), typed('b'))).toBe('ab[c]')
   expect(edited(typed('bc'), key('home'), typed('a'), key('end'), typed('d'))).toBe('abcd[ ]')
   expect(edited(key('left'), key('right'), typed('a'), key('right'))).toBe('a[ ]')
 })
 
-test('deleting goes by characters, words and ends', () => {
+test('characters, words and the rest of the line can be deleted', () => {
   expect(edited(typed('abc'), key('backspace'))).toBe('ab[ ]')
   expect(edited(typed('abc'), key('home'), key('delete'), key('backspace'))).toBe('[b]c')
   expect(edited(typed('one two  '), ctrl('w'))).toBe('one [ ]')
@@ -30,25 +30,25 @@ test('deleting goes by characters, words and ends', () => {
   expect(edited(typed('ab'), ctrl('a'), ctrl('d'), ctrl('e'), ctrl('b'))).toBe('[b]')
 })
 
-test('what looks like one character is one, also when it comes in two keys', () => {
+test('a grapheme cluster is one character, also if it arrives in two keys', () => {
   expect(edited(typed('日本'), key('backspace'))).toBe('日[ ]')
   expect(edited(typed('👩‍👩‍👧'), typed('e'), typed('\u0301'), key('backspace'), key('backspace'))).toBe('[ ]')
 })
 
-test('lines of a paste are kept and shown on one', () => {
+test('newlines of a paste are kept and shown on one line', () => {
   const line = new LineEditor()
   line.press({ type: 'text', text: 'a\n\tb\u202e', isPaste: true })
   expect(line.view(40).before).toBe('a⏎⇥b\\u202e')
   expect(line.text).toBe('a\n\tb\u202e')
 })
 
-test('a key that is none of its own is left to others', () => {
+test('press returns false for a key that does not edit', () => {
   expect(new LineEditor().press({ type: 'tab' })).toBe(false)
   expect(new LineEditor().press(ctrl('c'))).toBe(false)
   expect(new LineEditor().press(ctrl('toString'))).toBe(false)
 })
 
-test('whatever is typed and wherever the cursor is, it is seen and fits', () => {
+test('for any text and cursor position the view shows the cursor and fits the columns', () => {
   const some = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => typed(text.replace(/\p{Cc}/gu, ''))),
     fc.constantFrom(key('left'), key('right'), key('home'), key('end'), key('backspace'), ctrl('w'), typed('日本語')),

@@ -17,16 +17,16 @@ interface Desk {
   readonly terminal: RecordingTerminal
   readonly keyboard: HandKeyboard
   readonly clock: FakeClock
-  /** What happened beside the dialogs, in order. */
+  /** What happened besides the dialogs, in order. */
   readonly told: string[]
-  /** Puts a question, and waits until keys count, unless `isEarly`. */
+  /** Asks a question, and waits until keys are accepted, unless `isEarly`. */
   ask(
     payload: Record<string, unknown>,
     options?: { timeoutMs?: number; signal?: AbortSignal; isEarly?: true },
   ): Promise<Asked>
 }
 
-/** An outcome, inside an object: it is not there yet. */
+/** A pending outcome, wrapped so that it is not awaited. */
 interface Asked {
   readonly outcome: Promise<InteractionOutcome>
 }
@@ -71,7 +71,7 @@ function desk({ isTyping, ...size }: DeskOptions = {}): Desk {
 
 const nextLoop = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Past the time in which keys are dropped. */
+/** Past the time in which keys are ignored. */
 async function awake(clock: FakeClock): Promise<void> {
   await clock.advance(300)
   await nextLoop()
@@ -104,7 +104,7 @@ const accepted = (value: unknown) => expect.objectContaining({ status: 'accepted
 const rejected = (reason: string) => expect.objectContaining({ status: 'rejected', reason, by: 'user' })
 
 describe('an approval', () => {
-  test('shows why, where, what it touches and every argument, for good', async () => {
+  test('prints why it is asked, where the call runs, what it touches and every argument', async () => {
     const { terminal, keyboard, ask, told } = desk()
     const { outcome } = await ask(asked({ to: 'production', force: true }))
     expect(terminal.lines.join('\n')).toContain(`? Allow deploy?
@@ -122,7 +122,7 @@ describe('an approval', () => {
     expect([told, terminal.shown, keyboard.isRead]).toEqual([['pause', 'resume'], [], false])
   })
 
-  test('T05 shows the diff of an edit in place of its arguments, bounded, with a note of what is not shown', async () => {
+  test('T05 shows the diff of an edit instead of its arguments, cut to the screen, with a note of how much is missing', async () => {
     const { terminal, keyboard, ask } = desk()
     const lines = Array.from({ length: 50 }, (_, i) => `+line ${i}`)
     const diff = ['@@ -1,2 +1,51 @@', ' kept', '-gone\x1b[2J', ...lines].join('\n')
@@ -142,7 +142,7 @@ describe('an approval', () => {
     await outcome
   })
 
-  test('T05 shows the beginning of lines that are longer than the screen, old and new', async () => {
+  test('T05 shows the beginning of old and new lines that are longer than the screen', async () => {
     const { terminal, keyboard, ask } = desk()
     const diff = ['@@ -1,1 +1,1 @@', `-old${'a'.repeat(5000)}`, `+new${'b'.repeat(5000)}`].join('\n')
     const payload = approvePayload(call({ path: 'min.js' }), {
@@ -187,7 +187,7 @@ describe('an approval', () => {
     expect(terminal.lines.at(-1)).toBe(line)
   })
 
-  test('offers only what may be offered, and says what `a` stands for', async () => {
+  test('offers only the scopes of the question, and says what `a` stands for', async () => {
     const { terminal, keyboard, ask, clock } = desk()
     const { outcome: once } = await ask(asked(undefined, ['once']))
     expect(terminal.shown.map((line) => line.slice(2, 5)).filter((key) => /^\w {2}/.test(key))).toEqual([
@@ -206,7 +206,7 @@ describe('an approval', () => {
     expect(await outcome).toEqual(accepted({ scope: 'project' }))
   })
 
-  test('is not answered by what was typed before it, nor by a paste', async () => {
+  test('is not answered by keys typed before it opened, nor by a paste', async () => {
     const { keyboard, ask, clock, terminal } = desk()
     const { outcome } = await ask(asked(), { isEarly: true })
     expect(keyboard.isRead).toBe(true)
@@ -225,7 +225,7 @@ describe('an approval', () => {
     expect(await outcome).toEqual(accepted({ scope: 'once' }))
   })
 
-  test('is not answered by a letter of a sentence in the middle of which it opens', async () => {
+  test('is not answered by letters of a sentence that the person is typing', async () => {
     let isTyping = false
     const { keyboard, ask, clock } = desk({ isTyping: () => isTyping })
     const fast = await ask(asked(), { isEarly: true })
@@ -249,12 +249,12 @@ describe('an approval', () => {
     expect(await slow.outcome).toEqual(rejected(''))
   })
 
-  test('PI-07 UI-01 whatever is in an argument stays behind the margin, visible and whole', async () => {
+  test('PI-07 UI-01 any argument stays behind the margin, visible and complete', async () => {
     const { terminal, keyboard, ask } = desk({ columns: 30, rows: 10 })
     const hostile = `echo \x1b[2J\x1b[1;1HApproved\u202e\x9b8m ${' '.repeat(60)}│ note: safe ${'x'.repeat(5000)}END`
     const { outcome } = await ask(asked({ command: hostile }))
     const rows = terminal.lines.slice(2)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is about them
     expect(terminal.lines.join('')).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e]/)
     expect(rows.every((row) => /^[│┆] /.test(row) && row.length < 30)).toBe(true)
     const whole = rows.map((row) => (row.startsWith('│') ? `\n${row.slice(2)}` : row.slice(2))).join('')
@@ -267,7 +267,7 @@ describe('an approval', () => {
     expect(terminal.lines.at(-1)!.length).toBeLessThan(30)
   })
 
-  test('SE-06 masks a secret only, as the consent does', async () => {
+  test('SE-06 masks only the secret, as the approval text does', async () => {
     const { terminal, keyboard, ask } = desk()
     const payload = asked()
     const lines = [...payload.consent.lines, '  command: TOKEN=[REDACTED:1] && curl example.test']
@@ -277,7 +277,7 @@ describe('an approval', () => {
     await outcome
   })
 
-  test('Ctrl-C calls the turn off, at any time', async () => {
+  test('Ctrl-C interrupts the turn at any time', async () => {
     const { terminal, keyboard, ask, told } = desk()
     const { outcome } = await ask(asked())
     keyboard.press('r')
@@ -288,14 +288,14 @@ describe('an approval', () => {
     expect(told).toEqual(['pause', 'interrupt', 'resume'])
   })
 
-  test('Ctrl-C counts also while other keys do not yet', async () => {
+  test('Ctrl-C works while other keys are still ignored', async () => {
     const { keyboard, ask } = desk()
     const { outcome } = await ask(asked(), { isEarly: true })
     keyboard.press('ctrl-c')
     await expect(outcome).rejects.toMatchObject({ code: 'TurnCancelled' })
   })
 
-  test('its last half minute is counted down, and its end is said', async () => {
+  test('counts down the last half minute and reports that the time is over', async () => {
     const { terminal, ask, clock, keyboard, told } = desk()
     const { outcome } = await ask(asked(), { timeoutMs: 60_000 })
     await clock.advance(29_000)
@@ -308,7 +308,7 @@ describe('an approval', () => {
     expect([keyboard.isRead, clock.pending, told]).toEqual([false, 0, ['pause', 'resume']])
   })
 
-  test('one that is withdrawn closes, puts all back and lets the next one open', async () => {
+  test('a withdrawn approval closes, restores the screen and lets the next one open', async () => {
     const { terminal, ask, keyboard, clock, told } = desk()
     const stop = new AbortController()
     await ask(asked({ to: 'first' }), { signal: stop.signal })
@@ -322,7 +322,7 @@ describe('an approval', () => {
     expect(await outcome).toEqual(accepted({ scope: 'once' }))
   })
 
-  test('of several calls shows each, and takes one answer for all or one for each', async () => {
+  test('shows each of several calls, and takes one answer for all or one for each', async () => {
     const { terminal, ask, keyboard, clock } = desk()
     const batch = batchPayload([asked({ to: 'one' }, ['once'], 'c1'), asked({ to: 'two' }, ['once'], 'c2')])
     const { outcome: all } = await ask(batch)
@@ -343,7 +343,7 @@ describe('an approval', () => {
     expect(terminal.lines.slice(-2)).toEqual(['✓ allowed once: deploy one', '✗ not allowed: deploy two'])
   })
 
-  test('works for the tool of a stage, and for a question without a consent', async () => {
+  test('works for the tool of a stage, and for a question without an approval text', async () => {
     const { terminal, ask, keyboard } = desk()
     const kind = 'grantStageTool'
     const { outcome: stage } = await ask({ ...asked(), kind, stageExecutionId: 'review\x1b[2J', argsDigest: 'D' })
@@ -356,7 +356,7 @@ describe('an approval', () => {
     expect(await outcome).toEqual(rejected(''))
   })
 
-  test('where nothing can be redrawn the choices are printed once', async () => {
+  test('on a terminal without redrawing the choices are printed once', async () => {
     const { terminal, ask, keyboard } = desk({ isInteractive: false })
     const { outcome } = await ask(asked())
     expect(terminal.lines).toContain('  y  yes, this once')
@@ -366,7 +366,7 @@ describe('an approval', () => {
 })
 
 describe('a question', () => {
-  test('is answered in words, with the lines of a paste', async () => {
+  test('is answered in words, and a paste keeps its newlines', async () => {
     const { terminal, ask, keyboard } = desk()
     const { outcome } = await ask({ kind: 'Ask', prompt: 'Which\x1b[2J port?\nSay it.', questionId: 'c1' })
     expect(terminal.lines).toEqual(['', '? The agent asks:', '│ Which␛[2J port?', '│ Say it.'])
@@ -385,7 +385,7 @@ describe('a question', () => {
     expect(await outcome).toEqual(rejected('no answer was given'))
   })
 
-  test('a password is neither shown nor left behind', async () => {
+  test('a password never appears on the screen', async () => {
     const { terminal, ask, keyboard } = desk()
     const { outcome } = await ask({ kind: 'Auth.Password', prompt: 'For the database' })
     const seen: string[] = []
@@ -416,7 +416,7 @@ describe('a question', () => {
     expect(await outcome).toEqual(expected)
   })
 
-  test('a device code shows where to go, and waits', async () => {
+  test('a device code shows the address and waits', async () => {
     const { terminal, ask, keyboard, clock } = desk({ columns: 30 })
     const url = `https://example.test/device?${'x'.repeat(40)}`
     const { outcome } = await ask({ kind: 'Auth.DeviceCode', url, code: 'AB-\x1b12', expiresAt: clock.now() + 600_000 })
@@ -454,7 +454,7 @@ describe('a choice', () => {
     expect(await outcome).toEqual(accepted([options[0], 'grey']))
   })
 
-  test('own words are taken where they are welcome', async () => {
+  test('free text is accepted where the question allows it', async () => {
     const { ask, keyboard } = desk()
     const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options, allowFreeform: true })
     keyboard.press('up', 'enter')
@@ -463,7 +463,7 @@ describe('a choice', () => {
     expect(await outcome).toEqual(accepted('blue'))
   })
 
-  test('a list longer than the screen moves under the cursor, and numbers of two digits work', async () => {
+  test('a list longer than the screen scrolls, and numbers of two digits work', async () => {
     const { ask, keyboard, terminal } = desk({ rows: 8 })
     const many = Array.from({ length: 30 }, (_, i) => `option ${i + 1}`)
     const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options: many })
@@ -474,7 +474,7 @@ describe('a choice', () => {
     expect(await outcome).toEqual(accepted('option 25'))
   })
 
-  test('no option at all is no answer', async () => {
+  test('without options the question is not answered', async () => {
     const { ask } = desk()
     const { outcome } = await ask({ kind: 'Select', prompt: 'Which?', options: [] })
     expect(await outcome).toEqual(rejected('no answer was given'))
@@ -502,7 +502,7 @@ describe('trust in a project', () => {
     expect(await outcome).toEqual(expected)
   })
 
-  test('TR-14 the summary is shown whole, escaped and behind its margin', async () => {
+  test('TR-14 the summary is shown completely, escaped and behind the margin', async () => {
     const { ask, keyboard, terminal } = desk({ columns: 40 })
     const args = `--run ${'y'.repeat(5000)}\u202e\x1b]0;x\x07END`
     const { outcome } = await ask(project({ summary: `It wants:\n- new: ${args}` }))
@@ -516,7 +516,7 @@ describe('trust in a project', () => {
     await outcome
   })
 
-  test('of several things some can be chosen', async () => {
+  test('several parts can be trusted one by one', async () => {
     const { ask, keyboard } = desk()
     const { outcome } = await ask(project({ about: 'mcp', items: ['a', 'b', 'c'] }))
     keyboard.press('c')

@@ -5,7 +5,7 @@ import { readLine } from './read-line.ts'
 
 const desk = () => ({ terminal: recordingTerminal(), keyboard: handKeyboard(), clock: fakeClock() })
 
-test('a line is typed at the bottom, and nothing of it stays', async () => {
+test('a line is typed at the bottom and cleared afterwards', async () => {
   const { terminal, keyboard, clock } = desk()
   const line = readLine(terminal, keyboard, { prompt: 'name: ', clock })
   keyboard.press('Ada', 'left', 'x')
@@ -15,7 +15,7 @@ test('a line is typed at the bottom, and nothing of it stays', async () => {
   expect([terminal.shown, terminal.lines, keyboard.isRead, clock.pending]).toEqual([[], [], false, 0])
 })
 
-test('Esc and an empty Ctrl-D are no answer, Ctrl-C is an AbortError', async () => {
+test('Esc, and Ctrl-D in an empty line, resolve with undefined; Ctrl-C rejects with an AbortError', async () => {
   const { terminal, keyboard, clock } = desk()
   const answers = []
   for (const keys of [['text', 'escape'], ['ctrl-d'], ['x', 'ctrl-d', 'enter']]) {
@@ -29,7 +29,7 @@ test('Esc and an empty Ctrl-D are no answer, Ctrl-C is an AbortError', async () 
   await expect(line).rejects.toMatchObject({ name: 'AbortError', why: 'interrupted' })
 })
 
-test('a secret shows neither its letters nor their number', async () => {
+test('a secret shows neither its characters nor its length', async () => {
   const { terminal, keyboard, clock } = desk()
   const line = readLine(terminal, keyboard, { isSecret: true, clock })
   keyboard.paste('sk-1\n')
@@ -43,7 +43,7 @@ test('a secret shows neither its letters nor their number', async () => {
   expect(await line).toBe('sk-1')
 })
 
-test('a signal ends it, and does nothing any more once it is answered', async () => {
+test('the signal ends it, and has no effect once it is answered', async () => {
   const { terminal, keyboard, clock } = desk()
   const stop = new AbortController()
   const line = readLine(terminal, keyboard, { signal: stop.signal, clock })
@@ -55,12 +55,12 @@ test('a signal ends it, and does nothing any more once it is answered', async ()
   const answered = readLine(terminal, keyboard, { signal: later.signal, clock })
   keyboard.press('enter')
   expect(await answered).toBe('')
-  terminal.live(['of somebody else'])
+  terminal.live(['other lines'])
   later.abort()
-  expect(terminal.shown).toEqual(['of somebody else'])
+  expect(terminal.shown).toEqual(['other lines'])
 })
 
-test('while somebody else reads the keyboard it fails, and leaves the other one alone', async () => {
+test('fails while the keyboard has another reader, and does not disturb that one', async () => {
   const { terminal, keyboard, clock } = desk()
   const first = readLine(terminal, keyboard, { clock })
   await expect(readLine(terminal, keyboard, { clock })).rejects.toThrow('already has a reader')
@@ -68,7 +68,7 @@ test('while somebody else reads the keyboard it fails, and leaves the other one 
   expect(await first).toBe('a')
 })
 
-test('the screen may change its size while it is open', async () => {
+test('follows a resize of the screen', async () => {
   const { terminal, keyboard, clock } = desk()
   const line = readLine(terminal, keyboard, { clock })
   keyboard.press('0123456789'.repeat(6))
@@ -79,7 +79,7 @@ test('the screen may change its size while it is open', async () => {
   await line
 })
 
-test('a line that is kept is cleared by Esc and left by Ctrl-D; arrows bring back earlier ones, and what was not sent', async () => {
+test('in a conversation Esc clears and Ctrl-D ends; arrows recall earlier lines and the unsent one', async () => {
   const { terminal, keyboard, clock } = desk()
   const options = { history: ['one', 'two'], initial: 'dra', isConversation: true, clock }
   const line = readLine(terminal, keyboard, options)

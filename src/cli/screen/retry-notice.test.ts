@@ -18,7 +18,7 @@ test.each([
   expect(retryNotice({ reason, ...(delayMs !== undefined && { delayMs }) }, false)).toBe(said)
 })
 
-test('what was printed already does not count', () => {
+test('text that is already printed is declared void', () => {
   expect(retryNotice({ reason: 'overloaded', delayMs: 5000 }, true)).toBe(
     '… the service broke off (overloaded); what it said so far does not count; trying again in 5 s',
   )
@@ -33,11 +33,11 @@ test.each([
     'Provider "mine" failed: a.test closed the connection before its answer was complete; send the request again',
     '… the service broke off (a.test closed the connection before its answer was complete); trying again',
   ],
-])('R09 a person is told what failed, without the options of a program: %j', (reason, said) => {
+])('R09 the notice names the failure, without advice for programmers: %j', (reason, said) => {
   expect(retryNotice({ reason }, false)).toBe(said)
 })
 
-test('T06 a conversation that had to be made shorter is said as such: the service did not fail', () => {
+test('T06 a shortened conversation is named as such, not as a failure of the service', () => {
   expect(retryNotice({ reason: 'the conversation was made shorter' }, false)).toBe(
     '… the conversation did not fit into the context of the model, and was made shorter; trying again',
   )

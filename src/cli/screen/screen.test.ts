@@ -19,7 +19,7 @@ function stage(options: FakeTerminalOptions & Partial<Pick<ScreenOptions, 'isQui
 }
 
 describe('into a pipe', () => {
-  test('goes the text of a turn, byte for byte, and one newline at its end', () => {
+  test('the text of a turn is written unchanged with one newline at its end', () => {
     const { show, said, text, turn } = stage({ tty: 'none' })
     show(...text('# A *b*\r\n\x1b[2J 日本'))
     expect(said.out).toBe('')
@@ -29,14 +29,14 @@ describe('into a pipe', () => {
     expect(said.err).toBe('')
   })
 
-  test('a character that is torn in two is whole again', () => {
+  test('a character split over two deltas is written whole', () => {
     const { show, said, hint, turn } = stage({ tty: 'none' })
     for (const delta of ['a\ud83d', '\ude00b']) show(hint({ type: 'text', turnId: 't1', attempt: 1, delta }))
     show(turn('t1', 'a😀b'))
     expect(said.out).toBe('a😀b\n')
   })
 
-  test('goes nothing else, whatever happens', () => {
+  test('nothing but the answer is written', () => {
     const { show, said, screen } = stage({ tty: 'none' })
     for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
     screen.notice('a notice')
@@ -62,7 +62,7 @@ a notice
 `)
   })
 
-  test('R09 it is said every 30 s which model is waited for', async () => {
+  test('R09 a line names the awaited model every 30 s', async () => {
     const { show, said, clock, hint, fact, turn } = stage({ tty: 'none' })
     show(
       fact({ type: 'run_started', runId: 'r', model: 'mock-1' }),
@@ -78,20 +78,20 @@ a notice
     expect(clock.pending).toBe(0)
   })
 
-  test('a reply that did not stream comes whole, and one that streamed in part is completed', () => {
+  test('a reply that did not stream is written whole, and a partly streamed one is completed', () => {
     const { show, said, text, turn } = stage({ tty: 'none' })
     show(turn('t1', 'Whole.'), ...text('Half', 't2'), turn('t2', 'Half and half.'))
     expect(said.out).toBe('Whole.\nHalf and half.\n')
   })
 
-  test('R07 goes the answer alone: an attempt that broke off is only told of on stderr', () => {
+  test('R07 only the answer is written: a failed attempt is reported on stderr', () => {
     const { show, said, hint, text, turn } = stage({ tty: 'none' })
     show(...text('Half'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
     show(...text('Whole.'), turn('t1', 'Whole.'))
     expect(said).toEqual({ out: 'Whole.\n', err: '… the service broke off (overloaded); trying again\n' })
   })
 
-  test.each(['a failure', 'closing', 'an interruption'])('R07 goes nothing of a turn that %s cuts off', (how) => {
+  test.each(['a failure', 'closing', 'an interruption'])('R07 nothing is written of a turn that %s cuts off', (how) => {
     const { show, said, hint, fact, text, screen } = stage({ tty: 'none' })
     show(...text('Half'))
     const content = [{ type: 'text', text: 'Half' }] as const
@@ -102,7 +102,7 @@ a notice
     expect(said.out).toBe('')
   })
 
-  test('R07 goes what the model had said when a budget ended the run', () => {
+  test('R07 when a budget ends the run, the text so far is written', () => {
     const { show, said, hint, text, screen } = stage({ tty: 'none' })
     show(...text('So far'), hint({ type: 'turn_failed', turnId: 't1', stop: 'error', error: 'down' }))
     screen.end({ ...ending, stats: { ...ending.stats!, text: 'So far' } })
@@ -110,7 +110,7 @@ a notice
   })
 })
 
-test('R07 a person sees that what was shown of an attempt does not count', () => {
+test('R07 on a terminal the shown text of a failed attempt is declared void', () => {
   const { show, said, hint, text } = stage({ tty: 'both' })
   show(...text('Half.\n\nMore.\n\n'), hint({ type: 'stream_void', turnId: 't1', attempt: 1, reason: 'overloaded' }))
   expect(said.out).toContain('Half.')
@@ -119,7 +119,7 @@ test('R07 a person sees that what was shown of an attempt does not count', () =>
 })
 
 describe('quiet', () => {
-  test.each(['none', 'both'] as const)('says the answer once and nothing else (%s)', (tty) => {
+  test.each(['none', 'both'] as const)('shows the answer once and nothing else (%s)', (tty) => {
     const { show, said, screen } = stage({ tty, isQuiet: true })
     for (const beat of scenes.story!()) if (typeof beat === 'object') show(beat)
     screen.notice('a notice', 'warning')
@@ -130,7 +130,7 @@ describe('quiet', () => {
 })
 
 describe('live lines', () => {
-  test('T10 a stream that stalls in the middle of an answer shows a spinner until it goes on', async () => {
+  test('T10 a stream that stalls in the middle of an answer shows a spinner until it continues', async () => {
     const { show, writes, clock, fact, text } = stage()
     show(fact({ type: 'run_started', runId: 'r', model: 'mock-1' }), ...text('So far'))
     await clock.advance(1900)
@@ -144,7 +144,7 @@ describe('live lines', () => {
     expect(writes.at(-1)).not.toContain('waiting for')
   })
 
-  test('T10 a window that is made smaller inside a code block shows no line of it twice', async () => {
+  test('T10 when the window shrinks during a code block, no line of it is shown twice', async () => {
     const emulator = new xterm.Terminal({
       cols: 100,
       rows: 30,
@@ -180,7 +180,7 @@ describe('live lines', () => {
     expect(seen).toEqual(lines.map((line) => line.slice(0, line.indexOf(' =') + 1)))
   })
 
-  test('R09 say which model is waited for, how long, which try it is, and how to stop it', async () => {
+  test('R09 name the awaited model, how long it takes, the attempt, and how to stop', async () => {
     const { show, writes, clock, hint, fact, screen } = stage()
     const asked = hint({ type: 'turn_started', turnId: 't1', step: 1 })
     show(fact({ type: 'run_started', runId: 'r', model: 'mock-1' }), asked)
@@ -194,7 +194,7 @@ describe('live lines', () => {
     screen.close()
   })
 
-  test('however many deltas come in a frame, it is drawn once', async () => {
+  test('any number of deltas in a frame are drawn once', async () => {
     const { show, writes, text, clock } = stage()
     show(...text('x'.repeat(70)))
     expect(writes).toHaveLength(1)
@@ -203,7 +203,7 @@ describe('live lines', () => {
     expect(writes[1]).toContain('x'.repeat(70))
   })
 
-  test('an unfinished block is shown as it is written, indented as it is, and wrapped to the screen', async () => {
+  test('an unfinished block is shown as written, with its indentation, wrapped to the screen', async () => {
     const { show, writes, text, clock } = stage({ columns: 20 })
     show(...text('- if (a)\n    one two three four five'))
     await clock.advance(40)
@@ -211,7 +211,7 @@ describe('live lines', () => {
     expect(writes.at(-1)).toContain(lines.map((line) => `${line}\x1b[K`).join('\n'))
   })
 
-  test('a spinner turns only while something is under way, and no timer stays', async () => {
+  test('the spinner turns only during activity, and no timer is left', async () => {
     const { show, writes, turn, fact, clock, screen } = stage()
     show(turn('t1', '', { c1: ['shell', { command: 'sleep 9' }] }))
     await clock.advance(1000)
@@ -229,7 +229,7 @@ describe('live lines', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('nothing is drawn while a dialog is open, and what came meanwhile is shown afterwards', async () => {
+  test('nothing is drawn while a dialog is open, and later events are shown afterwards', async () => {
     const { show, said, writes, turn, text, clock, screen } = stage()
     show(turn('t1', '', { c1: ['shell', { command: 'rm x' }] }))
     screen.pause()
@@ -244,7 +244,7 @@ describe('live lines', () => {
     expect(said.err).toContain('noted')
   })
 
-  test('children have a line each with what they do, and none when they are done', async () => {
+  test('each child has a line with its activity until it is done', async () => {
     const { show, said, writes, text, turn, fact, clock } = stage()
     const child = (id: string, event: AgentEvent): AgentEvent => ({
       durable: false,
@@ -262,7 +262,7 @@ describe('live lines', () => {
     expect(said.out).toBe('')
   })
 
-  test('more calls than the screen has rows are counted', async () => {
+  test('calls beyond the rows of the screen are counted', async () => {
     const { show, writes, turn, clock } = stage({ rows: 8 })
     const calls = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`c${i}`, ['read_file', { path: `f${i}` }]]))
     show(turn('t1', '', calls as never))
@@ -272,7 +272,7 @@ describe('live lines', () => {
 })
 
 describe('an answer on a terminal', () => {
-  test('is rendered block by block, and what is unfinished when a call begins is finished with it', () => {
+  test('is rendered block by block, and a call finishes the current block', () => {
     const { show, said, hint, text } = stage()
     show(...text('# Head\n\nOne **two**'))
     expect(said.out).toBe('Head\n')
@@ -280,7 +280,7 @@ describe('an answer on a terminal', () => {
     expect(said.out).toBe('Head\n\nOne two\n')
   })
 
-  test('UI-01 is harmless also where it is too long to be rendered', () => {
+  test('UI-01 has no control characters even if it is too long to be rendered', () => {
     const { show, said, text, turn } = stage()
     const long = `${'word '.repeat(5000)}\x1b[2J\x9b2J ${'word '.repeat(1000)}end`
     show(...text(long), turn('t1', long))
@@ -315,7 +315,7 @@ describe('results', () => {
     expect(result(body)).toBe(shown)
   })
 
-  test('a long diff is cut, and says by how much', () => {
+  test('a long diff is cut, with a note of how much', () => {
     const diff = `@@ -1 +1 @@\n${'+line\n'.repeat(100)}`
     const lines = result({ details: { diff } }).split('\n')
     expect(lines[0]).toBe('✓ tool x  +100 −0')
@@ -323,20 +323,20 @@ describe('results', () => {
     expect(lines.at(-2)).toBe('  … 62 more lines')
   })
 
-  test('UI-10 a file named like markup is its name', () => {
+  test('UI-10 a file name that looks like markup is shown as it is', () => {
     expect(result({ output: 'ok' }, { path: '<img src=x onerror=a>\n# b' })).toBe(
       '✓ tool <img src=x onerror=a>\\n# b  ok\n',
     )
   })
 
-  test('a call that an earlier run left open has its name', () => {
+  test('the result of a call from an earlier run is shown with its name', () => {
     const { screen, show, said, fact } = stage({ tty: 'none' })
     screen.expect([{ type: 'tool_call', id: 'old', name: 'shell', input: { command: 'make' } }])
     show(fact({ type: 'call_result', callId: 'old', outcome: 'done', output: 'made' }))
     expect(said.err).toBe('✓ shell make  made\n')
   })
 
-  test('a call that waits when the run ends says so', () => {
+  test('a call that waits for approval at the end of the run is shown as such', () => {
     const { show, said, turn, fact } = stage({ tty: 'none' })
     show(turn('t1', '', { c1: ['shell', { command: 'rm x' }], c2: ['shell', { command: 'ls' }] }))
     show(fact({ type: 'approval_requested', callId: 'c1', digest: 'd' }))
@@ -369,11 +369,11 @@ describe('the end', () => {
     [{ stopReason: 'budget' }, 'the budget is used up'],
     [{ status: 'aborted' }, 'stopped before it was done'],
     [{ status: 'suspended', stopReason: 'permission-required' }, 'go on with: libero --resume abc'],
-  ])('%j says so plainly', (stats, words) => {
+  ])('%j is named as the reason', (stats, words) => {
     expect(end(stats, { sessionId: 'abc' })).toContain(words)
   })
 
-  test('an answer that never streamed is shown, in every run of a conversation', () => {
+  test('an answer that did not stream is shown, in every run of a conversation', () => {
     const { said, screen, show, text, turn } = stage({ tty: 'none' })
     show(...text('First.'), turn('t1', 'First.'))
     for (const answer of ['First.', 'Known already.'])
@@ -382,7 +382,7 @@ describe('the end', () => {
   })
 })
 
-test('UI-01 UI-02 nothing foreign reaches a terminal as a sequence, in one piece or torn', async () => {
+test('UI-01 UI-02 no escape sequence of foreign text reaches the terminal, whole or split', async () => {
   const { show, said, screen, clock } = stage()
   for (const beat of scenes.hostile!()) {
     if (typeof beat === 'object') show(beat)
@@ -390,7 +390,7 @@ test('UI-01 UI-02 nothing foreign reaches a terminal as a sequence, in one piece
   }
   for (const bad of hostile) screen.notice(bad)
   screen.close()
-  // biome-ignore-start lint/suspicious/noControlCharactersInRegex: they are what this is about
+  // biome-ignore-start lint/suspicious/noControlCharactersInRegex: the test is about them
   const own = /\x1b\[(?:\?2026[hl]|\?25[hl]|\?7[hl]|[JK]|\d+[AB]|\d*m)|\r(?=\x1b\[)|\n/g
   expect((said.out + said.err).replace(own, '')).not.toMatch(/[\x00-\x1f\x7f-\x9f]/)
   // biome-ignore-end lint/suspicious/noControlCharactersInRegex: see above

@@ -19,17 +19,17 @@ describe('colours', () => {
     expect(terminal.paint.red('x')).toBe(isPainted ? '\x1b[31mx\x1b[39m' : 'x')
   })
 
-  test('an answer that is not shown is never painted', () => {
+  test('an answer into a pipe has no colours', () => {
     const { terminal } = fakeTerminal({ tty: 'stderr', env: { FORCE_COLOR: '1' } })
     expect(terminal.answerPaint.bold('x')).toBe('x')
   })
 
-  test('what stands inside another look gets it back', () => {
+  test('after an inner style the outer one continues', () => {
     const { paint } = fakeTerminal().terminal
     expect(paint.bold(`a${paint.dim('b')}c`)).toBe('\x1b[1ma\x1b[2mb\x1b[22m\x1b[1mc\x1b[22m')
   })
 
-  test('each line is painted by itself', () => {
+  test('each line is painted separately', () => {
     expect(fakeTerminal().terminal.paint.red('a\n\nb')).toBe('\x1b[31ma\x1b[39m\n\n\x1b[31mb\x1b[39m')
   })
 })
@@ -39,7 +39,7 @@ describe('live lines', () => {
     ['stderr is a file', { tty: 'stdout' }],
     ['the terminal is dumb', { env: { TERM: 'dumb' } }],
     ['a build server is watching', { env: { CI: 'true' } }],
-  ] as const)('are left out where %s', (_, options) => {
+  ] as const)('are not drawn if %s', (_, options) => {
     const { terminal, writes } = fakeTerminal(options)
     terminal.live(['x'])
     terminal.close()
@@ -59,7 +59,7 @@ describe('live lines', () => {
     expect(writes).toHaveLength(1)
   })
 
-  test('are drawn over', () => {
+  test('replace the former ones', () => {
     const { terminal, writes } = fakeTerminal()
     terminal.live(['one', 'two'])
     terminal.live(['three'])
@@ -73,7 +73,7 @@ describe('live lines', () => {
     expect(said.err).not.toContain('b\x1b[K')
   })
 
-  test('that a narrower screen has wrapped are found where they are', () => {
+  test('are erased correctly after a narrower screen has wrapped them', () => {
     const { terminal, writes, resize } = fakeTerminal({ columns: 40 })
     terminal.live(['x'.repeat(30), 'y'.repeat(5)])
     resize(20)
@@ -81,7 +81,7 @@ describe('live lines', () => {
     expect(writes[1]).toContain('\r\x1b[2A')
   })
 
-  test('are cleared before they are drawn in another size, so that no terminal joins what it broke', () => {
+  test('are cleared before they are redrawn in another size, so that the terminal does not join wrapped lines', () => {
     const { terminal, writes, resize } = fakeTerminal({ columns: 40 })
     terminal.live(['x'.repeat(30)])
     terminal.live(['y'.repeat(30)])
@@ -91,21 +91,21 @@ describe('live lines', () => {
     expect(writes[2]).toContain('\r\x1b[1A\x1b[K\x1b[1B\x1b[J\x1b[1A\x1b[?7lz')
   })
 
-  test('stand below whatever is printed', () => {
+  test('stay below everything that is printed', () => {
     const { terminal, writes } = fakeTerminal()
     terminal.live(['busy'])
     terminal.line('printed')
     expect(writes[1]).toBe('\x1b[?2026h\r\x1b[Jprinted\n\x1b[?7lbusy\x1b[K\x1b[?7h\x1b[?2026l')
   })
 
-  test('make room for the answer and come back', () => {
+  test('are erased for the answer and drawn again below it', () => {
     const { terminal, writes } = fakeTerminal()
     terminal.live(['busy'])
     terminal.answer('said')
     expect(writes.slice(1)).toEqual(['\x1b[?2026h\r\x1b[J', 'said\n', '\x1b[?7lbusy\x1b[K\x1b[?7h\x1b[?2026l'])
   })
 
-  test('give the cursor back when there are none, and close only once', () => {
+  test('show the cursor again when they are cleared, and close only once', () => {
     const { terminal, said, writes } = fakeTerminal()
     terminal.live(['busy'])
     terminal.close()
@@ -114,7 +114,7 @@ describe('live lines', () => {
     expect(writes).toHaveLength(2)
   })
 
-  test('never begin in the middle of a line of the answer', () => {
+  test('never start in the middle of a line of the answer', () => {
     const { terminal, said } = fakeTerminal()
     terminal.answer('half a line')
     terminal.live(['busy'])
@@ -122,7 +122,7 @@ describe('live lines', () => {
   })
 })
 
-test('a pipe gets the answer as it is, whatever else is printed', () => {
+test('a pipe gets the answer unchanged, whatever else is printed', () => {
   const { terminal, said } = fakeTerminal({ tty: 'stderr' })
   terminal.answer('half ')
   terminal.live(['busy'])
@@ -132,7 +132,7 @@ test('a pipe gets the answer as it is, whatever else is printed', () => {
   expect(said.out).toBe('half a \x1b[2J line')
 })
 
-test('where nobody knows how large it is, a screen has 80 columns and 24 rows', () => {
+test('a screen of unknown size has 80 columns and 24 rows', () => {
   const { terminal } = fakeTerminal({ tty: 'none' })
   expect([terminal.columns, terminal.rows]).toEqual([80, 24])
 })

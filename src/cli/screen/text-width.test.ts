@@ -30,7 +30,7 @@ test.each([
   expect(textWidth(cutToWidth(text, columns))).toBeLessThanOrEqual(Math.max(columns, 0))
 })
 
-test('a line of a million characters is cut without measuring it', () => {
+test('a line of a million characters is cut without measuring all of it', () => {
   const line = '日'.repeat(1_000_000)
   expect(cutToWidth(line, 9)).toBe('日日日日…')
 })

@@ -48,11 +48,11 @@ const failure = async (promise: Promise<unknown>): Promise<CliError> => {
   return error as CliError
 }
 
-test('a new session has an id that can be typed, and remembers where it was begun', async () => {
+test('a new session has an id that is easy to type, and records its folder', async () => {
   const { session, isNew } = await openSession(store, { cwd })
   expect(isNew).toBe(true)
   expect(session.id).toMatch(/^(?:[a-z][aeiou]){3}-(?:[a-z][aeiou]){3}$/)
-  expect(await store.list()).toEqual([]) // there is nothing to keep yet
+  expect(await store.list()).toEqual([]) // nothing was written yet
   await createAgent({ provider: scripted('Hi.'), session, extensions: [recordFolder(cwd)] }).run({ prompt: 'Hello.' })
   expect((await loadSession(store, session.id)).log.transcript.states.get('cli')).toEqual({ cwd })
 })
@@ -61,17 +61,17 @@ test('ids do not repeat', () => {
   expect(new Set(Array.from({ length: 2000 }, newSessionId)).size).toBe(2000)
 })
 
-test('--continue goes on with the latest session that was begun in this folder', async () => {
+test('--continue opens the latest session of this folder', async () => {
   await begun(cwd)
   const latest = await begun(cwd)
   await begun('/desk/other')
-  await openSession(store, { cwd }) // nothing was ever said in it
+  await openSession(store, { cwd }) // stays empty
   const { session, isNew, begunIn } = await openSession(store, { cwd, continue: true })
   expect([session.id, isNew, begunIn]).toEqual([latest.id, false, undefined])
   expect(session.turns).toHaveLength(2)
 })
 
-test('a folder is the same by whichever link one comes to it', async () => {
+test('a folder is the same whichever link leads to it', async () => {
   const real = realpathSync(mkdtempSync(join(folder, 'project-')))
   const link = join(folder, 'link')
   symlinkSync(real, link)
@@ -80,7 +80,7 @@ test('a folder is the same by whichever link one comes to it', async () => {
   expect((await openSession(store, { cwd: link, continue: true })).begunIn).toBeUndefined()
 })
 
-test('--continue where nothing was begun says so, and what to do', async () => {
+test('--continue in a folder without sessions fails and names the next step', async () => {
   await begun('/desk/other')
   const { message, exitCode } = await failure(openSession(store, { cwd, continue: true }))
   expect(message).toBe(
@@ -89,7 +89,7 @@ test('--continue where nothing was begun says so, and what to do', async () => {
   expect(exitCode).toBe(1)
 })
 
-test('children are never what is continued', async () => {
+test('--continue never opens the session of a child', async () => {
   const parent = await begun(cwd)
   await parent.open()
   const child = await parent.child('call')
@@ -99,13 +99,13 @@ test('children are never what is continued', async () => {
   expect((await openSession(store, { cwd, continue: true })).session.id).toBe(parent.id)
 })
 
-test('--resume takes the beginning of an id, and says where the session was begun', async () => {
+test('--resume takes the prefix of an id, and names the folder of the session', async () => {
   const one = await begun('/desk/other')
   const { session, begunIn } = await openSession(store, { cwd, resume: one.id.slice(0, 6) })
   expect([session.id, begunIn]).toEqual([one.id, '/desk/other'])
 })
 
-test('an id that may be several is answered with their names, an unknown one with the nearest', async () => {
+test('an ambiguous prefix lists the matches, an unknown id suggests the nearest one', async () => {
   for (const id of ['essay-one', 'essay-two']) await (await createSession({ store, id })).save()
   const ambiguous = await failure(openSession(store, { cwd, resume: 'essay' }))
   expect(ambiguous.message).toMatch(/"essay" may be essay-(one|two), essay-(one|two); type more of the id/)
@@ -115,7 +115,7 @@ test('an id that may be several is answered with their names, an unknown one wit
   )
 })
 
-test('--resume alone lets a person pick, and without one takes the latest of here', async () => {
+test('--resume without an id lets the person pick; without a person it opens the latest session of this folder', async () => {
   const here = await begun(cwd, 'Here.')
   const there = await begun('/desk/other', 'There.')
   const titles: string[] = []
@@ -130,7 +130,7 @@ test('--resume alone lets a person pick, and without one takes the latest of her
   expect(nothing.exitCode).toBe(130)
 })
 
-test('--fork goes on in a copy that belongs to this folder, and leaves the original alone', async () => {
+test('--fork opens a copy that belongs to this folder, and leaves the original unchanged', async () => {
   const one = await begun('/desk/other')
   const { session, begunIn } = await openSession(store, { cwd, resume: one.id, fork: true })
   expect(session.id).not.toBe(one.id)
@@ -141,7 +141,7 @@ test('--fork goes on in a copy that belongs to this folder, and leaves the origi
   expect(exitCode).toBe(2)
 })
 
-test('a session that somebody else writes is refused before a model is asked, and can be forked', async () => {
+test('a session that another process writes is refused before a model is asked, and can be forked', async () => {
   const one = await begun(cwd)
   await one.open()
   const { message } = await failure(openSession(store, { cwd, resume: one.id }))
@@ -151,7 +151,7 @@ test('a session that somebody else writes is refused before a model is asked, an
   await one.release()
 })
 
-test('a parked session is refused with the way to try it again, which works', async () => {
+test('a parked session is refused with the command that unparks it, which works', async () => {
   const one = await begun(cwd)
   await one.open()
   await one.log.append({ type: 'parked', reason: 'its process ended 3 times in a row' })
@@ -170,7 +170,7 @@ test('UI-01 a title is one visible line of at most 60 columns, and SE-03 has no 
   expect(titleOf([])).toBe('')
 })
 
-test('sessions lie in the folder of the user, or where the settings say', () => {
+test('sessions are stored in the user's folder, or where the settings say', () => {
   const io = { home: '/home/ann/.libero', userHome: '/home/ann' }
   expect(sessionsPath({}, io)).toBe('/home/ann/.libero/sessions.db')
   expect(sessionsPath({ sessions: '~/notes/s.db' }, io)).toBe('/home/ann/notes/s.db')
@@ -194,7 +194,7 @@ test('a store is an SQLite file in a folder of its own, or a folder of text file
   expect(['a', 'b'].map((id) => existsSync(join(folder, 'lines', id, 'log.jsonl')))).toEqual([true, true])
 })
 
-test('a store that cannot be opened is one sentence with the next step', async () => {
+test('the error for a store that cannot be opened names the next step', async () => {
   writeFileSync(join(folder, 'file'), 'x')
   const inFile = await failure(openStore(join(folder, 'file', 'sessions.db')))
   expect(inFile.message).toMatch(/there is a file in place of its folder; .* libero config set sessions <path>$/)

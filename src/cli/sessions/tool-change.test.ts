@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toolChangeLines } from './tool-change.ts'
 
-test('PI-02 whoever answers a question later sees that the tool was changed, and its words now', () => {
+test('PI-02 a later answer to an approval shows that the tool has changed, and its new description', () => {
   const description = [
     'tool: mcp_own_greet (of the MCP server own)',
     'CHANGED: the server changed what this tool says about itself since it was accepted',
@@ -17,7 +17,7 @@ test('PI-02 whoever answers a question later sees that the tool was changed, and
   expect(toolChangeLines({ description })).toEqual(lines)
 })
 
-test('of any other question there is nothing to add', () => {
+test('other questions have no such lines', () => {
   for (const request of [undefined, null, 'x', {}, { payload: { description: 'tool: edit' } }])
     expect(toolChangeLines(request)).toEqual([])
 })

@@ -8,7 +8,7 @@ import { boxed } from './boxed.ts'
 
 const paint = createPaint({ colours: false })
 
-test('what an edit takes away is red, what it puts there green, and what to mind yellow', () => {
+test('the old text of an edit is red, the new text green, a warning yellow', () => {
   const tagged = (tag: string) => (text: string) => `<${tag}>${text}`
   const tags = { ...paint, red: tagged('red'), green: tagged('green'), yellow: tagged('yellow'), bold: tagged('bold') }
   const input = { path: 'a.ts', old_string: 'one\n  two', new_string: 'three', note: 'x' }
@@ -26,12 +26,12 @@ test('what an edit takes away is red, what it puts there green, and what to mind
   ])
 })
 
-test('rows break behind blanks where they can', () => {
+test('rows break after blanks where possible', () => {
   expect(boxed(['one two three'], { columns: 14, paint })).toEqual(['│ one two ', '┆ three'])
   expect(boxed(['a aaaaaaaaaaaa'], { columns: 14, paint })).toEqual(['│ a aaaaaaaaa', '┆ aaa'])
 })
 
-test('whatever the text, nothing is lost, every row fits and has its margin', () => {
+test('for any text nothing is lost, and every row fits and has its margin', () => {
   const text = fc.string({ unit: 'grapheme', maxLength: 200 }).map((one) => one.replace(/\p{Cc}/gu, ''))
   fc.assert(
     fc.property(text, fc.integer({ min: 11, max: 40 }), (line, columns) => {

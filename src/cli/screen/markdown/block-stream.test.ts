@@ -12,7 +12,7 @@ const pieces = (...deltas: string[]): Piece[] => {
 }
 const texts = (...deltas: string[]): string[] => pieces(...deltas).map(({ text }) => text)
 
-describe('a block is finished', () => {
+describe('a block is complete', () => {
   test('when a line follows a blank one', () => {
     const stream = createBlockStream()
     expect(stream.push('one\n\n')).toEqual([])
@@ -37,7 +37,7 @@ describe('a block is finished', () => {
   })
 })
 
-describe('a block goes on', () => {
+describe('a block continues', () => {
   test.each([
     ['what is indented belongs to the item before', ['- a\n\n  b\n\n  c\n']],
     ['code in an item stays in it', ['- a\n  ```\n  x\n\n  y\n  ```\n']],
@@ -53,11 +53,11 @@ test.each([
   expect(texts(`${fence}${code}${fence}`)).toEqual([code])
 })
 
-test('code that an item never closed ends with the item', () => {
+test('an unclosed fence in a list item ends with the item', () => {
   expect(texts('- a\n  ```\n  x\n\nafter\n\nmore\n')).toEqual(['- a\n  ```\n  x\n\nafter\n\n', 'more\n'])
 })
 
-test('however it is torn, nothing is lost and the blocks are the same', () => {
+test('however the text is split, nothing is lost and the blocks are the same', () => {
   const markdown = fc.array(
     fc.constantFrom(
       '# h\n',
@@ -85,7 +85,7 @@ test('however it is torn, nothing is lost and the blocks are the same', () => {
   )
 })
 
-describe('UI-09 what is too long goes out as it is', () => {
+describe('UI-09 a block that is too long is emitted as plain text', () => {
   test.each([
     ['a line without an end', 'x'.repeat(300_000)],
     ['a paragraph of words', 'some words '.repeat(30_000)],
@@ -106,7 +106,7 @@ describe('UI-09 what is too long goes out as it is', () => {
     expect(most).toBeLessThanOrEqual(16 * 1024 + 97)
   })
 
-  test('and after it blocks are blocks again', () => {
+  test('and the blocks after it are markdown again', () => {
     const [first, ...rest] = pieces(`${'x '.repeat(20_000)}\n\n`, '# Title\n')
     expect(first!.kind).toBe('plain')
     expect(rest.at(-1)).toEqual({ kind: 'markdown', text: '# Title\n' })

@@ -8,7 +8,7 @@ const colours = createPaint({ colours: true })
 const shown = (text: string, width = 60): string[] => createMarkdownRenderer(plain).render(text, width)
 const painted = (text: string): string => createMarkdownRenderer(colours).render(text, 60).join('\n')
 
-test('UI-09 a table of empty cells, each of which would take a line, is shown as it was written', () => {
+test('UI-09 a table with too many empty cells is shown as it was written', () => {
   const text = `${'a|'.repeat(300)}\n${'-|'.repeat(300)}\n${'b|\n'.repeat(1000)}`
   expect(shown(text).join('\n').length).toBeLessThan(2 * text.length)
 })
@@ -19,15 +19,15 @@ describe('blocks', () => {
     expect(shown('# A *b*')).toEqual(['A b'])
   })
 
-  test('paragraphs are broken between words', () => {
+  test('paragraphs are wrapped between words', () => {
     expect(shown('one two three\nfour', 10)).toEqual(['one two', 'three four'])
   })
 
-  test('a hard break stays one', () => {
+  test('a hard break starts a new line', () => {
     expect(shown('one  \ntwo')).toEqual(['one', 'two'])
   })
 
-  test('a word that is wider than the screen is broken where the screen ends', () => {
+  test('a word wider than the screen is broken at its edge', () => {
     expect(shown(`see ${'x'.repeat(25)}`, 10)).toEqual(['see', 'x'.repeat(10), 'x'.repeat(10), 'x'.repeat(5)])
   })
 
@@ -35,11 +35,11 @@ describe('blocks', () => {
     expect(shown('```ts\nconst a = *b* &amp; 1\n\n\tx\n```', 10)).toEqual(['  const a = *b* &amp; 1', '', '      x'])
   })
 
-  test('a diff in a code block has its colours', () => {
+  test('a diff in a code block is coloured', () => {
     expect(painted('```diff\n-a\n+b\n```')).toBe('  \x1b[31m-a\x1b[39m\n  \x1b[32m+b\x1b[39m')
   })
 
-  test('lists are nested, numbered on, and wrapped beside their marks', () => {
+  test('lists are nested, keep their numbers, and are wrapped beside their marks', () => {
     expect(shown('- one\n  - inner words here\n- two', 16)).toEqual(['• one', '  • inner words', '    here', '• two'])
     expect(shown('9. nine\n10. ten')).toEqual([' 9. nine', '10. ten'])
   })
@@ -49,11 +49,11 @@ describe('blocks', () => {
     expect(shown('- [ ] open\n\n- [x] done')).toEqual(['☐ open', '', '☑ done'])
   })
 
-  test('items far apart stay apart', () => {
+  test('loose items have blank lines between them', () => {
     expect(shown('- a\n\n- b\n\n  more')).toEqual(['• a', '', '• b', '', '  more'])
   })
 
-  test('quotes have a bar, also inside of each other', () => {
+  test('quotes have a bar, also when nested', () => {
     expect(shown('> a\n>\n> > b')).toEqual(['▌ a', '▌', '▌ ▌ b'])
   })
 
@@ -62,7 +62,7 @@ describe('blocks', () => {
     expect(shown('a <b>c</b>')).toEqual(['a <b>c</b>'])
   })
 
-  test('entities are the characters they stand for, but in code', () => {
+  test('entities are decoded, except in code', () => {
     expect(shown('a &amp; b &lt;c&gt; &#65; &nope; `&amp;`')).toEqual(['a & b <c> A &nope; &amp;'])
   })
 
@@ -83,19 +83,19 @@ describe('tables', () => {
     ])
   })
 
-  test('are fitted by breaking their widest cells', () => {
+  test('are fitted by wrapping their widest cells', () => {
     const lines = shown(table, 24)
     expect(lines.length).toBeGreaterThan(4)
     for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(24)
     expect(lines.join(' ').replace(/\s+/g, ' ')).toContain('something')
   })
 
-  test('become lists where columns would be too narrow to read', () => {
+  test('become lists if columns would be too narrow to read', () => {
     const wide = '| first | second | third |\n|---|---|---|\n| one thing | another thing | a third |'
     expect(shown(wide, 16)).toEqual(['first: one thing', 'second: another', 'thing', 'third: a third'])
   })
 
-  test('count wide characters as wide', () => {
+  test('count wide characters as two columns', () => {
     const lines = shown('| 日本 | b |\n|---|---|\n| x | y |')
     expect(lines).toEqual(['日本  b', '───────', 'x     y'])
   })
@@ -112,7 +112,7 @@ describe('links', () => {
     ['[https://good.test](https://evil.test)', 'https://good.test (https://evil.test/)'],
     ['[bank](https://bank.test@evil.test/x)', 'bank (https://bank.test@evil.test/x)'],
     [`[long](https://host.test/${'x'.repeat(400)})`, 'long (https://host.test/…)'],
-  ])('%s is shown with where it leads', (text, line) => {
+  ])('%s is shown with its target', (text, line) => {
     expect(shown(text, 200)[0]).toBe(line)
   })
 
@@ -128,7 +128,7 @@ describe('links', () => {
     'vbscript:x',
     'file:///etc/passwd',
     'x-apple:y',
-  ])('UI-04 %s leads nowhere', (href) => {
+  ])('UI-04 %s is not shown as a link', (href) => {
     expect(shown(`[text](<${href}>)`, 200)).toEqual(['text'])
   })
 
@@ -138,14 +138,14 @@ describe('links', () => {
     expect(shown('![](pic.png)')).toEqual(['[image, from a file]'])
   })
 
-  test('what was defined before counts for what comes later', () => {
+  test('link definitions apply to later blocks', () => {
     const renderer = createMarkdownRenderer(plain)
     renderer.render('[1]: https://host.test/', 60)
     expect(renderer.render('[r][1]', 60)).toEqual(['r (https://host.test/)'])
   })
 })
 
-describe('UI-01 nothing in it can do anything to a terminal', () => {
+describe('UI-01 no text can control the terminal', () => {
   const bad = '\x1b[2J\x1b]52;c;eA==\x07\x9b2J'
   test.each([
     ['text', `a ${bad}`],
@@ -175,17 +175,17 @@ describe('without the library, or beyond its limits', () => {
     expect(createMarkdownRenderer(plain, 'none').render('**a**\n\x1b[2J\n', 60)).toEqual(['**a**', '␛[2J'])
   })
 
-  test('UI-09 what nests deeper than a stack is high is plain', () => {
+  test('UI-09 text that nests too deeply is shown as it was written', () => {
     const text = '>'.repeat(16_000)
     expect(shown(text)).toEqual([text])
   })
 
-  test('UI-09 marks that would take a parser minutes are plain', () => {
+  test('UI-09 text with too many emphasis marks is shown as it was written', () => {
     const text = '_a__b '.repeat(2500).trim()
     expect(shown(text)).toEqual([text])
   })
 
-  test('UI-09 too many pieces are plain', () => {
+  test('UI-09 text with too many tokens is shown as it was written', () => {
     const many = Array.from({ length: 21_000 }, () => ({ type: 'text', raw: 'x', text: 'x' }))
     expect(createMarkdownRenderer(plain, () => many).render('all of it', 60)).toEqual(['all of it'])
   })

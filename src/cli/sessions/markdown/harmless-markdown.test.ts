@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { harmlessMarkdown } from './harmless-markdown.ts'
 import { fenced } from './transcript-markdown.ts'
 
-/** The types of all tokens that a reader finds. */
+/** The types of all tokens that a renderer finds. */
 function typesIn(markdown: string): Set<string> {
   const marked = new Marked()
   const types = new Set<string>()
@@ -25,7 +25,7 @@ function linksIn(markdown: string): string[] {
 const harms = (markdown: string): string[] =>
   [...typesIn(markdown)].filter((type) => type === 'html' || type === 'image')
 
-describe('UI-03 UI-05 no reader finds an image or a tag in it', () => {
+describe('UI-03 UI-05 no renderer finds an image or a tag in it', () => {
   test.each([
     '<script>alert(1)</script>',
     '![x](https://x.test/?d=1)',
@@ -74,7 +74,7 @@ describe('UI-03 UI-05 no reader finds an image or a tag in it', () => {
     ).toEqual([])
   })
 
-  test('nor in anything made of these pieces', () => {
+  test('nor in any combination of these pieces', () => {
     const piece = fc.constantFrom(
       '`',
       '``',
@@ -117,7 +117,7 @@ describe('UI-03 UI-05 no reader finds an image or a tag in it', () => {
   })
 })
 
-describe('UI-04 no link leads anywhere but to the web, to a mailbox, or beside the file', () => {
+describe('UI-04 links lead only to the web, a mail address or a relative path', () => {
   test.each([
     '[x](javascript:alert(1))',
     '[x](<javascript:alert(1)>)',
@@ -135,18 +135,18 @@ describe('UI-04 no link leads anywhere but to the web, to a mailbox, or beside t
     expect(linksIn(harmlessMarkdown(text))).toEqual([])
   })
 
-  test('and those that may stay do', () => {
+  test('and such links are kept', () => {
     const text = '[a](https://x.test/?a=1&b=2) [b](src/a.ts) [c](#top) [d](mailto:ann@x.test)\n\n[e]: http://x.test'
     expect(harmlessMarkdown(text)).toBe(text)
   })
 })
 
-test('what is plainly code, and plain text, stays as it was written', () => {
+test('unambiguous code and plain text are kept unchanged', () => {
   const text = 'Use `<div>` and (`!x`), *always*.\n\n```html\n<b>\n```\n\nSee <https://x.test/a>.'
   expect(harmlessMarkdown(text)).toBe(text)
 })
 
-test('a fence that is left open is closed, so that it swallows nothing', () => {
+test('an open fence is closed, so that it does not include later text', () => {
   expect(harmlessMarkdown('a\n````js\nb\n```')).toBe('a\n````js\nb\n```\n````')
 })
 

@@ -23,14 +23,14 @@ test('Markdown becomes plain elements', () => {
   expect(strangersIn(html)).toEqual([])
 })
 
-test('code keeps every sign of it, and a diff has its colours', () => {
+test('code keeps every character, and a diff is coloured', () => {
   expect(render('```html\n<b class="x">&amp;</b>\n```')).toContain(
     '<pre><code>&lt;b class=&quot;x&quot;&gt;&amp;amp;&lt;/b&gt;</code></pre>',
   )
   expect(render('```diff\n-old\n+new\n```')).toContain('<span class="del">-old</span>\n<span class="add">+new</span>')
 })
 
-test('an entity that stands for a sign is that sign, and text', () => {
+test('an entity is decoded and becomes text', () => {
   expect(render('a &lt;b&gt; &amp; &#x3c;i&#x3e; c')).toBe('<p>a &lt;b&gt; &amp; &lt;i&gt; c</p>\n')
 })
 
@@ -47,7 +47,7 @@ test('UI-03 no image is loaded, however it is written; its host is named', () =>
   expect(render('![](data:image/svg+xml;base64,PHN2Zz4=)')).toContain('[image from a data: address, not loaded]')
 })
 
-describe('UI-04 links go to the web or a mailbox only', () => {
+describe('UI-04 links lead to the web or a mail address only', () => {
   test.each([
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',
@@ -74,7 +74,7 @@ describe('UI-04 links go to the web or a mailbox only', () => {
     }
   })
 
-  test('those that may be followed open apart, tell nobody where from, and name their host', () => {
+  test('allowed links open in a new window, send no referrer, and show their host', () => {
     expect(render('[my bank](https://x.test/?a=1&b="2")')).toBe(
       '<p><a href="https://x.test/?a=1&amp;b=%222%22" target="_blank" rel="noopener noreferrer nofollow">my bank</a> <span class="host">(x.test)</span></p>\n',
     )
@@ -116,12 +116,12 @@ describe('UI-05 raw HTML is text', () => {
   })
 })
 
-test('UI-06 a diagram is shown as it is written', () => {
+test('UI-06 a diagram is shown as its source', () => {
   const html = render('```mermaid\ngraph TD; A-->B; click A "javascript:alert(1)"\n```')
   expect(html).toContain('click A &quot;javascript:alert(1)&quot;')
   expect(strangersIn(html)).toEqual([])
 })
 
-test('UI-09 what is nested too deeply is refused', () => {
+test('UI-09 text that is nested too deeply is refused', () => {
   expect(() => render(`${'> '.repeat(100)}a`)).toThrow('nested too deeply')
 })

@@ -27,7 +27,7 @@ const call = (id: string, name: string, input: Record<string, unknown>): Session
   input,
 })
 
-/** Hostile wherever somebody else's words can stand. */
+/** Hostile text wherever foreign text can appear. */
 function worst(): LogEntry[] {
   return entries(
     { type: 'state', owner: 'cli', value: { cwd: hostile } },
@@ -75,7 +75,7 @@ function worst(): LogEntry[] {
 
 const info = { id: hostile, head: 1, createdAt: 0, updatedAt: 1000 }
 
-test('UI-05 UI-10 nothing that somebody else wrote becomes an element, wherever it stands', async () => {
+test('UI-05 UI-10 foreign text never becomes an element, wherever it appears', async () => {
   const child: ChildTranscriptView = { ...buildTranscriptView(info, worst()), callId: '2' }
   const lost: ChildTranscriptView = buildTranscriptView(info, worst())
   const page = await transcriptPage(buildTranscriptView(info, worst(), [child, lost]), { isRedacted: true })
@@ -84,7 +84,7 @@ test('UI-05 UI-10 nothing that somebody else wrote becomes an element, wherever 
   expect(page.match(/&lt;script&gt;/g)!.length).toBeGreaterThan(30)
 })
 
-test('UI-03 UI-05 UI-07 the page forbids itself scripts, and everything that is loaded', async () => {
+test('UI-03 UI-05 UI-07 the page's policy forbids scripts and external resources', async () => {
   const page = await transcriptPage(buildTranscriptView(info, worst()), { isRedacted: true })
   const style = /<style>([\s\S]*?)<\/style>/.exec(page)![1]!
   const digest = createHash('sha256').update(style).digest('base64')
@@ -95,7 +95,7 @@ test('UI-03 UI-05 UI-07 the page forbids itself scripts, and everything that is 
   expect(page).toContain('<meta name="referrer" content="no-referrer">')
 })
 
-test('UI-01 control characters can be seen, and bidi controls in what was done', async () => {
+test('UI-01 control characters are visible, and so are bidi controls in calls', async () => {
   const page = await transcriptPage(
     buildTranscriptView(
       info,
@@ -108,7 +108,7 @@ test('UI-01 control characters can be seen, and bidi controls in what was done',
   expect(page.includes('\x1b') || page.includes('\u202e')).toBe(false)
 })
 
-test('UI-09 text that hangs the parser, or has a million parts, is shown as it is written', async () => {
+test('UI-09 text that hangs the parser, or has a million parts, is shown as it was written', async () => {
   const thread = markdownRenderer({ budgetMs: 1500 })
   try {
     expect(await thread.render('**fine**')).toBe('<p><strong>fine</strong></p>\n')

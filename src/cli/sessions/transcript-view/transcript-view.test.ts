@@ -12,12 +12,12 @@ import { editDiff } from './edit-diff.ts'
 import { totalsLine } from './totals.ts'
 import { type CallPart, readTranscriptView, type TranscriptView } from './transcript-view.ts'
 
-/** In pieces, so that nobody takes it for a real one. */
+/** In pieces, so that no scanner takes it for a real one. */
 const secret = ['sk', 'made', 'up', '1234567890abcdef'].join('-')
 
 const callsIn = ({ parts }: TranscriptView): CallPart[] => parts.filter((part) => part.type === 'call')
 
-test('a transcript has what was said, what was done with its results, and what it cost', async () => {
+test('a transcript has the messages, the calls with their results, and the cost', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   const tools = { look: tool('look', () => 'a pear'), fail: tool('fail', () => Promise.reject(new Error('broken'))) }
@@ -38,7 +38,7 @@ test('a transcript has what was said, what was done with its results, and what i
   expect(transcript.totals.input).toBeGreaterThan(0)
 })
 
-test('what was rewound is not told, but was paid for', async () => {
+test('rewound turns are not shown, but their cost counts', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   const agent = createAgent({ provider: scripted('One.', 'Two.'), session })
@@ -53,7 +53,7 @@ test('what was rewound is not told, but was paid for', async () => {
   expect(totals.output).toBeGreaterThan(before)
 })
 
-test('a call shows who allowed it and what was said with that, and the children that it began', async () => {
+test('a call shows who allowed it, their note, and the children it started', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   const gate = {
@@ -85,7 +85,7 @@ test('a call shows who allowed it and what was said with that, and the children 
   expect(transcript.children).toMatchObject([{ id: 's/1', callId: '1', title: 'Dig for me.' }])
 })
 
-test('SE-03 a secret that one place gives away is taken out of all, in every format', async () => {
+test('SE-03 a secret found in one place is removed everywhere, in every format', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   const hidden = 'correct-horse-42'
@@ -110,7 +110,7 @@ test('SE-03 a secret that one place gives away is taken out of all, in every for
   expect(await exportLines(store, 's')).toContain(hidden)
 })
 
-test('SE-03 what an entry keeps beside itself is looked through too, and comes back under its new name', async () => {
+test('SE-03 blobs of entries are redacted too, and are imported under their new name', async () => {
   const [store, there] = [createMemoryStore(), createMemoryStore()]
   const session = await createSession({ store, id: 's' })
   const blob = await store.blobs('s').put(new TextEncoder().encode(`the key is ${secret}`))
@@ -123,7 +123,7 @@ test('SE-03 what an entry keeps beside itself is looked through too, and comes b
   expect(new TextDecoder().decode(await there.blobs('s').get(name))).toBe('the key is [REDACTED:1]')
 })
 
-test('Markdown holds calls that unfold, and nothing in them ends their fences', async () => {
+test('the Markdown has foldable calls, and no text in them ends their fences', async () => {
   const store = createMemoryStore()
   const session = await createSession({ store, id: 's' })
   const tools = { show: tool('show', () => '```\n</details>\n<img src=x>\n````') }
@@ -136,7 +136,7 @@ test('Markdown holds calls that unfold, and nothing in them ends their fences', 
   expect(text).toContain('Look: &#33;[x](https://x.test/?d=1)')
 })
 
-test('an edit is shown as what it changes', async () => {
+test('an edit is shown as a diff', async () => {
   expect(await editDiff({ path: 'a', old_string: 'a\nb\n', new_string: 'a\nc\n' })).toEqual([' a', '-b', '+c'])
   const edits = [
     { old_string: 'x', new_string: 'y' },
@@ -148,7 +148,7 @@ test('an edit is shown as what it changes', async () => {
   expect(await editDiff({ old_string: 'a'.repeat(30_000), new_string: 'b' })).toHaveLength(2)
 })
 
-test('times and costs are said as people say them', () => {
+test('times and costs are formatted for people', () => {
   const now = Date.UTC(2026, 0, 31)
   const day = 86_400_000
   const times = [0, 90_000, 3 * 3_600_000, 2 * day, 30 * day].map((past) => timeAgo(now - past, now))
