@@ -24,7 +24,7 @@ interface Listed {
 
 const offline = ['--provider', 'offline']
 
-/** Makes an agent, and gives its id. */
+/** Creates an agent and returns its id. */
 async function make(desk: Desk, ...more: string[]): Promise<string> {
   const { code, out, err } = await desk.libero(['agents', 'new', 'assistant', ...more])
   expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -33,7 +33,7 @@ async function make(desk: Desk, ...more: string[]): Promise<string> {
 }
 
 describe('libero agents', () => {
-  test('an agent is made, spoken to by its name or a piece of its id, listed and shown', async () => {
+  test('an agent can be created, sent messages by its name or a part of its id, listed and shown', async () => {
     const desk = openDesk()
     expect((await desk.libero(['agents'])).err).toContain('libero agents new assistant')
     const id = await make(desk, '--name', 'helper')
@@ -53,12 +53,12 @@ describe('libero agents', () => {
     expect((await desk.libero(['agents', 'show', 'helper'])).out).toMatch(/You, .*\nhello\n\n.*Agent, /)
   })
 
-  test('what is piped in is said, and nothing to say is a mistake', async () => {
+  test('piped input becomes the message, and an empty message is an error', async () => {
     const desk = openDesk()
     const id = await make(desk)
     expect((await desk.libero(['agents', 'send', id, ...offline], { stdin: 'hello\n' })).out).toContain('Hello.')
     expect(await desk.libero(['agents', 'send', id, ...offline])).toMatchObject({ code: 2, out: '' })
-    expect((await desk.libero(['agents', 'send', 'nobody', 'hi', ...offline])).err).toContain('There is no agent')
+    expect((await desk.libero(['agents', 'send', 'unknown', 'hi', ...offline])).err).toContain('There is no agent')
   })
 
   test('D032 a question without a terminal ends with 3, and its answer is the result of the same call', async () => {
@@ -78,7 +78,7 @@ describe('libero agents', () => {
     expect((await desk.libero(['agents', 'answer', id, 'tea', ...offline])).err).toContain('waits for nothing')
   })
 
-  test('a call that does not wait is no part of an answer, and an answer of several words is one in quotes', async () => {
+  test('an unknown call id is refused, and an answer of several words must be quoted', async () => {
     const desk = openDesk()
     const id = await make(desk)
     await desk.libero(['agents', 'send', id, 'ask me: tea or coffee?', ...offline])
@@ -100,7 +100,7 @@ describe('libero agents', () => {
     expect(await answer(callId, 'green tea')).toMatchObject({ code: 0, out: expect.stringContaining('green tea') })
   })
 
-  test('a permission without a terminal ends with 3 and nothing is done; it is denied with a note', async () => {
+  test('a call that needs approval without a terminal ends with 3 and is not run; it can be denied with a note', async () => {
     const desk = openDesk()
     const id = await make(desk)
     const asked = await desk.libero(['agents', 'send', id, 'fetch http://127.0.0.1:1/x', ...offline, '--json'])
@@ -112,7 +112,7 @@ describe('libero agents', () => {
     expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('user said no: not today') })
   })
 
-  test('an allowed call is made; --mode and rules hold as for a run', async () => {
+  test('an allowed call is run; --mode and rules apply as for a run', async () => {
     const desk = openDesk()
     const id = await make(desk)
     const fetching = ['agents', 'send', id, 'fetch http://127.0.0.1:1/x', ...offline]
@@ -123,7 +123,7 @@ describe('libero agents', () => {
     expect(denied).toMatchObject({ code: 0, out: expect.stringContaining('I was not allowed to fetch') })
   })
 
-  test('Ctrl-C stops an agent at work: 130, and it can be spoken to again', async () => {
+  test('Ctrl-C stops a running agent with 130, and it accepts messages again', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
     const { working, closed } = await atWork(desk, id)
@@ -136,7 +136,7 @@ describe('libero agents', () => {
     expect(await desk.libero(['agents', 'send', id, 'still there?'])).toMatchObject({ code: 0, out: 'Here I am.\n' })
   })
 
-  test('what is said while another process works on an agent is heard there', async () => {
+  test('a message to an agent that another process runs is delivered there', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
     const closed = gate()
@@ -151,7 +151,7 @@ describe('libero agents', () => {
     expect(JSON.stringify(service.requests.at(-1).messages)).toContain('mind the gap')
   })
 
-  test('an agent works no longer than the settings say, and ends with 4', async () => {
+  test('an agent that reaches the limits of the settings ends with 4', async () => {
     const desk = openDesk(service.url)
     await desk.libero(['config', 'set', 'maxTurns', '2'])
     const id = await make(desk)
@@ -176,7 +176,7 @@ describe('libero agents', () => {
     expect(await ids('--all')).toEqual([id, id])
   })
 
-  test('what a sub-agent did can be shown and watched', async () => {
+  test('a sub-agent can be shown and watched', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
     const spawn = { call: 'spawn-agent', args: { task: 'count the stars' } }
@@ -194,7 +194,7 @@ describe('libero agents', () => {
     expect((await watching.ended).code).toBe(0)
   })
 
-  test('a sub-agent that was killed is not done, and nobody speaks to one', async () => {
+  test('a killed sub-agent is not shown as done, and sub-agents accept no messages', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
     const closed = gate()
@@ -223,7 +223,7 @@ describe('libero agents', () => {
       })
   })
 
-  test('watch ends when nobody reads it any more', async () => {
+  test('watch ends when its output is closed', async () => {
     const desk = openDesk()
     const id = await make(desk)
     const watching = desk.start(['agents', 'watch', id])
@@ -232,7 +232,7 @@ describe('libero agents', () => {
     expect((await watching.ended).code).toBe(141)
   })
 
-  test('a service that fails is said, with exit code 1', async () => {
+  test('a failing service is reported, with exit code 1', async () => {
     const desk = openDesk('http://127.0.0.1:1/v1')
     const id = await make(desk)
     const { code, err, out } = await desk.libero(['agents', 'send', id, 'hello'], { env: { LIBERO_DEBUG: '' } })
@@ -240,14 +240,14 @@ describe('libero agents', () => {
     expect(err).toContain('libero: the agent failed: ')
   })
 
-  test('at a terminal questions and permissions are asked right there', async () => {
+  test('at a terminal, questions and approvals are asked there', async () => {
     const desk = openDesk()
     const id = await make(desk)
     const at = (...words: string[]) =>
       startInTerminal([process.execPath, main, 'agents', ...words, ...offline], { cwd: desk.cwd, env: desk.env })
     const asked = at('send', id, 'ask me: tea or coffee?')
     await asked.until(/▸ 1\. tea.*Esc: no answer/s)
-    await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only once one can have read it
+    await new Promise((resolve) => setTimeout(resolve, 400)) // keys are ignored until a person can have read it
     asked.type('2')
     asked.type('\r')
     await asked.see('Thank you. The user chose: coffee')
@@ -261,13 +261,13 @@ describe('libero agents', () => {
     expect(wanting.text()).not.toContain('ApprovalDenied')
   })
 
-  test('Ctrl-C at a question leaves it open: 130, and it can be answered later', async () => {
+  test('Ctrl-C at a question ends with 130 and leaves it open for a later answer', async () => {
     const desk = openDesk()
     const id = await make(desk)
     const argv = ['agents', 'send', id, 'ask me: tea or coffee?', ...offline]
     const asked = startInTerminal([process.execPath, main, ...argv], { cwd: desk.cwd, env: desk.env })
     await asked.until(/▸ 1\. tea.*Esc: no answer/s)
-    await new Promise((resolve) => setTimeout(resolve, 400)) // keys count only once one can have read it
+    await new Promise((resolve) => setTimeout(resolve, 400)) // keys are ignored until a person can have read it
     asked.type('\x03')
     expect(await asked.ended).toBe(130)
     expect(asked.text()).not.toContain('Stopping')
@@ -277,7 +277,7 @@ describe('libero agents', () => {
     expect(answered).toMatchObject({ code: 0, out: 'Thank you. The user chose: tea\n' })
   })
 
-  test('watch shows what another process lets an agent do', async () => {
+  test('watch shows what an agent does in another process', async () => {
     const desk = openDesk()
     const id = await make(desk)
     const watching = desk.start(['agents', 'watch', id, '--json'])
@@ -293,7 +293,7 @@ describe('libero agents', () => {
     expect([...new Set(roles)]).toEqual(['user', 'assistant'])
   })
 
-  test('a closed agent is not spoken to, and a deleted one is gone', async () => {
+  test('a closed agent accepts no messages, and a deleted one is gone', async () => {
     const desk = openDesk()
     const id = await make(desk, '--name', 'helper')
     await desk.libero(['agents', 'close', 'helper'])
@@ -306,14 +306,14 @@ describe('libero agents', () => {
   })
 })
 
-describe('the way back', () => {
-  /** `libero …` in this process, on one machine. */
+describe('rewind, cancel and delete', () => {
+  /** Runs `libero …` in this process. */
   function here(desk: Desk = openDesk()) {
     const { home, cwd, env } = desk
     return (...args: string[]) => runLibero(['agents', ...args], fakeIo({ home, cwd, env: { PATH: env.PATH } }))
   }
 
-  /** A person at the terminal, who types this when asked. */
+  /** A terminal at which this is typed when asked. */
   function personAt(desk: Desk, typed: string): FakeIo {
     const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
     const io = fakeIo({ home: desk.home, cwd: desk.cwd, stdin })
@@ -328,7 +328,7 @@ describe('the way back', () => {
     return io
   }
 
-  test('a message is taken back by its name, with what came after it, and said for the next time', async () => {
+  test('a message is removed by its name together with later ones, and its text is printed', async () => {
     const agents = here()
     const id = (await agents('new', 'assistant', '-n', 'helper')).out.trim()
     expect((await agents('rewind', 'helper', '--yes')).err).toContain('there is nothing to go back to')
@@ -347,7 +347,7 @@ describe('the way back', () => {
     expect(JSON.parse((await agents('show', 'helper', '--json')).out).messages).toEqual([])
   })
 
-  test('whoever is at the terminal is asked first: no and Ctrl-C do nothing, yes does it', async () => {
+  test('at a terminal the person is asked first: no and Ctrl-C change nothing, yes does it', async () => {
     const desk = openDesk()
     const agents = here(desk)
     await agents('new', 'assistant', 'hello', '-n', 'helper', ...offline)
@@ -362,7 +362,7 @@ describe('the way back', () => {
     expect(await rewind('y\r')).toMatchObject({ code: 0, out: 'hello\n', err: asked })
   })
 
-  test('cancel denies what an agent waits for, and says where there is nothing to stop', async () => {
+  test('cancel denies a pending call, and reports when there is nothing to stop', async () => {
     const agents = here()
     await agents('new', 'assistant', 'ask me: tea or coffee?', '-n', 'asker', ...offline)
     expect(await agents('cancel', 'asker')).toMatchObject({
@@ -396,7 +396,7 @@ describe('the way back', () => {
     expect((await agents('list', '--all')).out).toBe('')
   })
 
-  test('a call is allowed only in the folder that it was asked for in', async () => {
+  test('a call can be allowed only in the folder in which it was requested', async () => {
     const desk = openDesk()
     const agents = here(desk)
     const other = here({ ...desk, cwd: desk.home })
@@ -423,7 +423,7 @@ describe('the way back', () => {
     expect(asked.text()).toMatch(/closed: it was answered elsewhere.*goes on in another program; follow it with/s)
   })
 
-  test('watch names sub-agents at work, what it all took, and that something was taken back', async () => {
+  test('watch names running sub-agents, the cost, and removed messages', async () => {
     const desk = openDesk(service.url)
     const agents = here(desk)
     const id = (await agents('new', 'assistant', '-n', 'helper')).out.trim()
@@ -435,7 +435,7 @@ describe('the way back', () => {
     const look = { call: 'list-schedules', args: {} }
     service.play([spawn], [look], [{ say: 'three' }, { hang: closed }], [{ say: 'It is three.' }])
     const working = agents('send', 'helper', 'count for me', '--yolo')
-    await expect.poll(() => io.said.out, { timeout: 5000 }).toContain('list-schedules') // while it is at work
+    await expect.poll(() => io.said.out, { timeout: 5000 }).toContain('list-schedules') // while it runs
     closed.open()
     await working
     await expect.poll(() => io.said.err, { timeout: 5000 }).toContain('2 turns')
@@ -448,7 +448,7 @@ describe('the way back', () => {
     expect(err).toMatch(/^2 turns · .*\d s$/m)
   })
 
-  test('files go back to before a message; what somebody changed since is kept without --force', async () => {
+  test('files are restored to before a message; later changes by others are kept without --force', async () => {
     const desk = openDesk(service.url)
     const agents = here(desk)
     const git = (...args: string[]): string => execFileSync('git', args, { cwd: desk.cwd, encoding: 'utf8' })
@@ -456,7 +456,7 @@ describe('the way back', () => {
     git('init', '--quiet')
     desk.write('a.txt', 'mine')
     await agents('new', 'assistant', 'hello', '-n', 'helper')
-    expect(git('for-each-ref', 'refs/libero')).toBe('') // it cannot change files, and nothing is kept
+    expect(git('for-each-ref', 'refs/libero')).toBe('') // it cannot change files, so no snapshot is stored
     expect((await agents('rollback', 'helper', '--plan')).err).toContain('its files were not kept')
     const plugins = [{ id: 'zx', toolId: 'zx-script' }]
     mkdirSync(join(desk.home, 'agents'))
@@ -486,7 +486,7 @@ describe('definitions', () => {
     writeFileSync(join(desk.home, 'agents', name), typeof value === 'string' ? value : JSON.stringify(value))
   }
 
-  test('the user’s own are used, and what is wrong with a file hides no other', async () => {
+  test('the user’s own are used, and an error in one file does not hide the others', async () => {
     const desk = openDesk(service.url)
     put(desk, 'scout.json', { id: 'scout', config: { prompts: [{ id: 'a', text: 'You scout.' }] } })
     put(desk, 'bad.json', '{ "id": ')
@@ -504,7 +504,7 @@ describe('definitions', () => {
     expect((await desk.libero(['agents', 'new', 'theirs'])).err).toContain('There is no definition "theirs"')
   })
 
-  test('an agent whose definition is gone can be looked at and deleted, and says what is missing', async () => {
+  test('an agent whose definition is gone can be shown and deleted, and the missing definition is named', async () => {
     const desk = openDesk()
     put(desk, 'scout.json', { id: 'scout' })
     const id = (await desk.libero(['agents', 'new', 'scout'])).out.trim()
@@ -548,7 +548,7 @@ describe('wikis', () => {
     expect(wrong.err).toContain('did you mean "folder"')
   })
 
-  test('a page that is not there is said to the person, and nothing is sent', async () => {
+  test('a missing page is reported to the person, and no message is sent', async () => {
     const desk = openDesk(service.url)
     const id = await make(desk)
     const before = service.requests.length
@@ -576,7 +576,7 @@ describe('wikis', () => {
 })
 
 describe('libero sessions and agents', () => {
-  test('agents are not among the sessions, and a run does not go on with one', async () => {
+  test('agents are not listed as sessions, and a run cannot resume one', async () => {
     const desk = openDesk()
     const id = await make(desk)
     await desk.libero(['agents', 'send', id, 'hello', ...offline])
@@ -589,7 +589,7 @@ describe('libero sessions and agents', () => {
   })
 })
 
-/** Another process that works on the agent until `closed` is opened. */
+/** Another process that runs the agent until `closed` is opened. */
 async function atWork(desk: Desk, id: string) {
   const closed = gate()
   service.play([{ say: 'Let me ' }, { hang: closed }])

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** A machine whose agents may fetch pages, but not those of a host that a rule denies. */
+/** A machine whose agents may fetch pages, except from a host that a rule denies. */
 function machine(settings: object = {}): FakeIo {
   const io = fakeIo({ env: { PATH: process.env.PATH } })
   const providers = { mock: { baseURL: service.url, model: 'mock-1' } }
@@ -37,7 +37,7 @@ async function audit(io: FakeIo, ...flags: string[]) {
     .map((line) => JSON.parse(line))
 }
 
-test('M02 every command that runs an agent writes down what was asked for, who decided, and the layer of the tool', async () => {
+test('M02 every command that runs an agent records each call, who decided, and the layer of the tool', async () => {
   const io = machine()
   for (const command of commands) {
     const name = command === 'agents' || command === 'schedules' ? 'web-fetch' : 'web_fetch'
@@ -75,10 +75,10 @@ test('M02 every command that runs an agent writes down what was asked for, who d
 
   writeFileSync(path, readFileSync(path, 'utf8').replace('"command":"', '"command":"\\u001b[2J'))
   const { out: shown } = await runLibero(['audit'], again(io))
-  expect([shown.includes('[2J'), shown.includes('\u001b')]).toEqual([true, false]) // whatever the file holds
+  expect([shown.includes('[2J'), shown.includes('\u001b')]).toEqual([true, false]) // even if the file holds control characters
 })
 
-test('M02 a call that cannot be written down is not made, and the person is told why and what to do', async () => {
+test('M02 a call that cannot be recorded is not run, and the error says why and what to do', async () => {
   const io = machine()
   write(io.home, 'audit', 'no folder')
   service.play([{ call: 'shell', args: { command: 'touch made' } }])
@@ -89,7 +89,7 @@ test('M02 a call that cannot be written down is not made, and the person is told
   )
 })
 
-test('M02 the list has a line for each call and none for a question to a person; what cannot be read is not called changed', async () => {
+test('M02 the list has a line for each call and none for questions; an unreadable file is not reported as changed', async () => {
   const io = machine()
   const sink = openAudit({ io, command: 'run', cwd: io.cwd, view: { failed: expect.unreachable } })
   const call = { sessionId: 'lutora', callId: 'c1', tool: 'edit', origin: { layer: 'host' } } as const
@@ -106,7 +106,7 @@ test('M02 the list has a line for each call and none for a question to a person;
   expect(err).toMatch(/the audit could not be verified: .*cannot be read: EISDIR.*; check who owns that folder/)
 })
 
-test('M02 processes that write at once keep whole chains, and nothing is written where nothing is decided', async () => {
+test('M02 processes that write at once keep complete chains, and without decisions nothing is written', async () => {
   const desk = openDesk()
   desk.write('note.txt', 'x')
   const offline = ['-q', '--provider', 'offline']
@@ -117,7 +117,7 @@ test('M02 processes that write at once keep whole chains, and nothing is written
   expect((await desk.libero(['audit', 'verify'])).code).toBe(0)
 })
 
-test('M02 the audit goes on in a new file each day, and what is older than 90 days is removed', async () => {
+test('M02 the audit starts a new file each day, and files older than 90 days are removed', async () => {
   const io = machine()
   const clock = fakeClock(Date.parse('2026-01-01T12:00:00Z'))
   const sink = openAudit({ io, command: 'run', cwd: io.cwd, view: { failed: expect.unreachable }, clock })

@@ -39,21 +39,21 @@ function libero(args: readonly string[], { home = join(scratch, 'home'), flags =
   return { status, stdout, stderr: stderr.trim() }
 }
 
-test('through a link, from another folder, with blanks in its path, it finds what was built, else the source', () => {
+test('through a link, from another folder, with blanks in its path, it finds the build, else the source', () => {
   expect(libero(['a b', '--x'])).toEqual({ status: 0, stdout: 'source a b --x\n', stderr: '' })
   mkdirSync(join(scratch, 'my app/dist/cli'), { recursive: true })
   writeFileSync(join(scratch, 'my app/dist/cli/main.js'), `console.log('built', ...process.argv.slice(2))`)
   expect(libero(['a b', '--x'])).toEqual({ status: 0, stdout: 'built a b --x\n', stderr: '' })
 })
 
-test('a Node that is too old is one sentence with the next step', () => {
+test('with a Node that is too old it prints one sentence with the next step', () => {
   const old = `Object.defineProperty(process, 'versions', { value: { node: '22.17.9' } })`
   const { status, stdout, stderr } = libero([], { flags: ['--import', `data:text/javascript,${old}`] })
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
   expect(stderr).toMatch(/^libero needs Node 22\.18 or newer and this is v[\d.]+; install a newer Node.*$/)
 })
 
-test('code is kept compiled in the user’s own folder, never where others or a project could have laid some', () => {
+test('the compile cache is in the user’s own folder, never where others or a project could write', () => {
   libero([])
   expect(existsSync(join(scratch, 'home/.cache/libero'))).toBe(true)
   libero([], { home: '' })

@@ -6,7 +6,7 @@ import { commands } from '../../src/cli/commands.ts'
 import { configKeys } from '../../src/cli/config/settings.ts'
 import { helpOf } from '../../src/cli/help.ts'
 
-test('docs/cli.md is what the commands say (else: npx node --conditions=libero-source scripts/cli-docs.ts)', async () => {
+test('docs/cli.md is up to date (else: npx node --conditions=libero-source scripts/cli-docs.ts)', async () => {
   expect(readFileSync(cliDocsPath, 'utf8')).toBe(await cliDocs())
 })
 
@@ -28,7 +28,7 @@ test.each(commands.map((listed) => [listed.name, listed] as const))(
   },
 )
 
-test('every command can be called or has commands of its own, and says of each flag what it does', async () => {
+test('every command can be called or has subcommands, and describes each flag', async () => {
   for (const { command, path } of await everyCommand()) {
     expect(command.run !== undefined || (command.commands ?? []).length > 0, path).toBe(true)
     expect(command.summary, path).toMatch(/^[A-Z].*[^.]$/)
@@ -48,7 +48,7 @@ test('every command can be called or has commands of its own, and says of each f
   }
 })
 
-test('every command has an example, of itself or of what it has', async () => {
+test('every command or one of its subcommands has an example', async () => {
   const shown = (command: Command): boolean =>
     (command.examples?.length ?? 0) > 0 || (command.commands ?? []).some(shown)
   const all = await Promise.all(commands.map((listed) => listed.load()))

@@ -8,13 +8,13 @@ import { compileCache } from '../compile-cache.ts'
 
 const main = await builtCli()
 
-/** A person's machine: a home, a project, and nothing of this one's environment but where programs are. */
+/** A test machine: a home, a project, and of the environment only `PATH`. */
 export interface Desk {
   readonly home: string
   readonly cwd: string
   readonly env: Record<string, string>
   write(path: string, content: string): void
-  /** `libero …` as a process of its own, to its end. */
+  /** Runs `libero …` as a separate process. */
   libero(args: readonly string[], more?: { stdin?: string; env?: Record<string, string> }): Promise<Ended>
   start(args: readonly string[], more?: { env?: Record<string, string> }): Running
 }
@@ -28,12 +28,12 @@ export interface Ended {
 export interface Running {
   readonly child: ChildProcessWithoutNullStreams
   readonly said: { out: string; err: string }
-  /** Resolves when stdout and stderr together hold this. */
+  /** Resolves when stdout and stderr together contain this. */
   until(text: string | RegExp): Promise<void>
   readonly ended: Promise<Ended>
 }
 
-/** `baseURL` is that of a service that speaks OpenAI's chat API; it is there as `--provider mock`, and chosen. */
+/** `baseURL` is the address of a service with OpenAI's chat API; it becomes the default provider `mock`. */
 export function openDesk(baseURL?: string): Desk {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-desk-')))
   const [home, cwd] = [join(folder, 'home'), join(folder, 'project')]

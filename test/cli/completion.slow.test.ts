@@ -14,7 +14,7 @@ beforeAll(async () => {
   spots = completionContexts(await Promise.all(commands.map((listed) => listed.load())))
 })
 
-/** What has to be offered where; `not` must not be. The same for every shell. */
+/** What must be offered after which words; `not` must not be. The same for every shell. */
 const lines: readonly {
   readonly words: readonly string[]
   readonly offers: readonly string[]
@@ -46,11 +46,11 @@ describe.skipIf(!find('bash', 'apt-get install bash'))('bash', () => {
     expectOffers(inBash(['run', '--mode', '=']), ['ask', 'yolo'], ['run'])
   })
 
-  test('after -- there are no flags any more', () => {
+  test('after -- no flags are offered', () => {
     expectOffers(inBash(['policy', 'explain', '--', '-']), [], ['--help', '-h'])
   })
 
-  test('a file that is called * is offered as that', () => {
+  test('a file named * is offered as it is', () => {
     expect(inBash(['run', '--schema', '']).said.toSorted()).toEqual(['*', 'other', 'schema one.json', 'src'])
   })
 
@@ -67,7 +67,7 @@ describe.skipIf(!find('bash', 'apt-get install bash'))('bash', () => {
 })
 
 describe.skipIf(!find('zsh', 'apt-get install zsh'))('zsh', () => {
-  // What zsh itself brings for completing works only where somebody types; these say what they are asked for.
+  // The completion functions of zsh work only interactively; these print what they are called with.
   const stage = `
     compdef() { :; }
     compset() { words[CURRENT]="\${words[CURRENT]#*=}"; }
@@ -81,7 +81,7 @@ describe.skipIf(!find('zsh', 'apt-get install zsh'))('zsh', () => {
     expectOffers(shell('zsh', ['-f', '-c', script, 'zsh', ...words]), offers, not)
   })
 
-  test('the script has no mistake in it', () => {
+  test('the script has no syntax errors', () => {
     expect(shell('zsh', ['-f', '-n', '-c', zshScript(spots)]).said).toEqual([])
   })
 })
@@ -90,7 +90,7 @@ describe.skipIf(!find('fish', 'apt-get install fish'))('fish', () => {
   test.each(lines)('offers $offers after $words', ({ words, offers, not = [] }) => {
     const line = ['libero', ...words].join(' ')
     const { said, folder } = shell('fish', ['--no-config', '-c', `${fishScript(spots)}\ncomplete -C '${line}'`])
-    // A folder comes with its slash, and everything with what it is for.
+    // A folder has its slash, and everything a description.
     expectOffers({ folder, said: said.map((one) => one.split('\t', 1)[0]!.replace(/\/$/, '')) }, offers, not)
   })
 })
@@ -103,7 +103,7 @@ test('every command, flag and choice is in every script', () => {
     }
 })
 
-test('libero completion prints the script, and says which shells there are', async () => {
+test('libero completion prints the script, and names the supported shells', async () => {
   expect(await runLibero(['completion', 'bash'])).toMatchObject({ code: 0, out: `${bashScript(spots)}\n`, err: '' })
   expect(await runLibero(['completion', 'zhs'])).toMatchObject({
     code: 2,
@@ -123,7 +123,7 @@ function expectOffers({ said }: Offered, offers: readonly string[], not: readonl
   expect(said.filter((one) => not.includes(one))).toEqual([])
 }
 
-/** What a shell prints in a folder with a few files; a word on stderr is a failure. */
+/** The output of a shell in a folder with a few files. Fails on any output to stderr. */
 function shell(program: string, args: readonly string[]): Offered {
   const { cwd: folder } = fakeIo()
   mkdirSync(join(folder, 'src'))
@@ -144,7 +144,7 @@ function filesIn(folder: string): string[] {
   return spawnSync('ls', [folder], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
 }
 
-/** Whether there is such a shell; where there is none it is said how to get it, so that nobody takes a skip for a pass. */
+/** Whether the shell is installed; if not, prints how to get it, so that the skip is noticed. */
 function find(program: string, install: string): boolean {
   const folders = (process.env.PATH ?? '').split(delimiter)
   const isThere = folders.some((folder) => spawnSync(join(folder, program), ['--version']).status === 0)

@@ -10,7 +10,7 @@ import { gate, type MockService, startMockService } from '../rpc/mock-service.ts
 import { type Desk, type Ended, openDesk } from './cli-kit.ts'
 
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0 && Boolean(process.env.CI)
-/** Then one mount hides both. */
+/** One mount then hides both. */
 const hasBinInUsr = mayMount && realpathSync('/bin') === '/usr/bin'
 if (!mayMount) console.warn('libero on a full and on a read-only disk: not tried; run as root on Linux with CI set')
 if (!nobodyCanRunNode) console.warn('libero without permissions: not tried; run as root, with a Node others may run')
@@ -27,7 +27,7 @@ const configure = ({ home }: Desk, content: string): void => writeFileSync(join(
 const offline = ['--provider', 'offline']
 const key = 'sk-abcdefgh12345678'
 
-/** Nothing on stdout; one sentence on stderr, which names no function of the library, shows no stack and no key. */
+/** Expects nothing on stdout and one sentence on stderr without function names, stack or key. */
 function complaint({ code, out, err }: Ended): readonly [exitCode: number | null, said: string] {
   expect(out).toBe('')
   expect(err).not.toMatch(/\n\s+at |\w+Error\b|\bcreate[A-Z]\w+\(|rescueSqlite/)
@@ -47,7 +47,7 @@ async function complains(desk: Desk, args: readonly string[], exitCode: number, 
 }
 
 describe('keys, models and services', () => {
-  test('a provider without a key says which variable to set and how to log in', async () => {
+  test('for a provider without a key the error names the variable and how to log in', async () => {
     const desk = open()
     await complains(
       desk,
@@ -63,7 +63,7 @@ describe('keys, models and services', () => {
     )
   })
 
-  test('what a service refuses is one sentence, and the session and what was asked are kept', async () => {
+  test('a refusal by the service is one sentence, and the session and its prompt are kept', async () => {
     const desk = open()
     service.play({ status: 401, message: `Incorrect API key provided: ${key}` })
     await complains(desk, ['first'], 1, /^mock did not accept the key \(HTTP 401: .*\): run: libero login mock$/)
@@ -84,7 +84,7 @@ describe('keys, models and services', () => {
     for (const word of ['first', 'second', 'third', 'fourth', 'fifth']) expect(asked).toContain(word)
   })
 
-  test('a service that does not answer is named while it is tried again, and at the end', async () => {
+  test('a service that does not answer is named during retries and at the end', async () => {
     const desk = openDesk('http://127.0.0.1:9/v1')
     const running = desk.start(['hello'])
     running.child.stdin.end()
@@ -97,7 +97,7 @@ describe('keys, models and services', () => {
     expect(ended.err).toMatch(/session \w+-\w+; go on with: libero --continue/)
   })
 
-  test('an address that speaks no TLS is said in words, not in those of OpenSSL', async () => {
+  test('an address without TLS is explained in plain words, not in those of OpenSSL', async () => {
     const desk = openDesk(service.url.replace('http:', 'https:'))
     await complains(
       desk,
@@ -136,7 +136,7 @@ describe('words and flags', () => {
     expect(existsSync(join(desk.home, 'sessions.db'))).toBe(false)
   })
 
-  test('a slip in a rule is said, since a rule about nothing only looks like protection', async () => {
+  test('a typo in a rule is reported, since a rule that matches nothing does not protect', async () => {
     const { code, err } = await open().libero(['--deny', 'shel:rm *', 'hi'])
     expect(code).toBe(0)
     expect(err).toContain('! The rule "shel:rm *" is about no tool that is here, did you mean "shell"?')
@@ -163,12 +163,12 @@ describe('files of the user', () => {
       /config\.json is not JSON, line 1, column 24: there is a comma too many/,
     ],
     [
-      'has a slip in a key',
+      'has a misspelled key',
       '{"provder": "offline"}',
       /config\.json has an unknown key "provder", did you mean "provider"/,
     ],
     [
-      'has a wrong kind of value',
+      'has a value of the wrong type',
       '{"maxTurns": "five"}',
       /config\.json: maxTurns cannot be "five"; write a whole number/,
     ],
@@ -184,7 +184,7 @@ describe('files of the user', () => {
     await complains(desk, ['hi'], 2, said)
   })
 
-  test('a config that is a folder, credentials that are no JSON, a home that is a file', async () => {
+  test('a config that is a folder, credentials that are not JSON, a home that is a file', async () => {
     const desk = openDesk()
     mkdirSync(join(desk.home, 'config.json'))
     await complains(desk, ['hi'], 2, /^Cannot read \S+config\.json: it is a folder; remove it, or /)
@@ -195,7 +195,7 @@ describe('files of the user', () => {
     expect(complaint(ended)).toEqual([1, expect.stringMatching(/there is a file in place of its folder; /)])
   })
 
-  test('sessions that are damaged are left as they are, and said so by every command that needs them', async () => {
+  test('damaged sessions are left unchanged, and every command that needs them reports it', async () => {
     const desk = open()
     const path = join(desk.home, 'sessions.db')
     const content = 'no database at all, '.repeat(300)
@@ -207,7 +207,7 @@ describe('files of the user', () => {
     expect((await desk.libero(['--no-session', 'hi'])).code).toBe(0)
   })
 
-  test('what an unknown project brings is left out, with how to trust it; it stops nothing', async () => {
+  test('the settings of an untrusted project are ignored, with a hint how to trust it; the run continues', async () => {
     const desk = open()
     desk.write('.libero/config.json', ' '.repeat(3_000_000))
     const { code, err } = await desk.libero(['hi'])
@@ -216,7 +216,7 @@ describe('files of the user', () => {
   })
 })
 
-test('a session that is unknown, ambiguous, or being written by another process', async () => {
+test('a session that is unknown, ambiguous, or written by another process', async () => {
   const desk = open()
   const store = createSqliteStore({ path: join(desk.home, 'sessions.db') })
   for (const id of ['bafitu-one', 'bafitu-two']) {
@@ -249,8 +249,8 @@ test('a session that is unknown, ambiguous, or being written by another process'
   expect((await first.ended).code).toBe(0)
 })
 
-describe('odd places', () => {
-  test('a folder that was deleted: the help can be read, and a run says where to go', async () => {
+describe('unusual environments', () => {
+  test('in a deleted folder the help works, and a run says what to do', async () => {
     const desk = open()
     const inGone = 'mkdir gone && cd gone && rmdir ../gone && libero'
     expect(complaint(await inShell(desk, `${inGone} hi`))).toEqual([
@@ -261,7 +261,7 @@ describe('odd places', () => {
     expect(await inShell(desk, `${inGone} --cwd ${desk.cwd} hi`)).toMatchObject({ code: 0 })
   })
 
-  test('an answer that finds no room is an error, and the session is kept', async () => {
+  test('an answer that cannot be written is an error, and the session is kept', async () => {
     const desk = open()
     if (!existsSync('/dev/full')) return
     for (const line of ['libero hi >/dev/full', 'libero -q hi >/dev/full', 'libero sessions >/dev/full']) {
@@ -275,7 +275,7 @@ describe('odd places', () => {
     expect(JSON.parse(out)).toHaveLength(2)
   })
 
-  test('without HOME, with stdin closed or a folder, with a relative LIBERO_HOME, it works', async () => {
+  test('works without HOME, with stdin closed or a folder, with a relative LIBERO_HOME', async () => {
     const desk = open()
     for (const line of ['unset HOME; libero hi', 'libero hi <&-', 'libero hi <.', 'libero hi >&-', 'libero hi 2>&-'])
       expect(await inShell(desk, line), line).toMatchObject({ code: 0 })
@@ -287,7 +287,7 @@ describe('odd places', () => {
     expect(existsSync(join(desk.cwd, 'sub/rel'))).toBe(false)
   })
 
-  test('ten megabytes and bytes that are no text arrive as a prompt', async () => {
+  test('ten megabytes, and bytes that are not text, arrive as a prompt', async () => {
     const desk = open()
     expect(await inShell(desk, `head -c 10000000 /dev/zero | tr '\\0' a | libero -q`)).toMatchObject({ code: 0 })
     expect(service.requests.at(-1).messages.at(-1).content).toHaveLength(10_000_000)
@@ -297,7 +297,7 @@ describe('odd places', () => {
 })
 
 describe.runIf(mayMount)('disks', () => {
-  test('FD-08 a full disk says so before a model is asked; FD-09 a read-only one too', async () => {
+  test('FD-08 a full disk is reported before a model is asked; FD-09 a read-only one too', async () => {
     const desk = open()
     const before = service.requests.length
     const mounted = join(desk.cwd, 'mounted')
@@ -321,7 +321,7 @@ describe.runIf(mayMount)('disks', () => {
 })
 
 test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))(
-  '--sandbox without bubblewrap is said before a model is asked, with how to install it',
+  '--sandbox without bubblewrap fails before a model is asked and says how to install it',
   async () => {
     const before = service.requests.length
     const run = 'exec "$NODE" "$MAIN" --sandbox hi'
@@ -337,7 +337,7 @@ test.runIf(mayMount && hasBinInUsr && !process.execPath.startsWith('/usr/bin/'))
 )
 
 describe.runIf(nobodyCanRunNode)('permissions', () => {
-  test('a home, a config and sessions that may not be read or written', async () => {
+  test('a home, a config and sessions without permission to read or write', async () => {
     const desk = open()
     const asNobody = async (prepare: string, ...args: string[]) => {
       const line = `chown -R 65534:65534 "$HOME" && ${prepare} && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$NODE" "$MAIN" ${args.join(' ')}`
@@ -362,7 +362,7 @@ describe.runIf(nobodyCanRunNode)('permissions', () => {
 
 const main = await builtCli()
 
-/** A line as somebody types it, with `libero` in it. */
+/** A command line with `libero` in it. */
 function inShell({ cwd, env }: Desk, line: string): Promise<Ended> {
   const script = `libero() { "$NODE" "$MAIN" "$@"; }\n${line}`
   const child = spawn('/bin/sh', ['-c', script], {

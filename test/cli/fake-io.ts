@@ -6,24 +6,24 @@ import { onTestFinished } from 'vitest'
 import type { Io, StopSignal } from '../../src/cli/io.ts'
 import { libero } from '../../src/cli/libero.ts'
 
-/** The outside world of a command, in memory but for a folder that is removed after the test. */
+/** An `Io` in memory, except for a folder that is removed after the test. */
 export interface FakeIo extends Omit<Io, 'env' | 'fetch'> {
   readonly env: Record<string, string | undefined>
   fetch: typeof globalThis.fetch
   readonly said: { out: string; err: string }
-  /** What it was ended with by `quit`. */
+  /** The exit codes given to `quit`. */
   readonly quits: number[]
-  /** Who listens for signals at present. */
+  /** The current signal listeners. */
   readonly signals: ReadonlySet<unknown>
   signal(signal: StopSignal): void
   crash(error: unknown): void
-  /** Forgets what was said. */
+  /** Clears the output. */
   clear(): void
 }
 
 type FakeIoOptions = Partial<Pick<Io, 'env' | 'cwd' | 'home' | 'fetch'>> & { readonly stdin?: string | Readable }
 
-/** A machine without a key, a network, or anything on stdin but what is given. */
+/** A machine without keys, network, or stdin other than given. */
 export function fakeIo(more: FakeIoOptions = {}): FakeIo {
   const folder = mkdtempSync(join(tmpdir(), 'libero-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -73,7 +73,7 @@ export function fakeIo(more: FakeIoOptions = {}): FakeIo {
   }
 }
 
-/** `libero …` in this process. */
+/** Runs `libero …` in this process. */
 export async function runLibero(
   args: readonly string[],
   io: FakeIo = fakeIo(),

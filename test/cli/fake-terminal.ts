@@ -5,20 +5,20 @@ import { createTerminal, type Terminal } from '../../src/cli/screen/terminal.ts'
 interface FakeTerminal {
   readonly terminal: Terminal
   readonly said: { out: string; err: string }
-  /** Every single write to either, in order. */
+  /** Every write to either stream, in order. */
   readonly writes: string[]
   resize(columns: number, rows?: number): void
 }
 
 export interface FakeTerminalOptions {
-  /** Which of the two are terminals. */
+  /** Which of the two streams are terminals. */
   readonly tty?: 'both' | 'stdout' | 'stderr' | 'none'
   readonly columns?: number
   readonly rows?: number
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A terminal that keeps what is written to it. */
+/** A terminal that records what is written to it. */
 export function fakeTerminal({
   tty = 'both',
   columns = 80,
@@ -32,7 +32,7 @@ export function fakeTerminal({
     const stream = new Writable({
       decodeStrings: false,
       write(chunk: string, _, done) {
-        said[name] += Buffer.from(chunk).toString() // as bytes it can be no half of a character
+        said[name] += Buffer.from(chunk).toString() // as bytes: fails on half a character
         writes.push(chunk)
         done()
       },

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Io } from '../../src/cli/io.ts'
 import { fakeIo, runLibero } from './fake-io.ts'
 
-test('TR-04 a project that names itself as the provider gets no request, neither before nor after it is trusted', async () => {
+test('TR-04 a project that names its own provider gets no request, neither before nor after it is trusted', async () => {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`)
@@ -15,10 +15,10 @@ test('TR-04 a project that names itself as the provider gets no request, neither
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const theirs = { baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, model: 'm' }
-  // Servers of this machine are asked by it: none but those that are built in.
+  // It asks only the built-in addresses of servers on this machine.
   const fetch: Io['fetch'] = async (address) => {
     if (String(address).startsWith(theirs.baseURL)) asked.push(String(address))
-    throw new Error('nobody answers')
+    throw new Error('no answer')
   }
   const io = fakeIo({ cwd: join(fakeIo().cwd, 'project') })
   mkdirSync(join(io.cwd, '.libero'), { recursive: true })

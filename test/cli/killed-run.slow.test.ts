@@ -10,7 +10,7 @@ import { compileCache } from '../compile-cache.ts'
 
 const child = fileURLToPath(new URL('./killed-run-child.ts', import.meta.url))
 
-/** A home and a project, and `libero` in it, which is killed at a failpoint. */
+/** A home and a project, and a `libero` that is killed at a failpoint. */
 function openDesk() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'libero-killed-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -31,7 +31,7 @@ function openDesk() {
       const argv = ['--conditions=libero-source', child, place, '--provider', 'offline', ...args]
       return spawnSync(process.execPath, argv, options)
     },
-    /** The session that `--continue` goes on with. */
+    /** The session that `--continue` opens. */
     async continued() {
       const store = await openStore(join(home, 'sessions.db'))
       try {
@@ -43,13 +43,13 @@ function openDesk() {
   }
 }
 
-test('R03 a run that is killed as soon as its prompt is kept is found by --continue', async () => {
+test('R03 a run that is killed right after its prompt is stored is found by --continue', async () => {
   const desk = openDesk()
   expect(desk.libero('commit.after:run_started', 'hello').signal).toBe('SIGKILL')
   expect(await desk.continued()).toEqual(['user'])
 })
 
-test('R03 where the home may be written by all, the --continue that is advised finds the session', async () => {
+test('R03 with a home that everyone may write, the suggested --continue finds the session', async () => {
   const desk = openDesk()
   chmodSync(desk.home, 0o1777)
   const { status, stderr } = desk.libero('never', 'hello')

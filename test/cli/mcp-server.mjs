@@ -1,9 +1,9 @@
-// A small MCP server. Its arguments are its name, then anything; `crash` and `hang` are bad habits.
+// A small MCP server. Its arguments are its name and its faults, such as `crash` and `hang`.
 import { appendFileSync } from 'node:fs'
 
-const [name, ...habits] = process.argv.slice(2)
-if (process.env.STARTS) appendFileSync(process.env.STARTS, `${process.pid} ${name} ${habits.join(' ')}\n`)
-if (habits.includes('crash')) {
+const [name, ...faults] = process.argv.slice(2)
+if (process.env.STARTS) appendFileSync(process.env.STARTS, `${process.pid} ${name} ${faults.join(' ')}\n`)
+if (faults.includes('crash')) {
   process.stderr.write('no licence found\n')
   process.exit(3)
 }
@@ -31,7 +31,7 @@ let rest = ''
 process.stdin.setEncoding('utf8').on('data', (text) => {
   const lines = (rest + text).split('\n')
   rest = lines.pop() ?? ''
-  for (const line of lines) if (!habits.includes('hang')) answer(JSON.parse(line))
+  for (const line of lines) if (!faults.includes('hang')) answer(JSON.parse(line))
 })
 
 function answer({ id, method, params }) {

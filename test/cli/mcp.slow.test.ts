@@ -22,7 +22,7 @@ async function office(): Promise<{ desk: Desk; service: MockService }> {
   return { desk: openDesk(service.url), service }
 }
 
-/** A server as `.mcp.json` has it. */
+/** A server as in `.mcp.json`. */
 const program = (...args: string[]) => ({ command: process.execPath, args: [script, ...args] })
 const flag = (name: string, ...habits: string[]): string[] => [
   '--mcp',
@@ -45,7 +45,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What the servers that were started so far have noted. */
+/** The starts that servers have recorded so far. */
 function startsIn(path: string): { pid: number; what: string }[] {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []
   return lines.map((line) => ({ pid: Number(line.split(' ')[0]), what: line.split(' ').slice(1).join(' ').trim() }))
@@ -62,7 +62,7 @@ test('A233 --mcp given twice connects both servers, and a model can call a tool 
   expect(said(service)).toContain('right heard two')
 })
 
-test('A233 without a task a run fails, and so does --mcp that is no server; no model is asked', patience, async () => {
+test('A233 a run without a task fails, and so does an invalid --mcp; no model is asked', patience, async () => {
   const { desk, service } = await office()
   expect(await desk.libero(flag('left'))).toMatchObject({ code: 2, err: expect.stringContaining('there is no task') })
   const broken = await desk.libero(['--mcp', '{"name": "a" "b"}', 'Do it.'])
@@ -74,7 +74,7 @@ test('A233 without a task a run fails, and so does --mcp that is no server; no m
   expect(service.requests).toEqual([])
 })
 
-test('a server that fails and one that hangs are named on stderr, and the run goes on', patience, async () => {
+test('a server that fails and one that hangs are named on stderr, and the run continues', patience, async () => {
   const { desk, service } = await office()
   const servers = [...flag('good'), ...flag('bad', 'crash'), ...flag('mute', 'hang')]
   const { code, out, err } = await desk.libero([...servers, 'Go.'])
@@ -89,7 +89,7 @@ test('a server that fails and one that hangs are named on stderr, and the run go
   expect(quiet.err).not.toContain('waiting')
 })
 
-test('a server that is lost in a run is named, and so is its return', patience, async () => {
+test('a server that disconnects during a run is named, and so is its reconnection', patience, async () => {
   const { desk, service } = await office()
   const back = gate()
   service.play(calling('mcp_left_ask', 'die'), [{ wait: back.opened }, { say: 'done' }])
@@ -130,7 +130,7 @@ test('the user’s servers are used in every run, with variables of the environm
     expect((await desk.libero(args, { env: { MY_TOKEN: 'token-4711' } })).out).not.toContain('token-4711')
 })
 
-test('over rpc there are servers too, and lines for programs stay theirs', patience, async () => {
+test('rpc has servers too, and its stdout holds only lines for programs', patience, async () => {
   const { desk, service } = await office()
   service.play(calling('mcp_left_ask', 'one'))
   const stdin = '{"id":"1","type":"prompt","message":"Ask."}\n'
@@ -157,7 +157,7 @@ describe('servers of a project', () => {
   const file = (servers: object): string => JSON.stringify({ mcpServers: servers })
 
   test(
-    'TR-02 TR-06 one is pending, and not started, before it is trusted, and again when it changed',
+    'TR-02 TR-06 a server is pending and not started until it is trusted, and again after it changed',
     patience,
     async () => {
       const { desk, service, starts, trust } = await project()
@@ -191,7 +191,7 @@ describe('servers of a project', () => {
     },
   )
 
-  test('TR-20 a project’s server gets no variable but harmless ones, however it is asked for', patience, async () => {
+  test('TR-20 a project’s server gets only harmless variables, however it requests them', patience, async () => {
     const { desk, service, starts, trust } = await project()
     const asking = (value: string) => ({ ...program('theirs'), env: { STARTS: starts, TOKEN: value } })
     desk.write(
@@ -214,21 +214,25 @@ describe('servers of a project', () => {
     expect(JSON.stringify(service.requests)).not.toContain('4711')
   })
 
-  test('one of a project does not take the place of the user’s, and a wrong one stops nothing', patience, async () => {
-    const { desk, service, trust } = await project()
-    await desk.libero(['mcp', 'add', 'both', '--', process.execPath, script, 'mine'])
-    desk.write('.mcp.json', file({ both: program('theirs'), wrong: { command: 5 }, 'a b': program('x') }))
-    await trust()
-    service.play(calling('mcp_both_ask', 'who'))
-    const { code, err } = await desk.libero(['--yolo', 'Ask.'])
-    expect(code, err).toBe(0)
-    expect(said(service)).toContain('mine heard who')
-    expect(err).toContain('the MCP server "both" is left out: you have one of that name yourself')
-    expect(err).toContain('the MCP server "wrong" is left out: mcpServers.wrong.command must be the name or path')
-    expect(err).toContain('the MCP server "a b" is left out')
-  })
+  test(
+    'a project’s server does not replace the user’s, and an invalid one does not stop the run',
+    patience,
+    async () => {
+      const { desk, service, trust } = await project()
+      await desk.libero(['mcp', 'add', 'both', '--', process.execPath, script, 'mine'])
+      desk.write('.mcp.json', file({ both: program('theirs'), wrong: { command: 5 }, 'a b': program('x') }))
+      await trust()
+      service.play(calling('mcp_both_ask', 'who'))
+      const { code, err } = await desk.libero(['--yolo', 'Ask.'])
+      expect(code, err).toBe(0)
+      expect(said(service)).toContain('mine heard who')
+      expect(err).toContain('the MCP server "both" is left out: you have one of that name yourself')
+      expect(err).toContain('the MCP server "wrong" is left out: mcpServers.wrong.command must be the name or path')
+      expect(err).toContain('the MCP server "a b" is left out')
+    },
+  )
 
-  test('a project’s settings can neither name servers nor choose what is shown of them', patience, async () => {
+  test('a project’s settings can neither name servers nor select their tools', patience, async () => {
     const { desk, service, trust } = await project()
     desk.write('.libero/config.json', JSON.stringify({ mcpServers: { x: program('x') }, toolDisclosure: 'lazy' }))
     await trust()
@@ -260,7 +264,7 @@ describe('servers of a project', () => {
   })
 })
 
-test('mcp test tells what a server offers, or why it failed, and leaves nothing running', patience, async () => {
+test('mcp test prints what a server offers, or why it failed, and leaves nothing running', patience, async () => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const everything = fileURLToPath(
@@ -302,7 +306,7 @@ test('mcp test tells what a server offers, or why it failed, and leaves nothing 
 test.for([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('mcp test that is stopped by %s leaves nothing running either', patience, async ([signal, exitCode]) => {
+] as const)('mcp test stopped by %s leaves nothing running either', patience, async ([signal, exitCode]) => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
@@ -313,7 +317,7 @@ test.for([
   expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
 })
 
-test('a run that is stopped while it waits for a server does not say that it goes on without', patience, async () => {
+test('a run stopped while it waits for a server does not claim to continue without it', patience, async () => {
   const { desk } = await office()
   const starts = join(desk.home, 'starts')
   const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts }, bootstrapTimeout: 60_000 }
@@ -326,7 +330,7 @@ test('a run that is stopped while it waits for a server does not say that it goe
   expect(isAlive(startsIn(starts)[0]!.pid)).toBe(false)
 })
 
-test('settings leave out tools of servers, or show them when they are asked for', patience, async () => {
+test('settings exclude tools of servers, or show them on request', patience, async () => {
   const { desk, service } = await office()
   const path = join(desk.home, 'config.json')
   const config = JSON.parse(readFileSync(path, 'utf8'))
@@ -340,7 +344,7 @@ test('settings leave out tools of servers, or show them when they are asked for'
   expect(JSON.stringify(service.requests[1].tools)).toContain('tool_search')
 })
 
-test('a login in the browser is stored, used, shown and forgotten', patience, async () => {
+test('a login in the browser is stored, used, shown and removed', patience, async () => {
   const { desk } = await office()
   const world = await oauthWorld()
   expect((await desk.libero(['mcp', 'add', 'tracker', world.server.url])).code).toBe(0)
@@ -362,7 +366,7 @@ test('a login in the browser is stored, used, shown and forgotten', patience, as
   expect(after).toMatchObject({ code: 1, out: expect.stringContaining('log in with: libero mcp login tracker') })
 })
 
-test('a run without servers loads nothing of MCP but what a configuration is', patience, async () => {
+test('a run without servers loads nothing of MCP but its configuration', patience, async () => {
   const desk = openDesk()
   const hook = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, ctx, next) { if (url.includes('/src/')) process.stderr.write('loaded ' + url.split('/src/')[1] + '\\n'); return next(url, ctx) } })`
@@ -383,33 +387,29 @@ registerHooks({ load(url, ctx, next) { if (url.includes('/src/')) process.stderr
   const run = ['--provider', 'offline', '--no-session', 'list the files']
   const few = ['cli/mcp/servers-here.ts', 'cli/mcp/servers-view.ts', 'mcp/config.ts', 'mcp/connections.ts']
   expect(loaded(run).filter((file) => !few.includes(file))).toEqual([])
-  expect(loaded([...flag('left'), ...run]).length).toBeGreaterThan(20) // the hook does hear
+  expect(loaded([...flag('left'), ...run]).length).toBeGreaterThan(20) // the hook works
 })
 
 describe('at a terminal', () => {
   const sit = (desk: Desk, args: readonly string[]): PseudoTerminal =>
     startInTerminal([process.execPath, main, ...args], { cwd: desk.cwd, env: desk.env, columns: 100, rows: 40 })
 
-  test(
-    'a server that is waited for is named in a line that does not stay, and Ctrl-C ends the wait',
-    patience,
-    async () => {
-      const { desk, service } = await office()
-      const starts = join(desk.home, 'starts')
-      const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts } }
-      const terminal = sit(desk, ['--mcp', JSON.stringify({ ...mute, bootstrapTimeout: 3000 }), 'Go.'])
-      await terminal.until('waiting for MCP server "mute"…')
-      await terminal.until(/! MCP server "mute" is not available/)
-      expect(await terminal.ended).toBe(0)
-      expect(terminal.text()).not.toContain('waiting for')
-      const stopped = sit(desk, ['--mcp', JSON.stringify({ ...mute, bootstrapTimeout: 60_000 }), 'Go.'])
-      await stopped.until('waiting for MCP server "mute"…')
-      stopped.type('\x03')
-      expect(await stopped.ended).toBe(130)
-      expect(service.requests).toHaveLength(1)
-      for (const { pid } of startsIn(starts)) expect(isAlive(pid)).toBe(false)
-    },
-  )
+  test('an awaited server is named in a live line, and Ctrl-C ends the wait', patience, async () => {
+    const { desk, service } = await office()
+    const starts = join(desk.home, 'starts')
+    const mute = { name: 'mute', ...program('mute', 'hang'), env: { STARTS: starts } }
+    const terminal = sit(desk, ['--mcp', JSON.stringify({ ...mute, bootstrapTimeout: 3000 }), 'Go.'])
+    await terminal.until('waiting for MCP server "mute"…')
+    await terminal.until(/! MCP server "mute" is not available/)
+    expect(await terminal.ended).toBe(0)
+    expect(terminal.text()).not.toContain('waiting for')
+    const stopped = sit(desk, ['--mcp', JSON.stringify({ ...mute, bootstrapTimeout: 60_000 }), 'Go.'])
+    await stopped.until('waiting for MCP server "mute"…')
+    stopped.type('\x03')
+    expect(await stopped.ended).toBe(130)
+    expect(service.requests).toHaveLength(1)
+    for (const { pid } of startsIn(starts)) expect(isAlive(pid)).toBe(false)
+  })
 
   test('MC-16 TR-14 the question about a project’s server shows its whole command, escaped', patience, async () => {
     const { desk, service } = await office()
