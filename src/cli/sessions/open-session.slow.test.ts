@@ -170,7 +170,7 @@ test('UI-01 a title is one visible line of at most 60 columns, and SE-03 has no 
   expect(titleOf([])).toBe('')
 })
 
-test('sessions are stored in the user's folder, or where the settings say', () => {
+test('sessions are stored in the folder of the user, or where the settings say', () => {
   const io = { home: '/home/ann/.libero', userHome: '/home/ann' }
   expect(sessionsPath({}, io)).toBe('/home/ann/.libero/sessions.db')
   expect(sessionsPath({ sessions: '~/notes/s.db' }, io)).toBe('/home/ann/notes/s.db')

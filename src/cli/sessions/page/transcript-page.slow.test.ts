@@ -84,7 +84,7 @@ test('UI-05 UI-10 foreign text never becomes an element, wherever it appears', a
   expect(page.match(/&lt;script&gt;/g)!.length).toBeGreaterThan(30)
 })
 
-test('UI-03 UI-05 UI-07 the page's policy forbids scripts and external resources', async () => {
+test('UI-03 UI-05 UI-07 the policy of the page forbids scripts and external resources', async () => {
   const page = await transcriptPage(buildTranscriptView(info, worst()), { isRedacted: true })
   const style = /<style>([\s\S]*?)<\/style>/.exec(page)![1]!
   const digest = createHash('sha256').update(style).digest('base64')
