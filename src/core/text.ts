@@ -56,3 +56,9 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
+
+/** Compares by code units, because the order of a locale differs between machines. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

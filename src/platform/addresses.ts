@@ -1,6 +1,8 @@
-import { BlockList, isIP } from 'node:net'
+import { lookup as systemLookup } from 'node:dns/promises'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { domainToASCII } from 'node:url'
 
-/** Everything that is not out in the open internet: this machine, its networks, its cloud, and what is reserved. */
+/** All addresses that are not on the public internet: this machine, its networks, its cloud, and reserved ranges. */
 const reserved: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8], // this host
   ['10.0.0.0', 8], // private
@@ -18,30 +20,30 @@ const reserved: readonly (readonly [network: string, prefix: number])[] = [
   ['224.0.0.0', 4], // multicast
   ['240.0.0.0', 4], // reserved, broadcast
   ['::', 96], // unspecified, loopback, IPv4-compatible
-  ['64:ff9b::', 96], // NAT64: an IPv4 address in disguise
+  ['64:ff9b::', 96], // NAT64: contains an IPv4 address
   ['64:ff9b:1::', 48], // NAT64, local
   ['100::', 64], // discard
   ['2001::', 23], // protocol assignments, Teredo
   ['2001:db8::', 32], // documentation
-  ['2002::', 16], // 6to4: an IPv4 address in disguise
+  ['2002::', 16], // 6to4: contains an IPv4 address
   ['3fff::', 20], // documentation
   ['5f00::', 16], // segment routing
   ['fc00::', 7], // unique local
   ['fe80::', 10], // link-local
-  ['fec0::', 10], // site-local, given up
+  ['fec0::', 10], // site-local, deprecated
   ['ff00::', 8], // multicast
 ]
 
 const blocked = new BlockList()
 for (const [network, prefix] of reserved) blocked.addSubnet(network, prefix, isIP(network) === 4 ? 'ipv4' : 'ipv6')
 
-/** What the internet of today is made of; nothing else of IPv6 leads to it. */
+/** The only IPv6 ranges that lead to the public internet. */
 const mapped = new BlockList()
 mapped.addSubnet('::ffff:0:0', 96, 'ipv6')
 const global6 = new BlockList()
 global6.addSubnet('2000::', 3, 'ipv6')
 
-/** Whether an IP address may be anybody's on the internet. An IPv4 address inside an IPv6 one is judged as what it is; what is no address is not public. */
+/** Whether an IP address is on the public internet. An IPv4-mapped IPv6 address is judged as IPv4; an invalid address is not public. */
 export function isPublicAddress(address: string): boolean {
   const plain = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '')
   const family = isIP(plain)
@@ -51,5 +53,73 @@ export function isPublicAddress(address: string): boolean {
   return (isMapped || global6.check(plain, 'ipv6')) && !blocked.check(plain, 'ipv6')
 }
 
-/** All addresses of a name. */
+/** Finds all addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>
+
+/** A host as rules compare it: lower case, Punycode, no trailing dot, no brackets. */
+export function normalizedHost(host: string): string {
+  const bare = host.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  return bare.includes(':') ? bare.toLowerCase() : domainToASCII(bare) || bare.toLowerCase()
+}
+
+/**
+ * Whether a host matches one of the rules: `x.test` is only that host, `*.x.test` any host below it but not itself. A rule
+ * with a port, `x.test:8080`, applies to that port only.
+ */
+export function matchesHostRule(host: string, port: number, rules: readonly string[]): boolean {
+  const plain = normalizedHost(host)
+  return rules.some((rule) => matches(rule, plain, port))
+}
+
+/** Throws if a rule is no valid host, or would match every host. */
+export function checkHostRules(rules: readonly string[], where: string): void {
+  for (const rule of rules) {
+    const [name] = splitPort(rule)
+    const labels = name.replace(/^\*\./, '').replace(/\.$/, '')
+    const isAddress = isIP(labels.replace(/^\[(.*)\]$/, '$1')) > 0
+    if (!isAddress && (/[*/@\s\\:[\]]/.test(labels) || labels.split('.').includes('')))
+      throw new TypeError(
+        `${where} has "${rule}", which is no host; write a host such as "docs.example.com" or "*.example.com"`,
+      )
+  }
+}
+
+function matches(rule: string, host: string, port: number): boolean {
+  const [name, only] = splitPort(rule)
+  if (only !== undefined && only !== port) return false
+  if (!name.startsWith('*.')) return normalizedHost(name) === host
+  return host.endsWith(`.${normalizedHost(name.slice(2))}`)
+}
+
+/** An IPv6 address contains colons, so with a port it is in brackets. */
+function splitPort(rule: string): [name: string, port: number | undefined] {
+  const [, name, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(rule) ?? []
+  return name === undefined ? [rule, undefined] : [name, Number(port)]
+}
+
+export interface CheckedLookupOptions {
+  readonly resolve: Resolve
+  mayConnect(address: string): boolean
+  /** The error for a name without an allowed address. */
+  refused(host: string): Error
+}
+
+/** Checks the same addresses that are then connected to, so that a second answer of the name server changes nothing. */
+export function checkedLookup({ resolve, mayConnect, refused }: CheckedLookupOptions): LookupFunction {
+  return (host, { all }, done) => {
+    resolve(host).then(
+      (found) => {
+        const list = found.filter(mayConnect).map((address) => ({ address, family: isIP(address) }))
+        const [first] = list
+        if (!first) done(refused(host), all ? [] : '', 0)
+        else if (all) done(null, list)
+        else done(null, first.address, first.family)
+      },
+      (error) => done(error, '', 0),
+    )
+  }
+}
+
+/** Uses the resolver of this machine. */
+export const systemResolve: Resolve = async (host) =>
+  (await systemLookup(host, { all: true, verbatim: true })).map(({ address }) => address)

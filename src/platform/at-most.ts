@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits for something, but no longer than this; says whether it came. */
+/** Waits for `work` for at most `ms`; returns whether it finished. */
 export async function atMost(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const enough = new AbortController()
-  const late = sleep(ms, false, enough).catch(() => false)
-  const came = await Promise.race([work.then(() => true), late])
-  enough.abort()
-  return came
+  const finished = new AbortController()
+  const timeout = sleep(ms, false, finished).catch(() => false)
+  const isInTime = await Promise.race([work.then(() => true), timeout])
+  finished.abort()
+  return isInTime
 }

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { OpenFile } from '../core/execution.ts'
+import { visibleName } from './visible-text.ts'
 
-/** Beyond this a file is known by its stamp: reading all of it to name it would cost more than it is worth. */
-const mostHashed = 16 * 1024 * 1024
+/** Larger files are identified by their stamp, because hashing them takes too long. */
+const maxHashedBytes = 16 * 1024 * 1024
 const chunk = 1024 * 1024
 
-/** Equal for equal content. */
+/** The SHA-256 of a text or bytes. */
 export function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-/** The digest of a whole open file. Equal to `digestOf` its bytes, except for files that are too big to read for that. */
+/** The digest of an open file. Equal to `digestOf` its bytes, except for very large files. */
 export async function digestOfFile({ info, read }: OpenFile): Promise<string> {
-  if (info.size > mostHashed) return `stamp ${info.stamp}`
+  if (info.size > maxHashedBytes) return `stamp ${info.stamp}`
   const hash = createHash('sha256')
   for (let position = 0; ; ) {
     const bytes = await read(position, chunk)
@@ -20,4 +21,10 @@ export async function digestOfFile({ info, read }: OpenFile): Promise<string> {
     hash.update(bytes)
     position += bytes.length
   }
+}
+
+/** An approval key if it is short and printable, else its digest. */
+export function boundedKey(key: string): string {
+  const isPlain = key !== '' && visibleName(key) === key && new TextEncoder().encode(key).length <= 1024
+  return isPlain ? key : `sha256:${digestOf(key)}`
 }

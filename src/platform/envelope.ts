@@ -4,22 +4,22 @@ export interface EnvelopeOptions {
   /** Where the text comes from, such as `tool:web_fetch` or `file:README`. */
   readonly origin: string
   /**
-   * In the tags, so that nobody who writes the text can guess them. Default: random. Where the same input has to give
-   * the same bytes, a digest that depends on all of the text.
+   * Part of the tags, so that the author of the text cannot guess them. Default: random. To get the same bytes for the
+   * same input, pass a digest that depends on all of the text.
    */
   readonly nonce?: string
 }
 
 /**
- * Text of a tool that has to travel among other text: between tags that it cannot contain, with its origin. What only
- * machines read (tag characters, bidi controls, escapes) is taken out of it and counted.
+ * Encloses the text of a tool in tags that it cannot contain, with its origin. Characters that only machines read (tag
+ * characters, bidi controls, escapes) are removed and counted.
  */
 export function wrapUntrusted(text: string, options: EnvelopeOptions): string {
   const { text: sealed, hidden } = sealUntrusted(text)
   return encloseSealed(sealed, { ...options, hidden })
 }
 
-/** What an envelope held; undefined unless the text is exactly one envelope, with this nonce if one is given. */
+/** The content of an envelope; undefined unless the text is exactly one envelope, with this nonce if given. */
 export function unwrapUntrusted(wrapped: string, nonce?: string): Unwrapped | undefined {
   const [tag = '', seen = '', origin = '', , hidden = '0'] = opening.exec(wrapped) ?? []
   const closing = closingTag(seen)
@@ -32,11 +32,11 @@ export function unwrapUntrusted(wrapped: string, nonce?: string): Unwrapped | un
 export interface Unwrapped {
   readonly origin: string
   readonly text: string
-  /** How many characters were taken out. */
+  /** How many characters were removed. */
   readonly hidden: number
 }
 
-/** The text as it stands inside an envelope. May be cut before it is enclosed: no piece of it can close one. */
+/** The escaped text for the inside of an envelope. It may be cut before it is enclosed: no part of it can close the tags. */
 export function sealUntrusted(text: string): { readonly text: string; readonly hidden: number } {
   const { text: shown, hidden } = withoutHidden(text)
   return { text: escaped(shown), hidden }
@@ -56,7 +56,7 @@ const closingTag = (nonce: string): string => `\n</untrusted-${nonce}>`
 
 const randomNonce = (): string => crypto.randomUUID().replaceAll('-', '').slice(0, 16)
 
-// Only what would read as an escaped `<` is escaped too, so that code stays code.
+// An `&` is only escaped if it would read as an escaped `<`, so that code stays readable.
 const escaped = (text: string): string => text.replaceAll(/&(?=(?:amp;)*lt;)/g, '&amp;').replaceAll('<', '&lt;')
 const unescaped = (text: string): string =>
   text.replaceAll(/&(amp;)?((?:amp;)*lt;)/g, (_, amp, rest) => (amp === undefined ? '<' : `&${rest}`))

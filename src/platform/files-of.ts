@@ -2,16 +2,16 @@ import type { ExecutionContext, ExecutionHandle, FileInfo, OpenFile } from '../c
 import { resolvePosix } from '../core/execution.ts'
 import { digestOf } from './digest.ts'
 
-/** Where a call finds its files; a `ToolContext` is one, and so is a `Run` with a place. */
+/** The execution context and handle in which files are found, for instance those of a `ToolContext`. */
 export interface FileLocation {
   readonly execution: ExecutionContext
   readonly handle: ExecutionHandle
 }
 
-/** Opens a file in any context. One that cannot hold a file open gives its whole text at once. */
+/** Opens a file in any context. If the context cannot hold files open, the whole file is read at once. */
 export async function openFile({ execution, handle }: FileLocation, path: string): Promise<OpenFile> {
   if (execution.openFile) return execution.openFile(handle, path)
-  // Before it is read: a stamp that is too old is refused later, one that is too new would pass for what was read.
+  // The stamp is taken before reading: one that is too old is refused later, one that is too new would hide a change.
   const info = await execution.stat?.(handle, path)
   const bytes = new TextEncoder().encode(await execution.readFile(handle, path))
   return {
@@ -22,8 +22,12 @@ export async function openFile({ execution, handle }: FileLocation, path: string
 }
 
 /** Opens, uses and closes. */
-export async function withFile<T>(place: FileLocation, path: string, use: (file: OpenFile) => Promise<T>): Promise<T> {
-  const file = await openFile(place, path)
+export async function withFile<T>(
+  location: FileLocation,
+  path: string,
+  use: (file: OpenFile) => Promise<T>,
+): Promise<T> {
+  const file = await openFile(location, path)
   try {
     return await use(file)
   } finally {
@@ -42,7 +46,7 @@ export async function readAll({ info, read }: OpenFile): Promise<Uint8Array> {
   }
 }
 
-/** What a context without `stat` can say of a file: nothing but its content. */
+/** Without `stat`, only the content of a file is known. */
 function infoOf(handle: ExecutionHandle, path: string, bytes: Uint8Array): FileInfo {
   const absolute = resolvePosix(handle.cwd, path)
   return {

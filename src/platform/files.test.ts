@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readTextIfThere, writeFileAtomic } from './files.ts'
-import { processMark } from './process-mark.ts'
+import { processMark } from './process-identity.ts'
 
 let folder: string
 

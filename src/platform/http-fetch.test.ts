@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { HttpRequest, HttpResponse } from './http.ts'
-import { fetchTransport } from './http-fetch.ts'
+import { fetchTransport, type HttpRequest, type HttpResponse } from './http.ts'
 
 describe('what is asked of fetch', () => {
   test('is one body, no redirects followed, and the caller’s own signal', async () => {

@@ -2,15 +2,15 @@ import type { Agent, ClientRequest, IncomingMessage, request as requestFunction 
 import type { LookupFunction } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { type Clock, systemClock } from '../core/clock.ts'
-import { messageOf } from '../core/errors.ts'
+import { codeOf, messageOf } from '../core/errors.ts'
 import type { HttpRequest, HttpResponse, Transport } from './http.ts'
 
 export interface NodeTransportOptions {
-  /** How long a connection may take to be made, TLS included; an answer may take as long as it likes. Default 10,000. */
+  /** Time limit for connecting, TLS included; an answer has none. Default 10,000. */
   readonly connectTimeoutMs?: number
-  /** Where HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked up (they need Node 24.5). Default: this process's. */
+  /** Holds HTTPS_PROXY, HTTP_PROXY and NO_PROXY (they need Node 24.5). Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Finds the addresses of a name, in place of the system; the connection is made to what it gives, and to nothing else. */
+  /** Resolves names in place of the system; only the addresses that it returns are connected to. */
   readonly lookup?: LookupFunction
   readonly clock?: Clock
 }
@@ -36,7 +36,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): Transport {
     const url = parsed(request.url)
     const client = clientFor(url.protocol)
     try {
-      return await exchange({ request, url, client, agent: client.kept })
+      return await sendRequest({ request, url, client, agent: client.kept })
     } catch (error) {
       throw signal?.aborted ? signal.reason : unanswered(url.host, error)
     }
@@ -63,21 +63,21 @@ type ClientOptions = Required<Omit<NodeTransportOptions, 'lookup'>> & Pick<NodeT
 function openClient(protocol: string, options: ClientOptions): Client {
   const { connectTimeoutMs, env, clock, lookup } = options
   const secure = protocol === 'https:'
-  // To import `node:http` loads its WebSocket too, and with it all of fetch: ten times the time.
+  // `import` of `node:http` would also load WebSocket and fetch, which takes ten times as long.
   const { Agent, request } = process.getBuiltinModule(secure ? 'node:https' : 'node:http')
   const proxied = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].some((name) => env[name])
 
   function open(keepAlive: boolean): Agent {
-    // TCP_NODELAY is what an agent sets unasked.
+    // An agent sets TCP_NODELAY by default.
     const agent = new Agent({ keepAlive, ...(proxied && { proxyEnv: env }), ...(lookup && { lookup }) })
     const connect = agent.createConnection.bind(agent)
     agent.createConnection = (where, callback) => {
       const socket = connect(where, (error, stream) => {
-        callOff()
+        cancelTimer()
         callback?.(error, stream)
       })
-      const callOff = clock.timer(connectTimeoutMs, () => socket?.destroy(lateConnection(connectTimeoutMs)))
-      socket?.once(secure ? 'secureConnect' : 'connect', callOff).once('close', callOff)
+      const cancelTimer = clock.timer(connectTimeoutMs, () => socket?.destroy(lateConnection(connectTimeoutMs)))
+      socket?.once(secure ? 'secureConnect' : 'connect', cancelTimer).once('close', cancelTimer)
       return socket
     }
     return agent
@@ -86,7 +86,7 @@ function openClient(protocol: string, options: ClientOptions): Client {
   try {
     return { send: request, kept: open(true), fresh: open(false) }
   } catch {
-    // Node's own text quotes the proxy's address, which may hold a password.
+    // Node's error quotes the proxy's address, which may hold a password.
     throw new Error('The proxy of the environment cannot be used; check HTTPS_PROXY and HTTP_PROXY')
   }
 }
@@ -102,7 +102,7 @@ interface Attempt {
   readonly agent: Agent
 }
 
-async function exchange(attempt: Attempt): Promise<HttpResponse> {
+async function sendRequest(attempt: Attempt): Promise<HttpResponse> {
   const { request, url, client, agent } = attempt
   const { method, body, signal } = request
   const answer = Promise.withResolvers<IncomingMessage>()
@@ -116,7 +116,7 @@ async function exchange(attempt: Attempt): Promise<HttpResponse> {
   const release = () => signal?.removeEventListener('abort', abort)
   const finish = () => {
     release()
-    // Answered before it was all sent: nobody will take the rest.
+    // If the answer came before the whole body was sent, the rest is not needed.
     if (!sent.writableFinished) close(sent)
   }
   signal?.addEventListener('abort', abort)
@@ -127,7 +127,7 @@ async function exchange(attempt: Attempt): Promise<HttpResponse> {
     answer.resolve(message)
   })
   sent.on('error', answer.reject)
-  // An answer that nobody may take, such as an upgrade, closes without an error.
+  // An answer that cannot be used, such as an upgrade, closes without an error.
   sent.on('close', () => {
     if (!isAnswered) answer.reject(hangUp())
   })
@@ -145,20 +145,20 @@ async function exchange(attempt: Attempt): Promise<HttpResponse> {
     release()
     close(sent)
     const stale = sent.reusedSocket && isReset(error) && sent.socket?.bytesRead === readBefore
-    if (stale && !request.isOnce && !signal?.aborted) return exchange({ ...attempt, agent: client.fresh })
+    if (stale && !request.isOnce && !signal?.aborted) return sendRequest({ ...attempt, agent: client.fresh })
     throw error
   }
 }
 
 function requestHeaders({ method, headers, body }: HttpRequest): Record<string, string> {
-  // Some gateways refuse whoever does not say what he is.
-  const named = { 'user-agent': 'libero', ...headers }
-  if (!body && method === 'GET') return named
+  // Some gateways refuse requests without a user agent.
+  const withAgent = { 'user-agent': 'libero', ...headers }
+  if (!body && method === 'GET') return withAgent
   const length = body?.reduce((sum, part) => sum + part.byteLength, 0) ?? 0
-  return { ...named, 'content-length': String(length) }
+  return { ...withAgent, 'content-length': String(length) }
 }
 
-/** Before it has its socket, a destroyed request would hand it back to the agent, still connecting, for others to use. */
+/** A request that is destroyed before it has its socket would return the unconnected socket to the agent for reuse. */
 function close(sent: ClientRequest): void {
   if (sent.socket) sent.destroy()
   else sent.once('socket', () => sent.destroy())
@@ -170,7 +170,7 @@ function hangUp(): Error {
 
 function write(sent: ClientRequest, parts: readonly Uint8Array[] = []): void {
   const length = parts.reduce((sum, part) => sum + part.byteLength, 0)
-  // What is small is cheaper to copy than to hand over in pieces.
+  // A small body is cheaper to copy than to write in parts.
   if (length <= smallBody) sent.end(Buffer.concat(parts))
   else {
     sent.cork()
@@ -181,7 +181,7 @@ function write(sent: ClientRequest, parts: readonly Uint8Array[] = []): void {
 
 const smallBody = 64 * 1024
 
-/** We ask for no compression, but some gateways compress all the same. */
+/** Some gateways compress although no compression was requested. */
 function decoded(message: IncomingMessage): Readable {
   const encoding = message.headers['content-encoding']?.trim().toLowerCase() || 'identity'
   const empty = message.statusCode === 204 || message.headers['content-length'] === '0'
@@ -189,7 +189,7 @@ function decoded(message: IncomingMessage): Readable {
   const unzip = ['gzip', 'x-gzip', 'deflate'].includes(encoding)
   if (!unzip && encoding !== 'br') throw new Error(`its answer is encoded as ${encoding}, which was not asked for`)
   const { createBrotliDecompress, createUnzip } = process.getBuiltinModule('node:zlib')
-  // An error of the message reaches the reader as one of the decoder.
+  // An error of the message becomes an error of the decoder.
   return pipeline(message, unzip ? createUnzip() : createBrotliDecompress(), () => {})
 }
 
@@ -201,19 +201,19 @@ function responseHeaders({ headers }: IncomingMessage): Record<string, string> {
   return result
 }
 
-interface Source {
+interface BodySource {
   readonly stream: Readable
   readonly host: string
   readonly signal: AbortSignal | undefined
-  /** Called when nothing more will come, perhaps several times. */
+  /** Called when the body has ended, possibly several times. */
   finish(): void
   close(): void
 }
 
-/** Chunks that are already there come as one: a stream of many small ones costs a promise per read, not per chunk. */
-function bodyOf({ stream, host, signal, finish, close }: Source): HttpResponse['body'] {
+/** Joins chunks that are already there, so that many small chunks cost one promise for each read. */
+function bodyOf({ stream, host, signal, finish, close }: BodySource): HttpResponse['body'] {
   let change: PromiseWithResolvers<void> | undefined
-  let left = false
+  let isClosed = false
 
   function changed(): void {
     if (stream.readableEnded || stream.destroyed) finish()
@@ -224,7 +224,7 @@ function bodyOf({ stream, host, signal, finish, close }: Source): HttpResponse['
 
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
-      while (!left && !stream.readableEnded) {
+      while (!isClosed && !stream.readableEnded) {
         signal?.throwIfAborted()
         const value: Uint8Array | null = stream.read()
         if (value) return { done: false, value }
@@ -235,7 +235,7 @@ function bodyOf({ stream, host, signal, finish, close }: Source): HttpResponse['
       return { done: true, value: undefined }
     },
     async return() {
-      left = true
+      isClosed = true
       finish()
       if (!stream.readableEnded) close()
       changed()
@@ -247,7 +247,7 @@ function bodyOf({ stream, host, signal, finish, close }: Source): HttpResponse['
 
 function brokenOff(host: string, cause: Error | null): Error {
   const code = codeOf(cause)
-  // Only a decoder has other codes than these.
+  // Any other code comes from the decoder.
   if (cause && code && code !== 'ERR_STREAM_PREMATURE_CLOSE' && !isReset(cause))
     return Object.assign(new Error(`The answer of ${host} cannot be decoded: ${cause.message}`, { cause }), { code })
   const text = `${host} closed the connection before its answer was complete; send the request again`
@@ -256,7 +256,7 @@ function brokenOff(host: string, cause: Error | null): Error {
 
 function unanswered(host: string, cause: unknown): Error {
   const code = codeOf(cause)
-  // Tried at several addresses, a refused connection has a code but no text.
+  // After attempts at several addresses, the error has a code but no message.
   const reason = cause instanceof AggregateError && code ? code : messageOf(cause)
   const text = `No answer from ${host}: ${reason}; check the address, the headers and the network`
   return Object.assign(new Error(text, { cause }), code !== undefined && { code })
@@ -265,9 +265,4 @@ function unanswered(host: string, cause: unknown): Error {
 function isReset(error: unknown): boolean {
   const code = codeOf(error)
   return code === 'ECONNRESET' || code === 'EPIPE'
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null | undefined)?.code
-  return typeof code === 'string' ? code : undefined
 }

@@ -1,6 +1,6 @@
-import { fetchTransport } from './http-fetch.ts'
+import { codeOf } from '../core/errors.ts'
 
-/** One HTTP exchange whose answer is streamed: all that a provider needs of a network. */
+/** Sends one HTTP request and streams its response. */
 export type Transport = (request: HttpRequest) => Promise<HttpResponse>
 
 export interface HttpRequest {
@@ -8,10 +8,10 @@ export interface HttpRequest {
   readonly method: 'GET' | 'POST'
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Sent one after the other; a body that grows by appending is never joined. */
+  /** Sent one after the other, without joining them. */
   readonly body?: readonly Uint8Array[]
   readonly signal?: AbortSignal
-  /** It may have an effect: when a kept connection ends without an answer, it is not sent again on another. */
+  /** The request may have an effect, so it is not sent again if a kept connection closes without an answer. */
   readonly isOnce?: boolean
 }
 
@@ -19,11 +19,11 @@ export interface HttpResponse {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** May be read once. Leaving it early closes the connection; neither read nor left, it holds it. */
+  /** Can be read once. Ending the iteration early closes the connection; an unread body keeps it open. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
-/** What this runtime does best: `node:http` on Node, its `fetch` anywhere else. */
+/** `node:http` on Node, `fetch` in every other runtime. */
 export function defaultTransport(): Transport {
   if (!isNode()) return fetchTransport(globalThis.fetch)
   let transport: Promise<Transport> | undefined
@@ -33,25 +33,32 @@ export function defaultTransport(): Transport {
   }
 }
 
-/** Bun and Deno also say that they are Node. */
+/** Bun and Deno also report a Node version. */
 function isNode(): boolean {
   const versions = globalThis.process?.versions
   return versions?.node !== undefined && versions.bun === undefined && !('Deno' in globalThis)
 }
 
 export interface RedirectOptions {
-  /** More headers that no other origin may see. */
+  /** Further headers that are not sent to another origin. */
   readonly credentialHeaders?: readonly string[]
 }
 
-const mostRedirects = 5
-/** The statuses that lead elsewhere. */
+const maxRedirects = 5
+/** The statuses of redirects. */
 export const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-const keysTravelIn = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-goog-api-key', 'api-key']
+const usualCredentialHeaders = [
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+  'x-goog-api-key',
+  'api-key',
+]
 
-/** Follows redirects that keep the request as it is, without taking its keys to another origin. */
+/** Follows redirects that keep method and body, without sending credentials to another origin. */
 export function followRedirects(transport: Transport, { credentialHeaders = [] }: RedirectOptions = {}): Transport {
-  const secret = new Set([...keysTravelIn, ...credentialHeaders.map((name) => name.toLowerCase())])
+  const secret = new Set([...usualCredentialHeaders, ...credentialHeaders.map((name) => name.toLowerCase())])
 
   return async (request) => {
     let current = request
@@ -60,8 +67,8 @@ export function followRedirects(transport: Transport, { credentialHeaders = [] }
       if (!redirects.has(response.status)) return response
       await response.body[Symbol.asyncIterator]().return?.()
       const from = new URL(current.url).origin
-      if (followed === mostRedirects)
-        throw new Error(`${from} redirects after ${mostRedirects} redirects already; check the base URL`)
+      if (followed === maxRedirects)
+        throw new Error(`${from} redirects after ${maxRedirects} redirects already; check the base URL`)
       current = redirected(current, response, secret)
     }
   }
@@ -84,7 +91,90 @@ function redirected(request: HttpRequest, { status, headers }: HttpResponse, sec
   return { ...request, url: to.href, headers: Object.fromEntries(kept) }
 }
 
-/** Of an address that is no web address, nothing but its scheme. */
+/** The origin, or only the scheme of an address that is no web address. */
 function originOf({ origin, protocol }: URL): string {
   return origin === 'null' ? protocol : origin
+}
+
+/** A transport on a WHATWG `fetch`: of a browser, Bun or Deno, or a custom one. */
+export function fetchTransport(fetch: typeof globalThis.fetch): Transport {
+  return async ({ url, method, headers, body, signal }) => {
+    const host = hostOf(url)
+    let response: Response
+    try {
+      response = await fetch(url, {
+        method,
+        headers,
+        // If the runtime followed a redirect, it would send the credentials along.
+        redirect: 'manual',
+        ...(body?.length && { body: joined(body) }),
+        ...(signal && { signal }),
+      })
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : unanswered(host, error)
+    }
+    if (response.type === 'opaqueredirect')
+      throw new Error(`${host} answered with a redirect, which this runtime does not show; use the address it leads to`)
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: bodyOf(response, host, signal),
+    }
+  }
+}
+
+function hostOf(url: string): string {
+  if (URL.canParse(url)) return new URL(url).host
+  throw new Error('The address of a request is not a URL; check the base URL')
+}
+
+/** One array, because a stream as a body needs half-duplex, which not all runtimes support. */
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.byteLength, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.byteLength
+  }
+  return whole
+}
+
+/** Only the code of the runtime's error is kept: some errors quote the URL with its query, or a header with its key. */
+function unanswered(host: string, error: unknown): Error {
+  const known = codeOf(error) ?? codeOf((error as Error | undefined)?.cause)
+  const reason = known ?? 'the request was not sent or not answered'
+  const code = known ?? (isNetwork(error) ? 'ECONNRESET' : undefined)
+  return Object.assign(
+    new Error(`No answer from ${host}: ${reason}; check the address, the headers and the network`),
+    code !== undefined && { code },
+  )
+}
+
+/** Browsers and Deno have no code, only a message. */
+const isNetwork = (error: unknown): boolean =>
+  /failed to fetch|networkerror|load failed|network request failed|error sending request/i.test(String(error))
+
+function bodyOf(response: Response, host: string, signal: AbortSignal | undefined): HttpResponse['body'] {
+  const reader = response.body?.getReader()
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      try {
+        const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
+        return done ? { done, value: undefined } : { done, value }
+      } catch {
+        throw signal?.aborted ? signal.reason : brokenOff(host)
+      }
+    },
+    async return() {
+      // A broken stream need not be closed.
+      await reader?.cancel().catch(() => {})
+      return { done: true, value: undefined }
+    },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
+function brokenOff(host: string): Error {
+  const text = `${host} closed the connection before its answer was complete; send the request again`
+  return Object.assign(new Error(text), { code: 'ECONNRESET' })
 }

@@ -1,12 +1,12 @@
-/** What an image is, whatever it was said to be. */
+/** The real type and size of an image. */
 export interface ImageInfo {
   readonly type: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
-  /** Pixels; absent when the first 64 KB do not tell. */
+  /** In pixels; absent if the first 64 KB do not contain the size. */
   readonly width?: number
   readonly height?: number
 }
 
-/** Type and size of a base64 image, from its first bytes; `undefined` for anything that models do not look at. */
+/** Type and size of a base64 image, from its first bytes; `undefined` for types that models do not accept. */
 export function imageInfo(base64: string): ImageInfo | undefined {
   const head = decode(base64, 48)
   if (startsWith(head, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) return { type: 'image/png', ...pngSize(head) }
@@ -35,10 +35,10 @@ const isLetter = (code: number): boolean =>
 
 type Size = { width: number; height: number } | undefined
 
-/** Where cameras put thumbnails and profiles before the frame header, it may lie far behind. */
+/** Thumbnails and profiles of cameras may come before the frame header. */
 const jpegPrefix = 65_536
 
-/** Up to `count` bytes; none when they are not base64. */
+/** Up to `count` bytes; none if the text is not base64. */
 function decode(base64: string, count: number): Uint8Array {
   const prefix = base64.slice(0, Math.ceil(count / 3) * 4).replace(/\s+/g, '')
   try {
@@ -56,7 +56,7 @@ function pngSize(bytes: Uint8Array): Size {
   return sizeOf(big16(bytes, 16) * 65_536 + big16(bytes, 18), big16(bytes, 20) * 65_536 + big16(bytes, 22))
 }
 
-/** Goes from segment to segment until the frame header. */
+/** Skips segments until the frame header. */
 function jpegSize(bytes: Uint8Array): Size {
   let at = 2
   while (at + 9 <= bytes.length) {
@@ -65,7 +65,7 @@ function jpegSize(bytes: Uint8Array): Size {
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
     if (isFrame) return sizeOf(big16(bytes, at + 7), big16(bytes, at + 5))
     if (marker === 0xd9 || marker === 0xda) return undefined
-    // A marker may be filled up with further 0xff in front.
+    // A marker may be preceded by further 0xff bytes.
     at += marker === 0xff ? 1 : 2 + big16(bytes, at + 2)
   }
   return undefined
@@ -82,7 +82,7 @@ function webpSize(bytes: Uint8Array): Size {
   return sizeOf(1 + (bits & 0x3fff), 1 + (Math.floor(bits / 0x4000) & 0x3fff))
 }
 
-/** No image is 0 pixels wide; a file that says so does not know. */
+/** A size of 0 means that it is unknown. */
 const sizeOf = (width: number, height: number): Size => (width > 0 && height > 0 ? { width, height } : undefined)
 
 const startsWith = (bytes: Uint8Array, start: readonly number[]): boolean => start.every((byte, i) => bytes[i] === byte)
@@ -91,3 +91,19 @@ const textAt = (bytes: Uint8Array, at: number, length: number): string =>
 const big16 = (bytes: Uint8Array, at: number): number => (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0)
 const little16 = (bytes: Uint8Array, at: number): number => (bytes[at] ?? 0) + (bytes[at + 1] ?? 0) * 256
 const little24 = (bytes: Uint8Array, at: number): number => little16(bytes, at) + (bytes[at + 2] ?? 0) * 65_536
+
+/** No service accepts a longer image, in base64 characters. */
+export const maxImageBase64 = 5 * 1024 * 1024
+/** In pixels; services refuse larger images. */
+export const maxImageSide = 8000
+
+/** Whether an image is complete: services refuse a whole conversation because of a truncated image. */
+export function isCompleteImage(bytes: Buffer, { type, width }: ImageInfo): boolean {
+  if (type === 'image/jpeg') return bytes.lastIndexOf(Buffer.from([0xff, 0xd9])) > 0
+  if (width === undefined) return false
+  if (type === 'image/png') return isBetween(24, bytes.lastIndexOf('IEND'), bytes.length - 8)
+  if (type === 'image/gif') return bytes.findLast((byte) => byte !== 0) === 0x3b
+  return bytes.readUInt32LE(4) + 8 <= bytes.length
+}
+
+const isBetween = (low: number, value: number, high: number): boolean => low <= value && value <= high

@@ -1,43 +1,45 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises'
 import { codeOf } from '../core/errors.ts'
+import { digestOf } from './digest.ts'
+import { processState, thisProcess } from './process-identity.ts'
 
-/** By what the processes of a command, or of all commands of a handle, are known. */
+/** How the processes of a command, or of all commands of a handle, are recognised. */
 export interface ProcessTag {
   /** A random text in their environment. */
   readonly mark: string
   /** Their process group, which is their session too. */
   readonly group?: number
-  /** What ran before them, and so is none of them. */
+  /** The ids of processes that ran before them. */
   readonly before?: ReadonlySet<number> | undefined
 }
 
 export interface EndLeftoversOptions {
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number
-  /** Names only what has left the group: the group itself was told to end before. */
+  /** Returns only processes that left the group: the group itself was signalled before. */
   readonly escapedOnly?: boolean
 }
 
-/** How long we wait for what was killed to be gone. */
+/** How long to wait for killed processes to disappear. */
 const giveUpMs = 2000
 
 /**
- * Ends what is still running, wherever it went, and gives its command lines. On Linux that includes what has left the process
- * group (`setsid`, a double fork); a process that dropped its environment as well is not found. Elsewhere it is the group only.
+ * Ends the processes that are still running and returns their command lines. On Linux that includes processes that left the
+ * process group (`setsid`, a double fork), unless they also cleared their environment. Elsewhere only the group is ended.
  */
-export function endLeftovers(brand: ProcessTag, options: EndLeftoversOptions): Promise<string[]> {
-  return processIds() ? endMarked(brand, options) : endGroup(brand, options)
+export function endLeftovers(tag: ProcessTag, options: EndLeftoversOptions): Promise<string[]> {
+  return processIds() ? endMarked(tag, options) : endGroup(tag, options)
 }
 
-/** Kills at once and without waiting: for the last moment of this process. */
-export function killLeftovers(brand: ProcessTag): void {
-  if (brand.group !== undefined) send(-brand.group, 'SIGKILL')
-  for (const pid of candidates(brand)) if (typeof strayAt(pid, brand) === 'object') send(pid, 'SIGKILL')
+/** Kills the processes without waiting, for the exit of this process. */
+export function killLeftovers(tag: ProcessTag): void {
+  if (tag.group !== undefined) send(-tag.group, 'SIGKILL')
+  for (const pid of candidates(tag)) if (typeof leftoverAt(pid, tag) === 'object') send(pid, 'SIGKILL')
 }
 
-/** Sends a signal; that the process is gone, or not ours to signal, is no failure. A negative number means a group. */
+/** Sends a signal; false if the process is gone or may not be signalled. A negative id means a group. */
 export function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)
@@ -46,7 +48,7 @@ export function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The ids of all processes, where the system shows them as files. */
+/** The ids of all processes, if the system has `/proc`. */
 export function processIds(): Set<number> | undefined {
   if (process.platform !== 'linux') return undefined
   try {
@@ -56,89 +58,93 @@ export function processIds(): Set<number> | undefined {
   }
 }
 
-interface Stray {
+interface Leftover {
   readonly pid: number
-  /** Empty when it is on its way out. */
+  /** Empty if the process is about to end. */
   readonly command: string
   readonly escaped: boolean
 }
 
-async function endMarked(brand: ProcessTag, { graceMs, escapedOnly = false }: EndLeftoversOptions): Promise<string[]> {
+async function endMarked(tag: ProcessTag, { graceMs, escapedOnly = false }: EndLeftoversOptions): Promise<string[]> {
   const waited = stopwatch()
-  const seen = new Map<number, Stray>()
-  const end = (stray: Stray): void => {
-    const known = seen.get(stray.pid)
-    if (!known?.command) seen.set(stray.pid, stray)
-    if (waited() >= graceMs) send(stray.pid, 'SIGKILL')
-    else if (!known) send(stray.pid, 'SIGTERM')
+  const seen = new Map<number, Leftover>()
+  const end = (leftover: Leftover): void => {
+    const known = seen.get(leftover.pid)
+    if (!known?.command) seen.set(leftover.pid, leftover)
+    if (waited() >= graceMs) send(leftover.pid, 'SIGKILL')
+    else if (!known) send(leftover.pid, 'SIGTERM')
   }
-  for (let pause = 2; (await meet(brand, end)) && waited() < graceMs + giveUpMs; pause = Math.min(pause * 2, 50))
+  for (
+    let pause = 2;
+    (await inspectUntilSure(tag, end)) && waited() < graceMs + giveUpMs;
+    pause = Math.min(pause * 2, 50)
+  )
     await sleep(pause)
-  const strays = [...seen.values()].filter((stray) => stray.escaped || !escapedOnly)
-  return short(strays.flatMap(({ command }) => command || []))
+  const leftovers = [...seen.values()].filter(({ escaped }) => escaped || !escapedOnly)
+  return shortened(leftovers.flatMap(({ command }) => command || []))
 }
 
-/** How long we look when we are never sure, and how often at least. */
-const longestLookMs = 100
-const fewestLooks = 5
+/** While a process is changing, `/proc` is inspected again: for this time, and at least this often. */
+const maxInspectMs = 100
+const minInspections = 5
 
 /**
- * Calls back for each stray at once, and says whether there was any. A process that changes under our eyes may have handed over
- * to one that was not listed yet: then we look again.
+ * Calls `onLeftover` for each leftover process, and returns whether there was any. A process that changed meanwhile may have
+ * started one that was not listed yet: then the list is read again.
  */
-async function meet(brand: ProcessTag, onStray: (stray: Stray) => void): Promise<boolean> {
+async function inspectUntilSure(tag: ProcessTag, onLeftover: (leftover: Leftover) => void): Promise<boolean> {
   const waited = stopwatch()
   const dead = new Set<number>()
-  for (let looks = 1; ; looks++) {
-    const { some, unsure } = await look(brand, dead, onStray)
-    if (some || !unsure || (looks >= fewestLooks && waited() > longestLookMs)) return some
+  for (let inspections = 1; ; inspections++) {
+    const { some, unsure } = await inspect(tag, dead, onLeftover)
+    if (some || !unsure || (inspections >= minInspections && waited() > maxInspectMs)) return some
     await sleep(1)
   }
 }
 
-/** So many processes are looked at in one go. */
-const slice = 64
+/** How many processes are inspected before other work gets its turn. */
+export const pidsPerSlice = 64
 
-/** `dead` remembers what is dead: where nobody collects the dead, they are listed for ever. */
-async function look(brand: ProcessTag, dead: Set<number>, onStray: (stray: Stray) => void) {
+/** `dead` collects zombies: if their parent never reaps them, they stay listed. */
+async function inspect(tag: ProcessTag, dead: Set<number>, onLeftover: (leftover: Leftover) => void) {
   let some = false
   let unsure = false
-  const pids = candidates(brand).filter((pid) => !dead.has(pid))
+  const pids = candidates(tag).filter((pid) => !dead.has(pid))
   for (const [n, pid] of pids.entries()) {
-    if (n % slice === slice - 1) await breathe()
-    const seen = strayAt(pid, brand)
+    if (n % pidsPerSlice === pidsPerSlice - 1) await nextTick()
+    const seen = leftoverAt(pid, tag)
     if (seen === undefined) continue
     if (seen === 'dead') dead.add(pid)
     if (seen === 'dead' || seen === 'changing') unsure = true
     else {
-      onStray(seen)
+      onLeftover(seen)
       some = true
     }
   }
   return { some, unsure }
 }
 
-/** The youngest first: they are the ones that may be gone in a moment. */
+/** The newest first, because they may end soon. */
 function candidates({ before }: ProcessTag): number[] {
   const pids = [...(processIds() ?? [])].filter((pid) => !before?.has(pid) && pid !== process.pid)
   return pids.sort((a, b) => b - a)
 }
 
-function strayAt(pid: number, { mark, group }: ProcessTag): Stray | 'dead' | 'changing' | undefined {
+function leftoverAt(pid: number, { mark, group }: ProcessTag): Leftover | 'dead' | 'changing' | undefined {
   const stat = readOfProcess(pid, 'stat')
   if (!stat) return 'changing'
-  // The name before the last bracket may hold anything.
+  // The process name in brackets may hold any character, so fields are counted from the last bracket.
   const [state, parent, pgid, sid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
   if (state === 'Z' || state === 'X') return 'dead'
   if (Number(pgid) === group) return { pid, command: commandLine(pid), escaped: false }
   const environ = readOfProcess(pid, 'environ')
   if (Number(sid) === group || environ?.includes(mark)) return { pid, command: commandLine(pid), escaped: true }
   const isOfKernel = pid === 2 || parent === '2'
-  return isOfKernel || isSettled(pid, environ) ? undefined : 'changing'
+  return isOfKernel || isStable(pid, environ) ? undefined : 'changing'
 }
 
-/** Whether this environment is one to judge by: it is gone at the end of a process, and not there yet while a program is loaded. */
-function isSettled(pid: number, environ: string | undefined): boolean {
+/** Whether this environment is final: it is empty while a program is loaded and when a process ends. */
+function isStable(pid: number, environ: string | undefined): boolean {
   if (environ === '') return commandLine(pid) !== '' && readOfProcess(pid, 'environ') === ''
   return environ !== undefined
 }
@@ -147,7 +153,7 @@ function commandLine(pid: number): string {
   return (readOfProcess(pid, 'cmdline') ?? '').replace(/[\0\n]+/g, ' ').trim()
 }
 
-/** A file of `/proc`. Undefined when the process is gone; `forbidden` when it belongs to another user. */
+/** A file of `/proc`. Undefined if the process is gone; `forbidden` if it belongs to another user. */
 export function readOfProcess(pid: number, file: 'stat' | 'environ' | 'cmdline'): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
@@ -168,10 +174,10 @@ async function endGroup(
     await sleep(pause)
     if (waited() >= graceMs) send(-group, 'SIGKILL')
   }
-  return short(commands)
+  return shortened(commands)
 }
 
-/** The command lines of a process group, as `ps` tells them everywhere. */
+/** The command lines of a process group, from `ps`. */
 function commandsOf(group: number): Promise<string[]> {
   return new Promise((resolve) => {
     execFile('ps', ['-A', '-o', 'pgid=,args='], { maxBuffer: 64 * 1024 * 1024 }, (_, stdout) => {
@@ -186,12 +192,91 @@ function stopwatch(): () => number {
   return () => performance.now() - started
 }
 
-const mostNamed = 50
-const longestName = 200
+const maxCommands = 50
+const maxCommandLength = 200
 
-function short(names: readonly string[]): string[] {
-  const some = names
-    .slice(0, mostNamed)
-    .map((name) => (name.length > longestName ? `${name.slice(0, longestName)}…` : name))
-  return names.length > mostNamed ? [...some, `… and ${names.length - mostNamed} more`] : some
+function shortened(commands: readonly string[]): string[] {
+  const shown = commands
+    .slice(0, maxCommands)
+    .map((command) => (command.length > maxCommandLength ? `${command.slice(0, maxCommandLength)}…` : command))
+  return commands.length > maxCommands ? [...shown, `… and ${commands.length - maxCommands} more`] : shown
+}
+
+/** The call, and its run, that starts a command. */
+export interface CallName {
+  readonly runId: string
+  readonly callId: string
+}
+
+/** The environment variable that holds the mark of a command's call. */
+export const callMarkVariable = 'LIBERO_CALL'
+
+/** The mark of a call, with the identity of this process: while it is alive, no other process may end the command. */
+export function callMark({ runId, callId }: CallName): string {
+  const { pid, started } = thisProcess()
+  return `${shortDigest(runId)}-${shortDigest(callId)}-${pid}-${started}`
+}
+
+/** The processes of one call that another Libero process left running. */
+export interface LeftoverProcesses {
+  /** The process that started them. It is dead, or `isEnded` is false. */
+  readonly startedBy: number
+  readonly isEnded: boolean
+  readonly commands: readonly string[]
+}
+
+/**
+ * Ends the processes that calls of these runs left running on this machine, and returns what they were. Only processes with
+ * the mark of such a call are inspected, and only those are ended whose starting process is dead. `undefined` without `/proc`.
+ */
+export async function endCallProcesses(
+  runIds: readonly string[],
+): Promise<{ of(callId: string): LeftoverProcesses | undefined } | undefined> {
+  const pids = processIds()
+  if (!pids) return undefined
+  const marks = [...(await marksOf(pids, new Set(runIds.map(shortDigest))))]
+  const found = await Promise.all(marks.map(async (mark) => [mark.split('-')[1], await endIfOrphaned(mark)] as const))
+  const left = new Map(found)
+  return { of: (callId) => left.get(shortDigest(callId)) }
+}
+
+async function endIfOrphaned(mark: string): Promise<LeftoverProcesses | undefined> {
+  const [, , pid, started = ''] = mark.split('-')
+  const startedBy = Number(pid)
+  const isEnded = processState({ ...thisProcess(), pid: startedBy, started }) === 'dead'
+  const commands = isEnded ? await endLeftovers({ mark }, { graceMs }) : []
+  return commands.length > 0 || !isEnded ? { startedBy, isEnded, commands } : undefined
+}
+
+/** Between SIGTERM and SIGKILL, as at the time limit of a command. */
+const graceMs = 2000
+
+async function marksOf(pids: ReadonlySet<number>, runs: ReadonlySet<string>): Promise<Set<string>> {
+  const marks = new Set<string>()
+  let n = 0
+  for (const pid of pids) {
+    if (++n % pidsPerSlice === 0) await nextTick()
+    const variables = readOfProcess(pid, 'environ')?.split('\0') ?? []
+    const value = variables.find((variable) => variable.startsWith(`${callMarkVariable}=`))
+    if (value === undefined || !isOfThisNamespace(pid)) continue
+    for (const mark of value.slice(callMarkVariable.length + 1).split(' '))
+      if (form.test(mark) && runs.has(mark.slice(0, digestLength))) marks.add(mark)
+  }
+  return marks
+}
+
+/** In another container the id of the starting process means another process. */
+function isOfThisNamespace(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`) === readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return false
+  }
+}
+
+const digestLength = 16
+const form = /^[0-9a-f]{16}-[0-9a-f]{16}-\d+-\d*$/
+
+function shortDigest(text: string): string {
+  return digestOf(text).slice(0, digestLength)
 }

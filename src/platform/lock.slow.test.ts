@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rounds } from '../../test/soak.ts'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.ts'
-import { LockTimeoutError, withLock } from './lock.ts'
-import { newMark } from './lock-file.ts'
+import { LockTimeoutError, newMark, withLock } from './lock.ts'
 
 let folder: string
 let path: string

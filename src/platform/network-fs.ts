@@ -2,14 +2,14 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf } from '../core/errors.ts'
 
-/** Gives the mount table in the form of Linux' /proc/self/mountinfo, or undefined where there is none. */
+/** Returns the mount table in the form of Linux' /proc/self/mountinfo, or undefined if there is none. */
 export type ReadMountTable = () => string | undefined
 
-/** File systems whose files other machines may change, where locks and shared memory do not do what SQLite needs. */
+/** Network file systems, on which locks and shared memory do not work as SQLite needs. */
 const networkTypes =
   /^(nfs\d?|cifs|smb\w*|ncpfs?|9p|k?afs|coda|ceph|glusterfs|lustre|gpfs|beegfs\w*|orangefs|pvfs2|ocfs2|gfs2?|davfs2?|fuse\.(sshfs|ceph\S*|glusterfs|davfs2?|rclone|s3fs|gcsfuse|juicefs|smbnetfs|curlftpfs|nfs\S*|moosefs|mfs|seaweedfs|weed))$/
 
-/** The type of the network file system that a folder lies on. Undefined: it is a local one, or nobody tells. */
+/** The type of the network file system of a folder. Undefined if it is local or unknown. */
 export function networkFileSystemOf(folder: string, readTable: ReadMountTable = readMountTable): string | undefined {
   const table = readTable()
   if (table === undefined) return undefined
@@ -26,7 +26,7 @@ function readMountTable(): string | undefined {
   }
 }
 
-/** The folder without links, or the nearest one above it that is there. */
+/** The real path of the folder, or of the nearest existing folder above it. */
 function nearestReal(folder: string): string {
   try {
     return realpathSync(folder)
@@ -37,7 +37,7 @@ function nearestReal(folder: string): string {
   }
 }
 
-/** The type of the file system that a folder lies on, by a mount table. */
+/** The type of the file system of a folder, according to a mount table. */
 export function typeOfMount(table: string, folder: string): string | undefined {
   let longest = -1
   let type: string | undefined
@@ -47,7 +47,7 @@ export function typeOfMount(table: string, folder: string): string | undefined {
     if (point === undefined || right === undefined) continue
     const path = point.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
     const isAbove = path === '/' || folder === path || folder.startsWith(`${path}/`)
-    // Of two mounts at one place the later one hides the earlier.
+    // Of two mounts at one path the later one hides the earlier.
     if (!isAbove || path.length < longest) continue
     longest = path.length
     type = right.split(' ', 1)[0]

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { fateOf, isAlive, thisProcess } from './process-identity.ts'
+import { isAlive, processState, thisProcess } from './process-identity.ts'
 
 const isLinux = process.platform === 'linux'
 
 test('this process is alive', () => {
   expect(thisProcess().pid).toBe(process.pid)
-  expect(fateOf(thisProcess())).toBe('alive')
+  expect(processState(thisProcess())).toBe('alive')
 })
 
 test('a process that ended is dead', () => {
@@ -25,8 +25,8 @@ test.runIf(isLinux)('a process from before the machine was started again is dead
 })
 
 test('of a process on another machine or in another container nothing is known, so it counts as alive', () => {
-  expect(fateOf({ ...thisProcess(), host: 'elsewhere', boot: 'another' })).toBe('unknown')
-  expect(fateOf({ ...thisProcess(), namespace: 'pid:[1]', pid: 2 ** 22 })).toBe('unknown')
+  expect(processState({ ...thisProcess(), host: 'elsewhere', boot: 'another' })).toBe('unknown')
+  expect(processState({ ...thisProcess(), namespace: 'pid:[1]', pid: 2 ** 22 })).toBe('unknown')
   expect(isAlive({ ...thisProcess(), host: 'elsewhere' })).toBe(true)
 })
 

@@ -3,19 +3,18 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { codeOf } from '../core/errors.ts'
 
-/** How a small file is read. */
 interface SmallTextOptions {
   readonly mostBytes: number
-  /** A link could make the file of one place that of another. */
+  /** Whether symbolic links are followed. */
   readonly links: 'followed' | 'refused'
   /**
-   * What is thrown where it cannot be read, by the system's code for that: of opening it, or `EISDIR`, `EFTYPE` (no
-   * regular file), `EFBIG`, `EILSEQ` (not UTF-8).
+   * The error to throw if the file cannot be read, by code: that of opening it, or `EISDIR`, `EFTYPE` (no regular file),
+   * `EFBIG`, `EILSEQ` (not UTF-8).
    */
   readonly refuse: (code: string, error?: unknown) => Error
 }
 
-/** The text of a file that people write by hand; undefined where there is none. Whatever stands there, it does not hang. */
+/** The text of a small file that is written by hand; undefined if there is none. Never hangs, whatever the path is. */
 export async function readSmallText(
   path: string,
   { mostBytes, links, refuse }: SmallTextOptions,
@@ -37,7 +36,7 @@ export async function readSmallText(
       read = (await handle.read(buffer, length, buffer.length - length)).bytesRead
     if (length > mostBytes) throw refuse('EFBIG')
     const bytes = buffer.subarray(0, length)
-    // A setting with another letter in it would be another setting.
+    // Replacement characters would change the meaning of a setting.
     if (!isUtf8(bytes)) throw refuse('EILSEQ')
     return new TextDecoder().decode(bytes)
   } finally {

@@ -1,29 +1,27 @@
 import { isNoSecret, type SecretSpan, secretShapesIn } from './secret-shapes.ts'
-import { spellingsOf } from './spellings.ts'
-import { TextIndex } from './text-index.ts'
 
-/** Takes secrets out of texts. The same secret becomes the same placeholder, so that what is left can be compared. */
+/** Removes secrets from texts. The same secret becomes the same placeholder, so that redacted texts can be compared. */
 export interface Redactor {
-  /** Notes the secrets inside a value, so that they are found later where nothing around them gives them away. */
+  /** Remembers the secrets inside a value, so that they are also found later without their context. */
   learn(value: unknown): void
   text(text: string): string
-  /** A copy of plain data with every text inside redacted, names of fields included. */
+  /** A copy of plain data with every string redacted, including keys. */
   json<T>(value: T): T
-  /** A text that came in pieces, which may have cut a secret in two; as many pieces come back. */
+  /** Redacts a text that came in pieces, also a secret that is split between two; returns as many pieces. */
   pieces(pieces: readonly string[]): string[]
 }
 
 export interface RedactorOptions {
-  /** Texts that are secret wherever they stand, or functions that find the secrets of a text. */
+  /** Texts that are always secret, or functions that find the secrets of a text. */
   readonly secrets?: readonly (string | ((text: string) => readonly string[]))[]
-  /** Variables; the values of those that are named like a secret are taken out too. */
+  /** Environment variables; values of those that are named like a secret are removed too. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /** What a secret is replaced by. */
 export const placeholder = /\[REDACTED:\d+\]/
 
-/** Knows secrets by their shape, by what stands before them, and by what it was told. */
+/** Finds secrets by their shape, by the text before them, and by the given options. */
 export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {}): Redactor {
   const known = new Set<string>()
   const spelled = new Map<string, string>()
@@ -34,7 +32,7 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
 
   for (const secret of secrets) if (typeof secret === 'string') addKnown(requireLong(secret))
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && envName.test(name) && isTelling(value)) addKnown(value)
+    if (value !== undefined && envName.test(name) && isDistinctive(value)) addKnown(value)
 
   function addKnown(secret: string): void {
     known.add(secret)
@@ -82,7 +80,7 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
       for (const { start, end, secret } of spans) {
         if (end <= from || start >= to) continue
         out += piece.slice(at - from, Math.max(start, from) - from)
-        if (start >= from) out += tokenOf(secret) // it stands where the secret began
+        if (start >= from) out += tokenOf(secret) // the placeholder is where the secret began
         at = Math.min(end, to)
       }
       out += piece.slice(at - from)
@@ -98,20 +96,20 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [redactedName(key), json(inner, key)]))
   }
 
-  /** Fields of a log have few names, again and again. */
+  /** Cached, because a log repeats few keys. */
   function redactedName(name: string): string {
     let redacted = names.get(name)
     if (redacted === undefined) names.set(name, (redacted = redact(name)))
-    if (names.size > mostNames) names.clear()
+    if (names.size > maxCachedNames) names.clear()
     return redacted
   }
 
   function learn(value: unknown, name = ''): void {
     if (typeof value === 'string') {
       const found = spansOf(value).map(({ secret }) => spelled.get(secret) ?? secret)
-      // `Basic abc` is one, and so is `abc`.
+      // Both `Basic abc` and `abc` are secret.
       if (isSecretField(name, value)) found.push(value, value.slice(value.lastIndexOf(' ') + 1))
-      for (const secret of found) if (isTelling(secret) && !known.has(secret)) addKnown(secret)
+      for (const secret of found) if (isDistinctive(secret) && !known.has(secret)) addKnown(secret)
     } else if (typeof value === 'object' && value !== null)
       for (const [key, inner] of Object.entries(value)) learn(inner, Array.isArray(value) ? name : key)
   }
@@ -119,7 +117,7 @@ export function createRedactor({ secrets = [], env = {} }: RedactorOptions = {})
   return { learn, text: redact, json: (value) => json(value) as typeof value, pieces }
 }
 
-const mostNames = 1000
+const maxCachedNames = 1000
 
 const envName = /KEY|TOKEN|SECRET|PASSWORD|PASSWD/
 const secretField =
@@ -134,7 +132,7 @@ function occurrences(text: string, secret: string): SecretSpan[] {
   return spans
 }
 
-/** Of two that overlap, the one that begins first, or else the longer one. */
+/** Of two overlapping spans the one that begins first, else the longer one. */
 function withoutOverlaps(spans: SecretSpan[]): SecretSpan[] {
   spans.sort((a, b) => a.start - b.start || b.end - a.end)
   let end = 0
@@ -145,16 +143,100 @@ function withoutOverlaps(spans: SecretSpan[]): SecretSpan[] {
   })
 }
 
-/** A field that is named like a secret, with a text that may be one. */
+/** Whether a field is named like a secret and its value may be one. */
 function isSecretField(name: string, value: string): boolean {
   const isNamedSo = secretField.test(name) || camelSecretField.test(name) || /^[A-Z0-9_]*(?:KEY|TOKEN)$/.test(name)
   return isNamedSo && value.length >= 6 && !isNoSecret(value)
 }
 
-/** Whether a text is secret wherever it stands; an everyday word is only where something says so. */
-const isTelling = (text: string): boolean => text.length >= 8 && /[^A-Za-z]/.test(text) && !isNoSecret(text)
+/** Whether a secret is distinctive enough to be removed everywhere; an ordinary word is not. */
+const isDistinctive = (text: string): boolean => text.length >= 8 && /[^A-Za-z]/.test(text) && !isNoSecret(text)
 
 function requireLong(secret: string): string {
   if (secret.length >= 4) return secret
   throw new TypeError(`A secret of ${secret.length} characters would be found everywhere; give at least 4`)
+}
+
+/** The encodings of a secret: plain, in a JSON string, in a URL, in hexadecimal, and in base64. */
+export function spellingsOf(secret: string): string[] {
+  const bytes = new TextEncoder().encode(secret)
+  const inUrl = secret.isWellFormed() ? [encodeURIComponent(secret)] : []
+  return [secret, JSON.stringify(secret).slice(1, -1), ...inUrl, ...inHex(bytes), ...inBase64(bytes)]
+}
+
+function inHex(bytes: Uint8Array): string[] {
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return [hex, hex.toUpperCase()]
+}
+
+/** Shorter texts would match by chance. */
+const minBase64Length = 10
+
+/** The base64 of a secret inside other data: for each of three alignments, the part that depends on the secret alone. */
+function inBase64(bytes: Uint8Array): string[] {
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  const cores = [0, 1, 2].map((before) => {
+    const whole = btoa('\0'.repeat(before) + binary).replace(/=+$/, '')
+    return whole.slice(before && before + 1, (before + binary.length) % 3 === 0 ? undefined : -1)
+  })
+  const long = cores.filter((core) => core.length >= minBase64Length)
+  return [...long, ...long.map((core) => core.replaceAll('+', '-').replaceAll('/', '_'))]
+}
+
+export interface FoundText {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/** Finds any of many texts in another text, in one pass. */
+export class TextIndex {
+  /** By the hash of their first four characters, the longest first. */
+  readonly #texts = new Map<number, string[]>()
+  /** Which hashes occur: most positions of a text are skipped by this check. */
+  #isStart: Uint8Array | undefined
+
+  /** The text must have at least four characters. */
+  add(text: string): void {
+    this.#isStart ??= new Uint8Array(hashes)
+    const hash = hashOf(text)
+    const same = this.#texts.get(hash) ?? []
+    if (same.includes(text)) return
+    this.#isStart[hash] = 1
+    this.#texts.set(
+      hash,
+      [...same, text].sort((a, b) => b.length - a.length),
+    )
+  }
+
+  /** Matches from left to right without overlaps; of several at one position the longest. */
+  find(text: string): FoundText[] {
+    const found: FoundText[] = []
+    const isStart = this.#isStart
+    if (!isStart) return found
+    let hash = 0
+    let from = 0
+    for (let i = 0; i < text.length; i++) {
+      hash = next(hash, text.charCodeAt(i))
+      const start = i - hashed + 1
+      if (isStart[hash] === 0 || start < from) continue
+      const match = this.#texts.get(hash)?.find((one) => text.startsWith(one, start))
+      if (match === undefined) continue
+      from = start + match.length
+      found.push({ start, end: from, text: match })
+    }
+    return found
+  }
+}
+
+const hashed = 4
+const hashes = 1 << 16
+
+/** A rolling hash: each step shifts earlier characters by four bits, so that only the last four count. */
+const next = (hash: number, code: number): number => ((hash << 4) ^ (code & 0xfff) ^ (code >> 12)) & (hashes - 1)
+
+function hashOf(text: string): number {
+  let hash = 0
+  for (let i = 0; i < hashed; i++) hash = next(hash, text.charCodeAt(i))
+  return hash
 }

@@ -1,10 +1,10 @@
 import { messageOf } from '../core/errors.ts'
 import type { JsonSchema } from '../core/tool.ts'
 
-/** What is wrong with a value, or undefined when it fits. */
+/** The error of a value, or undefined if it is valid. */
 export type SchemaCheck = (value: unknown) => string | undefined
 
-/** A check by a whole JSON Schema. Loads the validator. */
+/** A check against a JSON Schema. Loads the validator. */
 export async function schemaCheck(schema: JsonSchema): Promise<SchemaCheck> {
   const { createSchemaValidator, worstViolation } = await import('./json-schema.ts')
   const validate = createSchemaValidator(schema)

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { createRedactor } from './redact.ts'
+import { createRedactor, TextIndex } from './redact.ts'
 import { isNoSecret, matchesOf, secretShapesIn } from './secret-shapes.ts'
-import { TextIndex } from './text-index.ts'
 
 /** The same shapes written down plainly: each begins where its match begins, which is tried at every word. */
 const plain: readonly RegExp[] = [

@@ -1,14 +1,14 @@
-/** A place in a text, and the secret that stands there. */
+/** A secret and its position in a text. */
 export interface SecretSpan {
   readonly start: number
   readonly end: number
   readonly secret: string
 }
 
-/** The secrets of a text that are known by their shape, or by what stands before them. */
+/** The secrets of a text that are recognised by their shape, or by the text before them. */
 export function secretShapesIn(text: string): SecretSpan[] {
   const spans: SecretSpan[] = []
-  if (text.length < shortest) return spans
+  if (text.length < minLength) return spans
   const lower = text.toLowerCase()
   for (const { words, near, patterns } of shapes)
     if (words.some((word) => lower.includes(word)) && (!near || near.test(lower)))
@@ -16,10 +16,10 @@ export function secretShapesIn(text: string): SecretSpan[] {
   return spans.length > 0 ? spans.filter(({ secret }) => !isNoSecret(secret)) : spans
 }
 
-/** `pwd=` and six characters: nothing shorter has a shape. */
-const shortest = 10
+/** `pwd=` and six characters are the shortest shape. */
+const minLength = 10
 
-/** Where a pattern matches. Its group, where it has one, is the secret. */
+/** The matches of a pattern. Its group, if it has one, is the secret. */
 export function matchesOf(text: string, pattern: RegExp): SecretSpan[] {
   return Array.from(text.matchAll(pattern), (match) => {
     const secret = match[1] ?? match[0]
@@ -28,23 +28,23 @@ export function matchesOf(text: string, pattern: RegExp): SecretSpan[] {
   })
 }
 
-/** Placeholders and the names of secrets are none themselves. A password may well begin as they do. */
+/** Placeholders and variable references are no secrets. A password may begin like one, so the whole text is matched. */
 export const isNoSecret = (text: string): boolean =>
   /^(?:\[REDACTED:|\$\{|\$\(|\$[A-Z_][A-Z0-9_]*$|\$[a-z_]+$|<[^>]*>?$|\{[^}]*\}+$|%\w+%$|process\.|os\.|undefined$|string$)/.test(
     text,
   )
 
 interface Shape {
-  /** One of these, in lower case, is in every text with such a secret: to look for a word costs a tenth of a pattern. */
+  /** Every text with such a secret contains one of these, in lower case: searching a word is ten times cheaper than a pattern. */
   readonly words: readonly string[]
-  /** Where the words are common: what else is in every such text, in lower case. */
+  /** If the words are common: another pattern that every such text matches, in lower case. */
   readonly near?: RegExp
   readonly patterns: readonly RegExp[]
 }
 
 /**
- * Lengths are bounded: texts may be hostile. A pattern begins with what is rare; what has to stand before that is looked
- * for backwards, and only there. To begin with a run of letters would try that at every word.
+ * Lengths are bounded, because texts may be hostile. A pattern begins with a rare text and checks what comes before by
+ * lookbehind: a pattern that begins with letters would be tried at every word.
  */
 const shapes: readonly Shape[] = [
   {

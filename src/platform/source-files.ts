@@ -4,26 +4,26 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { digestOf } from './digest.ts'
 import { fullyVisible } from './visible-text.ts'
 
-/** What something that can be run is made of. */
+/** The files that a runnable item consists of. */
 export interface SourceFiles {
-  /** Over the names and the bytes of all files. */
+  /** Covers the names and bytes of all files. */
   readonly digest: string
   /** Digests by real path. */
   readonly files: ReadonlyMap<string, string>
 }
 
-/** Something about files that a person has to change before they can be used. */
+/** A problem with files that a person must fix before they can be used. */
 export class SourceProblem extends Error {}
 
-/** What may still be read, of a project or of one file. */
+/** How much may still be read. */
 export interface ReadingBudget {
   files: number
   bytes: number
-  /** What there was at first, for messages. */
+  /** The initial limit, for messages. */
   readonly limit: string
 }
 
-/** By default enough for every honest project, and not enough to keep us busy. */
+/** The default is enough for any ordinary project, and limits the work on a hostile one. */
 export function readingBudget({ files = 5000, mebibytes = 64 } = {}): ReadingBudget {
   return { files, bytes: mebibytes * 1024 * 1024, limit: `${files} files and folders or ${mebibytes} MiB` }
 }
@@ -58,7 +58,7 @@ export async function sourceFiles(root: string, path: string, budget: ReadingBud
   return { digest: digestOfAll(root, files, links), files }
 }
 
-/** What a regular file inside a folder says, as it is held open. */
+/** Reads a regular file inside a folder from one open handle. */
 export async function readInside(
   root: string,
   path: string,
@@ -77,13 +77,13 @@ export async function readInside(
   }
 }
 
-/** Whether `path` is `folder` or lies in it, by names alone: both have to be real paths. */
+/** Whether `path` is `folder` or inside it, by names alone: both must be real paths. */
 export function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+  const inside = relative(folder, path)
+  return inside === '' || (inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside))
 }
 
-// Opening a pipe that nobody writes to must not wait for somebody who does.
+// Opening a pipe must not wait for a writer.
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
 
 function spend(budget: ReadingBudget, bytes: number): void {
@@ -96,14 +96,14 @@ function tooMuch({ limit }: ReadingBudget): SourceProblem {
   return new SourceProblem(`with it there are more than ${limit}, which is as much as is looked at`)
 }
 
-/** Where a path really leads, which has to be inside the folder. */
+/** The real path, which must be inside the folder. */
 async function realInside(root: string, path: string): Promise<string> {
   const real = await realpath(path)
   if (isWithin(root, real)) return real
   throw new SourceProblem(`${nameOf(root, path)} leads out of ${fullyVisible(root)}, to ${fullyVisible(real)}`)
 }
 
-/** A link to a folder is not followed below the item: it could lead in circles. */
+/** Below the item, links to folders are not followed, because they could form a cycle. */
 async function realEntry(root: string, path: string): Promise<string> {
   const info = await lstat(path)
   if (info.isFile() || info.isDirectory()) return path
@@ -131,7 +131,7 @@ const importPattern = /\b(?:from|import|require|resolve|URL)\s*(?:\(\s*)?(['"`])
 /** What a path without an ending may mean. */
 const importEndings: readonly string[] = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
 
-/** All that a path may mean: which of them is taken depends on who imports. */
+/** All files that an import path may mean, which depends on the importer. */
 async function importedFiles(root: string, path: string): Promise<readonly string[]> {
   if (!isWithin(root, path))
     throw new SourceProblem(`it imports ${fullyVisible(path)}, which lies outside ${fullyVisible(root)}`)
@@ -145,7 +145,7 @@ async function importedFiles(root: string, path: string): Promise<readonly strin
   return found
 }
 
-/** Where a link leads counts too: it could be turned to another file of the same item. */
+/** Includes the targets of links, because a link could be changed to another file of the same item. */
 function digestOfAll(root: string, files: ReadonlyMap<string, string>, links: ReadonlyMap<string, string>): string {
   const lines = [...files].map(([path, digest]) => `${digest} ${nameIn(root, path)}`)
   for (const [path, real] of links) lines.push(JSON.stringify([nameIn(root, path), nameIn(root, real)]))

@@ -1,29 +1,29 @@
 /**
- * A text whose control characters can be seen and do nothing: ESC as `␛`, others as `\x..`. Tabs, newlines and the CR of
- * a CRLF stay; a lone CR, which lets a line overwrite itself, does not. Invisible letters stay: some scripts need them.
+ * Makes control characters visible and harmless: ESC becomes `␛`, others `\x..`. Tabs, newlines and the CR of a CRLF stay;
+ * a lone CR, with which a line overwrites itself, does not. Invisible letters stay, because some scripts need them.
  */
 export function visibleText(text: string): string {
   return isPlain(text) ? text : text.replace(controlsInText, shown)
 }
 
 /**
- * The same for a name, which is shown on one line: newlines and tabs are escaped too, and what turns text around or
- * takes no room. Joiners, variation selectors and odd blanks stay: people name files with them.
+ * The same for a name, which is shown on one line: newlines, tabs, bidi controls and zero-width characters are escaped too.
+ * Joiners, variation selectors and unusual blanks stay, because file names contain them.
  */
 export function visibleName(name: string): string {
   return isPlainLine(name) ? name : name.replace(hiddenInNames, shown)
 }
 
 /**
- * For what a person is asked to approve: whatever is invisible, turns text around, moves a cursor or is a blank other
- * than a space is escaped. With `lines: 'kept'` newlines and tabs stay, nothing else.
+ * For what a person is asked to approve: every invisible character, bidi control, cursor movement and blank other than a
+ * space is escaped. With `lines: 'kept'` newlines and tabs stay, nothing else.
  */
 export function fullyVisible(text: string, { lines = 'shown' }: { readonly lines?: 'kept' | 'shown' } = {}): string {
   if (lines === 'shown') return isPlainLine(text) ? text : text.replace(everyHidden, shown)
   return isPlain(text) ? text : text.replace(everyHiddenInLines, shown)
 }
 
-/** A text without the characters that only a machine reads (tags, bidi controls, escapes), and how many there were. */
+/** The text without characters that only machines read (tags, bidi controls, escapes), and how many there were. */
 export function withoutHidden(text: string): { readonly text: string; readonly hidden: number } {
   if (isPlain(text)) return { text, hidden: 0 }
   let hidden = 0
@@ -34,7 +34,7 @@ export function withoutHidden(text: string): { readonly text: string; readonly h
   return { text: rest, hidden }
 }
 
-/** Most texts are ASCII, and are told from the others without looking up a single property. */
+/** Most texts are ASCII, for which this check is enough. */
 const isPlain = (text: string): boolean => !/[^\t\n\x20-\x7e]/.test(text)
 const isPlainLine = (text: string): boolean => !/[^\x20-\x7e]/.test(text)
 
@@ -53,14 +53,14 @@ const hiddenFromPeople =
 
 const named: Readonly<Record<string, string>> = { '\x1b': '␛', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-/** Of a million of them most are the same. */
-const known = new Map<string, string>()
+/** A cache, because long texts repeat few characters. */
+const cache = new Map<string, string>()
 
 function shown(character: string): string {
-  const before = known.get(character)
+  const before = cache.get(character)
   if (before !== undefined) return before
   const escaped = spelled(character)
-  if (known.size < 1000) known.set(character, escaped)
+  if (cache.size < 1000) cache.set(character, escaped)
   return escaped
 }
 

@@ -3,7 +3,13 @@ import { memoize } from '../core/memoize.ts'
 import type { ClassifiedError, ModelEvent, ModelRequest } from '../core/provider.ts'
 import type { ToolSpec } from '../core/tool.ts'
 import type { Message } from '../core/turn.ts'
-import { defaultTransport, followRedirects, type HttpResponse, type Transport } from '../platform/http.ts'
+import {
+  defaultTransport,
+  fetchTransport,
+  followRedirects,
+  type HttpResponse,
+  type Transport,
+} from '../platform/http.ts'
 import { BodyBuilder } from './body.ts'
 import { type Catalogue, createCatalogue } from './catalogue.ts'
 import type { RequestCredential } from './credential.ts'
@@ -46,7 +52,7 @@ export class ServiceClient {
     this.#maxReplyBytes = options.maxReplyBytes
     this.#extra = options.extraBodyParams
     this.#headers = lowerCased(options.headers)
-    const transport = options.transport ?? (options.fetch ? lazyFetchTransport(options.fetch) : defaultTransport())
+    const transport = options.transport ?? (options.fetch ? fetchTransport(options.fetch) : defaultTransport())
     // A header of the caller may hold a key too, for a gateway for instance.
     const credentialHeaders = [...(service.credentialHeaders ?? []), ...Object.keys(this.#headers)]
     this.#transport = followRedirects(transport, { credentialHeaders })
@@ -205,11 +211,6 @@ const mergedFields = ['generationConfig', 'output_config', 'text', 'stream_optio
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** The fetch transport, loaded by the first request. */
-function lazyFetchTransport(fetch: typeof globalThis.fetch): Transport {
-  return async (request) => (await import('../platform/http-fetch.ts')).fetchTransport(fetch)(request)
-}
 
 /**
  * The messages that get a cache breakpoint: the newest one. If more was added since the last request than the service

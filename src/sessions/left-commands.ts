@@ -6,7 +6,7 @@ export type CommandsOf = (callId: string) => string
 /** Ends what the commands of a dead process left running on this machine. `undefined` where processes cannot be seen. */
 export async function endLeftCommands({ runs }: Transcript): Promise<CommandsOf | undefined> {
   if (typeof process === 'undefined' || process.platform !== 'linux') return undefined
-  const { endCallProcesses } = await import('../platform/call-processes.ts')
+  const { endCallProcesses } = await import('../platform/leftover-processes.ts')
   const left = await endCallProcesses(runs.map(({ id }) => id))
   if (!left) return undefined
   return (callId) => {

@@ -1,6 +1,6 @@
 import type { HookContexts } from '../core/hook-map.ts'
 import type { Hooks } from '../core/hooks.ts'
-import { compareTexts } from '../platform/compare-texts.ts'
+import { compareTexts } from '../core/text.ts'
 import { withoutHidden } from '../platform/visible-text.ts'
 import { mostDescription } from './parse-skill.ts'
 import { resolveSkills } from './resolve-skills.ts'

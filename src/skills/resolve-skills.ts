@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { compareTexts } from '../platform/compare-texts.ts'
+import { compareTexts } from '../core/text.ts'
 import { isWithin } from '../platform/source-files.ts'
 import { fullyVisible, withoutHidden } from '../platform/visible-text.ts'
 import { findSkills, type SkillRoot } from './find-skills.ts'

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { boundedKey } from '../platform/bounded-key.ts'
+import { boundedKey } from '../platform/digest.ts'
 
 /** An approval of one file covers its folder, so that the person is not asked again for the next file. */
 export const parentKey = (path: string): string => boundedKey(posix.dirname(normal(path)))

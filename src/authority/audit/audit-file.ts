@@ -4,8 +4,8 @@ import type { AuditRecord, AuditSink } from '../../core/authority.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { CodedError, codeOf, messageOf } from '../../core/errors.ts'
 import { digestOf } from '../../platform/digest.ts'
+import { resourceShortage } from '../../platform/files.ts'
 import { createRedactor, type Redactor } from '../../platform/redact.ts'
-import { shortageOf } from '../../platform/shortage-of.ts'
 import { appendToChain, type KnownEnd } from './audit-chain.ts'
 
 export interface FileAuditOptions {
@@ -98,7 +98,7 @@ function failure(path: string, cause: unknown): CodedError {
 
 function adviceFor(cause: unknown): string {
   const code = codeOf(cause) ?? ''
-  if (shortageOf(code) !== undefined) return 'End other work, or raise the limit (ulimit -n)'
+  if (resourceShortage(code) !== undefined) return 'End other work, or raise the limit (ulimit -n)'
   return `${code === 'ENOSPC' ? 'Make room there' : 'Make that folder writable'}, or choose another place`
 }
 

@@ -1,5 +1,5 @@
 import { CodedError, messageOf } from '../../core/errors.ts'
-import { JobFailed, OutOfTime } from '../../platform/standing-worker.ts'
+import { JobFailed, JobTimeout } from '../../platform/worker-threads.ts'
 import type { JudgedCall } from '../judged-call.ts'
 import { holdThread, type ThreadHold } from '../shell/hold-thread.ts'
 import type { ToolRule } from './settings.ts'
@@ -69,7 +69,7 @@ async function firstMatch(hold: ThreadHold, search: Search): Promise<string | un
     return patterns[await hold.ask<number>({ text, patterns }, budgetMs)]
   } catch (error) {
     // A pattern that the engine fails on is treated like one that takes too long.
-    if (!(error instanceof OutOfTime || error instanceof JobFailed)) throw error
+    if (!(error instanceof JobTimeout || error instanceof JobFailed)) throw error
   }
   if (patterns.length === 1) return whenLate ? patterns[0] : undefined
   // One of them takes too long. Bisecting finds it without a job per pattern.

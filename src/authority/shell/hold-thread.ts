@@ -1,4 +1,4 @@
-import type { StandingWorker } from '../../platform/standing-worker.ts'
+import type { PersistentWorker } from '../../platform/worker-threads.ts'
 import type { ThreadJob } from './shell-thread.ts'
 
 /** Somebody's hold on the one thread of this process in which hostile text is worked on. */
@@ -29,9 +29,9 @@ export function holdThread(): ThreadHold {
   }
 }
 
-const shared: { thread: Promise<StandingWorker> | undefined; holds: number } = { thread: undefined, holds: 0 }
+const shared: { thread: Promise<PersistentWorker> | undefined; holds: number } = { thread: undefined, holds: 0 }
 
-async function start(): Promise<StandingWorker> {
-  const { standingWorker } = await import('../../platform/standing-worker.ts')
-  return standingWorker(() => new URL('./shell-thread.ts', import.meta.url), 'shell lines')
+async function start(): Promise<PersistentWorker> {
+  const { persistentWorker } = await import('../../platform/worker-threads.ts')
+  return persistentWorker(() => new URL('./shell-thread.ts', import.meta.url), 'shell lines')
 }

@@ -1,6 +1,5 @@
 import { shellQuote } from '../../core/execution.ts'
-import { boundedKey } from '../../platform/bounded-key.ts'
-import { digestOf } from '../../platform/digest.ts'
+import { boundedKey, digestOf } from '../../platform/digest.ts'
 import type { ReadCommand, ReadRedirect, ShellReading } from './reading.ts'
 import { locate, type ShellLocation } from './shell-location.ts'
 

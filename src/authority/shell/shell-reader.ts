@@ -1,5 +1,5 @@
 import { digestOf } from '../../platform/digest.ts'
-import { OutOfTime } from '../../platform/standing-worker.ts'
+import { JobTimeout } from '../../platform/worker-threads.ts'
 import { holdThread, type ThreadHold } from './hold-thread.ts'
 import type { ShellReading } from './reading.ts'
 
@@ -52,7 +52,7 @@ async function readIn(hold: ThreadHold, text: string, timeoutMs: number): Promis
   try {
     return await hold.ask<ShellReading>({ read: text }, timeoutMs)
   } catch (error) {
-    if (!(error instanceof OutOfTime)) throw error
+    if (!(error instanceof JobTimeout)) throw error
     const obstacle = `a line that takes longer than ${timeoutMs} ms to read`
     return await hold.ask<ShellReading>({ words: text, obstacle }, wordsMs)
   }

@@ -1,4 +1,4 @@
-import { answerJobs } from '../../platform/standing-worker.ts'
+import { answerJobs } from '../../platform/worker-threads.ts'
 import type { ShellReading } from './reading.ts'
 
 /** What the thread does: read a line, only take a text apart into words, or try regular expressions. */

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { messageOf } from '../../core/errors.ts'
-import { webAddress } from '../../platform/public-web.ts'
+import { parseWebUrl } from '../../platform/public-web.ts'
 import { type EgressMeter, egressMeter } from './egress-meter.ts'
 import { createEgressRules, type EgressRules, type EgressTarget } from './egress-rules.ts'
 import type { BubblewrapNetwork, EgressEvent } from './options.ts'
@@ -95,7 +95,7 @@ function plainAddress(text: string): URL {
   if (!/^[a-z][a-z0-9+.-]*:/i.test(text)) throw badRequest('this is a proxy; ask it for a whole URL')
   let url: URL
   try {
-    url = webAddress(text)
+    url = parseWebUrl(text)
   } catch (error) {
     throw badRequest(messageOf(error))
   }

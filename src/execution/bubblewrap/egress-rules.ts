@@ -1,7 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { connect as connectHere, isIP, type Socket } from 'node:net'
-import { isPublicAddress } from '../../platform/addresses.ts'
-import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts'
+import { checkHostRules, isPublicAddress, matchesHostRule, normalizedHost } from '../../platform/addresses.ts'
 import type { BubblewrapNetwork } from './options.ts'
 
 export interface EgressRules extends Pick<BubblewrapNetwork, 'allow' | 'deny' | 'resolve'> {
@@ -19,7 +18,7 @@ export interface EgressTarget {
 
 /** Says where a sandbox may go. */
 export function createEgressRules(rules: EgressRules): { find(host: string, port: number): Promise<EgressTarget> } {
-  const { allow, deny = [], resolve = resolveHere, connect = (host, port) => connectHere({ host, port }) } = rules
+  const { allow, deny = [], resolve = systemResolve, connect = (host, port) => connectHere({ host, port }) } = rules
   checkHostRules(allow, 'network.allow')
   checkHostRules(deny, 'network.deny')
 
@@ -27,16 +26,16 @@ export function createEgressRules(rules: EgressRules): { find(host: string, port
   const literals = allow.filter((rule) => !rule.startsWith('*'))
 
   function mayConnect(address: string, host: string, port: number): boolean {
-    if (isNamed(address, port, deny)) return false
-    if (isPublicAddress(address) || isNamed(address, port, literals)) return true
+    if (matchesHostRule(address, port, deny)) return false
+    if (isPublicAddress(address) || matchesHostRule(address, port, literals)) return true
     return host === 'localhost' && loopback.test(address)
   }
 
   return {
     async find(asked, port) {
-      const host = plainHost(asked)
-      if (isNamed(host, port, deny)) throw refused(`${host} is denied`)
-      if (!isNamed(host, port, allow)) throw refused(`${host}:${port} is not allowed (only ${list(allow)})`)
+      const host = normalizedHost(asked)
+      if (matchesHostRule(host, port, deny)) throw refused(`${host} is denied`)
+      if (!matchesHostRule(host, port, allow)) throw refused(`${host}:${port} is not allowed (only ${list(allow)})`)
       const addresses = isIP(host) ? [host] : await resolve(host)
       const checked = addresses.filter((address) => mayConnect(address, host, port))
       if (checked.length === 0) throw refused(`${host} has no address that is public or allowed as it is`)
@@ -86,5 +85,5 @@ function refused(reason: string): Error {
   return Object.assign(new Error(reason), { code: 'EREFUSED' })
 }
 
-const resolveHere = async (host: string): Promise<string[]> =>
+const systemResolve = async (host: string): Promise<string[]> =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address)

@@ -1,4 +1,4 @@
-import { checkHostRules } from '../../platform/host-rules.ts'
+import { checkHostRules } from '../../platform/addresses.ts'
 
 export interface BubblewrapOptions {
   /** Default: the working directory of this process, when a handle is made. */

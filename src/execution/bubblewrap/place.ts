@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
-import { atExit } from '../../platform/at-exit.ts'
-import { isMarkOfDead, processMark } from '../../platform/process-mark.ts'
+import { isMarkOfDeadProcess, processMark } from '../../platform/process-identity.ts'
+import { onProcessExit } from '../../platform/process-keeper.ts'
 
 /** What belongs to one handle on this machine; nobody else may look into it. */
 export interface PrivatePlace {
@@ -31,7 +31,7 @@ export function createPrivatePlace(seccomp: Uint8Array): PrivatePlace {
   chmodSync(place.temporary, 0o1777)
   writeFileSync(place.nothing, '', { mode: 0 })
   writeFileSync(place.seccomp, seccomp, { mode: 0o400 })
-  const callOff = atExit(() => {
+  const callOff = onProcessExit(() => {
     tryToRemove(folder)
     leaveParent()
   })
@@ -94,7 +94,7 @@ async function removeFolder(folder: string): Promise<void> {
 function removeDead(): void {
   const parent = privatePlaces()
   for (const name of readdirSync(parent))
-    if (name.startsWith(prefix) && isMarkOfDead(name.slice(prefix.length))) tryToRemove(join(parent, name))
+    if (name.startsWith(prefix) && isMarkOfDeadProcess(name.slice(prefix.length))) tryToRemove(join(parent, name))
 }
 
 function tryToRemove(folder: string): void {

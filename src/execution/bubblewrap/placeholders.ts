@@ -3,8 +3,8 @@ import { mkdir, readdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../core/errors.ts'
-import { atExit } from '../../platform/at-exit.ts'
-import { isMarkOfDead, processMark } from '../../platform/process-mark.ts'
+import { isMarkOfDeadProcess, processMark } from '../../platform/process-identity.ts'
+import { onProcessExit } from '../../platform/process-keeper.ts'
 
 /**
  * To mount something over a name, the name has to be there. So where nothing may come into being an empty folder stands as
@@ -48,7 +48,7 @@ export function createPlaceholders(): Placeholders {
 
   async function add(paths: readonly string[]): Promise<string[]> {
     clearTimeout(later)
-    callOff ??= atExit(leave)
+    callOff ??= onProcessExit(leave)
     const outcomes = await Promise.allSettled(
       paths.map(async (path) => {
         if (existsSync(join(path, mark))) return
@@ -159,7 +159,7 @@ async function make(path: string): Promise<boolean> {
     }
     const names = await readdir(path).catch(() => [])
     for (const name of names)
-      if (isMarkOfDead(name.slice(markStart.length))) await rmdir(join(path, name)).catch(() => {})
+      if (isMarkOfDeadProcess(name.slice(markStart.length))) await rmdir(join(path, name)).catch(() => {})
     if (names.length > 0 || left === 0) return names.length > 0
     await sleep(betweenMs) // it may be coming or going
   }

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { Server, type Socket } from 'node:net'
-import { isNamed } from '../../platform/host-rules.ts'
+import { matchesHostRule } from '../../platform/addresses.ts'
 
 /** Where the proxy is found inside. */
 export const proxyPort = 3128
@@ -39,5 +39,5 @@ export function proxyEnv(allow: readonly string[]): Record<string, string> {
 
 /** Whether a name of the loopback means that of this machine, whatever the port. */
 function isOutside(host: string, allow: readonly string[]): boolean {
-  return allow.some((rule) => isNamed(host, Number(/:(\d+)$/.exec(rule)?.[1] ?? 0), [rule]))
+  return allow.some((rule) => matchesHostRule(host, Number(/:(\d+)$/.exec(rule)?.[1] ?? 0), [rule]))
 }

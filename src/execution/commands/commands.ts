@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { callMark, callVariable } from '../../platform/call-processes.ts'
-import { keeperMark, keepWatch, type Watch } from '../../platform/keep-watch.ts'
-import { endLeftovers } from '../../platform/leftover-processes.ts'
+import { callMark, callMarkVariable, endLeftovers } from '../../platform/leftover-processes.ts'
+import { type KeeperRegistration, keeperMark, registerWithKeeper } from '../../platform/process-keeper.ts'
 import { childEnv } from './child-env.ts'
 import { type CommandLimits, commandShell } from './command-shell.ts'
 import { runCommand } from './run-command.ts'
@@ -31,7 +30,7 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
   const destroyed = new Error('The execution handle was destroyed')
   const running = new Map<AbortController, Promise<unknown>>()
   /** Keeps the keeper from the first command to the end of this handle: to start one for each command would cost more. */
-  let keeping: Watch | undefined
+  let keeping: KeeperRegistration | undefined
 
   async function runOne(command: string, options: ExecOptions, signal: AbortSignal): Promise<ExecResult> {
     const mark = crypto.randomUUID()
@@ -41,12 +40,14 @@ export function createCommands({ cwd, env, inheritEnv, limits }: CommandsOptions
       LIBERO_HANDLE: nested(host.LIBERO_HANDLE, handleMark),
       LIBERO_COMMAND: nested(host.LIBERO_COMMAND, mark),
       LIBERO_KEEPER: nested(host.LIBERO_KEEPER, keeperMark),
-      [callVariable]: options.call ? nested(host[callVariable], callMark(options.call)) : host[callVariable],
+      [callMarkVariable]: options.call
+        ? nested(host[callMarkVariable], callMark(options.call))
+        : host[callMarkVariable],
     }
     const added = [{ PWD: at }, ...env, options.env, marks]
     const all = childEnv({ host, inherit: inheritEnv, added })
-    keeping ??= keepWatch()
-    const watch = keepWatch()
+    keeping ??= registerWithKeeper()
+    const watch = registerWithKeeper()
     const onStart = ({ pid }: StartedCommand): void => watch.add(pid)
     try {
       return await runCommand({ ...options, command, shell, cwd: at, env: all, mark, signal, onStart })

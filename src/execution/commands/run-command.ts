@@ -1,7 +1,7 @@
 import type { ExecOptions, ExecResult } from '../../core/execution.ts'
-import { atExit } from '../../platform/at-exit.ts'
 import { atMost } from '../../platform/at-most.ts'
 import { endLeftovers, killLeftovers, type ProcessTag, processIds, send } from '../../platform/leftover-processes.ts'
+import { onProcessExit } from '../../platform/process-keeper.ts'
 import { commandOutput } from './command-output.ts'
 import type { CommandShell } from './command-shell.ts'
 import { type StartedCommand, startCommand } from './start-command.ts'
@@ -45,7 +45,7 @@ export async function runCommand(request: CommandRequest): Promise<ExecResult> {
   const before = processIds()
   const child = await startCommand({ ...request, ...shell(command), reads: input !== undefined })
   const brand = { mark: request.mark, group: child.pid, before }
-  const release = atExit(() => killLeftovers(brand))
+  const release = onProcessExit(() => killLeftovers(brand))
   try {
     request.onStart?.(child)
     return await follow(child, brand, request)

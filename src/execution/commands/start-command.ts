@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, messageOf } from '../../core/errors.ts'
-import { shortageOf } from '../../platform/shortage-of.ts'
+import { resourceShortage } from '../../platform/files.ts'
 
 export interface StartOptions {
   readonly file: string
@@ -87,7 +87,7 @@ function explained(code: string, file: string): string | undefined {
     case 'ENOENT':
       return `there is no ${file} on this machine`
     default:
-      return shortageOf(code)
+      return resourceShortage(code)
   }
 }
 

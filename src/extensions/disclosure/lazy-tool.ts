@@ -1,7 +1,7 @@
 import { shownName } from '../../core/provider.ts'
 import type { Run } from '../../core/run.ts'
+import { compareTexts } from '../../core/text.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
-import { compareTexts } from '../../platform/compare-texts.ts'
 
 /** A tool that a run has, but does not show to the model before it asks. */
 export interface LazyToolEntry {

@@ -1,10 +1,16 @@
 import { BlockList, isIP } from 'node:net'
-import { isPublicAddress, type Resolve } from '../../platform/addresses.ts'
-import { checkedLookup, resolveHere } from '../../platform/checked-lookup.ts'
-import { checkHostRules, isNamed, plainHost } from '../../platform/host-rules.ts'
+import {
+  checkedLookup,
+  checkHostRules,
+  isPublicAddress,
+  matchesHostRule,
+  normalizedHost,
+  type Resolve,
+  systemResolve,
+} from '../../platform/addresses.ts'
 import type { Transport } from '../../platform/http.ts'
 import { nodeTransport } from '../../platform/http-node.ts'
-import { isPrivateHost, webAddress } from '../../platform/public-web.ts'
+import { isPrivateHost, parseWebUrl } from '../../platform/public-web.ts'
 import { McpHttpError } from './transport-fetch.ts'
 
 export interface OtherOriginsOptions {
@@ -24,7 +30,7 @@ export interface OtherOrigins {
 
 /** Where a server at `home` may lead us: to the public internet, and inside only if it is there itself. */
 export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): OtherOrigins {
-  const { allowPrivate = [], resolve = resolveHere } = options
+  const { allowPrivate = [], resolve = systemResolve } = options
   checkHostRules(allowPrivate, 'allowPrivate')
   const isInside = isPrivateHost(home.hostname)
   const mayAsk = (address: string): boolean =>
@@ -33,16 +39,16 @@ export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): Othe
   const guarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: mayAsk, refused }) })
   const unguarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: () => true, refused }) })
   const isAllowed = ({ hostname, port, protocol }: URL): boolean =>
-    isNamed(hostname, Number(port) || (protocol === 'https:' ? 443 : 80), allowPrivate)
+    matchesHostRule(hostname, Number(port) || (protocol === 'https:' ? 443 : 80), allowPrivate)
 
   return {
     check(url) {
       const { protocol, hostname, host } = checkedAddress(url)
-      const isLoopback = loopback.test(plainHost(hostname))
+      const isLoopback = loopback.test(normalizedHost(hostname))
       if (protocol === 'http:' && !isLoopback)
         throw new McpHttpError('insecure', `${host} would be asked over plain http, which anybody on the way can read`)
       if (isAllowed(url)) return
-      const name = plainHost(hostname)
+      const name = normalizedHost(hostname)
       const isRefused = isIP(name) ? !mayAsk(name) : isPrivateHost(hostname) && (!isInside || metadataNames.test(name))
       if (isRefused) throw refused(name)
     },
@@ -52,7 +58,7 @@ export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): Othe
 
 function checkedAddress(url: URL): URL {
   try {
-    return webAddress(url.href)
+    return parseWebUrl(url.href)
   } catch (error) {
     throw new McpHttpError('address', error instanceof Error ? error.message : 'the address cannot be used')
   }

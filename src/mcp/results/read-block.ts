@@ -1,8 +1,14 @@
 import { isRecord } from '../../core/is-record.ts'
 import type { ImageBlock } from '../../core/turn.ts'
-import { type ImageInfo, imageInfo, isBase64 } from '../../platform/image-info.ts'
+import {
+  type ImageInfo,
+  imageInfo,
+  isBase64,
+  isCompleteImage,
+  maxImageBase64,
+  maxImageSide,
+} from '../../platform/image-info.ts'
 import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
-import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
 import { shortened } from '../definitions/shortened.ts'
 
 /** What one block of an answer amounts to; `hidden` counts what was taken out of its text. */
@@ -78,19 +84,19 @@ export function readImage(
   data: unknown,
 ): { readonly image: ImageBlock } | { readonly image?: undefined; readonly problem: string } {
   if (typeof data !== 'string' || data === '') return { problem: 'it has no data' }
-  if (data.length > mostImageBase64 * 1.1) return tooLarge
+  if (data.length > maxImageBase64 * 1.1) return tooLarge
   const base64 = data.replaceAll(/\s+/g, '')
-  if (base64.length > mostImageBase64) return tooLarge
+  if (base64.length > maxImageBase64) return tooLarge
   const info = imageInfo(base64)
   if (!info || !isBase64(base64)) return { problem: 'it is no PNG, JPEG, GIF or WebP' }
   const bytes = Buffer.from(base64, 'base64')
   const { width = 0, height = 0 } = info.width === undefined ? (sizeBehindRemarks(bytes) ?? info) : info
-  if (Math.max(width, height) > longestImageSide) return { problem: `more than ${longestImageSide} pixels a side` }
-  if (!isWholeImage(bytes, info)) return { problem: 'it is damaged or cut off' }
+  if (Math.max(width, height) > maxImageSide) return { problem: `more than ${maxImageSide} pixels a side` }
+  if (!isCompleteImage(bytes, info)) return { problem: 'it is damaged or cut off' }
   return { image: { type: 'image', mediaType: info.type, data: base64 } }
 }
 
-const tooLarge = { problem: `larger than ${(mostImageBase64 / 4) * 3} bytes` }
+const tooLarge = { problem: `larger than ${(maxImageBase64 / 4) * 3} bytes` }
 
 /** Profiles, thumbnails and comments may fill more of a JPEG's beginning than is looked at for its size. */
 function sizeBehindRemarks(bytes: Buffer): ImageInfo | undefined {

@@ -3,12 +3,11 @@ import { stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AgentError, codeOf, messageOf } from '../../core/errors.ts'
-import { atExit } from '../../platform/at-exit.ts'
 import { atMost } from '../../platform/at-most.ts'
 import { baseEnv } from '../../platform/base-env.ts'
-import { keeperMark, keepWatch } from '../../platform/keep-watch.ts'
+import { resourceShortage } from '../../platform/files.ts'
 import { endLeftovers, killLeftovers } from '../../platform/leftover-processes.ts'
-import { shortageOf } from '../../platform/shortage-of.ts'
+import { keeperMark, onProcessExit, registerWithKeeper } from '../../platform/process-keeper.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { findProgram, type Launch, windowsEndings, windowsLaunch } from './find-program.ts'
@@ -38,14 +37,14 @@ export async function startServerProcess(
   { cwd, graceMs }: ServerProcessOptions,
 ): Promise<ServerProcess> {
   const mark: string = crypto.randomUUID()
-  const watch = keepWatch()
+  const watch = registerWithKeeper()
   const child = await startServer(config, { cwd, mark }).catch((error: unknown) => {
     watch.end()
     throw error
   })
   watch.add(child.pid)
   const brand = { mark, group: child.pid }
-  const callOff = atExit(() => {
+  const callOff = onProcessExit(() => {
     killLeftovers(brand)
     if (process.platform === 'win32') child.kill()
     watch.end()
@@ -168,6 +167,6 @@ function explained(code: string, file: string): string | undefined {
     case 'E2BIG':
       return 'its args and env are too long for this system; write long text to a file and give its path'
     default:
-      return shortageOf(code)
+      return resourceShortage(code)
   }
 }

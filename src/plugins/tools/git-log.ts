@@ -1,5 +1,5 @@
 import type { ToolDef } from '../../core/tool.ts'
-import { boundedKey } from '../../platform/bounded-key.ts'
+import { boundedKey } from '../../platform/digest.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
 import { innerPath, runGit } from './run-git.ts'

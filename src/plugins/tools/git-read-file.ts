@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import type { ToolContext, ToolDef, ToolResult } from '../../core/tool.ts'
-import { boundedKey } from '../../platform/bounded-key.ts'
+import { boundedKey } from '../../platform/digest.ts'
 import { visibleName, visibleText } from '../../platform/visible-text.ts'
 import { definePlugin, type PluginDefinition, type PluginSetup } from '../plugin.ts'
 import { innerPath, runGit } from './run-git.ts'

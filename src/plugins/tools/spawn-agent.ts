@@ -1,7 +1,7 @@
 import type { Session } from '../../core/store.ts'
 import type { JsonSchema, ToolDef } from '../../core/tool.ts'
 import { toolResultToText } from '../../core/tool-output.ts'
-import { boundedKey } from '../../platform/bounded-key.ts'
+import { boundedKey } from '../../platform/digest.ts'
 import { childRunner } from '../../tools/spawn.ts'
 import {
   definePlugin,

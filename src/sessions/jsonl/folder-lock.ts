@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, StoreError } from '../../core/errors.ts'
-import { fateOf, type ProcessIdentity, thisProcess } from '../../platform/process-identity.ts'
+import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
 import { changing } from './file-faults.ts'
 import { ifThere, makeFolder, namesIn, textOf } from './small-files.ts'
 
@@ -62,7 +62,7 @@ function tryToLock(folder: string): number | ProcessIdentity | undefined {
 }
 
 function isHolding(holder: ProcessIdentity, path: string): boolean {
-  const fate = fateOf(holder)
+  const fate = processState(holder)
   if (fate === 'dead') return false
   if (fate === 'alive' && holder.started !== '') return true
   const made = ifThere(() => fs.statSync(path).mtimeMs)

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import { fateOf, type ProcessIdentity, thisProcess } from '../../platform/process-identity.ts'
+import { type ProcessIdentity, processState, thisProcess } from '../../platform/process-identity.ts'
 import type { Connection } from './connection.ts'
 
 /** 243 MB took 0.2 s from memory; a cold or slow disk takes longer. Larger files are not checked as a whole. */
@@ -46,5 +46,5 @@ export function processOf(text: unknown): ProcessIdentity | undefined {
 
 function isHere(text: unknown): boolean {
   const process = processOf(text)
-  return process !== undefined && fateOf(process) === 'alive'
+  return process !== undefined && processState(process) === 'alive'
 }

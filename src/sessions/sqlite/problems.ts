@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AgentError, codeOf, messageOf, StoreError, type StoreErrorCode } from '../../core/errors.ts'
-import { shortageOf } from '../../platform/shortage-of.ts'
+import { resourceShortage } from '../../platform/files.ts'
 
 /** Whatever went wrong with the database at `path`, as an error that says what to do. */
 export function problemOf(error: unknown, path: string): Error {
@@ -82,14 +82,14 @@ function storeCodeOf(error: unknown, path: string): StoreErrorCode {
 /** SQLite does not say why it could not open a file. Whether too many are open is found out by opening others. */
 function shortageAt(error: unknown, path: string): string | undefined {
   const result = resultCodeOf(error)
-  if (result === undefined) return shortageOf(codeOf(error) ?? '')
+  if (result === undefined) return resourceShortage(codeOf(error) ?? '')
   if ((result & 0xff) !== resultCode.cannotOpen) return undefined
   const opened: number[] = []
   try {
     while (opened.length < mostOpened) opened.push(openSync(dirname(path), 'r'))
     return undefined
   } catch (reason) {
-    return shortageOf(codeOf(reason) ?? '')
+    return resourceShortage(codeOf(reason) ?? '')
   } finally {
     for (const fd of opened) closeSync(fd)
   }

@@ -2,10 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { FileHandle } from 'node:fs/promises'
 import { posix } from 'node:path'
 import type { ToolDef, ToolResult } from '../../core/tool.ts'
-import { boundedKey } from '../../platform/bounded-key.ts'
-import { imageInfo } from '../../platform/image-info.ts'
+import { boundedKey } from '../../platform/digest.ts'
+import { imageInfo, isCompleteImage, maxImageBase64, maxImageSide } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
 import { activeSkill, findSkill, type RunSkills } from '../active-skills.ts'
 import { pathProblem, withSkillFile } from '../inside-skill.ts'
 
@@ -55,7 +54,7 @@ export function createSkillsRead(host: RunSkills): ToolDef<SkillsReadInput> {
 }
 
 /** As base64 it is a third more, and has to be an image that services take. */
-const mostBytes = Math.floor((mostImageBase64 / 4) * 3)
+const mostBytes = Math.floor((maxImageBase64 / 4) * 3)
 const mostShown = 65_536
 
 async function show(file: FileHandle, path: string, offset: number): Promise<ToolResult> {
@@ -67,9 +66,9 @@ async function show(file: FileHandle, path: string, offset: number): Promise<Too
   if (isUtf8(bytes) && !bytes.includes(0)) return lines(bytes.toString('utf8'), offset)
   const data = bytes.toString('base64')
   const image = imageInfo(data)
-  if (!image?.width || !image.height || Math.max(image.width, image.height) > longestImageSide)
+  if (!image?.width || !image.height || Math.max(image.width, image.height) > maxImageSide)
     return `[${name}: no text, ${bytesRead} bytes]`
-  if (!isWholeImage(bytes, image)) return `[${name}: an image that breaks off, ${bytesRead} bytes]`
+  if (!isCompleteImage(bytes, image)) return `[${name}: an image that breaks off, ${bytesRead} bytes]`
   return [
     { type: 'text', text: `${name}: ${image.type}, ${image.width}×${image.height}, ${bytesRead} bytes` },
     { type: 'image', mediaType: image.type, data },

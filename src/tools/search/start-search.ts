@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { messageOf } from '../../core/errors.ts'
-import { startThread } from '../../platform/start-thread.ts'
+import { startThread } from '../../platform/worker-threads.ts'
 import type { SearchGaps, SearchQuery, SearchResult, SearchRoot } from './query.ts'
 
 /** Without a place the thread waits for texts. */

@@ -1,4 +1,4 @@
-import { boundedKey } from '../../platform/bounded-key.ts'
+import { boundedKey } from '../../platform/digest.ts'
 import { tokensOf } from './shell-words.ts'
 
 /**

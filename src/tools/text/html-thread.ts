@@ -1,5 +1,5 @@
 import { compile, type HtmlToTextOptions } from 'html-to-text'
-import { answerJob } from '../../platform/own-worker.ts'
+import { answerJob } from '../../platform/worker-threads.ts'
 import { type HtmlJob, mostInput, type ReadablePage, titleOf } from './readable-html.ts'
 
 /** What the thread of `readableHtml` does. */

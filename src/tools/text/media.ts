@@ -1,9 +1,8 @@
 import type { OpenFile } from '../../core/execution.ts'
 import type { ToolOutput } from '../../core/turn.ts'
 import { readAll } from '../../platform/files-of.ts'
-import { type ImageInfo, imageInfo } from '../../platform/image-info.ts'
+import { type ImageInfo, imageInfo, isCompleteImage, maxImageBase64, maxImageSide } from '../../platform/image-info.ts'
 import { visibleName } from '../../platform/visible-text.ts'
-import { isWholeImage, longestImageSide, mostImageBase64 } from '../../platform/whole-image.ts'
 
 const mostPdfBytes = 20 * 1024 * 1024
 
@@ -14,12 +13,12 @@ export async function readMedia(file: OpenFile, path: string, head: Uint8Array):
   const info = imageInfo(Buffer.from(head).toString('base64'))
   if (!info) return undefined
   const what = `${visibleName(path)}: ${info.type}${sizeText(info)}, ${bytesText(size)}`
-  if (Math.ceil(size / 3) * 4 > mostImageBase64)
-    return `[${what}: too large to look at; make it smaller than ${bytesText((mostImageBase64 / 4) * 3)}, for instance with ImageMagick, and read the smaller copy]`
-  if (Math.max(info.width ?? 0, info.height ?? 0) > longestImageSide)
-    return `[${what}: too large to look at; scale it down to at most ${longestImageSide} pixels a side and read the smaller copy]`
+  if (Math.ceil(size / 3) * 4 > maxImageBase64)
+    return `[${what}: too large to look at; make it smaller than ${bytesText((maxImageBase64 / 4) * 3)}, for instance with ImageMagick, and read the smaller copy]`
+  if (Math.max(info.width ?? 0, info.height ?? 0) > maxImageSide)
+    return `[${what}: too large to look at; scale it down to at most ${maxImageSide} pixels a side and read the smaller copy]`
   const bytes = Buffer.from(await readAll(file))
-  if (!isWholeImage(bytes, info)) return `[${what}: damaged or cut off, so it cannot be looked at; get it again]`
+  if (!isCompleteImage(bytes, info)) return `[${what}: damaged or cut off, so it cannot be looked at; get it again]`
   return [
     { type: 'text', text: what },
     { type: 'image', mediaType: info.type, data: bytes.toString('base64') },

@@ -13,11 +13,11 @@ const timeoutMs = 5_000
  * some pages are made to take minutes, or all memory, and they need not be long for that.
  */
 export async function readableHtml(html: string, url: string, signal?: AbortSignal): Promise<ReadablePage> {
-  const { inOwnWorker } = await import('../../platform/own-worker.ts')
+  const { runInWorker } = await import('../../platform/worker-threads.ts')
   try {
     const job: HtmlJob = { html: html.slice(0, mostInput), url }
     const code = () => new URL('./html-thread.ts', import.meta.url)
-    return await inOwnWorker<ReadablePage>(code, job, { timeoutMs, ...(signal && { signal }) })
+    return await runInWorker<ReadablePage>(code, job, { timeoutMs, ...(signal && { signal }) })
   } catch (error) {
     if (signal?.aborted) throw error
     return { title: titleOf(html), text: withoutTags(html) }

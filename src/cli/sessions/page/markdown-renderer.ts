@@ -1,4 +1,4 @@
-import { OutOfTime, standingWorker } from '../../../platform/standing-worker.ts'
+import { JobTimeout, persistentWorker } from '../../../platform/worker-threads.ts'
 import { textHtml } from './html.ts'
 
 export interface MarkdownRenderer {
@@ -17,7 +17,7 @@ export function markdownRenderer({
 }: {
   readonly budgetMs?: number
 } = {}): MarkdownRenderer {
-  const thread = standingWorker(() => new URL('./markdown-thread.ts', import.meta.url), 'markdown')
+  const thread = persistentWorker(() => new URL('./markdown-thread.ts', import.meta.url), 'markdown')
   let timeouts = 0
   return {
     async render(markdown) {
@@ -25,7 +25,7 @@ export function markdownRenderer({
       try {
         return await thread.ask<string>({ markdown }, budgetMs)
       } catch (error) {
-        if (error instanceof OutOfTime) timeouts++
+        if (error instanceof JobTimeout) timeouts++
         return asWritten(markdown)
       }
     },

@@ -1,5 +1,5 @@
 import { Marked } from 'marked'
-import { answerJobs } from '../../../platform/standing-worker.ts'
+import { answerJobs } from '../../../platform/worker-threads.ts'
 import { markdownHtml } from './markdown-html.ts'
 
 /** The thread of `markdownRenderer`, which loads the parser. */

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { AgentError, messageOf } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/waiting.ts'
 import { peerPackages } from '../../../platform/peer-packages.ts'
-import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from '../../../platform/standing-worker.ts'
+import { JobFailed, JobTimeout, type PersistentWorker, persistentWorker } from '../../../platform/worker-threads.ts'
 import type { WikiToBoot } from './boot-wiki.ts'
 import type { WikiQuestion } from './wiki-thread.ts'
 
@@ -23,7 +23,7 @@ export interface WikiClientOptions {
 
 /** The thread is started by the first question, ended by one that takes too long or is called off, and started again by the next. */
 export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }: WikiClientOptions): WikiClient {
-  let thread: StandingWorker | undefined
+  let thread: PersistentWorker | undefined
   let isClosed = false
   let lastQuestion: Promise<unknown> = Promise.resolve()
   let lastWork: Promise<unknown> = Promise.resolve()
@@ -31,7 +31,7 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
   const answered = async (question: WikiQuestion, signal: AbortSignal | undefined): Promise<unknown> => {
     signal?.throwIfAborted()
     if (isClosed) throw new AgentError(`The wiki "${workspace}" was closed; open the store anew`)
-    thread ??= standingWorker(() => new URL('./wiki-thread.ts', import.meta.url), 'tiddlywiki')
+    thread ??= persistentWorker(() => new URL('./wiki-thread.ts', import.meta.url), 'tiddlywiki')
     const asked = thread
     const job: WikiToBoot = { program: findTiddlyWiki(), folder, loadPlugins }
     const abort = (): void => {
@@ -52,7 +52,7 @@ export function createWikiClient({ workspace, folder, loadPlugins, timeLimitMs }
 
   const inWords = (error: unknown, { ask }: WikiQuestion): Error => {
     if (error instanceof JobFailed) return new AgentError(error.message)
-    if (error instanceof OutOfTime)
+    if (error instanceof JobTimeout)
       return new AgentError(
         `The wiki "${workspace}" did not answer "${ask}": ${error.message}, and was stopped; ask for less, such as a simpler filter`,
         { cause: error },

@@ -1,5 +1,5 @@
 import { AgentError } from '../../../core/errors.ts'
-import { answerJobs } from '../../../platform/standing-worker.ts'
+import { answerJobs } from '../../../platform/worker-threads.ts'
 import type { Tiddler } from '../knowledge-store.ts'
 import type { BootedWiki, WikiToBoot } from './boot-wiki.ts'
 import { thrownText } from './tiddlywiki-core.ts'

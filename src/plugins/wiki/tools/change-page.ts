@@ -1,6 +1,6 @@
 import type { ToolContext, ToolDef, ToolResult } from '../../../core/tool.ts'
-import { boundedKey } from '../../../platform/bounded-key.ts'
 import { digestOfJson } from '../../../platform/canonical-json.ts'
+import { boundedKey } from '../../../platform/digest.ts'
 import { plannedWriteOf, planWrite } from '../../../tools/keyed-write.ts'
 import { runSerially } from '../../../tools/serial-queue.ts'
 import type { PluginSetup } from '../../plugin.ts'

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../core/errors.ts'
 import { didYouMean, nearest } from '../../../core/nearest.ts'
 import type { JsonSchema, ToolCheck, ToolContext, ToolDef, ToolResult } from '../../../core/tool.ts'
-import { boundedKey } from '../../../platform/bounded-key.ts'
+import { boundedKey } from '../../../platform/digest.ts'
 import type { PluginServices, PluginSetup } from '../../plugin.ts'
 import type { KnowledgeStore, Tiddler, Wiki } from '../knowledge-store.ts'
 import { quoted } from './page-text.ts'

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { JobFailed, OutOfTime, type StandingWorker, standingWorker } from './standing-worker.ts'
+import { JobFailed, JobTimeout, type PersistentWorker, persistentWorker } from './worker-threads.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'libero-standing-worker-'))
 const source = new URL('standing-worker.ts', import.meta.url).href
@@ -28,9 +28,9 @@ writeFileSync(
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const long = 15_000
-const workers: StandingWorker[] = []
-const sums = (): StandingWorker => {
-  workers.push(standingWorker(() => url, 'sums'))
+const workers: PersistentWorker[] = []
+const sums = (): PersistentWorker => {
+  workers.push(persistentWorker(() => url, 'sums'))
   return workers.at(-1)!
 }
 afterEach(() => Promise.all(workers.splice(0).map((worker) => worker.close())))
@@ -51,7 +51,7 @@ test('a job that takes too long is ended with its thread, and the next has a new
   const first = await worker.ask('thread', long)
   const hung = worker.ask('hang', 50)
   const next = worker.ask('thread', long)
-  await expect(hung).rejects.toThrow(OutOfTime)
+  await expect(hung).rejects.toThrow(JobTimeout)
   expect(await next).not.toBe(first)
 })
 
@@ -83,15 +83,15 @@ test('once closed it refuses, also what was waiting', async () => {
 })
 
 test('a module that cannot be loaded is an error, each time', async () => {
-  const worker = standingWorker(() => pathToFileURL(join(folder, 'missing.mjs')), 'sums')
+  const worker = persistentWorker(() => pathToFileURL(join(folder, 'missing.mjs')), 'sums')
   workers.push(worker)
   await expect(worker.ask('x', long)).rejects.toThrow('missing.mjs')
   await expect(worker.ask('x', long)).rejects.toThrow('missing.mjs')
 })
 
 test('an idle thread does not keep the process alive, a busy one does', async () => {
-  const script = `import { standingWorker } from '${source}'
-    const worker = standingWorker(() => new URL('${url.href}'), 'sums')
+  const script = `import { persistentWorker } from '${source}'
+    const worker = persistentWorker(() => new URL('${url.href}'), 'sums')
     worker.ask({ a: 1, b: 2, wait: 100 }, 10000).then((sum) => console.log(sum))`
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     timeout: long,

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+
+/** A command that the keeper ends if this process is killed. */
+export interface KeeperRegistration {
+  /** Adds the process group of the command once it has started. */
+  add(group: number): void
+  /** Must be called as soon as the group is gone, because its id may be reused. */
+  end(): void
+}
+
+/**
+ * Registers a command with the keeper: a shell process that outlives this one briefly. If this process is killed, it cannot
+ * end its commands, so the keeper does. Call it before the command is started, so that no moment is uncovered.
+ */
+export function registerWithKeeper(): KeeperRegistration {
+  const registration: { group?: number } = {}
+  registrations.add(registration)
+  if (!keeper) start()
+  return {
+    add(group) {
+      registration.group = group
+      tellKeeper(`+${group}`)
+    },
+    end() {
+      if (!registrations.delete(registration)) return
+      if (registration.group !== undefined) tellKeeper(`-${registration.group}`)
+      if (registrations.size > 0) return
+      tellKeeper('.')
+      keeper?.child.stdin?.end()
+      keeper = undefined
+    },
+  }
+}
+
+/** In the environment of every registered command, so that the keeper also finds processes that left their group. */
+export const keeperMark: string = crypto.randomUUID()
+
+/** Global, because there is one keeper for each process, while commands are registered. */
+const registrations = new Set<{ readonly group?: number }>()
+let keeper: { readonly child: ChildProcess; readonly since: number } | undefined
+
+function tellKeeper(line: string): void {
+  keeper?.child.stdin?.write(`${line}\n`)
+}
+
+function start(): void {
+  if (process.platform === 'win32') return // Windows has no process groups; servers see the end of their input
+  const stdio = ['pipe', 'ignore', 'ignore'] as const
+  const env = { PATH: process.env.PATH ?? '/usr/bin:/bin' }
+  // In a session of its own, so that a terminal does not end it together with this process.
+  const child = spawn('/bin/sh', ['-c', script, 'libero-keeper', keeperMark], {
+    cwd: '/',
+    env,
+    detached: true,
+    stdio: [...stdio],
+  })
+  keeper = { child, since: performance.now() }
+  child.on('error', () => replace(child))
+  child.stdin?.on('error', () => {})
+  child.once('exit', () => replace(child))
+  child.unref()
+  if (child.stdin instanceof Socket) child.stdin.unref()
+  for (const { group } of registrations) if (group !== undefined) tellKeeper(`+${group}`)
+}
+
+/** A keeper that ended sooner is not replaced: the next one would end too. */
+const minLifeMs = 1000
+
+function replace(child: ChildProcess): void {
+  if (keeper?.child !== child) return
+  const hasLived = performance.now() - keeper.since > minLifeMs
+  keeper = undefined
+  if (registrations.size > 0 && hasLived) start()
+}
+
+/**
+ * Reads `+group`, `-group` and `.` (all commands have ended). If its input ends without a dot, this process was killed: the
+ * groups, and all processes with the mark, get SIGTERM and two seconds later SIGKILL. Without `/proc` only the groups do.
+ */
+const script = `trap '' INT HUP QUIT TERM
+groups=
+while read -r line; do
+  case $line in
+    .) exit 0 ;;
+    +*) groups="$groups \${line#+}" ;;
+    -*) rest=
+      for g in $groups; do [ "$g" = "\${line#-}" ] || rest="$rest $g"; done
+      groups=$rest ;;
+  esac
+done
+look() {
+  targets=
+  for g in $groups; do kill -s 0 -- "-$g" && targets="$targets -$g"; done
+  for f in $(grep -ls -- "$1" /proc/[0-9]*/environ); do
+    p=\${f#/proc/}
+    targets="$targets \${p%/environ}"
+  done
+  [ -n "$targets" ]
+} 2>/dev/null
+tell() { for t in $targets; do kill -s "$1" -- "$t"; done } 2>/dev/null
+look "$1" || exit 0
+tell TERM
+n=0
+while [ $n -lt 10 ] && look "$1"; do sleep 0.2 || sleep 1; n=$((n+1)); done
+n=0
+while [ $n -lt 10 ] && look "$1"; do tell KILL; sleep 0.1 || sleep 1; n=$((n+1)); done`
+
+/** Global, because it belongs to the process. */
+const exitWork = new Set<() => void>()
+
+/** Runs a short function when this process exits. Returns a function that cancels it. */
+export function onProcessExit(work: () => void): () => void {
+  if (exitWork.size === 0) process.on('exit', runExitWork)
+  exitWork.add(work)
+  return function cancel() {
+    if (exitWork.delete(work) && exitWork.size === 0) process.off('exit', runExitWork)
+  }
+}
+
+function runExitWork(): void {
+  for (const work of exitWork) {
+    try {
+      work()
+    } catch {
+      // the error cannot be reported any more, and the other functions must still run
+    }
+  }
+}
