@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { JobFailed, JobTimeout, type PersistentWorker, persistentWorker } from './worker-threads.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'libero-standing-worker-'))
-const source = new URL('standing-worker.ts', import.meta.url).href
+const folder = mkdtempSync(join(tmpdir(), 'libero-worker-threads-'))
+const source = new URL('worker-threads.ts', import.meta.url).href
 const file = join(folder, 'worker.mjs')
 const url = pathToFileURL(file)
 writeFileSync(
