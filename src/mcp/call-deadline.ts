@@ -9,7 +9,7 @@ export interface CallDeadline {
   end(): void
 }
 
-export interface CallDeadlineLimits {
+interface CallDeadlineLimits {
   readonly silentMs: number
   readonly totalMs: number
 }

@@ -11,7 +11,7 @@ import { asHeaderRefused, asLoginRequired } from './oauth/login-required.ts'
 import { toToolResult } from './results/to-tool-result.ts'
 import type { OpenCall } from './server-requests.ts'
 
-export interface CallOptions {
+interface CallOptions {
   readonly config: McpServerConfig
   readonly clock: Clock
   readonly link: {

@@ -2,7 +2,7 @@ import { messageOf, printable } from '../core/errors.ts'
 import { createRedactor } from '../platform/redact.ts'
 import { fullyVisible } from '../platform/visible-text.ts'
 import type { McpServerConfig } from './config.ts'
-import { shortened } from './definitions/shortened.ts'
+import { cutBytes } from './definitions/untrusted-data.ts'
 import type { McpToolResult } from './results/to-tool-result.ts'
 
 const mostRead = 64 * 1024
@@ -13,7 +13,7 @@ export function toErrorText(error: unknown, secrets: readonly string[] = []): st
   const known = secrets.filter((secret) => secret.length >= 4)
   const said = printable(messageOf(error)).slice(0, mostRead).replace(fromLibrary, '')
   const text = createRedactor({ secrets: known }).text(said)
-  return shortened(fullyVisible(text, { lines: 'kept' }), mostShown) || 'it gave no reason'
+  return cutBytes(fullyVisible(text, { lines: 'kept' }), mostShown) || 'it gave no reason'
 }
 
 /** A prefix of the SDK that means nothing to a person. */

@@ -19,7 +19,7 @@ export interface OpenedClient {
   readonly era: RememberedEra
 }
 
-export interface OpenClientOptions {
+interface OpenClientOptions {
   /** The protocol era remembered from an earlier connection. The first request shows whether it is still right. */
   readonly era?: RememberedEra | undefined
   readonly authProvider?: McpAuthProvider | undefined

@@ -22,7 +22,7 @@ import { createDelayedTask, type DelayedTask, Retries } from './retries.ts'
 import { createRequestHandlers } from './server-requests.ts'
 import { hasChanges, ServerTools } from './server-tools.ts'
 
-export interface ServerConnectionOptions extends ExtensionHost {
+interface ServerConnectionOptions extends ExtensionHost {
   readonly memory: McpMemory
   /** `isRequested`: the server asked for a login, whatever its configuration says. */
   authProvider(isRequested: boolean): McpAuthProvider | undefined

@@ -6,7 +6,7 @@ import { checkInput } from './definitions/schema-check.ts'
 import type { KnownTools } from './memory.ts'
 
 /** The difference between two tool lists, by names. */
-export interface ToolChanges {
+interface ToolChanges {
   readonly added: readonly string[]
   readonly removed: readonly string[]
   readonly changed: readonly string[]

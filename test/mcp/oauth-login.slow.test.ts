@@ -52,7 +52,7 @@ describe('OA-01 an address that is not for a browser is never opened', () => {
     const error = await failure(world.login())
     expect(world.opened).toEqual([])
     expect(world.heard.filter((one) => typeof one === 'string')).toEqual([])
-    expect(error.message).toMatch(/not secure|as in a trick|cannot be understood/)
+    expect(error.message).toMatch(/not secure|disguises the real host|cannot be understood/)
     expect(await world.store.list()).toEqual([])
   })
 })

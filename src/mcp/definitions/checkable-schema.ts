@@ -2,16 +2,16 @@ import { isRecord } from '../../core/is-record.ts'
 import { copyJson } from '../../core/turn.ts'
 import { type PatternBudget, patternProblem } from './pattern-problem.ts'
 
-/** What a validator is given of a schema: only words it knows, in the shape it expects. */
+/** A schema for the validator: only known keywords, with values of the expected type. */
 export type Checkable = boolean | Readonly<Record<string, unknown>>
 
-/** Thrown by `checkableSchema`; the message is a reason that begins with "it". */
+/** Thrown by `checkableSchema`; the message begins with "it". */
 export class UnusableSchema extends Error {}
 
 /**
- * A copy of a bounded schema that holds nothing but what is checked. Each target of a `$ref` stands once, under `$defs`;
- * ids are gone, which a validator might follow. So is `format`, which is a remark in JSON Schema, and slow in some forms.
- * Throws `UnusableSchema` on refs that lead out or nowhere, and on patterns that may not end.
+ * A copy of a bounded schema with only what is checked. Each target of a `$ref` is moved to `$defs`. Ids are removed,
+ * because a validator might follow them, and so is `format`, an annotation that can be slow to check. Throws
+ * `UnusableSchema` for refs that lead outside or nowhere, and for patterns that may run forever.
  */
 export function checkableSchema(root: unknown, budget: PatternBudget): Checkable {
   const find = refsOf(root)
@@ -22,19 +22,19 @@ export function checkableSchema(root: unknown, budget: PatternBudget): Checkable
     if (typeof schema === 'boolean') return schema
     if (!isRecord(schema)) return true
     const copy: Record<string, unknown> = {}
-    for (const [word, value] of Object.entries(schema)) {
-      const kept = Object.hasOwn(shapes, word) ? shapes[word]!(value) : undefined
-      if (kept !== undefined) copy[word] = kept
+    for (const [keyword, value] of Object.entries(schema)) {
+      const kept = Object.hasOwn(readers, keyword) ? readers[keyword]!(value) : undefined
+      if (kept !== undefined) copy[keyword] = kept
     }
     if (isRecord(schema.dependencies)) {
-      // The word of draft 7 for two words of today.
-      const [needed, held] = parted(schema.dependencies, (one) => texts(one) !== undefined)
-      copy.dependentRequired = { ...needed, ...(copy.dependentRequired ?? {}) }
-      copy.dependentSchemas = { ...mapped(held, copied), ...(copy.dependentSchemas ?? {}) }
+      // Draft 7 has one keyword for both.
+      const [required, schemas] = partition(schema.dependencies, (one) => texts(one) !== undefined)
+      copy.dependentRequired = { ...required, ...(copy.dependentRequired ?? {}) }
+      copy.dependentSchemas = { ...mapped(schemas, copied), ...(copy.dependentSchemas ?? {}) }
     }
-    for (const word of refWords) if (schema[word] !== undefined) copy.$ref = refTo(schema[word])
+    for (const keyword of refKeywords) if (schema[keyword] !== undefined) copy.$ref = refTo(schema[keyword])
     if (typeof schema.pattern === 'string' && isUsable(schema.pattern)) copy.pattern = schema.pattern
-    // With a pattern that cannot be read, nobody knows which names it would have covered.
+    // With an unreadable pattern it is unknown which names it covers.
     if (isRecord(schema.patternProperties) && !Object.keys(schema.patternProperties).every(isUsable)) {
       delete copy.patternProperties
       delete copy.additionalProperties
@@ -68,9 +68,9 @@ export function checkableSchema(root: unknown, budget: PatternBudget): Checkable
   const list = (value: unknown): unknown => (Array.isArray(value) ? value.map(copied) : undefined)
   const fullList = (value: unknown): unknown => (Array.isArray(value) && value.length > 0 ? list(value) : undefined)
   const map = (value: unknown): unknown => (isRecord(value) ? mapped(value, copied) : undefined)
-  const shapes: Record<string, (value: unknown) => unknown> = {
-    ...plainShapes,
-    ...Object.fromEntries(schemaWords.map((word) => [word, copied])),
+  const readers: Record<string, (value: unknown) => unknown> = {
+    ...plainReaders,
+    ...Object.fromEntries(schemaKeywords.map((keyword) => [keyword, copied])),
     items: (value) => (Array.isArray(value) ? list(value) : copied(value)),
     prefixItems: list,
     allOf: fullList,
@@ -88,22 +88,22 @@ export function checkableSchema(root: unknown, budget: PatternBudget): Checkable
   return { ...top, $defs }
 }
 
-const refWords = ['$recursiveRef', '$dynamicRef', '$ref']
+const refKeywords = ['$recursiveRef', '$dynamicRef', '$ref']
 
-const schemaWords = [
+const schemaKeywords = [
   ...['additionalItems', 'unevaluatedItems', 'contains', 'additionalProperties', 'unevaluatedProperties'],
   ...['propertyNames', 'not', 'if', 'then', 'else'],
 ]
 
-/** Without a prototype: a property may have any name. */
+/** The copy has no prototype, because a property may have any name. */
 function mapped(record: Record<string, unknown>, change: (value: unknown) => unknown): Record<string, unknown> {
   const copy: Record<string, unknown> = Object.create(null)
   for (const [key, value] of Object.entries(record)) copy[key] = change(value)
   return copy
 }
 
-/** Those that pass, and the others. */
-function parted(record: Record<string, unknown>, passes: (value: unknown) => boolean): [Named, Named] {
+/** The entries that pass, and the others. */
+function partition(record: Record<string, unknown>, passes: (value: unknown) => boolean): [Named, Named] {
   const entries = Object.entries(record)
   return [
     Object.fromEntries(entries.filter(([, value]) => passes(value))),
@@ -119,8 +119,8 @@ const texts = (value: unknown): unknown =>
 const isType = (value: unknown): boolean => typeof value === 'string' && types.has(value)
 const types = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'])
 
-/** What has another shape means nothing, as `required: true` in old schemas, and is left out. */
-const plainShapes: Record<string, (value: unknown) => unknown> = {
+/** A value of another type, such as `required: true` in old schemas, is left out. */
+const plainReaders: Record<string, (value: unknown) => unknown> = {
   type: (value) => (isType(value) || (Array.isArray(value) && value.every(isType)) ? copyJson(value) : undefined),
   enum: (value) => (Array.isArray(value) ? copyJson(value) : undefined),
   const: copyJson,
@@ -131,12 +131,12 @@ const plainShapes: Record<string, (value: unknown) => unknown> = {
     [
       ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength'],
       ...['minItems', 'maxItems', 'minContains', 'maxContains', 'minProperties', 'maxProperties'],
-    ].map((word) => [word, number]),
+    ].map((keyword) => [keyword, number]),
   ),
 }
 
-/** Finds what a `$ref` of a document means, inside that document and nowhere else. */
-export function refsOf(root: unknown): (ref: unknown) => { readonly target: unknown } | undefined {
+/** Resolves the `$ref`s of a document, inside that document only. */
+function refsOf(root: unknown): (ref: unknown) => { readonly target: unknown } | undefined {
   let anchors: Map<string, unknown> | undefined
   return (ref) => {
     if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined

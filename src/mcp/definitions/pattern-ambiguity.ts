@@ -1,20 +1,20 @@
 import type { PatternBudget, PatternTree } from './pattern-problem.ts'
 
 /**
- * Whether a loop of the pattern can read the same text in two ways. Each further turn then doubles the ways, and a
- * matcher that tries one after the other does not come to an end. `unknown`: the budget is spent.
+ * Whether a loop of the pattern can match the same text in two ways. Each iteration then doubles the ways, and a
+ * backtracking matcher does not end. `unknown`: the budget is spent.
  */
 export function ambiguityOf(tree: PatternTree, flags: string, budget: PatternBudget): Ambiguity {
   try {
-    const machine = machineOf(tree, budget)
-    return hasTwoWays(machine, overlapOf(machine.sources, flags, budget), budget) ? 'endless' : 'none'
+    const automaton = automatonOf(tree, budget)
+    return isAmbiguous(automaton, overlapOf(automaton.sources, flags, budget), budget) ? 'endless' : 'none'
   } catch (error) {
     if (error instanceof Verdict) return error.ambiguity
     throw error
   }
 }
 
-export type Ambiguity = 'none' | 'endless' | 'unknown'
+type Ambiguity = 'none' | 'endless' | 'unknown'
 
 class Verdict extends Error {
   readonly ambiguity: Ambiguity
@@ -29,8 +29,8 @@ function spend(budget: PatternBudget, steps: number): void {
   if (budget.steps < 0) throw new Verdict('unknown')
 }
 
-/** One state for each character that the pattern reads; `next[p]` are the states after `p`, and on how many ways. */
-interface Machine {
+/** An automaton with one state for each character of the pattern; `next[p]` are the states after `p`, with the number of ways. */
+interface Automaton {
   readonly sources: readonly string[]
   readonly next: readonly ReadonlyMap<number, number>[]
 }
@@ -41,13 +41,13 @@ interface Piece {
   readonly canBeEmpty: boolean
 }
 
-const nothing: Piece = { first: [], last: [], canBeEmpty: true }
+const empty: Piece = { first: [], last: [], canBeEmpty: true }
 
-/** Beyond these a repetition is not written out: a loop, or a shorter one, shows the same. */
+/** A longer repetition is represented by a loop, or by fewer copies, with the same result. */
 const mostCopies = 8
-const shownCopies = 4
+const fewerCopies = 4
 
-function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
+function automatonOf(tree: PatternTree, budget: PatternBudget): Automaton {
   const sources: string[] = []
   const next: Map<number, number>[] = []
 
@@ -75,7 +75,7 @@ function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
     }
     if (node.kind === 'repeat') return repeated(node.body, node.min, node.max)
     const pieces = node.parts.map(build)
-    if (node.kind === 'sequence') return pieces.reduce(joined, nothing)
+    if (node.kind === 'sequence') return pieces.reduce(joined, empty)
     return {
       first: pieces.flatMap(({ first }) => first),
       last: pieces.flatMap(({ last }) => last),
@@ -84,21 +84,21 @@ function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
   }
 
   function repeated(body: PatternTree, min: number, max: number): Piece {
-    if (max === 0) return nothing
+    if (max === 0) return empty
     const isLong = max > mostCopies && max !== Infinity
     if (max === Infinity || (isLong && body.kind !== 'atom')) {
-      const copies = Array.from({ length: Math.max(1, Math.min(min, shownCopies)) }, () => build(body))
-      const turning = copies.at(-1)!
-      // Each of many turns may be the empty one.
-      if (isLong && turning.canBeEmpty) throw new Verdict('endless')
-      connect(turning, turning)
-      const whole = copies.reduce(joined, nothing)
+      const copies = Array.from({ length: Math.max(1, Math.min(min, fewerCopies)) }, () => build(body))
+      const last = copies.at(-1)!
+      // Any of the iterations may be the empty one.
+      if (isLong && last.canBeEmpty) throw new Verdict('endless')
+      connect(last, last)
+      const whole = copies.reduce(joined, empty)
       return min === 0 ? { ...whole, canBeEmpty: true } : whole
     }
-    const needed = isLong ? Math.min(min, shownCopies) : min
-    const optional = isLong ? Math.min(max - min, shownCopies) : max - min
-    // From behind: a copy that need not be is there only if the one before it is.
-    let whole = nothing
+    const needed = isLong ? Math.min(min, fewerCopies) : min
+    const optional = isLong ? Math.min(max - min, fewerCopies) : max - min
+    // From the end: an optional copy occurs only if the copy before it does.
+    let whole = empty
     for (let i = 0; i < optional; i++) whole = { ...joined(build(body), whole), canBeEmpty: true }
     for (let i = 0; i < needed; i++) whole = joined(build(body), whole)
     return whole
@@ -108,37 +108,40 @@ function machineOf(tree: PatternTree, budget: PatternBudget): Machine {
   return { sources, next }
 }
 
-/** Whether two states can read the same character, by trying a set that tells the states of this pattern apart. */
+/** Whether two states can match the same character, tried with characters that distinguish the states of this pattern. */
 type Overlap = (p: number, q: number) => boolean
 
 function overlapOf(sources: readonly string[], flags: string, budget: PatternBudget): Overlap {
-  const characters = [...new Set([...everyday, ...sources.flatMap(charactersIn)])]
+  const characters = [...new Set([...sampleCharacters, ...sources.flatMap(charactersIn)])]
   const kinds = [...new Set(sources)]
   spend(budget, kinds.length * (characters.length + kinds.length))
-  const reads = kinds.map((source) => {
+  const matches = kinds.map((source) => {
     const expression = new RegExp(`^(?:${source})$`, flags)
     return BigInt(`0b${characters.map((character) => (expression.test(character) ? 1 : 0)).join('')}`)
   })
-  const overlaps = reads.map((some) => reads.map((others) => (some & others) !== 0n))
+  const overlaps = matches.map((some) => matches.map((others) => (some & others) !== 0n))
   const numbers = new Map(kinds.map((source, i) => [source, i]))
   const kindOf = sources.map((source) => numbers.get(source)!)
   return (p, q) => overlaps[kindOf[p]!]![kindOf[q]!]!
 }
 
-const everyday = [...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)), ...'\xa0éßΩяא中あ\u2028😀']
+const sampleCharacters = [
+  ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
+  ...'\xa0éßΩяא中あ\u2028😀',
+]
 
-/** Those written down, and those that are spelled: where two ranges meet, an end of one lies in the other. */
+/** The literal and the escaped characters of a class. Where two ranges overlap, an end of one lies in the other. */
 function charactersIn(source: string): string[] {
-  const spelled = source.matchAll(/\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi)
-  const codes = Array.from(spelled, ([, long, short, byte]) => Number.parseInt(long ?? short ?? byte ?? '0', 16))
+  const escapes = source.matchAll(/\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi)
+  const codes = Array.from(escapes, ([, long, short, byte]) => Number.parseInt(long ?? short ?? byte ?? '0', 16))
   return [...source, ...codes.filter((code) => code <= 0x10ffff).map((code) => String.fromCodePoint(code))]
 }
 
 /**
- * Follows two readers of one text that part inside a loop. If they can meet again, that text has two ways; and since all
- * is one loop, it can come again and again.
+ * Follows two matches of one text that separate inside a loop. If they meet again, the text has two ways, and since both
+ * are in one loop, it can repeat.
  */
-function hasTwoWays({ next }: Machine, overlap: Overlap, budget: PatternBudget): boolean {
+function isAmbiguous({ next }: Automaton, overlap: Overlap, budget: PatternBudget): boolean {
   const loop = loopsOf(next, budget)
   const inLoop = next.map((states, p) => [...states.keys()].filter((q) => loop[q] === loop[p]))
   if (next.some((states, p) => inLoop[p]!.some((q) => states.get(q)! > 1))) return true
@@ -165,8 +168,8 @@ function hasTwoWays({ next }: Machine, overlap: Overlap, budget: PatternBudget):
   return false
 }
 
-/** A number for each state; the same for those that can be reached from one another. */
-function loopsOf(next: Machine['next'], budget: PatternBudget): number[] {
+/** A number for each state; equal for states that can reach one another (strongly connected components). */
+function loopsOf(next: Automaton['next'], budget: PatternBudget): number[] {
   const before = next.map((): number[] => [])
   for (const [p, states] of next.entries()) for (const q of states.keys()) before[q]!.push(p)
   const order: number[] = []
@@ -193,12 +196,12 @@ function loopsOf(next: Machine['next'], budget: PatternBudget): number[] {
   return loop
 }
 
-/** Depth first, without recursion; `leave` is told of each state after all behind it. */
+/** A depth-first walk without recursion; calls `onLeave` for each state after all its successors. */
 function walk(
   starts: Iterable<number>,
   after: (state: number) => readonly number[],
   budget: PatternBudget,
-  leave: (state: number) => void,
+  onLeave: (state: number) => void,
 ): void {
   const seen = new Set<number>()
   for (const start of starts) {
@@ -209,7 +212,7 @@ function walk(
       spend(budget, 1)
       const state = top.rest.pop()
       if (state === undefined) {
-        leave(top.state)
+        onLeave(top.state)
         path.pop()
       } else if (!seen.has(state)) {
         seen.add(state)

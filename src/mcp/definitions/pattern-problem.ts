@@ -1,19 +1,56 @@
 import { ambiguityOf } from './pattern-ambiguity.ts'
-/** A regular expression as a tree. Assertions match nothing and are not in it; what they look for is a tree of its own. */
+
+/** The remaining steps for judging patterns. */
+export interface PatternBudget {
+  steps: number
+}
+
+const longestPattern = 1000
+
+/**
+ * Why a pattern must not be run: it can match one text in so many ways that backtracking does not end. A pattern that is
+ * no regular expression of JavaScript (`unreadable`) is harmless, since it is never run.
+ */
+export function patternProblem(pattern: string, budget: PatternBudget): string | 'unreadable' | undefined {
+  if (pattern.length > longestPattern)
+    return `a pattern of ${pattern.length} characters, where ${longestPattern} are allowed`
+  if (!isReadable(pattern)) return 'unreadable'
+  const { trees, hasBackreference, ignoresCase } = parsePattern(pattern)
+  if (hasBackreference) return `the pattern ${quoted(pattern)}, which refers back to what it found`
+  for (const tree of trees) {
+    const ambiguity = ambiguityOf(tree, ignoresCase ? 'iu' : 'u', budget)
+    if (ambiguity === 'endless') return `the pattern ${quoted(pattern)}, which may take for ever on some texts`
+    if (ambiguity === 'unknown') return `the pattern ${quoted(pattern)}, which is too complicated to be judged`
+  }
+  return undefined
+}
+
+function isReadable(pattern: string): boolean {
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+const quoted = (pattern: string): string => JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60)}…` : pattern)
+
+/** A regular expression as a tree. Assertions match no text and are left out; the content of a lookaround is a separate tree. */
 export type PatternTree =
   | { readonly kind: 'atom'; readonly source: string }
   | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly PatternTree[] }
   | { readonly kind: 'repeat'; readonly body: PatternTree; readonly min: number; readonly max: number }
 
-export interface ParsedPattern {
-  /** The pattern itself, then what each of its lookarounds looks for. */
+interface ParsedPattern {
+  /** The pattern itself, then the content of each lookaround. */
   readonly trees: readonly PatternTree[]
   readonly hasBackreference: boolean
   readonly ignoresCase: boolean
 }
 
-/** Reads a pattern that `new RegExp(pattern, 'u')` accepts; of others it makes something, but nothing useful. */
-export function parsePattern(pattern: string): ParsedPattern {
+/** Parses a pattern that `new RegExp(pattern, 'u')` accepts; the result for others is meaningless. */
+function parsePattern(pattern: string): ParsedPattern {
   const lookarounds: PatternTree[] = []
   let hasBackreference = false
   let ignoresCase = false
@@ -78,42 +115,6 @@ export function parsePattern(pattern: string): ParsedPattern {
   return { trees: [tree, ...lookarounds], hasBackreference, ignoresCase }
 }
 
-/** A class, an escape or a plain character: whatever matches exactly one. */
+/** A class, an escape or a plain character: matches exactly one character. */
 const oneCharacter =
   /\[(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]..\\u[dD][c-fC-F]..|u.{4}|x..|c.|.)|[^|)]/suy
-
-/** What is left to spend on judging the patterns of one schema. */
-export interface PatternBudget {
-  steps: number
-}
-
-export const longestPattern = 1000
-
-/**
- * Why a pattern must not be run: it can match one text in so many ways that trying them all does not end. One that is no
- * regular expression here (`unreadable`) is harmless, since it is never run; other languages have others.
- */
-export function patternProblem(pattern: string, budget: PatternBudget): string | 'unreadable' | undefined {
-  if (pattern.length > longestPattern)
-    return `a pattern of ${pattern.length} characters, where ${longestPattern} are allowed`
-  if (!isReadable(pattern)) return 'unreadable'
-  const { trees, hasBackreference, ignoresCase } = parsePattern(pattern)
-  if (hasBackreference) return `the pattern ${quoted(pattern)}, which refers back to what it found`
-  for (const tree of trees) {
-    const ambiguity = ambiguityOf(tree, ignoresCase ? 'iu' : 'u', budget)
-    if (ambiguity === 'endless') return `the pattern ${quoted(pattern)}, which may take for ever on some texts`
-    if (ambiguity === 'unknown') return `the pattern ${quoted(pattern)}, which is too complicated to be judged`
-  }
-  return undefined
-}
-
-function isReadable(pattern: string): boolean {
-  try {
-    new RegExp(pattern, 'u')
-    return true
-  } catch {
-    return false
-  }
-}
-
-const quoted = (pattern: string): string => JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60)}…` : pattern)

@@ -6,9 +6,9 @@ import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import type { PatternBudget } from './pattern-problem.ts'
 import { boundsProblem, schemaProblem } from './schema-problem.ts'
-import { shortened } from './shortened.ts'
+import { cutBytes } from './untrusted-data.ts'
 
-/** A tool as a server describes it, as far as it can be used. Its hints about itself are not in here: nobody may go by them. */
+/** The usable part of a server's tool description. The server's hints about its own tools are left out. */
 export interface McpDefinition {
   /** The server's own name for it. */
   readonly tool: string
@@ -18,9 +18,9 @@ export interface McpDefinition {
   readonly inputSchema: JsonSchema
   readonly outputSchema?: JsonSchema
   readonly title?: string
-  /** The `$schema` of the input schema, which is not in there. */
+  /** The `$schema` of the input schema, which `inputSchema` lacks. */
   readonly dialect?: string
-  /** Of everything the server says of it: another digest is another tool. */
+  /** Of the whole description: any change gives another digest. */
   readonly digest: string
 }
 
@@ -32,12 +32,12 @@ export interface SeenDefinition {
 
 const mostTools = 512
 const longestDescription = 4096
-/** For the patterns of a whole list; a list that was made to be judged for ever loses its last tools. */
+/** For the patterns of a whole list. The tools of a hostile list that come after the limit are left out. */
 const mostPatternSteps = 1_000_000
 
 /**
- * The tools of a server's list, sorted by name, and what was left out of it and why. Throws on a list that is too long:
- * half of one would be a set of tools that nobody meant.
+ * The tools of a server's list, sorted by name, with notes on what was left out and why. Throws for a list that is too
+ * long, because half of it would be an arbitrary set of tools.
  */
 export function readDefinitions(
   tools: readonly unknown[],
@@ -54,7 +54,7 @@ export function readDefinitions(
     const definition = readDefinition(tool, { server, i, budget, note: (text) => notes.push(text) })
     if (definition) read.push(definition)
   }
-  const definitions = withoutDoubles(read, notes).sort((a, b) => (a.name < b.name ? -1 : 1))
+  const definitions = withoutDuplicates(read, notes).sort((a, b) => (a.name < b.name ? -1 : 1))
   return { definitions, notes }
 }
 
@@ -87,11 +87,12 @@ function readDefinition(tool: unknown, { server, i, budget, note }: Reading): Mc
   if (input.isTainted || output?.isTainted)
     return leaveOut('names or values in its schema have invisible characters, which cannot be taken out of them')
 
-  const told = withoutHidden(text(tool.description))
+  const shown = withoutHidden(text(tool.description))
   const title = withoutHidden(text(tool.title))
-  const description = shortened(told.text, longestDescription)
-  if (description !== told.text) note(`The description of the tool "${name}" was cut after ${longestDescription} bytes`)
-  const hidden = told.hidden + title.hidden + input.hidden + (output?.hidden ?? 0)
+  const description = cutBytes(shown.text, longestDescription)
+  if (description !== shown.text)
+    note(`The description of the tool "${name}" was cut after ${longestDescription} bytes`)
+  const hidden = shown.hidden + title.hidden + input.hidden + (output?.hidden ?? 0)
   if (hidden > 0) note(`${hidden} invisible characters were taken out of what the tool "${name}" says of itself`)
   return {
     tool: name,
@@ -99,7 +100,7 @@ function readDefinition(tool: unknown, { server, i, budget, note }: Reading): Mc
     description,
     inputSchema: input.schema,
     ...(output && { outputSchema: output.schema }),
-    ...(title.text !== '' && { title: shortened(fullyVisible(title.text), 200) }),
+    ...(title.text !== '' && { title: cutBytes(fullyVisible(title.text), 200) }),
     ...(typeof inputSchema.$schema === 'string' && { dialect: inputSchema.$schema }),
     digest: digestOfJson({
       name,
@@ -113,10 +114,10 @@ function readDefinition(tool: unknown, { server, i, budget, note }: Reading): Mc
 }
 
 /**
- * Of several tools with one name, the one that is really called so: a server that adds `a.b` later must not take away
- * `a_b`, nor its name. Where that is none, or more than one, all are left out: nobody could tell which is meant.
+ * Of several tools with one name, keeps the one whose own name matches exactly: a server that adds `a.b` later must not
+ * replace `a_b`. If none or several match, all are left out, because a call would be ambiguous.
  */
-function withoutDoubles(definitions: readonly McpDefinition[], notes: string[]): McpDefinition[] {
+function withoutDuplicates(definitions: readonly McpDefinition[], notes: string[]): McpDefinition[] {
   const byName = Map.groupBy(definitions, ({ name }) => name)
   return [...byName].flatMap(([name, same]) => {
     if (same.length === 1) return same
@@ -136,73 +137,81 @@ function quoted(value: unknown): string {
 }
 
 /**
- * A bounded schema as models get it: a copy without `$schema`, which some services refuse, and without characters that
- * only machines read. Where those belong to a value or a name they cannot be taken out without changing what is meant;
- * `isTainted` says that there are some.
+ * A bounded schema for models: a copy without `$schema`, which some services refuse, and without invisible characters.
+ * In a name or a value they cannot be removed without changing the meaning; `isTainted` reports them.
  */
-export function schemaForModel(schema: Readonly<Record<string, unknown>>): ShownSchema {
+function schemaForModel(schema: Readonly<Record<string, unknown>>): SchemaForModel {
   let hidden = 0
   let isTainted = false
 
-  function shown(value: unknown, word: string): unknown {
+  function cleaned(value: unknown, keyword: string): unknown {
     if (typeof value === 'string') {
-      if (meant.has(word)) {
-        isTainted ||= smuggled.test(value)
+      if (literalKeywords.has(keyword)) {
+        isTainted ||= hiddenCharacters.test(value)
         return value
       }
       const clean = withoutHidden(value)
       hidden += clean.hidden
-      return shortened(clean.text, longestRemark)
+      return cutBytes(clean.text, longestSchemaText)
     }
-    if (Array.isArray(value)) return value.map((one) => shown(one, word))
+    if (Array.isArray(value)) return value.map((one) => cleaned(one, keyword))
     if (!isRecord(value)) return value
     const entries = Object.entries(value).map(([key, inner]) => {
-      isTainted ||= smuggled.test(key)
-      return [key, shown(inner, wordFor(inner, key, word))]
+      isTainted ||= hiddenCharacters.test(key)
+      return [key, cleaned(inner, keywordFor(inner, key, keyword))]
     })
     return Object.fromEntries(entries)
   }
 
   const { $schema: _, ...rest } = schema
-  return { schema: shown(rest, '') as JsonSchema, hidden, isTainted }
+  return { schema: cleaned(rest, '') as JsonSchema, hidden, isTainted }
 }
 
-export interface ShownSchema {
+interface SchemaForModel {
   readonly schema: JsonSchema
   readonly hidden: number
   readonly isTainted: boolean
 }
 
-/** What a part stands under. A property may be called as a word is, and is none: `pattern` is one of many a search. */
-function wordFor(part: unknown, key: string, word: string): string {
-  if (word === 'dependencies') return Array.isArray(part) ? 'required' : ''
-  if (named.has(word)) return ''
-  return meant.has(word) ? word : key
+/** The keyword that applies to a part. A property may be named like a keyword, such as `pattern` of a search. */
+function keywordFor(part: unknown, key: string, keyword: string): string {
+  if (keyword === 'dependencies') return Array.isArray(part) ? 'required' : ''
+  if (keywordsWithNames.has(keyword)) return ''
+  return literalKeywords.has(keyword) ? keyword : key
 }
 
-/** Words with schemas under names that anybody may choose. */
-const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+/** Keywords whose value has schemas under free names. */
+const keywordsWithNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-/** Of each text in it, in bytes. */
-const longestRemark = 4096
+/** Bytes of each text in a schema. */
+const longestSchemaText = 4096
 
-/** Words whose texts are compared with what is sent. */
-const meant = new Set(['enum', 'const', 'default', 'pattern', 'required', 'dependentRequired', '$ref', '$anchor'])
+/** Keywords whose texts must not be changed, because they are compared with arguments. */
+const literalKeywords = new Set([
+  'enum',
+  'const',
+  'default',
+  'pattern',
+  'required',
+  'dependentRequired',
+  '$ref',
+  '$anchor',
+])
 
-/** Tag characters, selectors that carry bytes, and what turns text around. */
-const smuggled = /[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e01ef}]/u
+/** Tag characters, variation selectors that carry bytes, and controls of the text direction. */
+const hiddenCharacters = /[\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e01ef}]/u
 
-/** Services refuse longer ones. */
+/** Services refuse longer names. */
 const longestName = 64
 
-/** Whether a server may call a tool so. Folders are a fashion among servers; ways out of them are not. */
-export function isToolName(name: unknown): name is string {
+/** Whether a tool name is allowed. It may contain slashes, but no empty part, `.` or `..`. */
+function isToolName(name: unknown): name is string {
   if (typeof name !== 'string' || !/^[A-Za-z0-9_./-]{1,64}$/.test(name)) return false
   return name.split('/').every((part) => part !== '' && part !== '.' && part !== '..')
 }
 
-/** What a tool of a server is called here. The same for the same two names, whatever else the server has. */
-export function toolName(server: string, tool: string): string {
+/** The name of a server's tool for models. It depends on the two names only, not on other tools. */
+function toolName(server: string, tool: string): string {
   const name = `mcp_${server}_${tool.replaceAll(/[./]/g, '_')}`
   if (name.length <= longestName) return name
   return `${name.slice(0, longestName - 9)}_${digestOf(`${server}\0${tool}`).slice(0, 8)}`

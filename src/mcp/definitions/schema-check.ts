@@ -5,7 +5,7 @@ import type { JsonSchema, ToolCheck } from '../../core/tool.ts'
 import { createSchemaValidator, type SchemaViolation } from '../../platform/json-schema.ts'
 import { fullyVisible } from '../../platform/visible-text.ts'
 import { readSchema } from './schema-problem.ts'
-import { jsonProblem, longestArray } from './untrusted-json.ts'
+import { jsonProblem, longestArray } from './untrusted-data.ts'
 
 /** `ToolDef.check` for a tool of a server: arguments are validated before a person is asked about the call. */
 export function checkInput({

@@ -3,15 +3,15 @@ import { type Checkable, checkableSchema, UnusableSchema } from './checkable-sch
 import type { PatternBudget } from './pattern-problem.ts'
 
 /**
- * Why a schema of a server must not be used, as "it has more than 10000 parts"; undefined when it may be. `budget` is for
- * judging the patterns of several schemas together: each takes from it what it needs.
+ * Why a schema of a server must not be used, such as "it has more than 10000 parts"; undefined if it may be used. `budget`
+ * limits the effort for the patterns of several schemas together.
  */
 export function schemaProblem(schema: unknown, budget?: PatternBudget): string | undefined {
   const read = readSchema(schema, budget)
   return 'problem' in read ? read.problem : undefined
 }
 
-/** A schema made ready for a validator, or why it is not. Nothing of it is run, compiled or fetched. */
+/** A schema prepared for the validator, or why it is refused. Nothing of it is run, compiled or fetched. */
 export function readSchema(
   schema: unknown,
   budget: PatternBudget = { steps: mostPatternSteps },
@@ -33,12 +33,12 @@ export function readSchema(
   }
 }
 
-/** Honest patterns take some hundreds. */
+/** Ordinary patterns take some hundreds. */
 const mostPatternSteps = 100_000
 
-export type Draft = '7' | '2019-09' | '2020-12'
+type Draft = '7' | '2019-09' | '2020-12'
 
-/** The dialect a schema says it is written in. */
+/** The dialect that the schema declares. */
 function draftOf({ $schema }: Readonly<Record<string, unknown>>): Draft {
   if (typeof $schema !== 'string') return '2020-12'
   if (/\/draft-0[467]\/schema#?$/.test($schema)) return '7'
@@ -50,8 +50,7 @@ const mostSchemaNodes = 10_000
 const mostSchemaCharacters = 256 * 1024
 
 /**
- * Why a value is more than a schema may be, or not JSON. It looks no further than it may: whatever it is given, it takes
- * at most as many steps as there may be nodes.
+ * Why a value is too large for a schema, or no JSON. The number of steps is bounded for any value.
  */
 export function boundsProblem(value: unknown): string | undefined {
   let nodes = 0
@@ -68,7 +67,7 @@ export function boundsProblem(value: unknown): string | undefined {
         if (!Object.hasOwn(inner, key)) continue
         if (key === '__proto__') return 'it has a part named "__proto__"'
         if (!Array.isArray(inner)) characters += key.length
-        // What waits counts too: a list of millions must not be copied to find that it is too long.
+        // Waiting values count too, so that a list of millions is not copied.
         if (nodes + waiting.length > mostSchemaNodes) return tooMany
         waiting.push({ value: (inner as Record<string, unknown>)[key], depth: depth + 1 })
       }
@@ -87,16 +86,16 @@ const mostBranches = 10_000
 const longestChain = 200
 
 /**
- * Throws `UnusableSchema` when one value would have to be looked at too often: through choices of choices, which multiply
- * by `$ref`, or through a `$ref` that comes back to itself without going into the value.
+ * Throws `UnusableSchema` if one value would be checked too often: by nested choices, which multiply by `$ref`, or by a
+ * `$ref` that leads back to itself without descending into the value.
  */
-export function checkEffort(root: Checkable): void {
+function checkEffort(root: Checkable): void {
   if (!isRecord(root)) return
   const targets = root.$defs as Readonly<Record<string, Checkable>>
   const known = new Map<object, Effort>()
   const open = new Set<object>()
 
-  /** `chain` is how far we have come: a long one must end before the stack does. */
+  /** `chain` is the depth of the recursion, limited to protect the stack. */
   function effortOf(schema: unknown, chain: number): Effort {
     if (!isRecord(schema)) return { branches: 1, length: 1 }
     const before = known.get(schema)
@@ -129,7 +128,7 @@ export function checkEffort(root: Checkable): void {
 }
 
 interface Effort {
-  /** Schemas that one value is held against. */
+  /** How many schemas one value is checked against. */
   readonly branches: number
   readonly length: number
 }
@@ -137,7 +136,7 @@ interface Effort {
 const tooLong = (): UnusableSchema =>
   new UnusableSchema(`it has a chain of more than ${longestChain} references or choices`)
 
-/** The schemas that look at the same value as this one. */
+/** The subschemas that check the same value. */
 function partsInPlace(schema: Record<string, unknown>, targets: Readonly<Record<string, Checkable>>): unknown[] {
   const { $ref, not, if: condition, then, else: otherwise, allOf, anyOf, oneOf } = schema
   const parts: unknown[] = [not, condition, then, otherwise]

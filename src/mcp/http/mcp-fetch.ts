@@ -6,25 +6,25 @@ import { type OtherOriginsOptions, otherOrigins } from './other-origins.ts'
 import { McpHttpError, transportFetch } from './transport-fetch.ts'
 
 export interface McpFetchOptions extends OtherOriginsOptions {
-  /** Default: Node's own HTTP. One that is given looks names up itself: only what an address shows is checked then. */
+  /** Default: Node's HTTP. A given function resolves host names itself, so only literal addresses are checked. */
   readonly fetch?: typeof globalThis.fetch
-  /** How long a request may take that nobody else limits. Default 30,000. */
+  /** The time limit of a request without its own signal. Default 30,000. */
   readonly timeoutMs?: number
-  /** Ends whatever is under way. */
+  /** Aborts all requests. */
   readonly signal?: AbortSignal
-  /** Of an answer, or of one event of a stream. Default 16 MB. */
+  /** The largest response, or event of a stream. Default 16 MB. */
   readonly mostBytes?: number
 }
 
 /**
- * How a server is asked, and whatever it names for logins. The headers of its configuration and its token go to its own
- * origin only; no redirect leads to another one.
+ * The fetch for a server and for the login addresses that it names. Configured headers and tokens go to the server's own
+ * origin only; redirects to another origin are refused.
  */
 export function createMcpFetch(config: McpServerConfig, options: McpFetchOptions = {}): typeof globalThis.fetch {
   const home = new URL(config.url ?? '')
   const others = otherOrigins(home, options)
-  const askHome = options.fetch ?? transportFetch(defaultTransport())
-  const askOthers = options.fetch ?? transportFetch(others.transport)
+  const fetchHome = options.fetch ?? transportFetch(defaultTransport())
+  const fetchOthers = options.fetch ?? transportFetch(others.transport)
 
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
@@ -36,14 +36,14 @@ export function createMcpFetch(config: McpServerConfig, options: McpFetchOptions
     const signals = late ? [...ends, late] : ends
     const signal = signals.length === 1 ? signals[0]! : AbortSignal.any(signals)
     const request = { ...init, headers, redirect: 'manual' as const, signal }
-    const answer = await (isHome ? askHome : askOthers)(url, request).catch((error) => fail(error, url, ends, late))
+    const answer = await (isHome ? fetchHome : fetchOthers)(url, request).catch((error) => fail(error, url, ends, late))
     const response = withCappedBody(checkRedirect(answer, url), url.host, options.mostBytes)
-    noteUsedToken(response, headers.get('authorization'))
+    recordUsedToken(response, headers.get('authorization'))
     return response
   }
 }
 
-/** The system's own error quotes the header, and headers are secret. */
+/** The original error quotes the header, which is secret. */
 function sendable(url: URL, make: () => Headers): Headers {
   try {
     return make()
@@ -61,7 +61,7 @@ function homeHeaders({ headers }: RequestInit, config: McpServerConfig): Headers
   return all
 }
 
-/** A client may show its own secret to a token endpoint (`Basic`); what was given for the server stays there. */
+/** Removes the server's credentials. The client's own secret (`Basic`) may go to a token endpoint. */
 function foreignHeaders({ headers }: RequestInit): Headers {
   const all = new Headers(headers)
   if (/^(bearer|dpop)\b/i.test(all.get('authorization') ?? '')) all.delete('authorization')
@@ -77,7 +77,7 @@ function fail(error: unknown, url: URL, ends: readonly AbortSignal[], late: Abor
   throw new McpHttpError(codeOf(error) ?? 'network', messageOf(error))
 }
 
-/** Within an origin they are the caller's to follow. */
+/** The caller follows redirects within the origin. */
 function checkRedirect(response: Response, url: URL): Response {
   const location = redirects.has(response.status) ? response.headers.get('location') : null
   const isHidden = response.type === 'opaqueredirect'
@@ -91,13 +91,12 @@ function checkRedirect(response: Response, url: URL): Response {
   )
 }
 
-/** Which token an answer was an answer to: of several requests on the way, some may still have had the old one. */
+/** The token that each response answers: concurrent requests may still carry the old one. */
 const tokens = new WeakMap<Response, string>()
 
 const bearer = /^Bearer (.+)$/i
 
-/** Notes it for as long as the answer is there. */
-export function noteUsedToken(response: Response, authorization: string | null): void {
+function recordUsedToken(response: Response, authorization: string | null): void {
   const token = bearer.exec(authorization ?? '')?.[1]
   if (token !== undefined) tokens.set(response, token)
 }
@@ -106,8 +105,8 @@ export function usedToken(response: Response): string | undefined {
   return tokens.get(response)
 }
 
-/** The same answer, which breaks off when it gets bigger than anybody needs: as a whole, or in one event of a stream. */
-export function withCappedBody(response: Response, host: string, mostBytes = mostBodyBytes): Response {
+/** The response with a size limit: on the whole body, or on each event of a stream. */
+function withCappedBody(response: Response, host: string, mostBytes = mostBodyBytes): Response {
   if (!response.body) return response
   const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
   const count = isStream ? eventBytes() : bodyBytes()
@@ -132,7 +131,7 @@ function bodyBytes(): (chunk: Uint8Array) => number {
   return (chunk) => (bytes += chunk.length)
 }
 
-/** The longest that an event was in a chunk, with what came of it before. An empty line ends it. */
+/** The size of the longest event in a chunk, with its part in earlier chunks. An empty line ends an event. */
 function eventBytes(): (chunk: Uint8Array) => number {
   let bytes = 0
   let isEmptyLine = true

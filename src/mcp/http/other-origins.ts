@@ -14,29 +14,29 @@ import { isPrivateHost, parseWebUrl } from '../../platform/public-web.ts'
 import { McpHttpError } from './transport-fetch.ts'
 
 export interface OtherOriginsOptions {
-  /** Hosts that may be private though the server is not, such as `auth.corp.example`. */
+  /** Hosts that may be private although the server is public, such as `auth.corp.example`. */
   readonly allowPrivate?: readonly string[]
-  /** All addresses of a name. Default: as this machine finds them. */
+  /** Resolves a host name to all its addresses. Default: as this machine does. */
   readonly resolve?: Resolve
 }
 
-/** What a server names for its logins lies at other origins, and is nobody's choice but the server's. */
-export interface OtherOrigins {
-  /** Throws where an address must not be asked. */
+/** Requests to origins that the server chose, for logins. */
+interface OtherOrigins {
+  /** Throws if an address is not allowed. */
   check(url: URL): void
-  /** Connects to addresses it has checked, and to no others. */
+  /** Connects to checked addresses only. */
   readonly transport: Transport
 }
 
-/** Where a server at `home` may lead us: to the public internet, and inside only if it is there itself. */
+/** A server may name public addresses; private ones only if it is at a private address itself. */
 export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): OtherOrigins {
   const { allowPrivate = [], resolve = systemResolve } = options
   checkHostRules(allowPrivate, 'allowPrivate')
   const isInside = isPrivateHost(home.hostname)
-  const mayAsk = (address: string): boolean =>
+  const isPermitted = (address: string): boolean =>
     isInside ? !metadata.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') : isPublicAddress(address)
-  // No proxy of the environment: it would look names up itself.
-  const guarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: mayAsk, refused }) })
+  // No proxy from the environment: it would resolve names itself.
+  const guarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: isPermitted, refused }) })
   const unguarded = nodeTransport({ env: {}, lookup: checkedLookup({ resolve, mayConnect: () => true, refused }) })
   const isAllowed = ({ hostname, port, protocol }: URL): boolean =>
     matchesHostRule(hostname, Number(port) || (protocol === 'https:' ? 443 : 80), allowPrivate)
@@ -49,7 +49,9 @@ export function otherOrigins(home: URL, options: OtherOriginsOptions = {}): Othe
         throw new McpHttpError('insecure', `${host} would be asked over plain http, which anybody on the way can read`)
       if (isAllowed(url)) return
       const name = normalizedHost(hostname)
-      const isRefused = isIP(name) ? !mayAsk(name) : isPrivateHost(hostname) && (!isInside || metadataNames.test(name))
+      const isRefused = isIP(name)
+        ? !isPermitted(name)
+        : isPrivateHost(hostname) && (!isInside || metadataNames.test(name))
       if (isRefused) throw refused(name)
     },
     transport: (request) => (isAllowed(new URL(request.url)) ? unguarded : guarded)(request),
@@ -67,7 +69,7 @@ function checkedAddress(url: URL): URL {
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 const metadataNames = /^(metadata|metadata\.google\.internal|instance-data(\.ec2\.internal)?)$/
 
-/** Where clouds hand out keys to whoever asks. No login is there. */
+/** Cloud metadata services, which hand out keys without authentication. */
 const metadata = new BlockList()
 metadata.addSubnet('169.254.0.0', 16, 'ipv4')
 metadata.addAddress('100.100.100.200', 'ipv4')

@@ -1,6 +1,6 @@
 import type { HttpRequest, Transport } from '../../platform/http.ts'
 
-/** A transport of ours as a `fetch` that follows no redirect. */
+/** A transport as a `fetch` that follows no redirects. */
 export function transportFetch(transport: Transport): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const { signal } = init
@@ -10,10 +10,10 @@ export function transportFetch(transport: Transport): typeof globalThis.fetch {
       headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
     const request: HttpRequest = {
       url: String(input instanceof Request ? input.url : input),
-      // It takes any, though providers need no others.
+      // The transport takes any method; its type lists those of providers.
       method: (init.method ?? 'GET') as HttpRequest['method'],
       headers: Object.fromEntries(headers),
-      ...(body && { body: [body], isOnce: true }), // a tool may be called by it
+      ...(body && { body: [body], isOnce: true }), // it may call a tool, so it is never repeated
       ...(signal && { signal }),
     }
     const answer = await transport(request)
@@ -31,7 +31,7 @@ export function transportFetch(transport: Transport): typeof globalThis.fetch {
   }
 }
 
-/** A `Response` of the others cannot be made with one. */
+/** `Response` throws on a body with the other statuses. */
 export const mayHaveBody = (status: number): boolean => status !== 204 && status !== 205 && status !== 304
 
 function bodyOf(body: unknown): Uint8Array | undefined {
@@ -54,17 +54,17 @@ function streamOf(body: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
         await iterator.return?.()
       },
     },
-    // Nothing is read before it is asked for.
+    // Reads nothing in advance.
     { highWaterMark: 0 },
   )
 }
 
 /**
- * A request that was not sent, or an answer that was not taken. It is a `TypeError`, as what `fetch` throws: the SDK goes
- * on without metadata after any other error, as if a server had none.
+ * A request that was not sent, or a response that was refused. A `TypeError`, like those of `fetch`: after any other error
+ * the SDK continues as if the server had no metadata.
  */
 export class McpHttpError extends TypeError {
-  /** Such as `redirected`, `private`, `too_big`, `timeout`, or the system's own, `ECONNREFUSED`. */
+  /** Such as `redirected`, `private`, `too_big`, `timeout`, or a system code such as `ECONNREFUSED`. */
   readonly code: string
   constructor(code: string, message: string) {
     super(message)

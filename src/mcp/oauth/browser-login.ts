@@ -11,8 +11,8 @@ import { loadSdk } from '../load-sdk.ts'
 import type { McpClientInformation } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
 
-/** A login that is about to begin. */
-export interface LoginRequest {
+/** A login before the browser opens. */
+interface LoginRequest {
   readonly authorizationUrl: URL
   readonly codeVerifier: string
   readonly client: McpClientInformation
@@ -20,14 +20,14 @@ export interface LoginRequest {
   readonly metadata: AuthorizationServerMetadata
 }
 
-/** What the browser brought back. */
+/** The answer that the browser brings back. */
 export interface LoginAnswer extends LoginRequest {
   readonly code: string
   readonly iss?: string
   readonly redirectUrl: string
 }
 
-/** Sends a person to the authorization server, and waits on this machine for the browser to come back. */
+/** Opens the authorization server in the browser, and waits on this machine for its redirect. */
 export async function awaitAnswer(
   config: McpServerConfig,
   options: McpLoginOptions,
@@ -35,13 +35,13 @@ export async function awaitAnswer(
 ): Promise<LoginAnswer> {
   const state = randomText()
   const answer = Promise.withResolvers<URLSearchParams>()
-  answer.promise.catch(() => {}) // it may fail before anybody awaits it
+  answer.promise.catch(() => {}) // it may reject before it is awaited
   const server = await startCallbackServer({ path: callbackPath(options) }, (params) => {
     if (!isAnswerTo(params, state)) return false
     answer.resolve(params)
     return true
   })
-  const stop = endWhen(config, options, answer.reject)
+  const stop = rejectOnTimeoutOrAbort(config, options, answer.reject)
   try {
     const request = await begin(server.redirectUri, state)
     const { href, host } = authorizationAddress(request.authorizationUrl)
@@ -49,7 +49,7 @@ export async function awaitAnswer(
     options.print?.(`The login to the MCP server "${config.name}" is at ${visibleName(host)}.${what}`)
     options.print?.(`If no browser opens, open ${href}`)
     await options.hooks?.tell('mcp:auth:url', { name: config.name, url: href })
-    void show(href, options)
+    void openInBrowser(href, options)
     const { code, iss } = await readAnswer(await answer.promise, request.metadata)
     return { ...request, code, ...(iss !== undefined && { iss }), redirectUrl: server.redirectUri }
   } finally {
@@ -58,7 +58,7 @@ export async function awaitAnswer(
   }
 }
 
-/** Nobody else on this machine can guess it; only where it was registered beforehand it has to be known. */
+/** Unguessable for other users of this machine, unless the redirect address was registered beforehand. */
 function callbackPath({ client, clientMetadataUrl }: McpLoginOptions): string {
   return client || clientMetadataUrl !== undefined ? '/callback' : `/callback/${randomText()}`
 }
@@ -67,7 +67,7 @@ function randomText(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
 }
 
-/** Whether this is the answer to our question, once and not twice in one. */
+/** Whether the parameters answer this login. Repeated parameters are refused. */
 function isAnswerTo(params: URLSearchParams, state: string): boolean {
   if (['state', 'code', 'iss', 'error'].some((name) => params.getAll(name).length > 1)) return false
   const { timingSafeEqual } = process.getBuiltinModule('node:crypto')
@@ -76,10 +76,9 @@ function isAnswerTo(params: URLSearchParams, state: string): boolean {
   return Boolean(params.get('code')) || params.has('error')
 }
 
-/** After ten minutes nobody remembers what he was asked. */
 const longestLogin = 600_000
 
-function endWhen(
+function rejectOnTimeoutOrAbort(
   { name }: McpServerConfig,
   { signal, timeoutMs = 300_000, clock = systemClock }: McpLoginOptions,
   reject: (error: OAuthError) => void,
@@ -100,18 +99,18 @@ function endWhen(
 }
 
 function authorizationAddress(url: URL): URL {
-  // An error quotes the address it refuses; the rest of this one holds our state.
+  // Only the host is checked: an error would quote the rest, which contains the state.
   if (url.username === '' && url.password === '') {
     secureUrl(`${url.protocol}//${url.host}/`)
     return url
   }
   throw new OAuthError(
-    `The address of the login has a user name before ${visibleName(url.host)}, as in a trick; ask who runs the server`,
+    `The address of the login has a user name before ${visibleName(url.host)}, which disguises the real host; ask who runs the server`,
     { code: 'insecure_url' },
   )
 }
 
-async function show(url: string, { openBrowser, print }: McpLoginOptions): Promise<void> {
+async function openInBrowser(url: string, { openBrowser, print }: McpLoginOptions): Promise<void> {
   try {
     const open = openBrowser ?? (await import('../../auth/open-browser.ts')).openBrowser
     await open(url)
@@ -120,7 +119,7 @@ async function show(url: string, { openBrowser, print }: McpLoginOptions): Promi
   }
 }
 
-/** Who answered comes first: what another server says, even of what went wrong, is not for us. */
+/** Checks the issuer first: even an error of another server is ignored. */
 async function readAnswer(
   params: URLSearchParams,
   metadata: AuthorizationServerMetadata,
@@ -137,26 +136,25 @@ async function readAnswer(
   return { code: params.get('code') ?? '', iss }
 }
 
-/** How a person is logged in. */
 export interface McpLoginOptions {
-  /** Keeps the tokens. An earlier login stays in it until this one has succeeded. */
+  /** Stores the tokens. An earlier login stays until this one has succeeded. */
   readonly store: McpCredentialStore
   readonly hooks?: Pick<Hooks<HookContexts>, 'tell'>
-  /** Default: the browser of this machine. That it fails ends nothing, the address is also printed. */
+  /** Default: the browser of this machine. A failure does not end the login, because the address is also printed. */
   readonly openBrowser?: (url: string) => void | Promise<void>
   /** Shows a line to the user. */
   readonly print?: (text: string) => void
   readonly signal?: AbortSignal
-  /** How long the user may take. Default 300,000, at most 600,000. */
+  /** Milliseconds for the whole login. Default 300,000, at most 600,000. */
   readonly timeoutMs?: number
   readonly fetch?: typeof globalThis.fetch
-  /** Hosts that may be private though the server is not, such as `auth.corp.example`. */
+  /** Hosts that may be private although the server is public, such as `auth.corp.example`. */
   readonly allowPrivate?: readonly string[]
-  /** Where a document about this client lies, for servers that take that as its id. It must allow `http://127.0.0.1/callback`. */
+  /** The address of a client metadata document, for servers that accept it as the client id. It must allow `http://127.0.0.1/callback`. */
   readonly clientMetadataUrl?: string
-  /** A client that was registered by hand, for `http://127.0.0.1/callback`. */
+  /** A client registered by hand, with the redirect `http://127.0.0.1/callback`. */
   readonly client?: { readonly id: string; readonly secret?: string }
-  /** Asked for beside what the server wants, such as the `scopes` of a `McpLoginRequiredError`. */
+  /** Requested beside the scopes that the server wants, such as those of a `McpLoginRequiredError`. */
   readonly scopes?: readonly string[]
   readonly clock?: Clock
 }

@@ -1,22 +1,22 @@
 import { deepFreeze } from '../../core/turn.ts'
 import type { McpCredential } from './credential.ts'
 
-/** Keeps logins to MCP servers. What it gives is never changed in place. */
+/** Stores logins to MCP servers. Returned credentials are never changed in place. */
 export interface McpCredentialStore {
   get(key: string): Promise<McpCredential | undefined>
-  /** All or nothing: whoever reads sees the old one or the new one. */
+  /** Atomic: a reader sees the old or the new credential. */
   set(key: string, credential: McpCredential): Promise<void>
-  /** Whether there was one. */
+  /** Returns whether there was one. */
   delete(key: string): Promise<boolean>
   list(): Promise<readonly McpCredential[]>
   /**
-   * Runs `work` while nobody else who uses this store, in any process, runs work for the same key. A refresh token that
-   * is used twice ends the login, so tokens are renewed only in here.
+   * Runs `work` under a lock on the key, across all processes that use the store. Tokens are renewed only under the lock,
+   * because using a refresh token twice ends the login.
    */
   exclusively<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-/** Logins for as long as the process lives. */
+/** A store that ends with the process. */
 export function createMemoryMcpCredentialStore(): McpCredentialStore {
   const credentials = new Map<string, McpCredential>()
   const queues = new Map<string, Promise<unknown>>()

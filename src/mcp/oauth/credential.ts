@@ -1,28 +1,28 @@
 import { isRecord } from '../../core/is-record.ts'
 import { digestOfJson } from '../../platform/canonical-json.ts'
 
-/** A login to an MCP server. It counts only for this server at this address, with this issuer and this client. */
+/** A login to an MCP server, valid for this name, address, issuer and client only. */
 export interface McpCredential {
   /** The server's name in the configuration. */
   readonly name: string
   /** Its address when the login was made. */
   readonly server: string
-  /** The authorization server, by the name it has for itself. */
+  /** The issuer that the authorization server names. */
   readonly issuer: string
-  /** What the token is for (RFC 8707). */
+  /** The resource of the token (RFC 8707). */
   readonly resource: string
-  /** What the authorization server knows us by. */
+  /** The registered client. */
   readonly client: McpClientInformation
   readonly tokens: McpTokens
-  /** What calls were refused for; the next login asks for it. */
+  /** Scopes that refused calls needed; the next login requests them. */
   readonly neededScopes?: readonly string[]
-  /** Where the server said that its metadata lie. */
+  /** The metadata address that the server named. */
   readonly resourceMetadataUrl?: string
   /** In ms since the epoch. */
   readonly savedAt: number
 }
 
-/** As registered, in the words of RFC 7591. */
+/** With the field names of RFC 7591. */
 export interface McpClientInformation {
   readonly client_id: string
   readonly client_secret?: string
@@ -33,17 +33,17 @@ export interface McpTokens {
   readonly access: string
   /** Without it the login ends when the access token does. */
   readonly refresh?: string
-  /** When the access token ends, in ms since the epoch. Unknown: only a 401 tells. */
+  /** When the access token expires, in ms since the epoch, if known. */
   readonly expires?: number
   readonly scopes?: readonly string[]
 }
 
-/** What a credential is stored under: another address, issuer or client is another key. */
+/** The key of a credential in a store: another address, issuer or client has another key. */
 export function credentialKey({ name, server, issuer, resource, client }: McpCredential): string {
   return `${name}:${digestOfJson({ server, issuer, resource, client: client.client_id })}`
 }
 
-/** Whether something read from a store is a credential that this version can use. */
+/** Whether a stored value is a credential of this version. */
 export function isMcpCredential(value: unknown): value is McpCredential {
   if (!isRecord(value)) return false
   const { client, tokens, savedAt, neededScopes, resourceMetadataUrl } = value

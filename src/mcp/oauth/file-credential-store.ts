@@ -3,10 +3,10 @@ import { isRecord } from '../../core/is-record.ts'
 import { isMcpCredential } from './credential.ts'
 import type { McpCredentialStore } from './credential-store.ts'
 
-/** The file of logins cannot be used as it is; only its owner can mend it. */
+/** The file of logins cannot be used; its owner has to repair it. */
 export class McpCredentialsError extends AgentError {}
 
-/** Logins in `mcp/credentials.json` below a folder, which only its owner may read; any number of processes may share it. */
+/** Stores logins in `mcp/credentials.json` below a folder, readable only by its owner and shared by any number of processes. */
 export function createFileMcpCredentialStore(directory: string): McpCredentialStore & { readonly path: string } {
   if (typeof directory !== 'string' || directory === '')
     throw new TypeError(
@@ -14,7 +14,7 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
     )
   const path = process.getBuiltinModule('node:path').join(directory, 'mcp', 'credentials.json')
 
-  /** What this version does not know about stays in the file as it is. */
+  /** Unknown entries stay in the file. */
   async function change(edit: (entries: Map<string, unknown>) => boolean): Promise<boolean> {
     const { withLock } = await import('../../platform/lock.ts')
     const { writeFileAtomic } = await import('../../platform/files.ts')
@@ -38,7 +38,7 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
       return isMcpCredential(entry) ? entry : undefined
     },
     async set(key, credential) {
-      // One server must not fill the file, which then could not be read for any other.
+      // One server must not fill the file, which would make it unreadable for all.
       if (JSON.stringify(credential).length > mostLetters)
         throw new McpCredentialsError(
           `The login to the MCP server "${credential.name}" is too big to be kept (more than ${mostLetters} characters); ask who runs its authorization server`,
@@ -55,13 +55,13 @@ export function createFileMcpCredentialStore(directory: string): McpCredentialSt
     async exclusively(key, work) {
       const { withLock } = await import('../../platform/lock.ts')
       const { digestOfJson } = await import('../../platform/canonical-json.ts')
-      // Whoever renews may wait for a slow server; whoever waits for that must not renew in its place.
+      // A renewal may wait for a slow server; other processes must wait for it and not renew themselves.
       return withLock(`${path}.${digestOfJson(key).slice(0, 16)}.lock`, work, { waitMs: 120_000 })
     },
   }
 }
 
-/** A map, so that no key is special. */
+/** A map, because a key may be `__proto__`. */
 async function read(path: string): Promise<Map<string, unknown>> {
   const text = await readPrivateText(path)
   if (text === undefined) return new Map()
@@ -72,7 +72,7 @@ async function read(path: string): Promise<Map<string, unknown>> {
   )
 }
 
-/** The text of a file that is a file, and nobody else's: judged by what is open, not by its path. */
+/** Reads a regular file that no other user can access. Checks the open file, not its path. */
 async function readPrivateText(path: string): Promise<string | undefined> {
   const { constants } = process.getBuiltinModule('node:fs')
   const { open } = process.getBuiltinModule('node:fs/promises')
@@ -81,20 +81,20 @@ async function readPrivateText(path: string): Promise<string | undefined> {
     const code = codeOf(error)
     if (code === 'ENOENT') return undefined
     if (code === 'ELOOP' || code === 'EMLINK')
-      throw unfit(path, 'is a link', 'replace it by the file it leads to, or delete it and log in again')
-    throw unfit(path, `cannot be opened (${code})`, 'make it yours to read, or delete it and log in again')
+      throw unusable(path, 'is a link', 'replace it by the file it leads to, or delete it and log in again')
+    throw unusable(path, `cannot be opened (${code})`, 'make it yours to read, or delete it and log in again')
   })
   if (!file) return undefined
   try {
     const info = await file.stat()
-    if (!info.isFile()) throw unfit(path, 'is no regular file', 'delete it and log in again')
+    if (!info.isFile()) throw unusable(path, 'is no regular file', 'delete it and log in again')
     if (process.platform !== 'win32' && (info.mode & 0o077) !== 0)
-      throw unfit(
+      throw unusable(
         path,
         'can be read or changed by other users',
         `run chmod 600 ${path}, and log in again if they had time to`,
       )
-    if (info.size > mostBytes) throw unfit(path, `is bigger than ${mostBytes} bytes`, 'delete it and log in again')
+    if (info.size > mostBytes) throw unusable(path, `is bigger than ${mostBytes} bytes`, 'delete it and log in again')
     return await file.readFile('utf8')
   } finally {
     await file.close()
@@ -104,11 +104,11 @@ async function readPrivateText(path: string): Promise<string | undefined> {
 const mostBytes = 8 * 1024 * 1024
 const mostLetters = 256 * 1024
 
-function unfit(path: string, what: string, remedy: string): McpCredentialsError {
+function unusable(path: string, what: string, remedy: string): McpCredentialsError {
   return new McpCredentialsError(`The file of MCP logins ${path} ${what}, so it is not used; ${remedy}`)
 }
 
-/** The parser's own error quotes the text, and the text is secret: it goes nowhere. */
+/** The parser's error is dropped, because it quotes the secret text. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -8,23 +8,23 @@ import { type Challenge, challengeOf, scopesOf } from './login-required.ts'
 import { discoveryFetch } from './oauth-fetch.ts'
 import { clientMetadata } from './stored-login.ts'
 
-/** Where a person logs in for a server, checked. */
+/** The checked authorization server of an MCP server. */
 export interface FoundLogin {
   readonly authorizationServer: string
   readonly metadata: AuthorizationServerMetadata
   readonly resourceMetadata?: OAuthProtectedResourceMetadata
   readonly resource: string
   readonly resourceMetadataUrl?: string
-  /** What the server wants before it lets anybody in. */
+  /** The scopes that the server's 401 names. */
   readonly challengedScopes: readonly string[]
 }
 
-/** Finds out where and how to log in to a server. Throws where it would not be safe. */
+/** Discovers the authorization server. Throws if a login would not be safe. */
 export async function findLogin(config: McpServerConfig, fetch: typeof globalThis.fetch): Promise<FoundLogin> {
   return discover(new URL(config.url ?? '').href, await askForChallenge(config, fetch), fetch)
 }
 
-/** What the server wants it says when it is asked without a token. Who says nothing is looked up where such things lie. */
+/** A request without a token makes the server name its metadata; otherwise the well-known addresses are tried. */
 async function askForChallenge(
   { url = '', transport }: McpServerConfig,
   fetch: typeof globalThis.fetch,
@@ -49,7 +49,7 @@ async function discover(server: string, challenge: Challenge, fetch: typeof glob
   const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = found
   if (!metadata?.code_challenge_methods_supported?.includes('S256'))
     throw new OAuthError(
-      `The authorization server ${new URL(authorizationServerUrl).host} does not say that it supports PKCE with S256, so nobody is sent there; ask who runs it`,
+      `The authorization server ${new URL(authorizationServerUrl).host} does not say that it supports PKCE with S256, so no login is started there; ask who runs it`,
       { code: 'no_pkce' },
     )
   await sdk.selectResourceURL(server, noProvider, resourceMetadata) // throws when it is for another server
@@ -64,10 +64,10 @@ async function discover(server: string, challenge: Challenge, fetch: typeof glob
   }
 }
 
-/** It is only asked for an opinion of its own. */
+/** `selectResourceURL` uses a provider only for a method that ours does not have. */
 const noProvider = {} as Parameters<Awaited<ReturnType<typeof loadSdk>>['selectResourceURL']>[1]
 
-/** One that was registered by hand, else a document about us, else one that the server makes for us. */
+/** The client: registered by hand, else a metadata document, else registered dynamically. */
 export async function clientFor(
   { authorizationServer, metadata }: FoundLogin,
   redirectUrl: string,
@@ -96,8 +96,8 @@ export async function clientFor(
 }
 
 /**
- * What a login asks for: what the server wants now; when calls were refused, also what there was and what they needed.
- * Only a server that wants nothing in particular is asked for all it has.
+ * The scopes that a login requests: those the server wants now; after refused calls also the earlier ones and those that the
+ * calls needed. If the server names none, all scopes it supports.
  */
 export function scopesToAsk(
   { challengedScopes, resourceMetadata, metadata }: FoundLogin,
@@ -109,7 +109,7 @@ export function scopesToAsk(
   const wanted = [...kept, ...challengedScopes, ...needed]
   const all = wanted.length > 0 ? wanted : (resourceMetadata?.scopes_supported ?? [])
   const scopes = scopesOf(all.join(' '))
-  // Some servers give nothing to renew a login with unless they are asked.
+  // Some servers issue a refresh token only with this scope.
   const isOffline = scopes.length > 0 && metadata.scopes_supported?.includes('offline_access')
   return [...new Set([...scopes, ...(isOffline ? ['offline_access'] : [])])]
 }

@@ -11,14 +11,14 @@ import { oauthFailure } from './oauth-failure.ts'
 import { tokenFetch } from './oauth-fetch.ts'
 import { tokensOf } from './renew-credential.ts'
 
-/** What a login gave, without its secrets. */
+/** The result of a login, without secrets. */
 export interface McpLogin {
   readonly name: string
   readonly issuer: string
   readonly scopes: readonly string[]
 }
 
-/** Logs a person in to an MCP server: through the browser, which comes back to this machine. */
+/** Logs a person in to an MCP server through the browser of this machine. */
 export async function loginMcpServer(config: McpServerConfig, options: McpLoginOptions): Promise<McpLogin> {
   const { name } = config
   const { hooks } = options
@@ -54,8 +54,8 @@ async function logIn(config: McpServerConfig, options: McpLoginOptions): Promise
     })
     return { authorizationUrl, codeVerifier, client, scopes, metadata: found.metadata }
   })
-  const credential = await redeem(config, found, answer, { fetch, now: () => clock.now() })
-  await keep(store, credential, before)
+  const credential = await exchangeCode(config, found, answer, { fetch, now: () => clock.now() })
+  await storeLogin(store, credential, before)
   return { name: config.name, issuer: found.metadata.issuer, scopes: credential.tokens.scopes ?? scopes }
 }
 
@@ -84,7 +84,7 @@ async function fetchOf(config: McpServerConfig, options: McpLoginOptions): Promi
   })
 }
 
-async function redeem(
+async function exchangeCode(
   { name, url = '' }: McpServerConfig,
   { authorizationServer, metadata, resource, resourceMetadataUrl }: FoundLogin,
   { code, iss, codeVerifier, redirectUrl, client, scopes }: LoginAnswer,
@@ -113,8 +113,8 @@ async function redeem(
   }
 }
 
-/** The old one goes when the new one is there. */
-async function keep(
+/** Deletes earlier logins after the new one is stored. */
+async function storeLogin(
   store: McpCredentialStore,
   credential: McpCredential,
   before: readonly McpCredential[],

@@ -1,11 +1,11 @@
 import { AgentError } from '../../core/errors.ts'
 import type { McpServerConfig } from '../config.ts'
 
-/** A server wants a person to log in. Nothing that runs by itself can mend that. */
+/** A server requires a login by a person. */
 export class McpLoginRequiredError extends AgentError {
   /** The server, by its name in the configuration. */
   readonly server: string
-  /** What the login has to ask for, where the server said so. */
+  /** The scopes that the login has to request, if the server named them. */
   readonly scopes: readonly string[]
   constructor(server: string, { reason, scopes = [] }: { reason?: string; scopes?: readonly string[] } = {}) {
     const why = reason === undefined ? '' : ` (${reason})`
@@ -18,7 +18,7 @@ export class McpLoginRequiredError extends AgentError {
   }
 }
 
-/** Whether an error means that a login would help: one of ours, or what the SDK throws after a 401 or for want of a scope. */
+/** Whether a login would help: our own error, or one of the SDK after a 401 or a missing scope. */
 export function isLoginRequired(error: unknown): boolean {
   return chain(error).some(
     (one) =>
@@ -29,7 +29,7 @@ export function isLoginRequired(error: unknown): boolean {
   )
 }
 
-/** The same error in our words, with the scopes that were missing; undefined when no login would help. */
+/** The error as a `McpLoginRequiredError` with the missing scopes; undefined if no login would help. */
 export function asLoginRequired(error: unknown, server: string): McpLoginRequiredError | undefined {
   if (!isLoginRequired(error)) return undefined
   const all = chain(error)
@@ -40,7 +40,7 @@ export function asLoginRequired(error: unknown, server: string): McpLoginRequire
   return new McpLoginRequiredError(server, { scopes })
 }
 
-/** The classes of the SDK are known by their marks, so that it need not be loaded to look. */
+/** Error classes of the SDK are recognized by their brands, without loading the SDK. */
 const brands = new Set(['mcp.UnauthorizedError', 'mcp.InsufficientScopeError'])
 
 function brandOf(error: Error): string {
@@ -54,12 +54,12 @@ function chain(error: unknown): Error[] {
   return found
 }
 
-/** Whether somebody has chosen another way to sign in. */
+/** Whether the configuration sets its own `Authorization` header. */
 export function hasAuthorizationHeader({ headers = {} }: McpServerConfig): boolean {
   return Object.keys(headers).some((name) => name.trim().toLowerCase() === 'authorization')
 }
 
-/** A server refused the `Authorization` header that its configuration sets. A login would not be used, so none is asked for. */
+/** A server refused the configured `Authorization` header. A login would not be used, so none is requested. */
 export class McpHeaderRefusedError extends AgentError {
   /** The server, by its name in the configuration. */
   readonly server: string
@@ -71,22 +71,22 @@ export class McpHeaderRefusedError extends AgentError {
   }
 }
 
-/** An error that asks for a login, in the words for a server whose header is the login. */
+/** The error for a refused login if the server has a configured `Authorization` header. */
 export function asHeaderRefused(error: unknown, config: McpServerConfig): McpHeaderRefusedError | undefined {
   if (error instanceof McpHeaderRefusedError) return error
   return hasAuthorizationHeader(config) && isLoginRequired(error) ? new McpHeaderRefusedError(config.name) : undefined
 }
 
-/** What a server says of the token it wants (`WWW-Authenticate`). */
+/** The token that a server wants (`WWW-Authenticate`). */
 export interface Challenge {
-  /** Where its protected resource metadata lie. */
+  /** The address of its protected resource metadata. */
   readonly resourceMetadataUrl?: string
   readonly scopes: readonly string[]
   /** Such as `insufficient_scope`. */
   readonly error?: string
 }
 
-/** Reads what a 401 or a 403 asks for. A server may write anything: what is no scope or no address is left out. */
+/** Reads the challenge of a 401 or 403. Invalid scopes and addresses are left out. */
 export function challengeOf({ headers }: Pick<Response, 'headers'>): Challenge {
   const header = (headers.get('www-authenticate') ?? '').slice(0, 8000)
   if (!/(^|,\s*)(bearer|dpop)\b/i.test(header)) return { scopes: [] }
@@ -99,10 +99,10 @@ export function challengeOf({ headers }: Pick<Response, 'headers'>): Challenge {
   }
 }
 
-/** The scopes of a list that servers write with blanks between them: each once, at most 100. */
+/** The scopes of a list separated by blanks: each once, at most 100. */
 export function scopesOf(text: unknown): string[] {
   if (typeof text !== 'string') return []
-  // The letters of RFC 6749: none of them is invisible or ends a text.
+  // The characters that RFC 6749 allows.
   const found = text.split(/\s+/).filter((scope) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(scope))
   return [...new Set(found)].slice(0, 100)
 }

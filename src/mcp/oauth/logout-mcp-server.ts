@@ -9,13 +9,13 @@ export interface McpLogoutOptions {
   readonly allowPrivate?: readonly string[]
 }
 
-/** What a logout did: how many logins are gone from the store, and how many of them their servers were told of. */
+/** How many logins were removed from the store, and how many of them were revoked at their servers. */
 export interface McpLogout {
   readonly removed: number
   readonly revoked: number
 }
 
-/** Ends every login to a server, at whatever address it was. That its tokens are revoked too is tried, not promised. */
+/** Removes every login to a server, at any address. Revoking the tokens is attempted, but may fail. */
 export async function logoutMcpServer(config: McpServerConfig, options: McpLogoutOptions): Promise<McpLogout> {
   const { store } = options
   let removed = 0

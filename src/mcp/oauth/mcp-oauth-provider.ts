@@ -5,18 +5,18 @@ export interface McpOAuthProviderOptions {
   /** The server's name in the configuration. */
   readonly name: string
   readonly store: McpCredentialStore
-  /** The server's address; whoever connects tells it otherwise. No token is given to another one. */
+  /** The server's address; otherwise the connection sets it. Tokens are never sent to another address. */
   readonly url?: string
-  /** Asks authorization servers. Default: `createMcpFetch`. */
+  /** For requests to authorization servers. Default: `createMcpFetch`. */
   readonly fetch?: typeof globalThis.fetch
-  /** Where a document about this client lies, for servers that take that as its id. */
+  /** The address of a client metadata document, for servers that accept it as the client id. */
   readonly clientMetadataUrl?: string
   readonly clock?: Clock
 }
 
 /**
- * Signs in with what a login has stored, and renews it. It never opens a browser: what only a person can do ends in a
- * `McpLoginRequiredError`. This is only its name; the work is loaded when a server is connected.
+ * Uses and renews the tokens of a stored login. It never opens a browser: if a person has to log in, it throws a
+ * `McpLoginRequiredError`. Holds only the options; `StoredLogin` is loaded when a server is connected.
  */
 export class McpOAuthProvider {
   readonly options: McpOAuthProviderOptions
@@ -25,5 +25,5 @@ export class McpOAuthProvider {
   }
 }
 
-/** Who signs in: one of ours, or an `OAuthClientProvider` or `AuthProvider` of the official client. */
+/** Our provider, or an `OAuthClientProvider` or `AuthProvider` of the official client. */
 export type McpAuthProvider = McpOAuthProvider | object

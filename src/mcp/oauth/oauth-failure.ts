@@ -6,13 +6,13 @@ import type { loadSdk } from '../load-sdk.ts'
 type Sdk = Awaited<ReturnType<typeof loadSdk>>
 
 /**
- * A failure of the SDK in words of ours. Its own quote what servers said, which may be anything: a token that was sent,
- * another server's name, escapes. Only codes and statuses are taken over.
+ * An error of the SDK with our own text. The SDK's text quotes the server, which may repeat a token or contain escapes, so
+ * only codes and statuses are kept.
  */
 export function oauthFailure(error: unknown, what: string, sdk: Sdk): Error {
   if (error instanceof AgentError) return error
   if (error instanceof McpHttpError)
-    return new OAuthError(`${what} failed: ${error.message}`, { code: error.code, retryable: isPassing(error.code) })
+    return new OAuthError(`${what} failed: ${error.message}`, { code: error.code, retryable: isTemporary(error.code) })
   if (error instanceof sdk.IssuerMismatchError && error.kind === 'metadata')
     return failed(what, 'issuer_mismatch', 'the metadata of the authorization server name another server', trust)
   if (error instanceof sdk.IssuerMismatchError)
@@ -29,7 +29,7 @@ export function oauthFailure(error: unknown, what: string, sdk: Sdk): Error {
   if (error instanceof sdk.OAuthError) return refusal(what, errorCode(error.code) ?? 'refused')
   const text = error instanceof Error ? error.message : ''
   if (/does not support dynamic client registration/.test(text))
-    return failed(what, 'no_registration', 'the authorization server registers nobody by itself', ownClient)
+    return failed(what, 'no_registration', 'the authorization server does not register clients by itself', ownClient)
   if (/^Protected resource .* does not match/.test(text))
     return failed(
       what,
@@ -45,12 +45,12 @@ export function oauthFailure(error: unknown, what: string, sdk: Sdk): Error {
   )
 }
 
-/** Whether a refresh token, or the client itself, is no good any more: only a person can get another. */
+/** Whether the refresh token or the client is no longer valid, so that a person has to log in again. */
 export function isLoginOver(error: unknown): boolean {
-  return error instanceof OAuthError && over.has(error.code)
+  return error instanceof OAuthError && finalCodes.has(error.code)
 }
 
-const over = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
+const finalCodes = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client'])
 const trust = 'do not log in there; ask who runs the server'
 const ownClient = 'register a client there by hand and pass its id'
 
@@ -61,8 +61,8 @@ function failed(what: string, code: string, why: string, next: string): OAuthErr
 function refusal(what: string, code: string): OAuthError {
   const why =
     code === 'access_denied' ? 'access was denied in the browser' : `the authorization server answered ${code}`
-  return new OAuthError(`${what} failed: ${why}; try again, or log in again`, { code, retryable: isPassing(code) })
+  return new OAuthError(`${what} failed: ${why}; try again, or log in again`, { code, retryable: isTemporary(code) })
 }
 
-const isPassing = (code: string): boolean =>
+const isTemporary = (code: string): boolean =>
   /^(server_error|temporarily_unavailable|too_many_requests|timeout|network|E[A-Z]+)$/.test(code)

@@ -1,14 +1,14 @@
 import { messageOf } from '../../core/errors.ts'
 import { McpHttpError, mayHaveBody } from '../http/transport-fetch.ts'
 
-/** A fetch for metadata documents, which remembers whether one was missing only for the moment. */
-export interface DiscoveryFetch {
+/** A fetch for metadata documents that records temporary failures. */
+interface DiscoveryFetch {
   readonly fetch: typeof globalThis.fetch
-  /** A server was busy, or answered with something that is no document. The SDK goes on as if there were none. */
+  /** Whether a server was busy or answered with no document. The SDK then continues as if there were none. */
   hadTrouble(): boolean
 }
 
-/** Reads each answer to its end before it is handed on: one that breaks off is a failure, and not a server without metadata. */
+/** Reads each response to its end first: one that breaks off is an error, not a server without metadata. */
 export function discoveryFetch(fetch: typeof globalThis.fetch): DiscoveryFetch {
   let isTroubled = false
   return {
@@ -35,24 +35,24 @@ function isJson(text: string): boolean {
   }
 }
 
-/** A fetch for token endpoints. Some write `null` for what they do not give, and leave out what everybody knows. */
+/** A fetch for token endpoints. Repairs answers with `null` fields or without `token_type`. */
 export function tokenFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init)
     if (!response.ok) return response
     const text = await response.text()
     const { status, statusText, headers } = response
-    return new Response(mended(text), { status, statusText, headers })
+    return new Response(repaired(text), { status, statusText, headers })
   }
 }
 
-function mended(text: string): string {
+function repaired(text: string): string {
   try {
     const answer: unknown = JSON.parse(text)
     if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return text
     const given = Object.entries(answer).filter(([, value]) => value !== null)
     return JSON.stringify({ token_type: 'Bearer', ...Object.fromEntries(given) })
   } catch {
-    return text // whoever reads it says what is wrong with it
+    return text // the SDK reports what is wrong with it
   }
 }

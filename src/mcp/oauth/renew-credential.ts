@@ -6,14 +6,14 @@ import { McpLoginRequiredError, scopesOf } from './login-required.ts'
 import { oauthFailure } from './oauth-failure.ts'
 import { discoveryFetch, tokenFetch } from './oauth-fetch.ts'
 
-export interface RenewOptions {
+interface RenewOptions {
   readonly fetch: typeof globalThis.fetch
   readonly now: () => number
 }
 
 /**
- * The credential with new tokens. Where the token endpoint is, is found out anew each time: a server may have moved to
- * another authorization server, which must not get to see what the first one gave.
+ * The credential with new tokens. The token endpoint is discovered each time: a server may have moved to another
+ * authorization server, which must not receive the refresh token of the first one.
  */
 export async function renewCredential(credential: McpCredential, options: RenewOptions): Promise<McpCredential> {
   const { name, server, issuer, resource, client, tokens, resourceMetadataUrl } = credential
@@ -43,7 +43,7 @@ export async function renewCredential(credential: McpCredential, options: RenewO
       resource,
       fetchFn: tokenFetch(fetchFn),
     })
-    // A server that names no scopes means the old ones.
+    // Without scopes in the answer the old ones stay.
     const scopes = tokens.scopes && { scopes: tokens.scopes }
     return { ...credential, tokens: { ...scopes, ...tokensOf(fresh, now()) }, savedAt: now() }
   } catch (error) {
@@ -51,7 +51,7 @@ export async function renewCredential(credential: McpCredential, options: RenewO
   }
 }
 
-/** Tokens as they are kept, from a token endpoint's answer. */
+/** The tokens of a token endpoint's answer, in the form of the store. */
 export function tokensOf({ access_token, refresh_token, expires_in, scope }: OAuthTokens, now: number): McpTokens {
   if (!isSendable(access_token) || (refresh_token ?? '').length > longestToken)
     throw new OAuthError(
@@ -63,7 +63,7 @@ export function tokensOf({ access_token, refresh_token, expires_in, scope }: OAu
   return {
     access: access_token,
     ...(refresh_token && { refresh: refresh_token }),
-    // A server that says 0, which null is read as, means that it does not know.
+    // 0, which `null` becomes, means unknown.
     ...(expires !== now && Number.isFinite(expires) && { expires }),
     ...(scopes.length > 0 && { scopes }),
   }
@@ -71,5 +71,5 @@ export function tokensOf({ access_token, refresh_token, expires_in, scope }: OAu
 
 const longestToken = 100_000
 
-/** Headers hold one line of visible letters. */
+/** A header value is one line of visible ASCII. */
 const isSendable = (token: string): boolean => token.length <= longestToken && /^[\x21-\x7e]+$/.test(token)

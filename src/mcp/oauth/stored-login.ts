@@ -16,8 +16,8 @@ import { isLoginOver } from './oauth-failure.ts'
 import { renewCredential, tokensOf } from './renew-credential.ts'
 
 /**
- * Signs in with what a login has stored, and renews it. It never opens a browser: what only a person can do ends in a
- * `McpLoginRequiredError`. Our transports use `token` and `onUnauthorized`; the rest is what the SDK asks of a provider.
+ * Uses and renews the tokens of a stored login. It never opens a browser: if a person has to log in, it throws a
+ * `McpLoginRequiredError`. Our transports use `token` and `onUnauthorized`; the rest is the SDK's provider interface.
  */
 export class StoredLogin implements OAuthClientProvider {
   readonly name: string
@@ -28,9 +28,9 @@ export class StoredLogin implements OAuthClientProvider {
   #fetch: typeof globalThis.fetch | undefined
   #renewing: Promise<McpCredential> | undefined
   #lastUsed: string | undefined
-  /** Refresh tokens that were refused. They stay in the store until a login replaces them, but are not sent again. */
+  /** Refused refresh tokens. They stay in the store until the next login, but are not sent again. */
   readonly #refused = new Set<string>()
-  /** Renewed, but the store could not take it: until it can, the only valid tokens are here. */
+  /** Renewed credentials that could not be stored yet: the only copies of the valid tokens. */
   readonly #unsaved = new Map<string, McpCredential>()
   #codeVerifier = ''
 
@@ -43,7 +43,7 @@ export class StoredLogin implements OAuthClientProvider {
     else this.#fetch = fetch
   }
 
-  /** Says which server this is for. Once said, it stays: a token is not for any server that asks. */
+  /** Sets the server's address, once: tokens are never sent to another server. */
   bind(url: string, fetch?: typeof globalThis.fetch): void {
     const { href } = secureUrl(url)
     if (this.#url !== undefined && this.#url !== href)
@@ -54,12 +54,12 @@ export class StoredLogin implements OAuthClientProvider {
     this.#fetch ??= fetch
   }
 
-  /** The token for the next request, renewed if it is about to end. Undefined when nobody has logged in. */
+  /** The token for the next request, renewed if it is about to expire. Undefined without a login. */
   async token(): Promise<string | undefined> {
     return (await this.#current())?.tokens.access
   }
 
-  /** Called on a 401. Returns when there is another token to try. */
+  /** Called on a 401. Resolves when there is another token to try. */
   async onUnauthorized({ response, serverUrl }: { response: Response; serverUrl: URL }): Promise<void> {
     this.bind(serverUrl.href)
     const { scopes, resourceMetadataUrl } = challengeOf(response)
@@ -68,8 +68,8 @@ export class StoredLogin implements OAuthClientProvider {
     await this.#renew(credential, usedToken(response) ?? this.#lastUsed, resourceMetadataUrl)
   }
 
-  /** Keeps what a call was refused for, so that the next login asks for it too. */
-  async noteNeededScopes(scopes: readonly string[]): Promise<void> {
+  /** Stores the scopes that a refused call needed, for the next login. */
+  async addNeededScopes(scopes: readonly string[]): Promise<void> {
     const credential = await this.#find()
     if (!credential || scopes.length === 0) return
     await this.#change(credential, (stored) => {
@@ -87,7 +87,7 @@ export class StoredLogin implements OAuthClientProvider {
     return clientMetadata(this.redirectUrl)
   }
 
-  /** Without an issuer: for a request to the server. With one: what is stored, which the SDK may then renew. */
+  /** Without an issuer: current tokens for a request. With one: the stored tokens, which the SDK may renew. */
   async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
     const credential = context ? await this.#find(context.issuer) : await this.#current()
     if (!credential) return undefined
@@ -109,7 +109,7 @@ export class StoredLogin implements OAuthClientProvider {
     await this.#change(credential, (stored) => ({ ...stored, tokens: tokensOf(tokens, now), savedAt: now }))
   }
 
-  /** Who is not registered is not registered behind anybody's back: that belongs to a login. */
+  /** Never registers a client; a login does that. */
   async clientInformation(context?: OAuthClientInformationContext): Promise<StoredOAuthClientInformation | undefined> {
     const credential = await this.#find(context?.issuer)
     if (credential) return { ...credential.client, issuer: credential.issuer }
@@ -141,7 +141,7 @@ export class StoredLogin implements OAuthClientProvider {
     return this.#codeVerifier
   }
 
-  /** Nothing is deleted: an old token may still work, and the next login replaces it. What was refused is not sent again. */
+  /** Deletes nothing: an old token may still work, and the next login replaces it. Refused refresh tokens are not sent again. */
   async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {
     if (scope === 'verifier') this.#codeVerifier = ''
     if (scope !== 'all' && scope !== 'tokens') return
@@ -154,22 +154,22 @@ export class StoredLogin implements OAuthClientProvider {
     if (!credential) return undefined
     const { access } = credential.tokens
     this.#lastUsed = access
-    if (!this.#endsWithin(credential, marginMs)) return credential
+    if (!this.#expiresWithin(credential, marginMs)) return credential
     try {
       const fresh = await this.#renew(credential, access)
       this.#lastUsed = fresh.tokens.access
       return fresh
     } catch (error) {
-      // In its last minute a token is renewed early; as long as it is good, failing at that harms nobody.
-      if (!this.#endsWithin(credential, 0)) return credential
+      // The early renewal failed, but the token is still valid.
+      if (!this.#expiresWithin(credential, 0)) return credential
       throw error
     }
   }
 
-  /** The newest login to this very server. The store is asked each time: another process may have renewed it, or logged out. */
+  /** The newest login to this server. Read from the store each time: another process may have renewed it or logged out. */
   async #find(issuer?: string): Promise<McpCredential | undefined> {
     if (this.#url === undefined) return undefined
-    for (const key of this.#unsaved.keys()) await this.#saveLate(key).catch(() => {})
+    for (const key of this.#unsaved.keys()) await this.#retrySave(key).catch(() => {})
     const all = [...(await this.#store.list()), ...this.#unsaved.values()]
     return all
       .filter(({ name, server }) => name === this.name && server === this.#url)
@@ -178,22 +178,22 @@ export class StoredLogin implements OAuthClientProvider {
   }
 
   #renew(credential: McpCredential, stale: string | undefined, metadataUrl?: string): Promise<McpCredential> {
-    this.#renewing ??= this.#renewAlone(credential, stale, metadataUrl).finally(() => {
+    this.#renewing ??= this.#renewLocked(credential, stale, metadataUrl).finally(() => {
       this.#renewing = undefined
     })
     return this.#renewing
   }
 
-  /** No caller can abort it: the answer holds the only refresh token that is still good. */
-  #renewAlone(credential: McpCredential, stale: string | undefined, metadataUrl?: string): Promise<McpCredential> {
+  /** No caller can abort it: the answer holds the only valid refresh token. */
+  #renewLocked(credential: McpCredential, stale: string | undefined, metadataUrl?: string): Promise<McpCredential> {
     return this.#change(credential, async (stored) => {
-      if (stored.tokens.access !== stale && !this.#endsWithin(stored, 0)) return stored
+      if (stored.tokens.access !== stale && !this.#expiresWithin(stored, 0)) return stored
       const { refresh } = stored.tokens
       const over = new McpLoginRequiredError(this.name, { reason: 'the login has expired or was revoked' })
       if (refresh !== undefined && this.#refused.has(refresh)) throw over
       const asked = metadataUrl === undefined ? stored : { ...stored, resourceMetadataUrl: metadataUrl }
       try {
-        return await renewCredential(asked, { fetch: await this.#askingFetch(), now: () => this.#clock.now() })
+        return await renewCredential(asked, { fetch: await this.#authorizationFetch(), now: () => this.#clock.now() })
       } catch (error) {
         if (refresh === undefined || !isLoginOver(error)) throw error
         this.#refused.add(refresh)
@@ -202,7 +202,7 @@ export class StoredLogin implements OAuthClientProvider {
     })
   }
 
-  /** Under the lock, from what is stored by then. */
+  /** Edits the stored credential under the lock. */
   #change(
     credential: McpCredential,
     edit: (stored: McpCredential) => McpCredential | Promise<McpCredential>,
@@ -210,7 +210,7 @@ export class StoredLogin implements OAuthClientProvider {
     const key = credentialKey(credential)
     return this.#store.exclusively(key, async () => {
       const stored = await this.#newest(key)
-      if (!stored) throw new McpLoginRequiredError(this.name, { reason: 'somebody has logged out' })
+      if (!stored) throw new McpLoginRequiredError(this.name, { reason: 'it was logged out' })
       const edited = await edit(stored)
       if (edited !== stored) await this.#save(key, edited)
       return edited
@@ -227,7 +227,7 @@ export class StoredLogin implements OAuthClientProvider {
     }
   }
 
-  /** What was renewed here and is not stored, unless somebody has logged out, or in again, since. */
+  /** The unsaved credential, unless there was a logout or another login since; else the stored one. */
   async #newest(key: string): Promise<McpCredential | undefined> {
     const stored = await this.#store.get(key)
     const unsaved = this.#unsaved.get(key)
@@ -236,39 +236,39 @@ export class StoredLogin implements OAuthClientProvider {
     return stored
   }
 
-  /** Under the lock, so that it never lands upon something newer. */
-  #saveLate(key: string): Promise<void> {
+  /** Under the lock, so that it never overwrites a newer credential. */
+  #retrySave(key: string): Promise<void> {
     return this.#store.exclusively(key, async () => {
       const credential = await this.#newest(key)
       if (credential && this.#unsaved.has(key)) await this.#save(key, credential)
     })
   }
 
-  async #askingFetch(): Promise<typeof globalThis.fetch> {
+  async #authorizationFetch(): Promise<typeof globalThis.fetch> {
     if (this.#fetch) return this.#fetch
     const { createMcpFetch } = await import('../http/mcp-fetch.ts')
     this.#fetch = createMcpFetch({ name: this.name, transport: 'streamable-http', url: this.#url ?? '' })
     return this.#fetch
   }
 
-  #endsWithin({ tokens: { expires } }: McpCredential, ms: number): boolean {
+  #expiresWithin({ tokens: { expires } }: McpCredential, ms: number): boolean {
     return expires !== undefined && expires <= this.#clock.now() + ms
   }
 }
 
-/** So much earlier than needed is a token renewed: a request that it begins with must also end with it. */
+/** Tokens are renewed this early, so that they stay valid for the whole request. */
 const marginMs = 60_000
 
 const logins = new WeakMap<McpOAuthProvider, StoredLogin>()
 
-/** What a provider stands for; the same for as long as the provider is. */
+/** The one `StoredLogin` of a provider. */
 export function storedLogin(provider: McpOAuthProvider): StoredLogin {
   let login = logins.get(provider)
   if (!login) logins.set(provider, (login = new StoredLogin(provider.options)))
   return login
 }
 
-/** What we say of ourselves to authorization servers: a program on somebody's machine, which can keep no secret. */
+/** How we register: a native program, which can keep no secret. */
 export function clientMetadata(redirectUrl: string): OAuthClientMetadata {
   return {
     client_name: 'Libero',

@@ -9,35 +9,35 @@ import {
   maxImageSide,
 } from '../../platform/image-info.ts'
 import { fullyVisible, withoutHidden } from '../../platform/visible-text.ts'
-import { shortened } from '../definitions/shortened.ts'
+import { cutBytes } from '../definitions/untrusted-data.ts'
 
-/** What one block of an answer amounts to; `hidden` counts what was taken out of its text. */
+/** The content of one block; `hidden` counts the characters removed from its text. */
 export interface FoundBlock {
   readonly text: string
   readonly image?: ImageBlock
   readonly hidden: number
 }
 
-/** Reads any block, whatever a server put there. Its annotations are not looked at. */
+/** Reads a block of any form. Its annotations are ignored. */
 export function readBlock(block: unknown): FoundBlock {
-  if (!isRecord(block)) return remark('a block that is none was left out')
+  if (!isRecord(block)) return note('a block that is none was left out')
   switch (block.type) {
     case 'text':
-      return typeof block.text === 'string' ? textOf(block.text) : remark('a text block without text was left out')
+      return typeof block.text === 'string' ? textOf(block.text) : note('a text block without text was left out')
     case 'image':
       return mediaOf('image', block.data, block.mimeType)
     case 'audio':
-      return remark(`audio: ${typeOf(block.mimeType)}, ${sizeOf(block.data)}, which cannot be played here`)
+      return note(`audio: ${typeOf(block.mimeType)}, ${sizeOf(block.data)}, which cannot be played here`)
     case 'resource_link':
       return linkOf(block)
     case 'resource':
       return resourceOf(block.resource)
     default:
-      return remark(`a block of the unknown type ${short(block.type)} was left out`)
+      return note(`a block of the unknown type ${short(block.type)} was left out`)
   }
 }
 
-const remark = (text: string): FoundBlock => ({ text: `[${text}]`, hidden: 0 })
+const note = (text: string): FoundBlock => ({ text: `[${text}]`, hidden: 0 })
 
 function textOf(raw: string, before = ''): FoundBlock {
   const { text, hidden } = withoutHidden(raw)
@@ -47,19 +47,19 @@ function textOf(raw: string, before = ''): FoundBlock {
 function mediaOf(what: string, data: unknown, mimeType: unknown): FoundBlock {
   const read = readImage(data)
   if (read.image) return { text: '', image: read.image, hidden: 0 }
-  return remark(`${what}: ${typeOf(mimeType)}, ${sizeOf(data)}, left out: ${read.problem}`)
+  return note(`${what}: ${typeOf(mimeType)}, ${sizeOf(data)}, left out: ${read.problem}`)
 }
 
-/** Words about something elsewhere. It is never fetched or opened: the address is the server's. */
+/** A link becomes text. It is not opened, because the server chose the address. */
 function linkOf({ uri, name, title, mimeType, description }: Record<string, unknown>): FoundBlock {
   const label = typeof title === 'string' ? title : name
-  const about = typeof mimeType === 'string' ? ` (${typeOf(mimeType)})` : ''
-  const head = `[link: ${short(label)}${about} at ${short(uri, 2000)}; not opened]`
-  return typeof description === 'string' ? textOf(shortened(description, 2000), `${head}\n`) : { text: head, hidden: 0 }
+  const type = typeof mimeType === 'string' ? ` (${typeOf(mimeType)})` : ''
+  const head = `[link: ${short(label)}${type} at ${short(uri, 2000)}; not opened]`
+  return typeof description === 'string' ? textOf(cutBytes(description, 2000), `${head}\n`) : { text: head, hidden: 0 }
 }
 
 function resourceOf(resource: unknown): FoundBlock {
-  if (!isRecord(resource)) return remark('a resource that is none was left out')
+  if (!isRecord(resource)) return note('a resource that is none was left out')
   const { uri, mimeType, text, blob } = resource
   const what = `resource ${short(uri, 2000)}`
   if (typeof text === 'string') return textOf(text, `[${what}]\n`)
@@ -73,14 +73,14 @@ function sizeOf(data: unknown): string {
   return typeof data === 'string' ? `${Math.floor((data.length * 3) / 4)} bytes` : 'no data'
 }
 
-/** On one line, in quotes, nothing in it hidden. */
+/** A quoted line without hidden characters. */
 function short(value: unknown, most = 200): string {
   if (typeof value !== 'string') return '(nothing)'
   return `"${fullyVisible(value.slice(0, most).toWellFormed())}${value.length > most ? '…' : ''}"`
 }
 
-/** An image by what its bytes say, whatever type it was sent as; or why models cannot be shown it. */
-export function readImage(
+/** An image, its type read from its bytes; or why models cannot be shown it. */
+function readImage(
   data: unknown,
 ): { readonly image: ImageBlock } | { readonly image?: undefined; readonly problem: string } {
   if (typeof data !== 'string' || data === '') return { problem: 'it has no data' }
@@ -90,7 +90,7 @@ export function readImage(
   const info = imageInfo(base64)
   if (!info || !isBase64(base64)) return { problem: 'it is no PNG, JPEG, GIF or WebP' }
   const bytes = Buffer.from(base64, 'base64')
-  const { width = 0, height = 0 } = info.width === undefined ? (sizeBehindRemarks(bytes) ?? info) : info
+  const { width = 0, height = 0 } = info.width === undefined ? (sizeBehindMetadata(bytes) ?? info) : info
   if (Math.max(width, height) > maxImageSide) return { problem: `more than ${maxImageSide} pixels a side` }
   if (!isCompleteImage(bytes, info)) return { problem: 'it is damaged or cut off' }
   return { image: { type: 'image', mediaType: info.type, data: base64 } }
@@ -98,14 +98,15 @@ export function readImage(
 
 const tooLarge = { problem: `larger than ${(maxImageBase64 / 4) * 3} bytes` }
 
-/** Profiles, thumbnails and comments may fill more of a JPEG's beginning than is looked at for its size. */
-function sizeBehindRemarks(bytes: Buffer): ImageInfo | undefined {
+/** The size of a JPEG that begins with large profiles, thumbnails or comments. */
+function sizeBehindMetadata(bytes: Buffer): ImageInfo | undefined {
   if (bytes[0] !== 0xff || bytes[1] !== 0xd8) return undefined
   let at = 2
-  while (at + 4 <= bytes.length && bytes[at] === 0xff && isRemark(bytes[at + 1]!)) at += 2 + bytes.readUInt16BE(at + 2)
+  while (at + 4 <= bytes.length && bytes[at] === 0xff && isMetadata(bytes[at + 1]!))
+    at += 2 + bytes.readUInt16BE(at + 2)
   const rest = bytes.subarray(at, at + mostTables)
   return imageInfo(Buffer.concat([bytes.subarray(0, 2), rest]).toString('base64'))
 }
 
-const isRemark = (marker: number): boolean => (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe
+const isMetadata = (marker: number): boolean => (marker >= 0xe0 && marker <= 0xef) || marker === 0xfe
 const mostTables = 64_000

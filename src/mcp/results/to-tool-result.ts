@@ -1,21 +1,21 @@
 import { isRecord } from '../../core/is-record.ts'
+import { byteLength, headBytes, tailBytes } from '../../core/text.ts'
 import type { ToolOutput, ToolResultContent } from '../../core/turn.ts'
 import { canonicalJson } from '../../platform/canonical-json.ts'
 import { withoutHidden } from '../../platform/visible-text.ts'
-import { headOf, tailOf } from '../definitions/shortened.ts'
-import { withoutPrototypeKeys } from '../definitions/untrusted-json.ts'
+import { withoutPrototypeKeys } from '../definitions/untrusted-data.ts'
 import { type FoundBlock, readBlock } from './read-block.ts'
 
 export interface McpToolResult {
   readonly output: ToolOutput
   readonly isError: boolean
-  /** For screens: where it came from, `structuredContent` as far as it can be kept, and what was taken out. */
+  /** For screens: the server and tool, `structuredContent` if it is small enough, and how many characters were removed. */
   readonly details?: unknown
 }
 
 /**
- * What a server answered to a call, as a result of a tool. Whatever it is, it becomes one: text is text, bounded and
- * without invisible characters; images are what their bytes say; links are never followed.
+ * The answer of a server as a tool result. Text is bounded and loses its invisible characters; the type of an image is
+ * read from its bytes; links are not followed.
  */
 export function toToolResult(result: unknown, from: { readonly server: string; readonly tool: string }): McpToolResult {
   const { server, tool } = from
@@ -31,7 +31,7 @@ export function toToolResult(result: unknown, from: { readonly server: string; r
   if (all.length > resultLimits.blocks)
     found.push({ text: `[${all.length - resultLimits.blocks} more blocks left out]`, hidden: 0 })
   const structured = readStructured(result.structuredContent)
-  if (structured && !isSaid(structured.json, blocks)) found.push(withoutHidden(structured.json))
+  if (structured && !isRepeatedAsText(structured.json, blocks)) found.push(withoutHidden(structured.json))
 
   const hidden = found.reduce((sum, one) => sum + one.hidden, 0)
   const parts = shortenTexts(withoutExcess(found, resultLimits.images), resultLimits.textBytes)
@@ -49,24 +49,24 @@ function isResult(result: unknown): result is Record<string, unknown> {
   return Array.isArray(result.content) || (result.content === undefined && result.structuredContent !== undefined)
 }
 
-/** A copy that can be kept, and the same as text; with `null` a server may well mean something. */
+/** A safe copy of `structuredContent`, and its text. `null` counts as content. */
 function readStructured(value: unknown): { readonly value: unknown; readonly json: string } | undefined {
   if (value === undefined) return undefined
   const leftOut = { value: undefined, json: '[structured content left out: it is too large or too deep]' }
   return withoutPrototypeKeys(value) ?? leftOut
 }
 
-/** Servers are asked to repeat structured content as text. */
-function isSaid(json: string, blocks: readonly unknown[]): boolean {
+/** Whether a text block repeats the structured content, as the protocol recommends. */
+function isRepeatedAsText(json: string, blocks: readonly unknown[]): boolean {
   const wanted = canonicalJson(readJson(json))
   return blocks.some((block) => {
     if (!isRecord(block) || block.type !== 'text' || typeof block.text !== 'string') return false
-    const said = withoutPrototypeKeys(readJson(block.text))
-    return said !== undefined && canonicalJson(said.value) === wanted
+    const repeated = withoutPrototypeKeys(readJson(block.text))
+    return repeated !== undefined && canonicalJson(repeated.value) === wanted
   })
 }
 
-/** A text that is no JSON stands for itself. */
+/** A text that is no JSON is returned as it is. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -92,12 +92,12 @@ function outputOf(parts: readonly ToolResultContent[]): ToolOutput {
   return texts.length === parts.length ? texts.join('\n') : parts
 }
 
-/** How much of a server's answer reaches a model. */
-export const resultLimits = { textBytes: 256 * 1024, images: 20, blocks: 1000 }
+/** How much of a server's answer reaches the model. */
+const resultLimits = { textBytes: 256 * 1024, images: 20, blocks: 1000 }
 
-/** The same parts with at most so many bytes of text: the beginning, a mark that says how much is missing, and the end. */
-export function shortenTexts(parts: readonly ToolResultContent[], most: number): ToolResultContent[] {
-  const sizes = parts.map((part) => (part.type === 'text' ? Buffer.byteLength(part.text) : 0))
+/** Cuts the text of all parts to `most` bytes: its beginning, a mark with the size of the gap, and its end. */
+function shortenTexts(parts: readonly ToolResultContent[], most: number): ToolResultContent[] {
+  const sizes = parts.map((part) => (part.type === 'text' ? byteLength(part.text) : 0))
   const total = sizes.reduce((sum, size) => sum + size, 0)
   if (total <= most) return [...parts]
   const tailFrom = total - Math.floor(most / 4)
@@ -110,8 +110,8 @@ export function shortenTexts(parts: readonly ToolResultContent[], most: number):
     const from = at
     at += sizes[i]!
     if (at <= headTo || from >= tailFrom) return [part]
-    const head = from < headTo ? headOf(part.text, headTo - from) : ''
-    const tail = at > tailFrom ? tailOf(part.text, at - tailFrom) : ''
+    const head = from < headTo ? headBytes(part.text, headTo - from).toWellFormed() : ''
+    const tail = at > tailFrom ? tailBytes(part.text, at - tailFrom) : ''
     const shown = [head, isMarked ? '' : mark, tail].filter((text) => text !== '')
     isMarked = true
     return shown.length === 0 ? [] : [{ type: 'text', text: shown.join('\n') }]

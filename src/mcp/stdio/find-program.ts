@@ -4,23 +4,28 @@ import { delimiter, isAbsolute, join, resolve, win32 } from 'node:path'
 import { codeOf } from '../../core/errors.ts'
 import { visibleName } from '../../platform/visible-text.ts'
 
-export interface FindProgramOptions {
-  /** Absolute; where a relative path begins. */
+interface FindProgramOptions {
+  /** Absolute; the base of a relative command. */
   readonly cwd: string
-  /** As in the environment of the program. */
+  /** The PATH of the program's environment. */
   readonly path: string | undefined
-  /** Endings to try where none is given, on Windows: `['.exe', '.cmd']`. */
+  /** Extensions to try on Windows: `['.exe', '.cmd']`. */
   readonly endings?: readonly string[]
 }
 
-/** The absolute path of a program, as a shell would find it, but never by a relative folder in PATH. Throws what to do if there is none. */
+/** The absolute path of a program, found like a shell does, but ignoring relative folders in PATH. Throws if there is none. */
 export async function findProgram(command: string, options: FindProgramOptions): Promise<string> {
   const { cwd, path = '', endings = [] } = options
   const isPath = command.includes('/') || (process.platform === 'win32' && command.includes('\\'))
-  const places = isPath ? [resolve(cwd, command)] : foldersIn(path).map((folder) => join(folder, command))
+  const places = isPath
+    ? [resolve(cwd, command)]
+    : path
+        .split(delimiter)
+        .filter(isAbsolute)
+        .map((folder) => join(folder, command))
   let unusable: string | undefined
   for (const place of places.flatMap((one) => spellingsOf(one, endings))) {
-    const found = await lookAt(place)
+    const found = await statusOf(place)
     if (found === 'program') return place
     if (found === 'no program') unusable ??= place
   }
@@ -33,18 +38,13 @@ export async function findProgram(command: string, options: FindProgramOptions):
   throw new Error(`there is no program "${shown}" on PATH; install it, or give its full path as command`)
 }
 
-/** What lies in the folder somebody works in is not what he means by a name. */
-function foldersIn(path: string): string[] {
-  return path.split(delimiter).filter(isAbsolute)
-}
-
-/** On Windows a bare name is often a script for another system, beside the program that is meant. */
+/** Extensions come first: on Windows a bare name is often a script for another system. */
 function spellingsOf(place: string, endings: readonly string[]): string[] {
   const hasEnding = endings.some((ending) => place.toLowerCase().endsWith(ending))
   return hasEnding ? [place] : [...endings.map((ending) => place + ending), place]
 }
 
-async function lookAt(place: string): Promise<'program' | 'no program' | 'nothing'> {
+async function statusOf(place: string): Promise<'program' | 'no program' | 'nothing'> {
   try {
     if (!(await stat(place)).isFile()) return 'no program'
     await access(place, constants.X_OK)
@@ -54,15 +54,15 @@ async function lookAt(place: string): Promise<'program' | 'no program' | 'nothin
   }
 }
 
-/** A program and what it is given, fit to be started without a shell. */
+/** A program and its arguments, to be started without a shell. */
 export interface Launch {
   readonly file: string
   readonly args: readonly string[]
 }
 
 /**
- * How a program that was found is started on Windows. A batch file is read by `cmd.exe`, which takes arguments for commands:
- * so npm and npx are run by our own Node, from the script beside them, and any other batch file is refused.
+ * How to start a program on Windows. `cmd.exe` runs batch files and may interpret arguments as commands, so npm and npx are
+ * run by our own Node from their scripts, and any other batch file is refused.
  */
 export function windowsLaunch(path: string, args: readonly string[], node: string): Launch {
   const { dir, name, ext } = win32.parse(path)
@@ -86,8 +86,8 @@ export function windowsLaunch(path: string, args: readonly string[], node: strin
   )
 }
 
-/** Where the installer of Node puts them, beside `npm.cmd` and `npx.cmd`. */
+/** Where the installer of Node puts the scripts, beside `npm.cmd` and `npx.cmd`. */
 const npmScripts: Readonly<Record<string, string>> = { npm: 'npm-cli.js', npx: 'npx-cli.js' }
 
-/** The endings by which Windows knows programs; those that need no shell come first. */
+/** The extensions of programs on Windows; those that need no shell come first. */
 export const windowsEndings = ['.exe', '.com', '.cmd', '.bat']

@@ -1,16 +1,16 @@
 import type { Writable } from 'node:stream'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { codeOf } from '../../core/errors.ts'
-/** Takes bytes as they come and gives whole lines. */
-export interface LineReader {
-  /** The lines that end in this chunk, without what ends them. Throws `LineTooLong`. */
+
+/** Turns chunks of bytes into lines. */
+interface LineReader {
+  /** The lines that end in this chunk, without line breaks. Throws `LineTooLong`. */
   take(chunk: Uint8Array): Generator<string>
 }
 
-/** A line went on for longer than anybody may send. */
 export class LineTooLong extends Error {}
 
-/** Reads lines in linear time, however they are cut; blank lines and byte order marks are nothing. What has no end is never given. */
+/** Reads lines in linear time, however the chunks are cut. Skips blank lines, byte order marks and an unfinished last line. */
 export function createLineReader(mostBytes: number): LineReader {
   let held = Buffer.alloc(0)
   let length = 0
@@ -18,7 +18,7 @@ export function createLineReader(mostBytes: number): LineReader {
   function hold(piece: Buffer): void {
     if (length + piece.length > mostBytes) throw new LineTooLong(`A line is longer than ${mostBytes} bytes`)
     if (length + piece.length > held.length) {
-      // Twice as much each time: a line that comes byte by byte is not copied for each of them.
+      // Doubled each time, so that a line in single bytes is not copied for each byte.
       const room = Math.min(mostBytes, Math.max(smallest, 2 * (length + piece.length)))
       const larger = Buffer.allocUnsafeSlow(room)
       held.copy(larger, 0, 0, length)
@@ -51,22 +51,22 @@ export function createLineReader(mostBytes: number): LineReader {
 
 const newline = 0x0a
 const smallest = 4096
-/** One long line must not cost its memory for ever. */
+/** A larger buffer is released after its line. */
 const largestKept = 1024 * 1024
 
-/** To JavaScript a byte order mark is a blank. */
+/** `trim` also removes a byte order mark. */
 function textOf(bytes: Buffer): string {
   return bytes.toString('utf8').trim()
 }
 
-export interface SendLineOptions {
-  /** Of one message. */
+interface SendLineOptions {
+  /** The largest message. */
   readonly lineBytes: number
-  /** Of all that the server did not read yet. */
+  /** The most that may wait for the server to read. */
   readonly unreadBytes: number
 }
 
-/** Writes a message as a line; resolves when the system took it over. Throws why it cannot be sent, in words that follow "it". */
+/** Writes a message as a line; resolves when the system accepted it. Throws why it cannot be sent, with "it" for the server. */
 export async function sendLine(input: Writable, message: JSONRPCMessage, options: SendLineOptions): Promise<void> {
   const line = Buffer.from(`${JSON.stringify(message)}\n`)
   if (line.length > options.lineBytes)

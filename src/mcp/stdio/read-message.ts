@@ -2,15 +2,15 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isRecord } from '../../core/is-record.ts'
 import { deepest, wellFormedJson } from '../../core/plain-json.ts'
 
-/** What a line of a server is: a message, or nothing that we could use. */
-export type ReadLine =
+/** A message, or why a line is none. */
+type ReadLine =
   | { readonly message: JSONRPCMessage }
-  /** Why it is no message, in words that hold nothing of the line itself. */
+  /** Does not quote the line. */
   | { readonly problem: string }
 
 /**
- * Reads one line. An answer that we refuse becomes an error in its place, so that whoever asked does not wait for it.
- * Of a message only what the protocol knows is taken over.
+ * Reads one line. A refused answer becomes an error answer, so that its request does not wait forever. Only fields of the
+ * protocol are kept.
  */
 export function readMessage(line: string): ReadLine {
   const value = parsed(line)
@@ -25,7 +25,7 @@ export function readMessage(line: string): ReadLine {
 }
 
 function parsed(line: string): unknown {
-  if (!line.startsWith('{')) return undefined // plain text, mostly: no need to try
+  if (!line.startsWith('{')) return undefined // mostly plain text
   try {
     return JSON.parse(line)
   } catch {
@@ -37,7 +37,7 @@ interface Flaws {
   malformed: boolean
 }
 
-/** Every value passes here, so it must not be fooled by depth, and is as quick as it can be. */
+/** Runs for every message: bounded in depth, and fast. */
 function refusalOf(value: object, depth: number, flaws: Flaws): string | undefined {
   if (depth > deepest) return `it is nested deeper than ${deepest} levels`
   if (Array.isArray(value)) {
@@ -48,7 +48,7 @@ function refusalOf(value: object, depth: number, flaws: Flaws): string | undefin
     return undefined
   }
   for (const [key, inner] of Object.entries(value)) {
-    if (isPoison(key, inner)) return `it has the key "${key}", which could change every object of this program`
+    if (reachesPrototype(key, inner)) return `it has the key "${key}", which could change every object of this program`
     if (!key.isWellFormed()) flaws.malformed = true
     const found = refusalOfOne(inner, depth, flaws)
     if (found) return found
@@ -62,8 +62,8 @@ function refusalOfOne(value: unknown, depth: number, flaws: Flaws): string | und
   return typeof value === 'number' && !Number.isFinite(value) ? 'it has a number that is too large' : undefined
 }
 
-/** A field may be called `constructor`; one that leads to a prototype is no field. */
-function isPoison(key: string, value: unknown): boolean {
+/** A field may be called `constructor`, but must not reach a prototype. */
+function reachesPrototype(key: string, value: unknown): boolean {
   return key === '__proto__' || (key === 'constructor' && isRecord(value) && Object.hasOwn(value, 'prototype'))
 }
 

@@ -12,26 +12,26 @@ import { visibleName } from '../../platform/visible-text.ts'
 import type { McpServerConfig } from '../config.ts'
 import { findProgram, type Launch, windowsEndings, windowsLaunch } from './find-program.ts'
 
-/** The process of a server, with all that it started. */
+/** The process of a server, with all its descendants. */
 export interface ServerProcess {
   readonly child: StartedServer
-  /** How the process itself ended, in words. */
+  /** How the process itself ended, as a text. */
   readonly exited: Promise<string>
-  /** Closes its input, waits as long as `patienceMs`, then ends it with all it started. Resolves when all is gone; never rejects. */
-  end(patienceMs: number): Promise<void>
+  /** Closes its input, waits `waitMs`, then ends it with its descendants. Resolves when all have ended; never rejects. */
+  end(waitMs: number): Promise<void>
 }
 
-export interface ServerProcessOptions {
+interface ServerProcessOptions {
   /** Absolute. */
   readonly cwd: string
   /** Between SIGTERM and SIGKILL. */
   readonly graceMs: number
 }
 
-/** Not even SIGKILL ends a process that the kernel holds on to. */
+/** SIGKILL does not end a process that hangs in the kernel. */
 const unkillableMs = 2000
 
-/** Starts a server so that nothing of it is left, however this process ends. */
+/** Starts a server that leaves no processes behind, however this process ends. */
 export async function startServerProcess(
   config: McpServerConfig,
   { cwd, graceMs }: ServerProcessOptions,
@@ -43,49 +43,49 @@ export async function startServerProcess(
     throw error
   })
   watch.add(child.pid)
-  const brand = { mark, group: child.pid }
-  const callOff = onProcessExit(() => {
-    killLeftovers(brand)
+  const leftovers = { mark, group: child.pid }
+  const removeExitHandler = onProcessExit(() => {
+    killLeftovers(leftovers)
     if (process.platform === 'win32') child.kill()
     watch.end()
   })
-  const { promise: exited, resolve: say } = Promise.withResolvers<string>()
-  child.once('exit', (code, signal) => say(signal ? `it was ended by ${signal}` : `it exited with code ${code}`))
+  const { promise: exited, resolve: reportExit } = Promise.withResolvers<string>()
+  child.once('exit', (code, signal) => reportExit(signal ? `it was ended by ${signal}` : `it exited with code ${code}`))
   let ending: Promise<void> | undefined
 
-  async function endAll(patienceMs: number): Promise<void> {
+  async function endAll(waitMs: number): Promise<void> {
     child.stdin.end()
-    await atMost(patienceMs, exited)
+    await atMost(waitMs, exited)
     if (process.platform === 'win32') await endTree(child.pid)
-    await endLeftovers(brand, { graceMs }).catch(() => [])
+    await endLeftovers(leftovers, { graceMs }).catch(() => [])
     await atMost(unkillableMs, exited)
-    say('it could not be ended')
-    child.stdin.destroy() // what it did not read must not be waited for
+    reportExit('it could not be ended')
+    child.stdin.destroy() // unread input would keep this process alive
     watch.end()
-    callOff()
+    removeExitHandler()
   }
 
-  return { child, exited, end: (patienceMs) => (ending ??= endAll(patienceMs)) }
+  return { child, exited, end: (waitMs) => (ending ??= endAll(waitMs)) }
 }
 
-/** Windows knows no groups, but its own tool follows parents to their children. */
+/** Windows has no process groups; its own tool ends the children of a process. */
 function endTree(pid: number): Promise<void> {
   const tool = join(process.env.SystemRoot ?? 'C:\\Windows', 'System32', 'taskkill.exe')
   return new Promise((resolve) => execFile(tool, ['/pid', String(pid), '/T', '/F'], () => resolve()))
 }
 
-/** A process that runs, in a group and session of its own. */
-export type StartedServer = ChildProcessByStdio<Writable, Readable, Readable> & { readonly pid: number }
+/** A running process with its own group and session. */
+type StartedServer = ChildProcessByStdio<Writable, Readable, Readable> & { readonly pid: number }
 
-export interface StartServerOptions {
-  /** Absolute; where `config.cwd` and a relative command begin. */
+interface StartServerOptions {
+  /** Absolute; the base of `config.cwd` and of a relative command. */
   readonly cwd: string
-  /** A random text for its environment, by which we find what it started. */
+  /** A random text in its environment, by which its descendants are found. */
   readonly mark: string
 }
 
-/** Starts the program of a server, without a shell. Throws a sentence with what to do. */
-export async function startServer(config: McpServerConfig, options: StartServerOptions): Promise<StartedServer> {
+/** Starts the program of a server without a shell. */
+async function startServer(config: McpServerConfig, options: StartServerOptions): Promise<StartedServer> {
   try {
     const cwd = resolve(options.cwd, config.cwd ?? '')
     await checkFolder(cwd)
@@ -107,7 +107,7 @@ async function checkFolder(cwd: string): Promise<void> {
   if (!found.isDirectory()) throw new Error(`its folder ${shown} is not a folder; give another cwd`)
 }
 
-/** A minimal base, what the entry says, and marks: also those of a Libero that we are a part of. */
+/** A minimal base, the configured variables, and marks, also those of an outer Libero process. */
 function environmentOf({ env }: McpServerConfig, mark: string): Record<string, string> {
   const { LIBERO_MCP, LIBERO_HANDLE, LIBERO_COMMAND, LIBERO_KEEPER, LIBERO_CALL } = process.env
   const outer = LIBERO_MCP && LIBERO_MCP.length < 1000 ? `${LIBERO_MCP} ` : ''
@@ -128,12 +128,12 @@ async function launchOf({ command = '', args = [] }: McpServerConfig, cwd: strin
 }
 
 async function spawned({ file, args }: Launch, cwd: string, env: Record<string, string>): Promise<StartedServer> {
-  const detached = process.platform !== 'win32' // there it would open a window
+  const detached = process.platform !== 'win32' // on Windows it would open a window
   try {
     const child = spawn(file, args, { cwd, env, detached, shell: false, windowsHide: true, stdio: 'pipe' })
     if (!isStarted(child)) return await failed(child)
-    child.on('error', () => {}) // of a signal that found nobody
-    // It is gone, and its end says so.
+    child.on('error', () => {}) // of a signal after its exit
+    // The exit event reports the end.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {})
     return child
   } catch (error) {

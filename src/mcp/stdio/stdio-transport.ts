@@ -9,32 +9,32 @@ import { readMessage } from './read-message.ts'
 import { type ServerProcess, startServerProcess } from './server-process.ts'
 import { createTail } from './tail.ts'
 
-/** A server that is a process of ours, and speaks by its standard streams: exactly one process, from `start` to `close`. */
+/** A transport over the standard streams of a server process: exactly one process, from `start` to `close`. */
 export interface StdioTransport extends Transport {
   readonly pid: number | undefined
-  /** The end of what it wrote there, fit for a terminal, without the secrets that we gave it. */
+  /** The end of its stderr, safe for a terminal and without its configured secrets. */
   readonly stderr: string
-  /** Lines that were no messages. */
+  /** How many lines were no messages. */
   readonly skippedLines: number
-  /** How it ended, in words that follow its name: "it exited with code 3". */
+  /** How it ended, such as "it exited with code 3". */
   readonly ending: string | undefined
 }
 
 export interface StdioTransportOptions {
-  /** Absolute; where `config.cwd` begins. Default: that of this process. */
+  /** Absolute; the base of `config.cwd`. Default: that of this process. */
   readonly cwd?: string
   readonly limits?: Partial<StdioLimits>
 }
 
-/** So long messages are handed over before others have a turn. */
+/** After this time other work gets a turn. */
 const turnMs = 10
-/** So long the process may take to end after its output did. */
+/** How long the process may take to exit after its output ended. */
 const exitMs = 1000
-/** So long we wait for more of what a process left behind when it ended, and so often at most: something may hold its output for ever. */
+/** The waits for remaining output after the exit. They are limited: a descendant may hold the output open. */
 const restMs = 500
 const mostRests = 10
 
-/** Makes a transport for one server; nothing is started before `start`. */
+/** The process is started by `start`. */
 export function createStdioTransport(config: McpServerConfig, options: StdioTransportOptions = {}): StdioTransport {
   const limits = { ...defaultLimits, ...options.limits }
   const tail = createTail(limits.stderrBytes)
@@ -98,7 +98,7 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     return new AgentError(`The MCP server "${config.name}" ${problem}`, { cause })
   }
 
-  /** From its start until nothing of it is left. */
+  /** Follows a process until nothing of it is left. */
   async function follow(running: ServerProcess): Promise<void> {
     const { child, exited, end } = running
     child.stderr.on('data', (bytes: Buffer) => tail.add(bytes))
@@ -111,7 +111,7 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     await end(0)
     await rest(reading)
     for (const stream of [child.stdout, child.stderr]) stream.destroy()
-    tell(() => transport.onclose?.())
+    notify(() => transport.onclose?.())
   }
 
   async function rest(reading: Promise<void>): Promise<void> {
@@ -121,7 +121,7 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     }
   }
 
-  /** Resolves when there is nothing more to read. By events, not by an iterator: each call waits for every turn that this takes. */
+  /** Resolves at the end of the output. Uses events, because an async iterator would delay each call. */
   function read(running: ServerProcess): Promise<void> {
     const { stdout } = running.child
     const reader = createLineReader(limits.lineBytes)
@@ -150,7 +150,7 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
       if (isOver) over.resolve()
     }
 
-    /** Others have their turn; meanwhile nothing more is read. */
+    /** Lets other work run; meanwhile nothing is read. */
     function goOnLater(lines: Iterator<string>): void {
       isPaused = true
       stdout.pause()
@@ -174,11 +174,11 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     lines++
     const read = readMessage(line)
     if ('message' in read) {
-      tell(() => transport.onmessage?.(read.message))
+      notify(() => transport.onmessage?.(read.message))
       return
     }
     skippedLines++
-    tell(() => transport.onerror?.(failure(`wrote a line that was skipped: ${read.problem}`)))
+    notify(() => transport.onerror?.(failure(`wrote a line that was skipped: ${read.problem}`)))
   }
 
   function giveUp(running: ServerProcess, reason: string): void {
@@ -186,19 +186,19 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
     ending = reason
     state = 'closed'
     running.child.stdout.destroy()
-    tell(() => transport.onerror?.(failure(`was ended: ${reason}`)))
+    notify(() => transport.onerror?.(failure(`was ended: ${reason}`)))
     void running.end(0)
   }
 
-  /** What listens must not stop us. */
-  function tell(listener: () => void): void {
+  /** Calls a listener, which may throw. */
+  function notify(listener: () => void): void {
     try {
       listener()
     } catch (error) {
       try {
         transport.onerror?.(failure(`said something that could not be handled: ${messageOf(error)}`, error))
       } catch {
-        // nobody is left to hear it
+        // the error handler throws too
       }
     }
   }
@@ -206,17 +206,17 @@ export function createStdioTransport(config: McpServerConfig, options: StdioTran
   return transport
 }
 
-/** How much of a server is borne, and for how long. */
-export interface StdioLimits {
-  /** Of one message, either way. Default 16 MB. */
+/** Limits on a server process. */
+interface StdioLimits {
+  /** The largest message in either direction. Default 16 MB. */
   readonly lineBytes: number
-  /** Lines that are no messages, until it is ended. Default 100. */
+  /** After so many lines that are no messages the server is ended. Default 100. */
   readonly skippedLines: number
-  /** What is kept of stderr. Default 64 KB. */
+  /** How much of stderr is kept. Default 64 KB. */
   readonly stderrBytes: number
-  /** What may wait for a server that does not read. Default 32 MB. */
+  /** How much may wait for the server to read. Default 32 MB. */
   readonly unreadBytes: number
-  /** How long it may take to end by itself when its input ends. Default 2,000. */
+  /** Milliseconds to exit by itself after its input ends. Default 2,000. */
   readonly inputGraceMs: number
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly termGraceMs: number
@@ -224,7 +224,7 @@ export interface StdioLimits {
 
 const megabyte = 1024 * 1024
 
-export const defaultLimits: StdioLimits = {
+const defaultLimits: StdioLimits = {
   lineBytes: 16 * megabyte,
   skippedLines: 100,
   stderrBytes: 64 * 1024,
@@ -233,7 +233,7 @@ export const defaultLimits: StdioLimits = {
   termGraceMs: 2000,
 }
 
-/** A number of bytes as people say it. */
-export function sizeOf(bytes: number): string {
+/** A number of bytes for people. */
+function sizeOf(bytes: number): string {
   return bytes % megabyte === 0 ? `${bytes / megabyte} MB` : `${bytes} bytes`
 }

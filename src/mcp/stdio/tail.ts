@@ -1,11 +1,11 @@
-/** The end of a stream of bytes; memory stays the same however much came. */
-export interface Tail {
+/** The end of a byte stream, in constant memory. */
+interface Tail {
   add(bytes: Uint8Array): void
-  /** Letters that were cut in two at the beginning are left out. */
+  /** Without half a character at its beginning. */
   text(): string
 }
 
-/** Keeps the last so many bytes, in a ring. */
+/** Keeps the last `mostBytes` bytes in a ring buffer. */
 export function createTail(mostBytes: number): Tail {
   let ring: Buffer | undefined
   let at = 0

@@ -1,9 +1,11 @@
-/** No honest call or answer has more, and everything that walks one may then do so. */
-export const mostJsonNodes = 100_000
-const mostJsonCharacters = 1024 * 1024
-export const deepestJson = 100
+import { byteLength, headBytes } from '../../core/text.ts'
 
-/** Why a value is not JSON that may be checked: too much of it, or names that change objects in careless hands. */
+/** Bounds on the JSON of calls and answers, so that code can walk it. */
+const mostJsonNodes = 100_000
+const mostJsonCharacters = 1024 * 1024
+const deepestJson = 100
+
+/** Why JSON is refused: it is too large, or has a key that reaches a prototype. */
 export function jsonProblem(value: unknown): string | undefined {
   let nodes = 0
   let characters = 0
@@ -14,7 +16,7 @@ export function jsonProblem(value: unknown): string | undefined {
     if (typeof inner === 'string') characters += inner.length
     else if (typeof inner === 'object' && inner !== null) {
       if (depth > deepestJson) return `it is more than ${deepestJson} levels deep`
-      // Before it is taken apart: the parts of a list of millions are more than the list.
+      // Checked before its entries are listed, which would copy a list of millions.
       if (Array.isArray(inner) && inner.length > mostJsonNodes) return tooMany
       for (const [key, one] of Object.entries(inner)) {
         if (isPrototypeKey(key, one)) return `it has a part named "${key}", which is never passed on`
@@ -30,16 +32,13 @@ export function jsonProblem(value: unknown): string | undefined {
 
 const tooMany = `it has more than ${mostJsonNodes} parts`
 
-/**
- * A name that reaches the prototype of an object that somebody merges it into. A text named `constructor` cannot; there
- * are tools about those of racing cars.
- */
-export function isPrototypeKey(key: string, value: unknown): boolean {
+/** A key that reaches the prototype of an object it is merged into. A text named `constructor` is harmless. */
+function isPrototypeKey(key: string, value: unknown): boolean {
   if (key === '__proto__') return true
   return (key === 'constructor' || key === 'prototype') && typeof value === 'object' && value !== null
 }
 
-/** The number of items in the longest list inside a value that `jsonProblem` has seen. */
+/** The length of the longest list inside a value that passed `jsonProblem`. */
 export function longestArray(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let longest = Array.isArray(value) ? value.length : 0
@@ -47,7 +46,7 @@ export function longestArray(value: unknown): number {
   return longest
 }
 
-/** A copy of foreign JSON without names that reach a prototype, and its text. Undefined for what is too large, too deep or no JSON. */
+/** A copy of untrusted JSON without prototype keys, and its text. Undefined for a value that is too large, too deep or no JSON. */
 export function withoutPrototypeKeys(value: unknown): { readonly value: unknown; readonly json: string } | undefined {
   let nodes = 0
   function copied(inner: unknown, depth: number): unknown {
@@ -71,3 +70,9 @@ export function withoutPrototypeKeys(value: unknown): { readonly value: unknown;
 }
 
 const tooMuch = new RangeError('too much')
+
+/** A text of at most `most` bytes, with a mark if it was cut. */
+export function cutBytes(text: string, most: number): string {
+  const size = byteLength(text)
+  return size <= most ? text : `${headBytes(text, most).toWellFormed()}… [cut: ${size} bytes in all]`
+}
